@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -26,6 +27,7 @@ struct ConvertOptions {
   std::string source;
   std::string target;
   std::string scratch;
+  std::optional<double> symmetrize_tolerance;
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
@@ -40,9 +42,12 @@ ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& mat
                           double all_s, comm::RankGroup& group) {
   const auto output = open_output("", group);
   write_output(output.get(), group, [&] {
-    return fmt::format(" {} to {}: {} rows, {} nonzeros; read in {:.3g} s, written in {:.3g} s\n",
-                       file_text(options.source), file_text(options.target), matrix.order(),
-                       matrix.nonzero_count(), read_s, all_s - read_s);
+    const auto symmetrization = matrix.symmetrization();
+    return fmt::format(
+        " {} to {}: {} rows, {} nonzeros; read in {:.3g} s, written in {:.3g} s\n{}",
+        file_text(options.source), file_text(options.target), matrix.order(), matrix.nonzero_count(), read_s,
+        all_s - read_s,
+        symmetrization ? fmt::format(" Symmetrized: {}\n", symmetrization->text()) : std::string());
   });
   return ExitCode::success;
 }
@@ -51,6 +56,9 @@ ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& mat
 ExitCode convert_back(const ConvertOptions& options, const Progress& progress, comm::RankGroup& group) {
   if (!options.scratch.empty())
     throw InputError("--scratch: a binary matrix is in order; leave it out to get the Matrix Market file");
+  if (options.symmetrize_tolerance)
+    throw InputError(
+        "--symmetrize: a binary matrix is symmetric; leave it out to get the Matrix Market file");
   const Stopwatch watch;
   progress.say(fmt::format("reading {}", options.source));
   const auto file = open_output(options.target, group);
@@ -74,7 +82,8 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   progress.say(fmt::format("reading {}", options.source));
   const auto matrix = read_market_matrix(
       {.path = options.source,
-       .scratch_folder = folders.empty() ? std::string() : folder_of_rank(folders, group.rank())},
+       .scratch_folder = folders.empty() ? std::string() : folder_of_rank(folders, group.rank()),
+       .symmetrize_tolerance = options.symmetrize_tolerance},
       group);
   matrix->require_symmetric(group);
   progress.say(fmt::format("writing {} nonzeros to {}", matrix->nonzero_count(), options.target));
@@ -102,10 +111,12 @@ void add_convert_options(CLI::App& parser, ConvertOptions& options) {
       ->check(file_name(FileUse::folder))
       ->type_name("DIR,...")
       ->default_str("in memory");
+  add_symmetrize_option(parser, options.symmetrize_tolerance);
   add_progress_options(parser, options.progress);
 }
 
 Action convert_action(const ConvertOptions& options) {
+  check_symmetrize_option(options.symmetrize_tolerance, true);
   return [options](comm::RankGroup& group) { return convert(options, group); };
 }
 

@@ -47,6 +47,7 @@ void add_measured_system_options(CLI::App& parser, MeasuredSystemArguments& argu
       ->type_name("NAME:SIZE");
   parser.add_flag("--assembled", options.assembles,
                   "also assemble the matrix of --operator, and compare both forms");
+  add_symmetrize_option(parser, options.symmetrize_tolerance);
   add_number_option(parser, "--iterations", arguments.iteration_count, "iterations of CG in a run")
       ->default_str(fmt::format("{}", usual_iteration_count));
   parser.add_option("--preconditioner", arguments.preconditioner, "makes CG take fewer iterations")
@@ -62,6 +63,7 @@ SystemOptions measured_system_from(const std::string& command, const MeasuredSys
   require_one_system(command, options);
   if (options.operator_text.empty() && options.assembles)
     throw InputError("--assembled: only with --operator");
+  check_symmetrize_option(options.symmetrize_tolerance, !options.matrix_path.empty());
   if (!arguments.preconditioner.empty()) options.preconditioner = arguments.preconditioner;
   if (!arguments.variant.empty()) options.variant = arguments.variant;
   require_known("--preconditioner", options.preconditioner, names_of(preconditioner_table()));
@@ -79,6 +81,7 @@ void refuse_given(const GivenOptions& options, const std::string& reason) {
 
 void refuse_system_options(const MeasuredSystemArguments& arguments, const GivenOptions& others) {
   GivenOptions given{{"--assembled", arguments.options.assembles},
+                     {"--symmetrize", arguments.options.symmetrize_tolerance.has_value()},
                      {"--iterations", arguments.iteration_count.has_value()},
                      {"--preconditioner", !arguments.preconditioner.empty()},
                      {"--variant", !arguments.variant.empty()}};

@@ -25,7 +25,7 @@ struct MeasuredSystemArguments {
   }
 };
 
-/// FILE, --operator, --assembled, --iterations, --preconditioner and --variant, as a group of the help. `arguments` must
+/// FILE, --operator, --assembled, --symmetrize, --iterations, --preconditioner and --variant, as a group of the help. `arguments` must
 /// outlive the parser.
 void add_measured_system_options(CLI::App& parser, MeasuredSystemArguments& arguments);
 

@@ -138,6 +138,20 @@ void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile) {
                   "with --transport auto: keep its measurement also where other load disturbed it");
 }
 
+void add_symmetrize_option(CLI::App& parser, std::optional<double>& tolerance) {
+  add_number_option(parser, "--symmetrize", tolerance,
+                    "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)")
+      ->type_name("TOL")
+      ->default_str("they must be equal");
+}
+
+void check_symmetrize_option(std::optional<double> tolerance, bool has_file) {
+  if (!tolerance) return;
+  if (!has_file) throw InputError("--symmetrize: only with FILE");
+  if (!(*tolerance > 0.0 && *tolerance < 1.0))
+    throw InputError(fmt::format("--symmetrize {}: must be greater than 0 and less than 1", *tolerance));
+}
+
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
   parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
       ->transform(byte_count())

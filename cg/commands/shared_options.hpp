@@ -117,6 +117,10 @@ ProfileOptionTexts profile_is_used();
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts);
 /// --keep-disturbed, for subcommands whose runs may measure transports.
 void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile);
+/// --symmetrize TOL, for subcommands that read a matrix; tolerance must outlive the parser.
+void add_symmetrize_option(CLI::App& parser, std::optional<double>& tolerance);
+/// Throws InputError for a tolerance that is out of range, and for any where no file is read.
+void check_symmetrize_option(std::optional<double> tolerance, bool has_file);
 /// --memory-limit SIZE.
 void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes);
 

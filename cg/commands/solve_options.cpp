@@ -51,6 +51,7 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
       ->type_name("NAME:SIZE");
   parser.add_flag("--assembled", options.assembles,
                   "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
+  add_symmetrize_option(parser, options.symmetrize_tolerance);
   parser
       .add_option("--domain", arguments.domain,
                   "cut of a Laplacian without a matrix: parts along each dimension")
@@ -204,6 +205,8 @@ void check_guard(const SystemOptions& options) {
 void settle_streaming(SystemOptions& options) {
   if (!options.out_of_core.is_used()) return;
   refuse_out_of_core_if(options.is_matrix_free(), "--operator: has no matrix without --assembled");
+  refuse_out_of_core_if(options.symmetrize_tolerance.has_value(),
+                        "--symmetrize: give it to cg2d convert, which makes the file");
   refuse_out_of_core_if(options.cut == MatrixCut::random, "--cut random: takes the matrix into memory");
   refuse_out_of_core_if(
       find_preconditioner(options.preconditioner)->needs_diagonal_block,
@@ -215,6 +218,7 @@ void settle_streaming(SystemOptions& options) {
 SystemOptions system_options_from(const SolveArguments& arguments) {
   SystemOptions options = arguments.options;
   require_one_matrix(options);
+  check_symmetrize_option(options.symmetrize_tolerance, !options.matrix_path.empty());
   if (!arguments.domain.empty()) options.domain_grid = domain_from(options, arguments.domain);
   options.right_hand_side = vector_option_from("--rhs", arguments.right_hand_side);
   options.first_guess = vector_option_from("--x0", arguments.first_guess);

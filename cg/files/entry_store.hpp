@@ -115,6 +115,12 @@ class EntryStore {
   /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
   [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
   [[nodiscard]] std::int64_t first_row(std::size_t bucket) const { return buckets_[bucket].first_row; }
+  /// The number of a row among this rank's; those of a bucket lie together, and the last bucket has numbers without a row.
+  [[nodiscard]] std::size_t local_row(std::int64_t row) const {
+    const auto within = row - deal_.first_row_of(deal_.bucket_of(row));
+    return deal_.place_of(row) * static_cast<std::size_t>(deal_.rows_per_bucket()) +
+           static_cast<std::size_t>(within);
+  }
   [[nodiscard]] std::int64_t entry_count(std::size_t bucket) const {
     return static_cast<std::int64_t>(entry_count_of(buckets_[bucket]));
   }

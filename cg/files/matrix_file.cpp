@@ -45,6 +45,13 @@ EntryValues values_of(const MarketHeader& header) {
   return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
 }
 
+/// Of a matrix that is symmetric by its form.
+void refuse_to_symmetrize(const MatrixFileOptions& options) {
+  if (options.symmetrize_tolerance)
+    throw InputError(
+        fmt::format("--symmetrize: the matrix of {} is symmetric by its form; leave it out", options.path));
+}
+
 /// The first line that a rank could not parse.
 struct Fault {
   std::int64_t offset = nowhere;
@@ -99,16 +106,24 @@ class MarketReading {
     require_same_file(options_.path, group_);
     agreement_.attempt([&] { located_ = read_market_header(options_.path); });
     agreement_.reach();
-    agree_on(group_, [&] { require_square(); });
+    agree_on(group_, [&] {
+      require_square();
+      if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
+    });
     const auto values = values_of(header());
-    auto scratch = require_place(values);
+    require_place(values);
+    auto scratch = make_scratch();
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
     EntryCollector collector(header().row_count, group_, values, std::move(scratch));
     agreement_.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
     agreement_.reach();
     require_complete();
-    return std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
+    auto matrix =
+        std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
+    if (options_.symmetrize_tolerance)
+      matrix->symmetrize(*options_.symmetrize_tolerance, make_scratch(), group_);
+    return matrix;
   }
 
  private:
@@ -126,27 +141,40 @@ class MarketReading {
     }
   }
 
-  /// Room for the entries: in memory, which gives nullptr, or in the scratch folder.
-  std::unique_ptr<ScratchChunks> require_place(EntryValues values) {
+  /// Room for the entries: in memory, or in the scratch folder.
+  void require_place(EntryValues values) {
     const auto order = header().row_count;
     const auto entries = most_entries(options_.path, header());
+    // The halves of each entry, at both of its places, until they are in order.
+    const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
     if (options_.scratch_folder.empty()) {
-      const auto expected = expected_matrix(order, entries, values, group_.size());
+      auto expected =
+          expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group_.size());
+      if (half_count > 0)
+        expected.making_bytes =
+            expected_matrix(order, half_count, EntryValues::any, group_.size()).making_bytes;
       if (options_.check_memory) {
         options_.check_memory(expected);
       } else {
         require_memory(options_.path, expected.making_bytes, group_);
       }
-      return nullptr;
+      return;
     }
     const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
     require_memory(options_.path, stored_bytes(order, 0, values) + open_bytes * group_.size(), group_);
     require_room({.option = "--scratch",
                   .folder = options_.scratch_folder,
-                  .byte_count = stored_entry_bytes(values) * entries / group_.size(),
+                  .byte_count = (stored_entry_bytes(values) * entries +
+                                 stored_entry_bytes(EntryValues::any) * half_count) /
+                                group_.size(),
                   .node = comm::make_node_map(group_, 0).node_of(group_.rank())},
                  group_);
+  }
+
+  /// nullptr: the entries stay in memory.
+  [[nodiscard]] std::unique_ptr<ScratchChunks> make_scratch() const {
     std::unique_ptr<ScratchChunks> scratch;
+    if (options_.scratch_folder.empty()) return scratch;
     agree_on(group_, [&] { scratch = std::make_unique<ScratchChunks>(options_.scratch_folder); });
     return scratch;
   }
@@ -232,6 +260,7 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
   bool is_cache = false;
   agree_on(group, [&] { is_cache = is_cache_file(options.path); });
   if (!is_cache) return read_market_matrix(options, group);
+  refuse_to_symmetrize(options);
   auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
   if (!options.permutation_seed) return cached;
   const RandomPermutation permutation(cached->order(), *options.permutation_seed);

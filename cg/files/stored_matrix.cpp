@@ -17,6 +17,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
+#include "cg/files/symmetry.hpp"
 #include "cg/files/value_scatter.hpp"
 #include "cg/files/word_rounds.hpp"
 #include "cg/matrix/value_hash.hpp"
@@ -24,12 +25,6 @@
 
 namespace cg2d {
 namespace {
-
-constexpr std::uint64_t pair_of(std::int64_t high, std::int64_t low) {
-  return (static_cast<std::uint64_t>(high) << 32U) | static_cast<std::uint32_t>(low);
-}
-constexpr std::int64_t high_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair >> 32U); }
-constexpr std::int64_t low_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair & 0xffffffffU); }
 
 /// Borders of row blocks or of column blocks, to find the block of an index.
 class Borders {
@@ -166,17 +161,19 @@ void StoredMatrix::for_each_row(const Visit& visit) const {
   for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
     const auto first = store_.first_row(bucket);
     const auto end = std::min(first + store_.deal().rows_per_bucket(), order());
-    for (std::int64_t row = first; row < end; ++row) visit(row, local_row(row));
+    for (std::int64_t row = first; row < end; ++row) visit(row, store_.local_row(row));
   }
 }
 
 StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                            comm::RankGroup& group)
-    : store_(std::move(store)),
-      name_(std::move(name)),
-      permutation_(permutation),
-      nonzero_count_(group.sum(store_.entry_count())) {
-  survey();
+    : store_(std::move(store)), name_(std::move(name)), permutation_(permutation) {
+  survey(group);
+}
+
+void StoredMatrix::survey(comm::RankGroup& group) {
+  nonzero_count_ = group.sum(store_.entry_count());
+  visit_entries();
   require_intact(store_, group);
   require_finite(group);
   std::vector<std::uint32_t> lengths;
@@ -188,13 +185,15 @@ StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<Ran
 
 /// One pass over all entries. A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry:
 /// one is added, the other one taken off. Zeros that are stored count as if they were not.
-void StoredMatrix::survey() {
+void StoredMatrix::visit_entries() {
   const auto row_count = store_.bucket_count() * static_cast<std::size_t>(store_.deal().rows_per_bucket());
-  row_lengths_.resize(row_count);
-  diagonal_.resize(row_count);
+  row_lengths_.assign(row_count, 0);
+  diagonal_.assign(row_count, 0.0);
+  pattern_sum_ = 0;
+  asymmetry_sum_ = 0;
   for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
     store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      const auto local = local_row(part.row);
+      const auto local = store_.local_row(part.row);
       row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
       for (std::size_t k = 0; k < part.columns.size(); ++k) {
         const std::int64_t column = part.columns[k];
@@ -244,62 +243,28 @@ void StoredMatrix::require_finite(comm::RankGroup& group) const {
           name_, first.row + 1, first.column + 1, first.value));
 }
 
-namespace {
-
-/// Two entries that should be equal; indices from 0, row > column.
-struct DifferentPair {
-  std::int64_t row = std::numeric_limits<std::int64_t>::max();
-  std::int64_t column = 0;
-  double lower = 0.0;  // the entry (row, column)
-  double upper = 0.0;  // the entry (column, row)
-
-  friend bool operator<(const DifferentPair& left, const DifferentPair& right) {
-    return std::pair(left.row, left.column) < std::pair(right.row, right.column);
-  }
-};
-
-}  // namespace
-
 void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
   if (asymmetry_sum_ == 0) return;
-  DifferentPair first;
-  // An entry (row, column) of another rank, and the own entry at its mirrored place.
-  const auto compare = [&](std::int64_t row, std::int64_t column, double value) {
-    const double mirrored = store_.value_at(column, static_cast<std::int32_t>(row)).value_or(0.0);
-    if (mirrored == value) return;
-    const auto i = original(row);
-    const auto j = original(column);
-    first = std::min(first, i > j ? DifferentPair{.row = i, .column = j, .lower = value, .upper = mirrored}
-                                  : DifferentPair{.row = j, .column = i, .lower = mirrored, .upper = value});
-  };
-  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
-    for (std::size_t k = 0; k < words.size(); k += 2)
-      compare(high_of(words[k]), low_of(words[k]), std::bit_cast<double>(words[k + 1]));
-  };
-  WordRounds rounds(group, receive);
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      for (std::size_t k = 0; k < part.columns.size(); ++k) {
-        const int owner = store_.deal().owner_of(part.columns[k]);
-        if (owner == store_.rank()) {
-          compare(part.row, part.columns[k], part.values[k]);
-          continue;
-        }
-        auto& buffer = rounds.to(owner, 2);
-        buffer.push_back(pair_of(part.row, part.columns[k]));
-        buffer.push_back(std::bit_cast<std::uint64_t>(part.values[k]));
-      }
-    });
-  }
-  rounds.finish();
-  require_intact(store_, group);
-  for (const auto& theirs : group.gather_one(first)) first = std::min(first, theirs);
-  throw RunError(
-      ExitCode::bad_data,
-      fmt::format("{}: not symmetric: entry ({}, {}) is {}, entry ({}, {}) is {}; conjugate gradients "
-                  "need equal ones",
-                  name_, first.row + 1, first.column + 1, first.lower, first.column + 1, first.row + 1,
-                  first.upper));
+  const auto found = find_asymmetry({store_, diagonal_, permutation_}, std::nullopt, group);
+  throw RunError(ExitCode::bad_data,
+                 fmt::format("{}: not symmetric: {}; conjugate gradients need equal ones{}", name_,
+                             found.first.values_text(), way_on_text(found.largest)));
+}
+
+void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
+                              comm::RankGroup& group) {
+  symmetrization_ = Symmetrization{.tolerance = tolerance};
+  if (asymmetry_sum_ == 0) return;
+  const auto found = find_asymmetry({store_, diagonal_, permutation_}, tolerance, group);
+  if (found.first.is_found())
+    throw RunError(ExitCode::bad_data,
+                   fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", name_, tolerance,
+                               found.first.values_text(), found.first.difference_text()));
+  symmetrization_->largest_difference = found.largest.difference;
+  symmetrization_->row = found.largest.row;
+  symmetrization_->column = found.largest.column;
+  store_ = mean_of_triangles(std::move(store_), std::move(scratch), group);
+  survey(group);
 }
 
 void StoredMatrix::require_positive_diagonal(comm::RankGroup& group) const {
@@ -342,8 +307,8 @@ std::vector<std::int64_t> StoredMatrix::balanced_piece_starts(int piece_count, c
     double weight_before = before[static_cast<std::size_t>(bucket)];
     const auto end = std::min(row + deal.rows_per_bucket(), order());
     // As in a weighted layout: the first index whose middle of weight lies beyond the goal.
-    for (; row < end && weight_before + 0.5 * row_lengths_[local_row(row)] < goal; ++row)
-      weight_before += row_lengths_[local_row(row)];
+    for (; row < end && weight_before + 0.5 * row_lengths_[store_.local_row(row)] < goal; ++row)
+      weight_before += row_lengths_[store_.local_row(row)];
     own_borders.insert(own_borders.end(), {k, row});
   }
   std::vector<std::int64_t> starts(static_cast<std::size_t>(piece_count) + 1);

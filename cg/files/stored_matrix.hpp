@@ -82,6 +82,12 @@ class StoredMatrix final : public SystemMatrix {
                                    int thread_count) const override;
   /// The rows are given back to the system while the block grows, so that both together take little more than one.
   [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
+  /// Puts the mean of both in place of each pair of mirrored entries, where their difference is at most so large a part of
+  /// sqrt(|a_ii a_jj|); a missing one is 0. To be called before blocks are made. scratch: as EntryStore takes it. Collective. Cost: nothing
+  /// where A is symmetric; else a search for each entry, and the rows are stored once more, with twice their bytes until
+  /// they are in order. Throws RunError (bad_data) that names the first pair beyond the tolerance, MpiError, std::bad_alloc.
+  void symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch, comm::RankGroup& group);
+  [[nodiscard]] std::optional<Symmetrization> symmetrization() const override { return symmetrization_; }
   /// Cost: nothing, since mixed sums of both triangles were compared when the matrix was made; only where they differ
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
@@ -114,15 +120,10 @@ class StoredMatrix final : public SystemMatrix {
     [[nodiscard]] bool is_before(const NotFinite& other) const;
   };
 
-  void survey();
+  void survey(comm::RankGroup& group);
+  void visit_entries();
   void note_not_finite(std::int64_t row, std::int64_t column, double value);
   void require_finite(comm::RankGroup& group) const;
-  [[nodiscard]] std::size_t local_row(std::int64_t row) const {
-    const auto& deal = store_.deal();
-    const auto within = row - deal.first_row_of(deal.bucket_of(row));
-    return deal.place_of(row) * static_cast<std::size_t>(deal.rows_per_bucket()) +
-           static_cast<std::size_t>(within);
-  }
   /// Calls visit(global row, local row) for every row of this rank.
   template <typename Visit>
   void for_each_row(const Visit& visit) const;
@@ -140,6 +141,7 @@ class StoredMatrix final : public SystemMatrix {
   std::uint64_t asymmetry_sum_ = 0;         // likewise: 0 for a symmetric matrix
   std::int64_t nonzero_count_ = 0;          // of all ranks
   MatrixFacts facts_;
+  std::optional<Symmetrization> symmetrization_;
 };
 
 }  // namespace cg2d

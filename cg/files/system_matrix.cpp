@@ -36,6 +36,12 @@ MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> r
   return counted_facts(whole_key, counts);
 }
 
+std::string Symmetrization::text() const {
+  if (largest_difference == 0.0) return "both triangles were equal";
+  return fmt::format("the largest difference was {:.3g} of sqrt(a_ii a_jj), at ({}, {})", largest_difference,
+                     row + 1, column + 1);
+}
+
 void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
                          comm::RankGroup& group) {
   const auto first = std::ranges::min(group.gather_one(lowest), {}, &DiagonalOfRow::row);

@@ -19,6 +19,17 @@
 
 namespace cg2d {
 
+/// How far the triangles of a matrix were apart before each pair of mirrored entries became their mean.
+struct Symmetrization {
+  double tolerance = 0.0;
+  double largest_difference = 0.0;  ///< of |a_ij - a_ji| / sqrt(|a_ii a_jj|); 0: A was symmetric
+  std::int64_t row = 0;  ///< of the first pair with it, from 0, in the original order; row > column
+  std::int64_t column = 0;
+
+  /// "the largest difference was 2.2e-16 of sqrt(a_ii a_jj), at (2, 1)".
+  [[nodiscard]] std::string text() const;
+};
+
 /// Square. Everything that gets a group is collective, and throws RunError alike on every rank, MpiError and
 /// std::bad_alloc.
 class SystemMatrix : public MatrixSource {
@@ -47,6 +58,8 @@ class SystemMatrix : public MatrixSource {
   /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
   /// be made again.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
+  /// Of a matrix that StoredMatrix::symmetrize() has made symmetric.
+  [[nodiscard]] virtual std::optional<Symmetrization> symmetrization() const { return std::nullopt; }
   /// The order of rows and columns in the blocks, where it is not the original one.
   [[nodiscard]] virtual const std::optional<RandomPermutation>& permutation() const = 0;
 };

@@ -15,6 +15,13 @@
 
 namespace cg2d {
 
+/// Two indices below 2^32 in a word.
+constexpr std::uint64_t pair_of(std::int64_t high, std::int64_t low) {
+  return (static_cast<std::uint64_t>(high) << 32U) | static_cast<std::uint32_t>(low);
+}
+constexpr std::int64_t high_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair >> 32U); }
+constexpr std::int64_t low_of(std::uint64_t pair) { return static_cast<std::int64_t>(pair & 0xffffffffU); }
+
 /// The most words for one other rank in a round.
 inline std::size_t round_words(std::size_t rank_count) {
   constexpr std::size_t most_words = std::size_t{1}

@@ -352,6 +352,8 @@ std::string system_name(const Json& system) {
   };
   add_unusual("preconditioner", preconditioner_table().front().name);
   add_unusual("variant", cg_variant_table().front().name);
+  if (system.contains("symmetrize"))
+    text += fmt::format(", symmetrized to {}", system.at("symmetrize").get<double>());
   return text;
 }
 

@@ -27,17 +27,28 @@ Json environment_of(const SolveReport& report) {
 }
 
 Json system_json(const SystemOptions& options, const SolveReport& report) {
-  return {{"matrix", options.matrix_text()},
-          {"is_assembled", !options.is_matrix_free()},
-          {"right_hand_side", vector_text(options.right_hand_side)},
-          {"right_hand_side_count", report.right_hand_side_count},
-          {"first_guess", vector_text(options.first_guess)},
-          {"relative_tolerance", options.relative_tolerance},
-          {"absolute_tolerance", options.absolute_tolerance},
-          {"most_iterations", options.most_iterations},
-          {"preconditioner", options.preconditioner},
-          {"variant", options.variant},
-          {"cut", cut_text(options)}};
+  Json json{{"matrix", options.matrix_text()},
+            {"is_assembled", !options.is_matrix_free()},
+            {"right_hand_side", vector_text(options.right_hand_side)},
+            {"right_hand_side_count", report.right_hand_side_count},
+            {"first_guess", vector_text(options.first_guess)},
+            {"relative_tolerance", options.relative_tolerance},
+            {"absolute_tolerance", options.absolute_tolerance},
+            {"most_iterations", options.most_iterations},
+            {"preconditioner", options.preconditioner},
+            {"variant", options.variant},
+            {"cut", cut_text(options)}};
+  if (options.symmetrize_tolerance) json["symmetrize"] = *options.symmetrize_tolerance;
+  return json;
+}
+
+/// Indices from 1, as in the file.
+Json symmetrization_json(const Symmetrization& symmetrization) {
+  Json json{{"largest_difference", symmetrization.largest_difference}};
+  if (symmetrization.largest_difference == 0.0) return json;
+  json["row"] = symmetrization.row + 1;
+  json["column"] = symmetrization.column + 1;
+  return json;
 }
 
 Json balance_json(const BlockBalance& balance) {
@@ -63,6 +74,7 @@ Json setup_json(const SystemOptions& options, const SolveReport& report) {
             {"conversion_s", report.out_of_core ? Json(nullptr) : Json(matrix.conversion_s)},
             {"preconditioner_s", matrix.preconditioner_s},
             {"ranks", std::move(ranks)}};
+  if (matrix.symmetrization) json["symmetrization"] = symmetrization_json(*matrix.symmetrization);
   if (report.matrix_free) return json;
   json["balance"] = balance_json(matrix.balance);
   if (matrix.other_balance)

@@ -44,6 +44,7 @@ struct SystemOptions {
   std::string matrix_path;                        ///< empty with operator_text
   std::string operator_text;                      ///< "laplace3d:64x64x64", "npb-factored:S"
   bool assembles = false;                         ///< the matrix of operator_text
+  std::optional<double> symmetrize_tolerance{};   ///< --symmetrize, of a file
   std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils without a matrix; empty: the best
   MatrixCut cut = MatrixCut::nonzeros;
   std::uint64_t permutation_seed = 0;  ///< with MatrixCut::random

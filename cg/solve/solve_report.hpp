@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/files/system_matrix.hpp"
 #include "cg/library/solution.hpp"
 #include "cg/machine/quiet.hpp"
 #include "cg/report/phase_table.hpp"
@@ -35,10 +36,11 @@ struct MatrixResult {
   std::string name;
   std::int64_t order = 0;
   std::int64_t nonzero_count = 0;
-  double read_s = 0.0;            ///< from the first byte to rows that are checked
-  double distribute_s = 0.0;      ///< from the rows to blocks
-  double conversion_s = 0.0;      ///< from the blocks to kernels that are ready
-  double preconditioner_s = 0.0;  ///< to make it, from the blocks on
+  std::optional<Symmetrization> symmetrization{};  ///< with --symmetrize
+  double read_s = 0.0;                             ///< from the first byte to rows that are checked
+  double distribute_s = 0.0;                       ///< from the rows to blocks
+  double conversion_s = 0.0;                       ///< from the blocks to kernels that are ready
+  double preconditioner_s = 0.0;                   ///< to make it, from the blocks on
   BlockBalance balance;
   /// The balance of even pieces, or, where these are taken, of pieces by nonzeros; of a matrix in memory.
   std::optional<BlockBalance> other_balance{};

@@ -52,6 +52,7 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
                 group)
           : open_matrix({.path = options.matrix_path,
                          .permutation_seed = seed,
+                         .symmetrize_tolerance = options.symmetrize_tolerance,
                          .check_memory = check_memory,
                          .progress = say},
                         group);
@@ -171,6 +172,7 @@ void SolveRun::read() {
   result.name = matrix_->facts().key.name;
   result.order = matrix_->order();
   result.nonzero_count = matrix_->nonzero_count();
+  result.symmetrization = matrix_->symmetrization();
   result.read_s = group_.maximum(stopwatch.seconds());
   if (kept_ != nullptr) return;
   progress_.say(

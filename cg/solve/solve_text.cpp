@@ -261,6 +261,8 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   text += summary_lines(options, report);
   if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
     text += fmt::format(" Spectrum {}\n", spectrum);
+  if (report.matrix->symmetrization)
+    text += fmt::format(" Symmetrized: {}\n", report.matrix->symmetrization->text());
   if (report.restart)
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);

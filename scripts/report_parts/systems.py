@@ -12,6 +12,7 @@ def name_of(document):
     """As cg2d's verdicts name it, where preconditioner and form of CG are the usual ones."""
     system = document["system"]
     unusual = [system[key] for key, usual in (("preconditioner", "none"), ("variant", "classic")) if system[key] != usual]
+    unusual += [f"symmetrized to {system['symmetrize']}"] if "symmetrize" in system else []
     count = system["most_iterations"]
     return ", ".join([system["matrix"], f"{count} iteration{'' if count == 1 else 's'}", *unusual])
 

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <random>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/storage/scratch_chunks.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 
@@ -222,6 +225,177 @@ TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
          << "; conjugate gradients need equal ones";
     EXPECT_EQ(error.what(), text.str());
   }
+}
+
+/// Entries of all signs and sizes, with pairs that differ by rounding, pairs that do not, entries without a partner, and duplicates whose
+/// sum depends on nothing. The diagonal is large.
+std::vector<Entry> nearly_symmetric_entries(std::int64_t n) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(n) + 41);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  std::vector<Entry> entries;
+  for (std::int64_t row = 0; row < n; ++row) {
+    const double diagonal = 2.0 * std::pow(10.0, 2.0 + 2.0 * uniform(random));
+    entries.push_back({{row, row}, diagonal});
+    for (const std::int64_t step : {1, 3, 7, 31}) {
+      if (row + step >= n) continue;
+      const double value = uniform(random);
+      entries.push_back({{row, row + step}, value});
+      if (step == 7) continue;
+      entries.push_back({{row + step, row}, step == 3 ? value : value * (1.0 + 1e-12 * uniform(random))});
+      if (step == 1) entries.push_back({{row, row + step}, 1e-13 * uniform(random)});
+    }
+  }
+  std::shuffle(entries.begin(), entries.end(), random);
+  return entries;
+}
+
+double at(const Reference& matrix, std::int64_t row, std::int64_t column) {
+  const auto found = matrix.find({row, column});
+  return found == matrix.end() ? 0.0 : found->second;
+}
+
+double relative_difference_at(const Reference& matrix, std::int64_t row, std::int64_t column) {
+  return std::abs(at(matrix, row, column) - at(matrix, column, row)) /
+         (std::sqrt(std::abs(at(matrix, row, row))) * std::sqrt(std::abs(at(matrix, column, column))));
+}
+
+Reference means_of(const Reference& matrix) {
+  Reference means;
+  for (const auto& [place, value] : matrix) {
+    const double mean = (value + at(matrix, place.second, place.first)) / 2.0;
+    means[place] = mean;
+    means[{place.second, place.first}] = mean;
+  }
+  return means;
+}
+
+/// The pair with the largest difference, the first of several.
+Symmetrization largest_difference_in(const Reference& matrix) {
+  Symmetrization largest;
+  for (const auto& [place, value] : matrix) {
+    const auto row = std::max(place.first, place.second);
+    const auto column = std::min(place.first, place.second);
+    const double difference = relative_difference_at(matrix, row, column);
+    const bool is_earlier = std::pair(row, column) < std::pair(largest.row, largest.column);
+    if (difference > largest.largest_difference || (difference == largest.largest_difference && is_earlier))
+      largest = {.largest_difference = difference, .row = row, .column = column};
+  }
+  return largest;
+}
+
+TEST(SymmetrizeTest, GivesTheMeansOfBothTrianglesAndTheLargestDifference) {
+  for (const std::int64_t n : {2, 5, 97, 1400}) {
+    SCOPED_TRACE(n);
+    const auto entries = nearly_symmetric_entries(n);
+    const auto before = summed(entries);
+    const auto means = means_of(before);
+    const auto matrix = stored(n, entries);
+    matrix->symmetrize(0.9, nullptr, group());
+    EXPECT_EQ(matrix->nonzero_count(), std::ssize(means));
+    matrix->require_symmetric(group());
+    const auto found = matrix->symmetrization();
+    const auto expected = largest_difference_in(before);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->tolerance, 0.9);
+    EXPECT_EQ(found->largest_difference, expected.largest_difference);
+    EXPECT_EQ(std::pair(found->row, found->column), std::pair(expected.row, expected.column));
+    for (const auto& grid : comm::factorizations(group().size())) {
+      const auto layout = comm::BlockLayout::even(n, grid);
+      expect_block(matrix->build(layout, group(), 1).block, layout, means);
+    }
+  }
+}
+
+TEST(SymmetrizeTest, WorksOnAScratchDevice) {
+  constexpr std::int64_t n = 1400;
+  const auto entries = nearly_symmetric_entries(n);
+  const auto scratch = [] { return std::make_unique<ScratchChunks>("."); };
+  EntryCollector collector(n, group(), EntryValues::any, scratch());
+  if (group().rank() == 0) {
+    for (const auto& entry : entries) collector.add(entry.place.first, entry.place.second, entry.value);
+  }
+  StoredMatrix matrix(collector.finish(), "test", std::nullopt, group());
+  matrix.symmetrize(0.9, scratch(), group());
+  const auto layout = comm::BlockLayout::even(n, comm::factorizations(group().size()).back());
+  expect_block(matrix.build(layout, group(), 1).block, layout, means_of(summed(entries)));
+}
+
+TEST(SymmetrizeTest, AnEntryOfAPatternWithoutAPartnerIsHalved) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0},
+                                   {{1, 1}, 1.0}, {{1, 1}, 1.0}, {{2, 2}, 1.0}};
+  const auto matrix = stored(3, entries, EntryValues::ones);
+  matrix->symmetrize(0.5, nullptr, group());
+  EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.5) << "1 / sqrt(1 * 4)";
+  const auto layout = comm::BlockLayout::even(3, comm::factorizations(group().size()).front());
+  expect_block(matrix->build(layout, group(), 1).block, layout,
+               {{{0, 0}, 1.0}, {{0, 1}, 0.5}, {{1, 0}, 0.5}, {{1, 1}, 4.0}, {{2, 2}, 1.0}});
+}
+
+TEST(SymmetrizeTest, NeitherTheMeanNorTheDifferenceOverflows) {
+  constexpr double huge = 1.5e308;
+  const auto matrix = stored(2, {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, huge}, {{1, 0}, 0.75 * huge}});
+  matrix->symmetrize(0.5, nullptr, group());
+  EXPECT_DOUBLE_EQ(matrix->symmetrization()->largest_difference, 0.25);
+  const auto layout = comm::BlockLayout::even(2, comm::factorizations(group().size()).front());
+  expect_block(matrix->build(layout, group(), 1).block, layout,
+               {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, 0.875 * huge}, {{1, 0}, 0.875 * huge}});
+}
+
+TEST(SymmetrizeTest, ASymmetricMatrixStaysAsItIs) {
+  const auto entries = symmetric_entries(97);
+  const auto matrix = stored(97, entries);
+  matrix->symmetrize(1e-12, nullptr, group());
+  EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.0);
+  const auto layout = comm::BlockLayout::even(97, comm::factorizations(group().size()).front());
+  expect_block(matrix->build(layout, group(), 1).block, layout, summed(entries));
+}
+
+TEST(SymmetrizeTest, TheFirstPairBeyondTheToleranceIsNamed) {
+  const auto message_of = [](const std::vector<Entry>& entries, double tolerance) -> std::string {
+    try {
+      stored(60, entries)->symmetrize(tolerance, nullptr, group());
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      return error.what();
+    }
+    return "passed";
+  };
+  std::vector<Entry> entries;
+  for (std::int64_t row = 0; row < 60; ++row) entries.push_back({{row, row}, row < 30 ? 4.0 : 1e-4});
+  entries.push_back({{1, 9}, 1e-9});   // within
+  entries.push_back({{50, 2}, 0.25});  // the largest
+  entries.push_back({{3, 20}, 0.5});
+  entries.push_back({{20, 3}, 1.0});
+  EXPECT_EQ(
+      message_of(entries, 1e-3),
+      "test: not symmetric, to --symmetrize 0.001: entry (21, 4) is 1, entry (4, 21) is 0.5; they differ by "
+      "0.125 of sqrt(a_ii a_jj)");
+  EXPECT_EQ(
+      message_of(entries, 0.125),
+      "test: not symmetric, to --symmetrize 0.125: entry (51, 3) is 0.25, entry (3, 51) is 0; they differ by "
+      "12.5 of sqrt(a_ii a_jj)");
+  entries[9].value = 0.0;
+  EXPECT_EQ(message_of(entries, 0.9),
+            "test: not symmetric, to --symmetrize 0.9: entry (10, 2) is 0, entry (2, 10) is 1e-09; they "
+            "differ beside "
+            "a diagonal entry that is 0 or nearly so");
+}
+
+TEST(SymmetrizeTest, ARefusalOfRoundingNamesTheOption) {
+  const std::vector<Entry> entries{{{0, 0}, 4.0}, {{1, 1}, 1.0},           {{2, 2}, 1.0},
+                                   {{1, 0}, 0.5}, {{0, 1}, 0.5 + 0x1p-53}, {{2, 1}, 0x1p-40}};
+  try {
+    stored(3, entries)->require_symmetric(group());
+    ADD_FAILURE() << "passed";
+  } catch (const RunError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "test: not symmetric: entry (2, 1) is 0.5, entry (1, 2) is 0.5000000000000001; conjugate gradients "
+        "need equal ones; no pair differs by more than 9.09e-13 of sqrt(a_ii a_jj): --symmetrize 1e-12 of "
+        "cg2d "
+        "solve and convert takes the means");
+  }
+  stored(3, entries)->symmetrize(1e-12, nullptr, group());
 }
 
 TEST(StoredMatrixTest, TheFirstSumOfDuplicatesThatIsNotFiniteIsNamed) {

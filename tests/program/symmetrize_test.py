@@ -1,0 +1,183 @@
+"""--symmetrize TOL: a matrix that is one rounding from symmetric, as assembled finite elements are, is solved as the mean of both
+triangles, and the largest difference is reported."""
+
+import json
+import math
+import random
+import re
+import sys
+import unittest
+
+from program_runner import PROJECT, THOROUGH, USAGE, run_program
+from solve_test import BAD_DATA, SYMMETRIC_BANNER, SolveTest, matrix_text, values_of
+
+sys.path.insert(0, str(PROJECT / "scripts"))
+from report_parts.systems import name_of  # noqa: E402
+
+
+def assembled(side, seed=1):
+    """Elements of four nodes on a grid of side x side: {(row, column): value}, both triangles, from 0. Each entry of an element is
+    rounded in an order of its own."""
+    generator = random.Random(seed)
+    entries = {(node, node): 0.5 for node in range(side * side)}
+    for corner in (row * side + column for row in range(side - 1) for column in range(side - 1)):
+        nodes = (corner, corner + 1, corner + side, corner + side + 1)
+        stiffness, gradients = generator.uniform(0.5, 2.0), [generator.uniform(-1.0, 1.0) for _ in nodes]
+        for node, gradient in zip(nodes, gradients):
+            for other, other_gradient in zip(nodes, gradients):
+                value = entries.get((node, other), 0.0)
+                entries[node, other] = value + (stiffness * gradient) * other_gradient
+    return entries
+
+
+def symmetrized(entries):
+    places = {*entries, *((column, row) for row, column in entries)}
+    return {(row, column): (entries.get((row, column), 0.0) + entries.get((column, row), 0.0)) / 2 for row, column in sorted(places)}
+
+
+def difference(entries, row, column):
+    scale = math.sqrt(abs(entries[row, row])) * math.sqrt(abs(entries[column, column]))
+    return abs(entries.get((row, column), 0.0) - entries.get((column, row), 0.0)) / scale
+
+
+def largest_difference(entries):
+    """Of all pairs, and the first pair with it, from 1."""
+    pairs = sorted({(max(place), min(place)) for place in entries})
+    row, column = max(pairs, key=lambda pair: difference(entries, *pair))
+    return {"largest_difference": difference(entries, row, column), "row": row + 1, "column": column + 1}
+
+
+class Symmetrize(SolveTest):
+    SIDE = 9
+
+    def setUp(self):
+        super().setUp()
+        self.n = self.SIDE**2
+        self.entries = assembled(self.SIDE)
+        self.matrix = self.write("A.mtx", self.entries)
+
+    def write(self, name, entries):
+        return self.file(name, matrix_text(self.n, entries, "general"))
+
+    def solution(self, rank_count, *words):
+        """The report, and x with the same bits from any number of ranks."""
+        path = self.folder / "x.mtx"
+        report = self.report_of(rank_count, *words, "--rhs", "random:3", "-o", path, "--reproducible", "--no-profile")
+        return report, values_of(path)
+
+    def expect_solved(self, matrix, entries, tolerance):
+        """As the mean that is made here, bit for bit, from any number of ranks; with the true difference."""
+        expected, expected_x = self.solution(1, self.write("mean.mtx", symmetrized(entries)))
+        self.assertNotIn("symmetrization", expected["setup"])
+        for rank_count in (1, 2, 3):
+            with self.subTest(ranks=rank_count):
+                report, x = self.solution(rank_count, matrix, "--symmetrize", tolerance)
+                self.assertEqual(report["setup"]["symmetrization"], largest_difference(entries))
+                self.assertEqual(report["system"]["symmetrize"], float(tolerance))
+                self.assertEqual(x, expected_x)
+                self.assertEqual(report["setup"]["nonzero_count"], expected["setup"]["nonzero_count"])
+
+    def expect_line(self, code, line, *words, rank_counts=(1, 3)):
+        for rank_count in (1, 2, 3) if THOROUGH else rank_counts:
+            with self.subTest(ranks=rank_count, words=words):
+                outcome = run_program(rank_count, *words)
+                self.assertEqual((outcome.exit_code, outcome.error_lines()), (code, [f"cg2d: {line}"]), outcome)
+
+    def test_the_refusal_names_a_tolerance_that_helps(self):
+        outcome = self.solve(2, self.matrix)
+        self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+        largest = largest_difference(self.entries)["largest_difference"]
+        line = rf"need equal ones; no pair differs by more than {largest:.3g} of sqrt\(a_ii a_jj\): --symmetrize (1e-\d+) of cg2d solve and convert takes the means$"
+        self.assertRegex(outcome.error_lines()[0], line)
+        self.expect_solved(self.matrix, self.entries, re.search(line, outcome.error_lines()[0])[1])
+
+    def test_the_first_screen_tells_of_the_largest_difference(self):
+        largest = largest_difference(self.entries)
+        line = (
+            f" Symmetrized: the largest difference was {largest['largest_difference']:.3g} of sqrt(a_ii a_jj), "
+            f"at ({largest['row']}, {largest['column']})\n"
+        )
+        for words in ((), ("--cut", "random:5")):
+            self.assertIn(line, self.solve(2, self.matrix, "--symmetrize", "1e-12", *words).stdout)
+        self.assertNotIn("Symmetrized", self.solve(1, self.write("mean.mtx", symmetrized(self.entries))).stdout)
+
+    def test_equal_triangles_differ_by_nothing(self):
+        mean = self.write("mean.mtx", symmetrized(self.entries))
+        self.assertEqual(self.report_of(2, mean, "--symmetrize", "1e-12")["setup"]["symmetrization"], {"largest_difference": 0.0})
+        self.assertIn(" Symmetrized: both triangles were equal\n", self.solve(1, mean, "--symmetrize", "1e-12").stdout)
+
+    def test_entries_of_one_triangle_only(self):
+        for place in ((40, 3), (3, 41), (80, 0)):
+            self.entries[place] = 1e-9
+        self.expect_solved(self.write("one-sided.mtx", self.entries), self.entries, "1e-8")
+
+    def test_the_first_pair_beyond_the_tolerance_is_named(self):
+        for place in ((70, 60), (2, 33), (80, 8)):
+            self.entries[place] = self.entries.get(place, 0.0) + 1e-3
+        matrix = self.write("beyond.mtx", self.entries)
+        line = (
+            f"beyond.mtx: not symmetric, to --symmetrize 1e-12: entry (34, 3) is 0, entry (3, 34) is 0.001; they differ by "
+            f"{difference(self.entries, 33, 2):.3g} of sqrt(a_ii a_jj)"
+        )
+        self.expect_line(BAD_DATA, line, "solve", matrix, "--symmetrize", "1e-12")
+        self.expect_line(BAD_DATA, line, "solve", matrix, "--symmetrize", "1e-12", "--cut", "random:2")
+        target = self.folder / "beyond.cg2d"
+        self.expect_line(BAD_DATA, line, "convert", matrix, target, "--symmetrize", "1e-12")
+        self.assertFalse(target.exists())
+        self.assertNotIn("--symmetrize", self.solve(1, matrix).stderr)
+
+    def test_converted(self):
+        """The file has the bytes of that of the mean, also where the entries lie on a device meanwhile."""
+        mean, target = self.folder / "mean.cg2d", self.folder / "A.cg2d"
+        self.run_well(1, "convert", self.write("mean.mtx", symmetrized(self.entries)), mean)
+        for rank_count, *words in ((1,), (3,), (2, "--scratch", self.folder)):
+            outcome = self.run_well(rank_count, "convert", self.matrix, target, "--symmetrize", "1e-12", *words)
+            self.assertRegex(outcome.stdout, r"\A .*\n Symmetrized: the largest difference was \S+ of sqrt\(a_ii a_jj\), at \(\d+, \d+\)\n\Z")
+            self.assertEqual(target.read_bytes(), mean.read_bytes())
+
+    def test_sweep_and_scaling(self):
+        lines = self.folder / "sweep.jsonl"
+        words = (self.matrix, "--symmetrize", "1e-12", "--iterations", "5", "--repeat", "1")
+        self.run_well(2, "sweep", *words, "--retries", "0", "--output", lines)
+        for line in map(json.loads, lines.read_text().splitlines()):
+            self.assertEqual(line["setup"]["symmetrization"], largest_difference(self.entries))
+            self.assertEqual(name_of(line), f"{self.matrix}, 5 iterations, symmetrized to 1e-12")
+        self.assertIn("5 iterations, symmetrized to 1e-12", self.run_well(0, "sweep", "--show", lines).stdout)
+        scaling = json.loads(self.run_well(2, "scaling", *words, "--format", "json").stdout)
+        self.assertEqual(scaling["status"], "success")
+
+    def test_tolerances_out_of_range(self):
+        commands = (("solve", self.matrix), ("convert", self.matrix, self.folder / "A.cg2d"), ("sweep", self.matrix))
+        texts = ("0", "-1e-12", "1", "inf", "nan", "much")
+        for words, text in [(commands[0], text) for text in texts] + [(words, "1") for words in commands[1:]]:
+            with self.subTest(text=text, words=words):
+                outcome = run_program(0, *words, f"--symmetrize={text}")
+                self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+                self.assertIn("--symmetrize", outcome.error_lines()[0])
+
+    def test_without_effect(self):
+        lower = {place: value for place, value in symmetrized(self.entries).items() if place[0] >= place[1]}
+        symmetric = self.file("S.mtx", matrix_text(self.n, lower))
+        self.assertTrue(symmetric.read_text().startswith(SYMMETRIC_BANNER))
+        binary, target = self.folder / "S.cg2d", self.folder / "T.cg2d"
+        self.run_well(1, "convert", symmetric, binary)
+        option = ("--symmetrize", "1e-12")
+        by_its_form = "--symmetrize: the matrix of {} is symmetric by its form; leave it out"
+        for line, *words in (
+            (by_its_form.format(symmetric), "solve", symmetric),
+            (by_its_form.format(symmetric), "convert", symmetric, target),
+            (by_its_form.format(symmetric), "sweep", symmetric, "--output", self.folder / "sweep.jsonl"),
+            (by_its_form.format(binary), "solve", binary),
+            ("--symmetrize: a binary matrix is symmetric; leave it out to get the Matrix Market file", "convert", binary, target),
+            ("--symmetrize: only with FILE", "solve", "--operator", "laplace2d:9x9"),
+            ("--symmetrize: only with FILE", "solve", "--operator", "laplace2d:9x9", "--assembled"),
+            ("--symmetrize: only with FILE", "scaling", "--operator", "laplace2d:9x9"),
+            ("--symmetrize: only with a system of your own: FILE or --operator", "sweep", "--class", "S"),
+            ("--symmetrize: give it to cg2d convert, which makes the file, not with --out-of-core", "solve", binary, "--out-of-core", self.folder),
+        ):
+            self.expect_line(USAGE, line, *words, *option, rank_counts=(2,))
+        self.assertFalse(target.exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
