@@ -96,6 +96,7 @@ class FolderLock {
 };
 
 bool are_same_file(const std::string& a, const std::string& b) {
+  if (a == standard_output_name || b == standard_output_name) return a == b;
   if (is_special(a) || is_special(b)) return false;
   std::error_code error;
   if (std::filesystem::equivalent(a, b, error)) return true;  // hard links
@@ -321,6 +322,7 @@ bool can_be_replaced(const std::string& path) {
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  if (path_ == standard_output_name) path_.clear();
   if (path_.empty()) {
     const int flags = fcntl(STDOUT_FILENO, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)  // see secure_standard_descriptors()
@@ -486,6 +488,18 @@ void update_file(const std::string& path, const std::function<std::string()>& ma
   OutputFile file(path);
   file.write(rendered(make));
   file.commit();
+}
+
+void require_files_on_disk(std::span<const FileOption> options) {
+  for (const auto& [option, path, use] : options) {
+    if (path != standard_output_name) continue;
+    if (use == FileUse::updates) {
+      throw InputError(
+          fmt::format("{} -: this file is read, too, and standard output cannot be; name a file", option));
+    }
+    if (use == FileUse::folder || use == FileUse::fills)
+      throw InputError(fmt::format("{} -: must be a folder, and standard output is none; name one", option));
+  }
 }
 
 void require_different_files(std::span<const FileOption> options) {

@@ -46,11 +46,14 @@ void secure_standard_descriptors();
 [[noreturn]] void cannot_create(const std::string& path);
 [[noreturn]] void cannot_write(const std::string& path);
 
+/// The name of standard output among the files that a command writes; a file of that name is "./-".
+inline constexpr std::string_view standard_output_name = "-";
+
 /// Writes to a file without a name and gives it that of the target in commit(); without commit() nothing remains,
 /// after a kill neither. File systems that have no such files get a temporary one beside the target, which a kill
 /// leaves. A target that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file
 /// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(). One that is no
-/// regular file (a pipe, a device) is written directly; an empty path is standard output.
+/// regular file (a pipe, a device) is written directly; an empty path and "-" are standard output.
 ///
 /// Before the file gets its name it is read back from the device and compared. What cannot be written goes to the first of
 /// $TMPDIR (or /tmp), the current folder and $HOME that takes it, and the error says where.
@@ -102,10 +105,11 @@ void update_file(const std::string& path, const std::function<std::string()>& ma
 enum class FileUse {
   reads,
   reads_first,  ///< read before anything is written: a file with `writes_last` may replace it
-  writes,       ///< also a file that is read and then updated
+  writes,       ///< whole and at once, to standard output, too, as with `writes_last`
   writes_last,
-  folder,  ///< a folder of files with names of their own: options may share it
-  fills,   ///< a folder of files with names that options may have in common
+  updates,  ///< written, and read by this command or by a later one
+  folder,   ///< a folder of files with names of their own: options may share it
+  fills,    ///< a folder of files with names that options may have in common
 };
 /// A file that an option names; the path is empty where it is not given.
 struct FileOption {
@@ -113,8 +117,11 @@ struct FileOption {
   std::string path;
   FileUse use = FileUse::writes;
 };
+/// Throws InputError for an option that names standard output ("-") for a file that must be one on disk.
+void require_files_on_disk(std::span<const FileOption> options);
+
 /// Throws InputError when two options name the same file, through links, too, and one of them would silently replace
-/// it, or make a folder of it. Devices and pipes may be shared. Reads the file system of the calling rank.
+/// it, or make a folder of it. Devices and pipes may be shared, standard output ("-") may not. Reads the file system of the calling rank.
 void require_different_files(std::span<const FileOption> options);
 
 /// Returns the text that `make` makes of results, locally. Any exception of `make` other than RunError and

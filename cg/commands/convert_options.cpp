@@ -68,6 +68,7 @@ ExitCode convert_back(const ConvertOptions& options, const Progress& progress, c
   const double read_s = watch.seconds();
   progress.say(fmt::format("writing {} nonzeros to {}", matrix.nonzero_count(), options.target));
   export_matrix_market(block, layout, "from the binary form, by cg2d convert", group, file.get());
+  if (options.target == standard_output_name) return ExitCode::success;
   return print_conversion(options, matrix, read_s, watch.seconds(), group);
 }
 
@@ -78,6 +79,10 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   bool is_binary = false;
   agree_on(group, [&] { is_binary = is_cache_file(options.source); });
   if (is_binary) return convert_back(options, progress, group);
+  if (options.target == standard_output_name)
+    throw InputError(
+        "TARGET -: ranks write the binary form at places of their own, which standard output has not; name a "
+        "file, such as A.cg2d");
   const Stopwatch watch;
   progress.say(fmt::format("reading {}", options.source));
   const auto matrix = read_market_matrix(
@@ -99,9 +104,9 @@ void add_convert_options(CLI::App& parser, ConvertOptions& options) {
       ->required()
       ->check(file_name(FileUse::reads));
   parser
-      .add_option(
-          "TARGET", options.target,
-          "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as A.mtx")
+      .add_option("TARGET", options.target,
+                  "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
+                  "A.mtx or -, standard output")
       ->required()
       ->check(file_name(FileUse::writes));
   parser

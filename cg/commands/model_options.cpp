@@ -31,7 +31,7 @@ void add_model_options(CLI::App& parser, ModelArguments& arguments) {
   parser
       .add_option("--machine", options.machine,
                   "a machine that comes with cg2d (cp-pacs) or a description file")
-      ->check(file_name(FileUse::writes))
+      ->check(file_name(FileUse::updates))
       ->type_name(type_of_values({"cp-pacs", "FILE"}))
       ->default_str("this machine's");
   add_list_option(parser, "--class", arguments.class_letters, "classes, such as B or C,D")

@@ -66,7 +66,8 @@ void add_matrix_options(CLI::App& run, RunArguments& arguments) {
       ->type_name(type_of_values(class_letters()));
   add_problem_options(run, arguments.problem);
   add_file_option(run, "--export-mtx", FileUse::writes, arguments.options.export_mtx,
-                  "also write the matrix to FILE (Matrix Market, symmetric)");
+                  "also write the matrix to FILE (Matrix Market, symmetric); -: to standard output, instead "
+                  "of the report");
 }
 
 void add_grid_options(CLI::App& run, RunArguments& arguments) {
@@ -103,7 +104,8 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
       ->default_str("standard output");
   add_detail_options(run, options.detail);
   add_file_option(run, "--report", FileUse::writes, options.report,
-                  "also write all figures to FILE, a line for each: section::name=value")
+                  "also write all figures to FILE, a line for each: section::name=value; -: to standard "
+                  "output, instead of the report")
       ->default_str("none");
   add_number_option(run, "--repeat", options.repeat_count, "timed repetitions; the median is reported");
   run.add_option("--min-time", arguments.least_time,

@@ -127,7 +127,7 @@ ProfileOptionTexts profile_is_used() {
 }
 
 void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts) {
-  add_file_option(parser, "--profile", FileUse::writes, profile.path, texts.profile)
+  add_file_option(parser, "--profile", FileUse::updates, profile.path, texts.profile)
       ->default_str("the user's");
   parser.add_flag_callback(
       "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile);
@@ -432,8 +432,10 @@ void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
   add_event_option(parser, counters)->default_str("PAPI_EVENTS of the environment, or none");
   parser.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
   add_limits_option(parser, arguments.measures_limits);
-  auto* const trace = add_file_option(parser, "--trace", FileUse::writes, arguments.trace.path,
-                                      "write a time line of every phase to FILE (Chrome-trace JSON)");
+  auto* const trace =
+      add_file_option(parser, "--trace", FileUse::writes, arguments.trace.path,
+                      "write a time line of every phase to FILE (Chrome-trace JSON); -: to standard "
+                      "output, instead of the report");
   add_trace_steps_option(parser, arguments.trace);
   parser.get_option("--trace-steps")->needs(trace);
 }

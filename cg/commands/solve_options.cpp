@@ -66,7 +66,9 @@ void add_system_options(CLI::App& parser, SolveArguments& arguments) {
   parser.add_option("--x0", arguments.first_guess, "first guess")
       ->check(file_name(FileUse::reads_first))
       ->type_name(type_of_values({"zeros", "ones", "random:SEED", "FILE"}));
-  parser.add_option("-o,--solution", options.solution_path, "write x to FILE (Matrix Market, array)")
+  parser
+      .add_option("-o,--solution", options.solution_path,
+                  "write x to FILE (Matrix Market, array); -: to standard output, instead of the report")
       ->check(file_name(FileUse::writes_last))
       ->type_name("FILE");
   parser

@@ -112,7 +112,7 @@ void add_config_options(CLI::App& parser, GeneralArguments& arguments) {
   add_file_option(parser, "--config", FileUse::reads, arguments.config_path,
                   "options from FILE (TOML); those of the command line override them")
       ->configurable(false);
-  add_file_option(parser, "--save-config", FileUse::writes, arguments.saved_config_path,
+  add_file_option(parser, "--save-config", FileUse::updates, arguments.saved_config_path,
                   "also write the options given to FILE, for --config")
       ->configurable(false);
 }
@@ -156,8 +156,12 @@ std::vector<FileOption> all_files(CLI::App& command) {
   auto files = named_files(command);
   const auto* const show = command.get_option_no_throw("--show");
   const auto* const output = command.get_option_no_throw("--output");
-  if (show != nullptr && show->count() > 0 && output->count() == 0)  // then nothing is measured and written
-    std::erase_if(files, [](const auto& file) { return file.option == "--output"; });
+  if (show != nullptr && show->count() > 0) {  // then nothing is measured and added to a file
+    if (output->count() == 0)
+      std::erase_if(files, [](const auto& file) { return file.option == "--output"; });
+    const auto tables = std::ranges::find(files, "--output", &FileOption::option);
+    if (tables != files.end()) tables->use = FileUse::writes;
+  }
   const auto path_of = [&](std::string_view option) {
     const auto found = std::ranges::find(files, option, &FileOption::option);
     return found == files.end() ? std::string() : found->path;
@@ -174,20 +178,35 @@ std::vector<FileOption> all_files(CLI::App& command) {
   return files;
 }
 
+/// Where another option names standard output, the report that would go there, too, is not written. A plan is: it has no
+/// other results.
+void leave_out_report(CLI::App& command) {
+  auto* const output = command.get_option_no_throw("--output");
+  const auto* const plans = command.get_option_no_throw("--dry-run");
+  if (output == nullptr || output->count() > 0 || (plans != nullptr && plans->count() > 0)) return;
+  const auto takes_standard_output = [](const FileOption& file) {
+    return file.path == standard_output_name &&
+           (file.use == FileUse::writes || file.use == FileUse::writes_last);
+  };
+  if (std::ranges::none_of(named_files(command), takes_standard_output)) return;
+  output->add_result("/dev/null");
+  output->run_callback();
+}
+
 /// The action of a command, before which rank 0 looks for files with two uses.
 Action with_different_files(Action action, std::vector<FileOption> files) {
   return [action = std::move(action), files = std::move(files)](comm::RankGroup& group) {
     agree_on(group, [&] {
+      require_files_on_disk(files);
       if (group.rank() == 0) require_different_files(files);
     });
     return action(group);
   };
 }
 
-/// The action of a command, which rank 0 writes the options to a file before.
-Action saving(Action action, const std::string& path, const CLI::App& command) {
+/// The action of a command, before which rank 0 writes the options as text to a file.
+Action saving(Action action, const std::string& path, std::string text) {
   if (path.empty()) return action;
-  auto text = config_text(command);
   return [action = std::move(action), path, text = std::move(text)](comm::RankGroup& group) {
     write_output(open_output(path, group).get(), group, [&] { return text; });
     return action(group);
@@ -256,8 +275,11 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
   }
   if (parsed() == nullptr) return print_text(help_text(app));
   auto& command = *parsed()->parser;
-  return with_different_files(saving(parsed()->action(), parsed()->general->saved_config_path, command),
-                              all_files(command));
+  const auto& saved_path = parsed()->general->saved_config_path;
+  auto config = saved_path.empty() ? std::string() : config_text(command);
+  auto files = all_files(command);
+  leave_out_report(command);
+  return with_different_files(saving(parsed()->action(), saved_path, std::move(config)), std::move(files));
 }
 
 }  // namespace cg2d

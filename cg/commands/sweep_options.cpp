@@ -93,7 +93,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   sweep.option_defaults()->group("Output");
   add_host_name_option(sweep, options.common.names_hosts);
   add_file_option(
-      sweep, "--output", FileUse::writes, arguments.output,
+      sweep, "--output", FileUse::updates, arguments.output,
       "file that gets a line per run; a sweep goes on where it ends; with --show that of the tables")
       ->check(default_is_a_file())
       ->default_str(rounds.output);

@@ -19,6 +19,7 @@ constexpr std::array uses{
     NamedValue<FileUse>{.name = "reads first", .value = FileUse::reads_first},
     NamedValue<FileUse>{.name = "writes", .value = FileUse::writes},
     NamedValue<FileUse>{.name = "writes last", .value = FileUse::writes_last},
+    NamedValue<FileUse>{.name = "updates", .value = FileUse::updates},
     NamedValue<FileUse>{.name = "has a folder", .value = FileUse::folder},
     NamedValue<FileUse>{.name = "fills a folder", .value = FileUse::fills},
 };

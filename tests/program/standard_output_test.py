@@ -1,0 +1,106 @@
+"""A file named "-" is standard output: it gets that file and nothing else, or the command says why not. No file of that name is made."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import CANNOT_WRITE, PROGRAM, USAGE, ProgramTest, run_command, run_program
+
+RUN = ["run", "--class", "S", "--grid", "1x1"]
+SOLVE = ["solve", "--operator", "laplace2d:9x5", "--assembled", "--grid", "1x1"]
+
+
+class StandardOutputTest(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-dash-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.addCleanup(lambda: self.assertFalse((self.folder / "-").exists()))
+
+    def run_here(self, ranks, *words):
+        return self.run_well(ranks, *words, cwd=self.folder)
+
+    def test_a_result_instead_of_the_report(self):
+        """7a50f6c: the report, and a file named "-"."""
+        solve, file = [*SOLVE, "--kernel", "scalar"], self.folder / "file"
+        for words, option in ((solve, "-o"), (solve, "--solution"), (RUN, "--export-mtx")):
+            for ranks in (0, 1):
+                self.run_here(ranks, *words, option, file)
+                with self.subTest(words=words, option=option, ranks=ranks):
+                    self.assertEqual(self.run_here(ranks, *words, option, "-").stdout, file.read_text())
+        for words in (RUN, SOLVE):
+            self.assertIn("traceEvents", json.loads(self.run_here(2, *words[:-2], "--trace", "-").stdout))
+        figures = self.run_here(0, *RUN, "--report", "-").stdout.splitlines()
+        self.assertEqual([line for line in figures if "=" not in line], [])
+        self.assertEqual(json.loads(self.run_here(0, *RUN, "--format", "json", "--output", "-").stdout)["status"], "success")
+
+    def test_the_report_goes_to_a_file(self):
+        outcome = self.run_here(0, *SOLVE, "-o", "-", "--output", "report.json", "--format", "json")
+        self.assertTrue(outcome.stdout.startswith("%%MatrixMarket matrix array real general"), outcome)
+        self.assertEqual(json.loads((self.folder / "report.json").read_text())["status"], "success")
+
+    def test_a_plan_stays(self):
+        self.assertIn("message", self.run_here(0, *RUN, "--dry-run", "--trace", "-").stdout)
+
+    def test_texts_of_commands(self):
+        for words in (["events"], ["explain", "--class", "S", "--grid", "1x2"], ["model", "--machine", "cp-pacs", "--class", "S", "--ranks", "2"]):
+            self.assertEqual(self.run_here(0, *words, "--output", "-").stdout, self.run_here(0, *words).stdout)
+        self.run_here(1, "sweep", "--class", "S", "--repeat", "2", "--output", "s.jsonl")
+        show = ["sweep", "--show", "s.jsonl"]
+        self.assertEqual(self.run_here(0, *show, "--output", "-").stdout, self.run_here(0, *show).stdout)
+
+    def test_conversions(self):
+        self.run_here(0, *RUN, "--export-mtx", "A.mtx")
+        self.run_here(0, "convert", "A.mtx", "A.cg2d")
+        self.run_here(0, "convert", "A.cg2d", "B.mtx")
+        for ranks in (0, 2):
+            self.assertEqual(self.run_here(ranks, "convert", "A.cg2d", "-").stdout, (self.folder / "B.mtx").read_text())
+            outcome = run_program(ranks, "convert", "A.mtx", "-", cwd=self.folder)
+            self.assert_refused(outcome, USAGE, "TARGET -: ", "name a file, such as A.cg2d")
+
+    def test_what_must_be_a_file_or_a_folder(self):
+        for ranks, words, option, reason in (
+            (0, RUN, "--save-config", "name a file"),
+            (2, RUN, "--profile", "name a file"),
+            (0, ["tune", "--class", "S"], "--profile", "name a file"),
+            (0, ["model", "--calibrate"], "--machine", "name a file"),
+            (2, ["sweep", "--class", "S"], "--output", "name a file"),
+            (0, RUN, "--checkpoint", "folder"),
+            (0, RUN, "--out-of-core", "folder"),
+            (0, ["report", "r.json"], "--figures", "folder"),
+            (0, ["convert", "A.mtx", "A.cg2d"], "--scratch", "folder"),
+        ):
+            outcome = run_program(ranks, *words, option, "-", cwd=self.folder)
+            with self.subTest(words=words, option=option):
+                self.assert_refused(outcome, USAGE, f"{option} -: ", reason)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_two_results(self):
+        for words, one, other in ((RUN, "--output", "--report"), (RUN, "--trace", "--export-mtx"), (SOLVE, "--solution", "--output")):
+            outcome = run_program(0, *words, one, "-", other, "-", cwd=self.folder)
+            self.assert_refused(outcome, USAGE, one, other, "name the same file, -")
+
+    def test_an_input_that_is_not_there(self):
+        for words in (["solve", "-"], [*SOLVE, "--rhs", "-"], [*RUN, "--config", "-"], ["export", "-"], ["convert", "-", "A.cg2d"]):
+            outcome = run_program(0, *words, cwd=self.folder)
+            self.assertEqual(len(outcome.error_lines()), 1, outcome)
+            self.assertIn("no such file", outcome.stderr)
+
+    def test_a_file_of_that_name(self):
+        """Whoever wants one writes ./-."""
+        self.run_here(0, *SOLVE, "-o", "./-")
+        self.assertTrue((self.folder / "-").read_text().startswith("%%MatrixMarket"))
+        (self.folder / "-").unlink()
+
+    def test_standard_output_that_cannot_be_written(self):
+        """The same line and code as for the report."""
+        for end, reason in ((">&-", "it is closed"), (">/dev/full", "No space left on device")):
+            for option in ("--solution", "--trace", "--output"):
+                outcome = run_command(["sh", "-c", f'exec "$0" "$@" {end}', PROGRAM, *SOLVE, option, "-"], cwd=self.folder)
+                with self.subTest(end=end, option=option):
+                    self.assert_refused(outcome, CANNOT_WRITE, f"cannot write standard output: {reason}")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
