@@ -336,6 +336,11 @@ void add_axis_options(CLI::App& parser, AxisValues& values) {
   for (const auto& axis : configuration_axes()) add_axis_option(parser, axis.name, values);
 }
 
+bool has_values(const AxisValues& values, std::string_view axis) {
+  const auto found = values.find(axis);
+  return found != values.end() && !found->second.empty();
+}
+
 void add_axis_lists(CLI::App& parser, AxisValues& values) {
   for (const auto& axis : configuration_axes()) {
     if (!axis.is_crossed()) continue;
@@ -442,10 +447,7 @@ void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
 
 void check_counter_options(const CounterOptions& counters, const TraceOptions& trace) {
   if (!counters.events.empty()) static_cast<void>(event_names_from(counters.events, "--papi"));
-  const bool counts = !counters.events.empty() || counters.reads_environment;  // which may name events
-  if (!counts && (counters.multiplexed || counters.strict))
-    throw InputError(fmt::format("{}: goes with --papi only, which names the events to count",
-                                 counters.multiplexed ? "--papi-multiplex" : "--papi-strict"));
+  if (counters.events.empty() && !counters.reads_environment) refuse_ways_to_count(counters);
   require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
 }
 

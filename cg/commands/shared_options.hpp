@@ -199,6 +199,8 @@ void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values
                      const std::string& help = {});
 /// The same for all axes, with the texts of the table.
 void add_axis_options(CLI::App& parser, AxisValues& values);
+/// Whether a value was given.
+bool has_values(const AxisValues& values, std::string_view axis);
 /// Options for lists of values, for the axes that sweeps cross.
 void add_axis_lists(CLI::App& parser, AxisValues& values);
 /// The configuration with the values of these options, the other axes as in `common`. Throws InputError for a

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cg/base/values.hpp"
+#include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -172,6 +173,27 @@ comm::DomainGrid domain_from(const SystemOptions& options, const std::string& te
   return domain_grid_from(text);
 }
 
+/// Refuses settings that the products of an operator without a matrix do not have.
+void check_matrix_free_settings(const SystemOptions& options, const AxisValues& axes) {
+  if (!options.is_matrix_free()) return;
+  const auto& row = matrix_free_row_of(options.operator_text);
+  const auto& tuning = options.tuning;
+  GivenOptions given{{"--cvl", tuning.critical_vector_length.has_value()},
+                     {"--prefetch", tuning.prefetch_distance.has_value()},
+                     {"--block-width", tuning.block_width.has_value()}};
+  if (!row.uses_grid) {
+    given.insert(given.end(),
+                 {{"--sum", has_values(axes, "sum_form")}, {"--overlap", has_values(axes, "overlap")}});
+  }
+  refuse_given(
+      given,
+      fmt::format("{} without a matrix has no such setting; leave it out, or take --assembled", row.name));
+  refuse_given({{"--profile", !options.profile.path.empty() && options.configuration.has_transport()}},
+               fmt::format("{} without a matrix takes nothing from it but transports; take --transport auto, "
+                           "or --assembled",
+                           row.name));
+}
+
 /// Refuses what a checkpoint of a solve does not have.
 void check_checkpoints(const SystemOptions& options) {
   const auto& classic = cg_variant_table().front().name;
@@ -240,6 +262,7 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_known("--variant", options.variant, names_of(cg_variant_table()));
   require_known("--format", options.format, names_of(solve_format_table()));
   check_tuning(options.tuning, options.configuration);
+  check_matrix_free_settings(options, arguments.axes);
   settle_profile(options.profile, !options.configuration.has_transport());
   check_counter_options(options.counters, options.trace);
   options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);

@@ -190,11 +190,6 @@ SweepOptions sweep_options_from(const SweepArguments& arguments) {
   return options;
 }
 
-bool has_values(const AxisValues& values, std::string_view axis) {
-  const auto found = values.find(axis);
-  return found != values.end() && !found->second.empty();
-}
-
 /// Options that a system of this kind does not have.
 void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemOptions& system) {
   const auto& axes = arguments.options.axes;
@@ -220,7 +215,8 @@ void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemO
         {{"--px", !axes.columns.empty()},
          {"--grid", !arguments.grids.empty()},
          {"--kernel", has_values(axes.values, "kernel")},
-         {"--sum", has_values(axes.values, "sum_form")}},
+         {"--sum", has_values(axes.values, "sum_form")},
+         {"--overlap", has_values(axes.values, "overlap")}},
         fmt::format("{} without a matrix is cut by --domain; take --assembled for grids, too", row->name));
   }
   if (find_preconditioner(system.preconditioner)->needs_diagonal_block && row != nullptr)

@@ -140,12 +140,21 @@ double PhaseCounters::measure_clocks_per_reading() {
   return best;
 }
 
+void refuse_ways_to_count(const CounterOptions& options) {
+  if (options.multiplexed || options.strict)
+    throw InputError(fmt::format("{}: goes with --papi only, which names the events to count",
+                                 options.multiplexed ? "--papi-multiplex" : "--papi-strict"));
+}
+
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group) {
   const bool is_option = !options.events.empty();
   if (!is_option && !options.reads_environment) return {};
   const char* environment = is_option ? nullptr : std::getenv("PAPI_EVENTS");
   const auto text = is_option ? options.events : group.broadcast(environment == nullptr ? "" : environment);
-  if (text.empty()) return {};
+  if (text.empty()) {
+    refuse_ways_to_count(options);
+    return {};
+  }
   const std::string_view origin = is_option ? "--papi" : "PAPI_EVENTS";
   std::vector<std::string> names;
   agree_on(group, [&] {

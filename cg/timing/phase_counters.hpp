@@ -84,8 +84,11 @@ struct CounterOptions {
   bool has_threads = false;  ///< several per rank: the system's account is the process's, not this thread's
 };
 
+/// For options without events to count. Throws InputError for one that says how to count them.
+void refuse_ways_to_count(const CounterOptions& options);
+
 /// The events and groups of the option, or of the environment's PAPI_EVENTS on rank 0. Collective. Throws
-/// InputError, for a name that is no event, too.
+/// InputError, for a name that is no event, too, and as refuse_ways_to_count() where there are none.
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group);
 
 struct CounterSetup {

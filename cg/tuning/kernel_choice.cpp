@@ -1,8 +1,10 @@
 #include "cg/tuning/kernel_choice.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -33,6 +35,12 @@ FoundText find_text(const std::string& path, const ProfileSource& source) {
     }
     return {.absence = fmt::format("{} is no tuning profile: {}; cg2d tune makes one", path, error.what())};
   }
+}
+
+/// For a profile that knows nothing of the processors here: throws InputError where it was named and is not to be added to.
+void refuse_useless(const ProfileSource& source, const std::string& reason) {
+  if (source.path.empty() || source.may_be_new) return;
+  throw InputError(fmt::format("--profile {}: {}", source.path, reason));
 }
 
 /// The profile's settings of a kernel: those of this very case, else those of the nearest one.
@@ -107,11 +115,18 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   const auto processor = common_processor(environment);
   if (!processor) {
     loaded.absence = "the nodes have different processors";
+    refuse_useless(source, loaded.absence + ", and a profile is for one; leave it out");
     return loaded;
   }
   const auto profile = parse_profile(text);
   const auto known = profile.find(*processor);
-  if (known != profile.end()) {
+  if (known == profile.end()) {
+    const auto names = fmt::format("{}", fmt::join(std::views::keys(profile), " and "));
+    refuse_useless(source,
+                   fmt::format("knows nothing of this processor ({}), but of {}; leave it out, or add it by "
+                               "cg2d tune --profile {}",
+                               *processor, names.empty() ? "none" : names, source.path));
+  } else {
     loaded.transports = known->second.transports;
     loaded.storages = known->second.storages;
   }

@@ -36,8 +36,9 @@ struct LoadedProfile {
 /// The processor, with its caches, that all nodes have; empty if they differ. It is the key of profiles.
 std::optional<std::string> common_processor(const Environment& environment);
 
-/// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile, or
-/// is missing where nothing will be written to it. Any other file that is missing, or does not know this processor, is an absence.
+/// Reads the profile on rank 0. Collective. Throws InputError for a file that was named and is no profile, or, where nothing
+/// will be written to it, is missing or does not know this processor. Any other file that is missing, or does not know it, is an
+/// absence.
 LoadedProfile load_profile(const ProfileSource& source, const Environment& environment,
                            comm::RankGroup& group);
 

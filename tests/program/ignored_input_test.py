@@ -10,21 +10,14 @@ import unittest
 from program_runner import PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_program, some_of
 
 MACHINE = PROJECT / "cg" / "machine" / "cp-pacs.json"
-PROFILE = {
-    "schema_version": 1,
-    "processors": {
-        "P": {
-            "critical_vector_length": 4,
-            "row_lengths": [],
-            "cases": [
-                {
-                    "class": "S", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 1}, "threads": 1, "nonzeros_per_rank": 78148,
-                    "kernels": [{"name": "sell", "critical_vector_length": None, "prefetch_distance": None, "block_width": None, "step_s": 1e-3}],
-                }
-            ],
-        }
-    },
-}
+
+
+def profile_of(processor):
+    case = {
+        "class": "S", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 1}, "threads": 1, "nonzeros_per_rank": 78148,
+        "kernels": [{"name": "sell", "critical_vector_length": None, "prefetch_distance": None, "block_width": None, "step_s": 1e-3}],
+    }
+    return {"schema_version": 1, "processors": {processor: {"critical_vector_length": 4, "row_lengths": [], "cases": [case]}}}
 
 
 def objects_of(document, place=()):
@@ -52,6 +45,10 @@ class IgnoredInput(ProgramTest):
         path = self.folder / name
         path.write_text(text)
         return path
+
+    def processor(self):
+        """The name of this one, as profiles have it."""
+        return self.document_of(0, "stencil", "--shape", "8x8x8", "--steps", "2", "--temporal-block", "1")["machine"]
 
     def refused(self, words, *parts, code=USAGE, ranks=0, **options):
         outcome = run_program(ranks, *words, cwd=self.folder, **options)
@@ -96,12 +93,13 @@ class Descriptions(IgnoredInput):
 
     def test_every_object_of_a_profile(self):
         words = ["run", "--class", "S", "--profile"]
-        self.run_well(0, *words, self.file("profile.json", json.dumps(PROFILE)))
+        own = profile_of(self.processor())
+        self.run_well(0, *words, self.file("profile.json", json.dumps(own)))
         self.run_well(0, "tune", "--list", "--profile", self.folder / "profile.json")
-        for place in objects_of(PROFILE):
+        for place in objects_of(own):
             if place == ("processors",):  # its members are the names of processors
                 continue
-            changed = json.loads(json.dumps(PROFILE))
+            changed = json.loads(json.dumps(own))
             at(changed, place)["treads"] = 1
             path = self.file("profile.json", json.dumps(changed))
             nearest = "; did you mean threads?" if place and place[-1] == 0 and "cases" in place and "kernels" not in place else ""
@@ -129,6 +127,20 @@ class Options(IgnoredInput):
             ([*run, "--kernel", "csr-simd", "--block-width", "128"], "--block-width", "--kernel csr-simd"),
             (["solve", *system, "--trace-steps", "3"], "--trace-steps", "--trace"),
             (["solve", *system, "--keep-disturbed"], "--keep-disturbed", "--transport auto"),
+            ([*run, "--papi-multiplex"], "--papi-multiplex", "--papi only"),
+            ([*run, "--papi-strict"], "--papi-strict", "--papi only"),
+            (["solve", *system, "--papi-multiplex"], "--papi-multiplex", "--papi only"),
+            (["solve", *system, "--papi-strict"], "--papi-strict", "--papi only"),
+            (["solve", *system, "--cvl", "4"], "--cvl", "laplace2d without a matrix has no such setting"),
+            (["solve", *system, "--prefetch", "4"], "--prefetch", "--assembled"),
+            (["solve", *system, "--block-width", "128"], "--block-width", "--assembled"),
+            (["solve", *system, "--sum", "whole-block"], "--sum", "--assembled"),
+            (["solve", *system, "--overlap"], "--overlap", "--assembled"),
+            (["solve", *system, "--kernel", "scalar"], "--kernel", "--assembled"),
+            (["solve", *system, "--profile", "p.json"], "--profile", "--transport auto"),
+            (["solve", "--operator", "npb-factored:S", "--prefetch", "4"], "--prefetch", "npb-factored without a matrix"),
+            (["sweep", *system, "--sum", "whole-block"], "--sum", "--assembled"),
+            (["sweep", *system, "--overlap", "on"], "--overlap", "--assembled"),
             (["sweep", "--show", "s.jsonl", "--class", "S"], "--show", "--class"),
             (["sweep", "--show", "s.jsonl", "--fresh"], "--show", "--fresh"),
             (["sweep", "--budget", "1min"], "--budget", "--until-sure"),
@@ -145,9 +157,16 @@ class Options(IgnoredInput):
             self.refused(words, *options)
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_settings_of_an_operator_in_a_file_of_options(self):
+        path = self.file("options.toml", '[solve]\noperator = "laplace2d:8x8"\nprefetch = 4\n')
+        self.refused(["solve", "--config", path], "--prefetch", "laplace2d without a matrix")
+        self.run_well(0, "solve", "--config", path, "--assembled", "--kernel", "csr-simd")
+        self.run_well(0, "solve", "--operator", "npb-factored:S", "--max-iterations", "30", "--sum", "whole-block", "--overlap", "--kernel", "scalar")
+
     def test_what_goes_with_events_of_the_environment(self):
         environment = os.environ | {"PAPI_EVENTS": "perf::TASK-CLOCK"}
         self.run_well(0, "run", "--class", "S", "--papi-strict", env=environment)
+        self.run_well(2, "solve", "--operator", "laplace2d:8x8", "--papi-multiplex", env=environment)
 
 
 class NamedThings(IgnoredInput):
@@ -158,6 +177,23 @@ class NamedThings(IgnoredInput):
             self.refused([*words, "--profile", missing], f"--profile {missing}", "there is no such file")
         self.assertEqual(list(self.folder.iterdir()), [])
         self.run_well(2, "run", "--class", "S", "--transport", "auto", "--profile", self.folder / "new.json")
+
+    def test_a_profile_of_another_processor(self):
+        """One that is named, by every command that takes one; the user's own is not used, as the report says."""
+        path = self.file("profile.json", json.dumps(profile_of("Another one")))
+        own = self.processor()
+        for ranks, words in (
+            (0, ["run", "--class", "S"]), (2, ["run", "--class", "S"]), (0, ["run", "--class", "S", "--dry-run"]),
+            (2, ["solve", "--operator", "npb:S", "--assembled"]), (1, ["sweep", "--class", "S"]), (1, ["scaling", "--class", "S"]),
+            (1, ["sweep", "--operator", "laplace2d:8x8", "--assembled"]), (1, ["scaling", "--operator", "laplace2d:8x8", "--assembled"]),
+        ):
+            self.refused([*words, "--profile", path], f"--profile {path}: knows nothing of this processor ({own}), but of Another one", ranks=ranks)
+        cache = self.folder / "cg2d"
+        cache.mkdir()
+        path.rename(cache / "profile.json")
+        outcome = self.run_well(0, "run", "--class", "S", "--verbose", env=os.environ | {"XDG_CACHE_HOME": str(self.folder)})
+        self.assertIn("knows nothing of this processor", outcome.stdout)
+        self.assertEqual(outcome.stderr, "")
 
     def test_threads_that_openmp_does_not_start(self):
         for variable, value in (("OMP_MAX_ACTIVE_LEVELS", "0"), ("OMP_THREAD_LIMIT", "1")):

@@ -140,20 +140,14 @@ class TuneTest(ProgramTest):
             document["processors"] = {"Another one": next(iter(document["processors"].values()))}
 
         foreign = self.write_changed("foreign.json", to_another_processor)
-        for arguments, reason in (
-            (["--no-profile"], "--no-profile"),
-            (["--profile", foreign], "knows nothing of this processor"),
-        ):
-            with self.subTest(arguments=arguments):
-                _, tuning = self.tuning_of(*arguments)
-                self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("built-in rule", "built-in rule"))
-                self.assertIn(reason, tuning["no_profile_because"])
-                outcome = self.run_well(2, "run", "--class", "S", "--verbose", *arguments)
-                self.assertEqual(outcome.said().count(reason), 1, outcome)
-        outcome = run_program(2, "run", "--class", "S", "--profile", missing)
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
-        (line,) = outcome.error_lines()
-        self.assertIn(f"--profile {missing}: is no tuning profile: there is no such file", line)
+        _, tuning = self.tuning_of("--no-profile")
+        self.assertEqual((tuning["kernel_by"], tuning["settings_by"]), ("built-in rule", "built-in rule"))
+        self.assertIn("--no-profile", tuning["no_profile_because"])
+        outcome = self.run_well(2, "run", "--class", "S", "--verbose", "--no-profile")
+        self.assertEqual(outcome.said().count("--no-profile"), 1, outcome)
+        for path, reason in ((foreign, "knows nothing of this processor"), (missing, "is no tuning profile: there is no such file")):
+            outcome = run_program(2, "run", "--class", "S", "--profile", path)
+            self.assert_refused(outcome, USAGE, f"--profile {path}: {reason}")
 
     def test_a_named_file_that_is_no_profile(self):
         broken = pathlib.Path(self.folder.name) / "broken.json"
