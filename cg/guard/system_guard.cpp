@@ -252,6 +252,8 @@ void SystemGuard::note_sum_of_step(std::span<const double> values) {
   summed_.rho = values[0];
   summed_.residual_square = values.size() > 1 ? values[1] : values[0];
   summed_.note_beta(rho_before);
+  summed_.number = steps_done_ + 1;
+  summed_.note_progress();
 }
 
 /// The state with the numbers of sums; a residual that was computed anew begins them again.
@@ -264,6 +266,8 @@ CgState SystemGuard::agreed(const CgState& state) {
     all.direction_square = summed_.direction_square;
     all.largest_quotient = summed_.largest_quotient;
     all.signs = summed_.signs;
+    all.least_residual_square = summed_.least_residual_square;
+    all.least_residual_step = summed_.least_residual_step;
     return all;
   }
   if (!is_first_state_) all.largest_quotient = summed_.largest_quotient;

@@ -34,8 +34,9 @@ typedef enum cg2d_status {
   CG2D_CANNOT_CREATE = 73, /* a file cannot be created */
   CG2D_CANNOT_WRITE = 74,  /* a file cannot be written to its end */
   CG2D_NOT_POSITIVE_DEFINITE = 80, /* the matrix */
-  CG2D_NOT_CONVERGED = 81,         /* the limit of steps, or stagnation; x is the best there is */
-  CG2D_NOT_FINITE = 84             /* NaN or infinity during the solve */
+  /* The limit of steps, or stagnation; x is the best there is, unless numbers left the range of double precision. */
+  CG2D_NOT_CONVERGED = 81,
+  CG2D_NOT_FINITE = 84 /* NaN or infinity in the matrix, the right-hand side or the first guess */
 } cg2d_status;
 
 typedef struct cg2d_ranks cg2d_ranks;

@@ -91,8 +91,7 @@ ShiftedFactors factorize(const PreconditionerInput& input, std::span<const doubl
 std::unique_ptr<Preconditioner> make_block_jacobi(const PreconditionerInput& input) {
   require_block(input);
   const auto diagonal = diagonal_of(*input.diagonal_block);
-  if (const auto wrong = first_not_positive(input.matrix, diagonal, input.first_row))
-    throw InputError("preconditioner block-jacobi: " + sentence_of(*wrong));
+  require_positive("block-jacobi", input.matrix, diagonal, input.first_row);
   auto made = factorize(input, diagonal);
   std::string remark;
   if (made.shifted_ranks > 0.0)

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -87,7 +88,10 @@ std::vector<double> inverse_polynomial(const Bounds& bounds, int degree) {
     quotient[k] = value;
   }
   const double at_zero = value * zero + chebyshev[0];
-  for (double& coefficient : quotient) coefficient /= at_zero * bounds.radius();
+  // In two steps by powers of two: the product of both divisors may overflow.
+  const int exponent = std::ilogb(bounds.radius());
+  const double divisor = at_zero * std::ldexp(bounds.radius(), -exponent);
+  for (double& coefficient : quotient) coefficient = std::ldexp(coefficient / divisor, -exponent);
   return quotient;
 }
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "cg/base/errors.hpp"
 
 namespace cg2d {
 namespace {
@@ -151,10 +154,20 @@ std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::spa
 }
 
 std::string sentence_of(const DiagonalEntry& entry) {
+  if (std::isnan(entry.value))
+    return fmt::format("not finite: the diagonal entry of row {} (counted from 1) is NaN",
+                       entry.global_row + 1);
   return fmt::format(
       "not positive definite: the diagonal entry of row {} (counted from 1) is {:.3g}; CG needs a symmetric "
       "positive definite matrix, whose diagonal is positive",
       entry.global_row + 1, entry.value);
+}
+
+void require_positive(std::string_view preconditioner, LinearOperator& matrix,
+                      std::span<const double> diagonal, std::int64_t first_row) {
+  if (const auto wrong = first_not_positive(matrix, diagonal, first_row))
+    throw RunError(std::isnan(wrong->value) ? ExitCode::not_finite : ExitCode::not_positive_definite,
+                   fmt::format("preconditioner {}: {}", preconditioner, sentence_of(*wrong)));
 }
 
 }  // namespace cg2d

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/linear_operator.hpp"
@@ -40,5 +41,8 @@ std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::spa
                                                 std::int64_t first_row);
 /// One sentence for the user.
 std::string sentence_of(const DiagonalEntry& entry);
+/// Throws RunError (not_positive_definite, or not_finite for NaN), on every rank alike, where there is such an entry.
+void require_positive(std::string_view preconditioner, LinearOperator& matrix,
+                      std::span<const double> diagonal, std::int64_t first_row);
 
 }  // namespace cg2d

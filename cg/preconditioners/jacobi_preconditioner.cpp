@@ -9,6 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
+#include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 
 namespace cg2d {
@@ -44,12 +45,13 @@ void require_usable(const PreconditionerInput& input) {
         counts[0]));
   }
   if (counts[1] > 0.0) {
-    throw InputError(fmt::format(
-        "preconditioner jacobi: {} entries of the diagonal are zero or have no finite inverse", counts[1]));
+    throw InputError(
+        fmt::format("preconditioner jacobi: {} entries of the diagonal have no finite inverse", counts[1]));
   }
 }
 
 std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
+  require_positive("jacobi", input.matrix, input.diagonal, input.first_row);
   require_usable(input);
   HugePageVector inverse(input.diagonal.size());
   std::ranges::transform(input.diagonal, inverse.begin(), [](double entry) { return 1.0 / entry; });

@@ -42,9 +42,8 @@ void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, co
   // The numbers of terms in rows, pieces and threads are unknown here: as StepRelation of the guard allows for them.
   constexpr double eps = std::numeric_limits<double>::epsilon();
   constexpr std::uint64_t draw_count = 4;
+  const double order = order_of(matrix, vectors.size() / bounds.size());
   matrix.set_aside(true);
-  std::array<double, 1> order{static_cast<double>(vectors.size() / bounds.size())};
-  matrix.sum_over_ranks(order);
   std::ranges::fill(bounds, 0.0);
   HugePageVector changed(vectors.size());
   std::array<double, 16> values{};
@@ -59,7 +58,37 @@ void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, co
   matrix.set_aside(false);
   // Each product of two numbers may also underflow.
   for (double& bound : bounds)
-    bound = eps * (16.0 * std::sqrt(order[0]) + 64.0) * bound + order[0] * std::numeric_limits<double>::min();
+    bound = eps * (16.0 * std::sqrt(order) + 64.0) * bound + order * std::numeric_limits<double>::min();
+}
+
+double order_of(LinearOperator& matrix, std::size_t local_size) {
+  std::array<double, 1> order{static_cast<double>(local_size)};
+  matrix.set_aside(true);
+  matrix.sum_over_ranks(order);
+  matrix.set_aside(false);
+  return order[0];
+}
+
+void count_not_finite(const CgParts& parts, const LinearSystem& systems, std::span<const double> is_guess,
+                      std::span<double> counts) {
+  std::ranges::fill(counts, 0.0);
+  const auto count = [&](std::span<const double> vectors, const auto& is_counted) {
+    for (std::size_t k = 0; k < vectors.size(); ++k) {
+      const auto system = k % counts.size();
+      if (is_counted(system) && !std::isfinite(vectors[k])) ++counts[system];
+    }
+  };
+  const auto all = [](std::size_t /*system*/) { return true; };
+  count(systems.b, all);
+  count(systems.x, [&](std::size_t system) { return is_guess[system] != 0.0; });
+  parts.matrix.set_aside(true);
+  std::ranges::fill(parts.matrix.operand(), 0.0);
+  parts.matrix.apply();
+  count(parts.matrix.result(), all);
+  const HugePageVector zeros(systems.b.size());
+  count(parts.preconditioner.apply(zeros, parts.vectors), all);
+  parts.matrix.sum_over_ranks(counts);
+  parts.matrix.set_aside(false);
 }
 
 std::optional<SolveEnd> CgRecurrence::end_with_rounding(CgState& state, const StopRule& stop,

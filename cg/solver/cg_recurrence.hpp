@@ -46,6 +46,16 @@ using QuadraticForms = std::function<void(std::span<const double> vectors, std::
 void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, const QuadraticForms& forms,
                      std::span<double> bounds);
 
+/// The order of A, of which this rank has `local_size` rows. Collective. Cost: one sum over all ranks, set aside from those of steps.
+[[nodiscard]] double order_of(LinearOperator& matrix, std::size_t local_size);
+
+/// counts := the elements of b, of A 0 and of M^-1 0 that are NaN or infinite, and those of x where it is still the first guess; one number
+/// for each of several systems, in is_guess, too. A 0 has NaN where A has NaN or infinity: where there are none, numbers of a solve that are
+/// not finite have left the range of double precision. Collective. Cost: one product, one application of M^-1, one vector, one sum; set aside
+/// from those of steps.
+void count_not_finite(const CgParts& parts, const LinearSystem& systems, std::span<const double> is_guess,
+                      std::span<double> counts);
+
 /// One form of CG with its vectors. Every operation is collective over the operator's ranks and gives the same
 /// numbers, to the bit, on every rank.
 class CgRecurrence : public Interface {

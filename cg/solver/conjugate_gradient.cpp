@@ -40,6 +40,7 @@ class ConjugateGradient::Run {
     recurrence().resume(snapshot.direction);
     state_ = snapshot.state;
     solver_.replaced_norm_ = snapshot.replaced_norm;
+    if (state_.least_residual_square == 0.0) state_.begin_progress();  // checkpoints do not have it
     return go_on(end_after_step());
   }
 
@@ -49,6 +50,7 @@ class ConjugateGradient::Run {
   SolveResult finish() {
     state_.first_residual_square = state_.residual_square;
     state_.residual_is_recomputed = true;
+    state_.begin_progress();
     if (state_.right_hand_side_square == 0.0) note_zeros();
     return go_on(end_of_state());
   }
@@ -56,6 +58,7 @@ class ConjugateGradient::Run {
   SolveResult go_on(std::optional<SolveEnd> end) {
     while (!end) end = step();
     if (end == SolveEnd::zero_right_hand_side) solve_zeros();
+    if (end == SolveEnd::not_finite && input_is_finite()) end = SolveEnd::stagnated;
     if (!state_.residual_is_recomputed) recurrence_norm_ = state_.residual_norm();
     return {.end = *end,
             .last = state_,
@@ -70,6 +73,7 @@ class ConjugateGradient::Run {
     }
     ++state_.number;
     state_.residual_is_recomputed = false;
+    state_.note_progress();
     const bool must_stop = solver_.observers_.after_step(state_);
     auto end = end_after_step();
     if (must_stop && !end) end = SolveEnd::stopped;
@@ -78,8 +82,9 @@ class ConjugateGradient::Run {
 
   std::optional<SolveEnd> end_after_step() {
     const auto end = end_of_state();
-    const bool begins_again =
-        end == SolveEnd::converged || (end == SolveEnd::stagnated && state_.rho_rounding);
+    const bool begins_again = end == SolveEnd::converged ||
+                              (end == SolveEnd::stagnated &&
+                               (state_.rho_rounding || (may_take_classic_form() && state_.is_idle())));
     return begins_again ? replace_residual() : end;
   }
 
@@ -87,7 +92,11 @@ class ConjugateGradient::Run {
   /// where that is positive, rounding has spoiled the recurrence.
   std::optional<SolveEnd> end_of_state() {
     state_.rho_rounding.reset();
-    const auto end = stop_.end_of(state_);
+    auto end = stop_.end_of(state_);
+    if (end == SolveEnd::stagnated && state_.most_idle_steps == CgState::first_idle_steps) {
+      note_most_idle_steps();
+      end = stop_.end_of(state_);
+    }
     if (end != SolveEnd::not_positive_definite) return end;
     state_.rho_rounding = recurrence().recompute_rho(state_);
     return stop_.end_of(state_).value_or(SolveEnd::stagnated);
@@ -98,13 +107,15 @@ class ConjugateGradient::Run {
   /// sums may be why (those of the pipelined one grow most), and the classic form goes on.
   std::optional<SolveEnd> replace_residual() {
     recurrence_norm_ = state_.residual_norm();
+    const bool was_idle = may_take_classic_form() && state_.is_idle();
     recurrence().recompute_residual(system_.b, system_.x);
     const auto r = recurrence().residual();
     state_.residual_square = solver_.vectors_.dot(r, r);
     state_.rho = state_.residual_square;  // that of the recurrence is not of this r; begin() computes it
     state_.residual_is_recomputed = true;
+    state_.begin_progress();
     if (const auto end = stop_.end_of(state_)) return end;
-    if (state_.residual_norm() > solver_.replaced_norm_ / 2.0 && !take_classic_form())
+    if ((was_idle || state_.residual_norm() > solver_.replaced_norm_ / 2.0) && !take_classic_form())
       return SolveEnd::stagnated;
     solver_.replaced_norm_ = state_.residual_norm();
     ++state_.replacement_count;
@@ -112,10 +123,27 @@ class ConjugateGradient::Run {
     return end_of_state();
   }
 
+  [[nodiscard]] bool may_take_classic_form() const { return !steps_before_classic_ && !solver_.is_classic_; }
+
+  void note_most_idle_steps() {
+    const double per_row =
+        may_take_classic_form() ? CgState::idle_steps_per_row_with_one_sum : CgState::idle_steps_per_row;
+    state_.allow_idle_steps(per_row, order_of(solver_.parts_.matrix, system_.b.size()));
+  }
+
+  /// Else they have left the range of double precision.
+  bool input_is_finite() {
+    const std::array<double, 1> is_guess{state_.number == 0 ? 1.0 : 0.0};
+    std::array<double, 1> count{};
+    count_not_finite(solver_.parts_, system_, is_guess, count);
+    return count[0] == 0.0;
+  }
+
   /// The recurrence becomes that of the classic form, with the same residual. False where it is already.
   bool take_classic_form() {
-    if (steps_before_classic_ || solver_.is_classic_) return false;
+    if (!may_take_classic_form()) return false;
     steps_before_classic_ = state_.number;
+    state_.most_idle_steps = CgState::first_idle_steps;
     auto& classic = solver_.classic_recurrence();
     solver_.vectors_.update(
         [&](VectorOps& local) { local.copy(recurrence().residual(), classic.residual()); });

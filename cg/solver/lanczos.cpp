@@ -27,12 +27,10 @@ LanczosEstimates::LanczosEstimates(int most_steps) { rows_.reserve(reserved(most
 
 bool LanczosEstimates::after_step(const CgState& state) {
   // Steps after an exact solution, and those of matrices that are not positive definite, tell nothing.
-  if (!(state.alpha > 0.0) || !std::isfinite(state.alpha) || !(state.beta >= 0.0)) return false;
-  const bool begins = rows_.empty() || state.replacement_count != rows_.back().replacement_count;
-  const double ratio = begins ? 0.0 : rows_.back().beta / rows_.back().alpha;
-  rows_.push_back({.diagonal = 1.0 / state.alpha + ratio,
-                   .before_square = begins ? 0.0 : ratio / rows_.back().alpha,
-                   .alpha = state.alpha,
+  if (!(state.alpha > 0.0) || !std::isfinite(state.alpha) || !(state.beta >= 0.0) ||
+      !std::isfinite(state.beta))
+    return false;
+  rows_.push_back({.alpha = state.alpha,
                    .beta = state.beta,
                    .replacement_count = state.replacement_count,
                    .step_count = state.number});
@@ -43,23 +41,41 @@ void LanczosEstimates::go_back_to(int step_count) {
   while (!rows_.empty() && rows_.back().step_count > step_count) rows_.pop_back();
 }
 
+/// Rows of T, scaled by a power of two so that the largest 1 / alpha is near 1: squares of others would leave the range of double precision.
+std::vector<LanczosEstimates::TridiagonalRow> LanczosEstimates::tridiagonal_rows(int exponent) const {
+  std::vector<TridiagonalRow> scaled;
+  scaled.reserve(rows_.size());
+  for (std::size_t k = 0; k < rows_.size(); ++k) {
+    const bool begins = k == 0 || rows_[k].replacement_count != rows_[k - 1].replacement_count;
+    const double alpha_before = begins ? 1.0 : std::ldexp(rows_[k - 1].alpha, -exponent);
+    const double ratio = begins ? 0.0 : rows_[k - 1].beta / alpha_before;
+    scaled.push_back({.diagonal = 1.0 / std::ldexp(rows_[k].alpha, -exponent) + ratio,
+                      .before_square = ratio / alpha_before});
+  }
+  return scaled;
+}
+
 SpectrumEstimate LanczosEstimates::estimate() const {
   if (rows_.empty()) return {};
+  const int exponent = std::ilogb(std::ranges::min_element(rows_, {}, &Row::alpha)->alpha);
+  const auto rows = tridiagonal_rows(exponent);
   // All eigenvalues are positive, and none is above the largest sum of a row (Gershgorin).
   double high = 0.0;
-  for (std::size_t k = 0; k < rows_.size(); ++k) {
-    const double after = k + 1 < rows_.size() ? std::sqrt(rows_[k + 1].before_square) : 0.0;
-    high = std::max(high, rows_[k].diagonal + std::sqrt(rows_[k].before_square) + after);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const double after = k + 1 < rows.size() ? std::sqrt(rows[k + 1].before_square) : 0.0;
+    high = std::max(high, rows[k].diagonal + std::sqrt(rows[k].before_square) + after);
   }
-  const int count = static_cast<int>(rows_.size());
-  return {.smallest = bisected(0.0, high, 1), .largest = bisected(0.0, high, count), .step_count = count};
+  const int count = static_cast<int>(rows.size());
+  return {.smallest = std::ldexp(bisected(rows, {0.0, high}, 1), -exponent),
+          .largest = std::ldexp(bisected(rows, {0.0, high}, count), -exponent),
+          .step_count = count};
 }
 
 /// The number of eigenvalues below the bound: that of negative pivots of T - bound (Sturm's sequence).
-int LanczosEstimates::eigenvalues_below(double bound) const {
+int LanczosEstimates::eigenvalues_below(std::span<const TridiagonalRow> rows, double bound) {
   int count = 0;
   double pivot = 1.0;
-  for (const auto& row : rows_) {
+  for (const auto& row : rows) {
     pivot = row.diagonal - bound - row.before_square / pivot;
     if (pivot == 0.0) pivot = -std::numeric_limits<double>::min();
     if (pivot < 0.0) ++count;
@@ -68,12 +84,13 @@ int LanczosEstimates::eigenvalues_below(double bound) const {
 }
 
 /// The eigenvalue below or at which there are `count`.
-double LanczosEstimates::bisected(double low, double high, int count) const {
+double LanczosEstimates::bisected(std::span<const TridiagonalRow> rows, Interval within, int count) {
   constexpr double accuracy = 1e-12;
+  auto [low, high] = within;
   // 2 ^ -1100 is below every number: the loop ends also for an eigenvalue of zero.
   for (int halvings = 0; halvings < 1100 && high - low > accuracy * high; ++halvings) {
     const double middle = low + (high - low) / 2.0;
-    (eigenvalues_below(middle) >= count ? high : low) = middle;
+    (eigenvalues_below(rows, middle) >= count ? high : low) = middle;
   }
   return high;
 }

@@ -2,6 +2,7 @@
 
 // The spectrum of the matrix from the numbers of CG: its alpha and beta are those of a Lanczos process.
 
+#include <span>
 #include <vector>
 
 #include "cg/solver/step_observer.hpp"
@@ -38,15 +39,22 @@ class LanczosEstimates final : public StepObserver {
 
  private:
   struct Row {
-    double diagonal;
-    double before_square;  ///< of the entry before the diagonal
     double alpha;
     double beta;
     int replacement_count;
     int step_count;
   };
-  [[nodiscard]] int eigenvalues_below(double bound) const;
-  [[nodiscard]] double bisected(double low, double high, int count) const;
+  struct TridiagonalRow {
+    double diagonal;
+    double before_square;  ///< of the entry before the diagonal
+  };
+  struct Interval {
+    double low;
+    double high;
+  };
+  [[nodiscard]] std::vector<TridiagonalRow> tridiagonal_rows(int exponent) const;
+  [[nodiscard]] static int eigenvalues_below(std::span<const TridiagonalRow> rows, double bound);
+  [[nodiscard]] static double bisected(std::span<const TridiagonalRow> rows, Interval within, int count);
 
   std::vector<Row> rows_;
 };

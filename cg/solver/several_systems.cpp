@@ -93,6 +93,7 @@ void SeveralSystems::begin(const SystemVectors& vectors, const StopRule& stop) {
     state.right_hand_side_square = squares[k];
     state.first_residual_square = state.residual_square;
     state.residual_is_recomputed = true;
+    state.begin_progress();
   }
   note_zeros(vectors.b);
   for (auto& system : systems_) system.end = stop.end_of(system.state);
@@ -193,11 +194,28 @@ void SeveralSystems::ask_with_bounds(const StopRule& stop) {
   }
 }
 
+/// Asks again about the systems that end since they are idle, with the number of steps that the order of A allows.
+void SeveralSystems::ask_idle_ones(const StopRule& stop) {
+  const auto is_asked = [](const System& system) {
+    return system.end == SolveEnd::stagnated && system.state.is_idle() &&
+           system.state.most_idle_steps == CgState::first_idle_steps;
+  };
+  if (std::ranges::none_of(systems_, is_asked)) return;
+  const double order = order_of(matrix_, r_.size() / systems_.size());
+  for (auto& system : systems_) {
+    if (!is_asked(system)) continue;
+    system.state.allow_idle_steps(CgState::idle_steps_per_row, order);
+    const auto end = stop.end_of(system.state);
+    system.end = system.must_stop && !end ? SolveEnd::stopped : end;
+  }
+}
+
 void SeveralSystems::note_step(const StopRule& stop) {
   for (auto& system : systems_) {
     if (system.end || system.begins_again) continue;
     ++system.state.number;
     system.state.residual_is_recomputed = false;
+    system.state.note_progress();
   }
   const bool all_must_stop = tell_of_step();
   for (auto& system : systems_) {
@@ -209,6 +227,7 @@ void SeveralSystems::note_step(const StopRule& stop) {
     system.begins_again = end == SolveEnd::converged;
     if (!system.begins_again) system.end = system.must_stop && !end ? SolveEnd::stopped : end;
   }
+  ask_idle_ones(stop);
   ask_with_bounds(stop);
   for (auto& system : systems_) {
     if (system.end != SolveEnd::stagnated || !system.state.rho_rounding ||
@@ -256,6 +275,7 @@ void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopR
 void SeveralSystems::judge_replaced(System& system, const StopRule& stop) {
   auto& state = system.state;
   state.rho = state.residual_square;  // that of the recurrence is not of this r; restart() computes it
+  state.begin_progress();
   if (!(system.end = stop.end_of(state)) && state.residual_norm() > system.replaced_norm / 2.0)
     system.end = SolveEnd::stagnated;
   system.begins_again = !system.end;
@@ -324,7 +344,21 @@ void SeveralSystems::take_residual_squares() {
   }
 }
 
+/// Numbers of a system whose input is finite have left the range of double precision.
+void SeveralSystems::judge_overflows(const SystemVectors& vectors) {
+  const auto is_not_finite = [](const System& system) { return system.end == SolveEnd::not_finite; };
+  if (std::ranges::none_of(systems_, is_not_finite)) return;
+  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].state.number == 0 ? 1.0 : 0.0;
+  const auto counts = numbers(alpha_);
+  count_not_finite({matrix_, preconditioner_, vectors_}, {.b = vectors.b, .x = vectors.x}, numbers(taken_),
+                   counts);
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    if (is_not_finite(systems_[k]) && counts[k] == 0.0) systems_[k].end = SolveEnd::stagnated;
+  }
+}
+
 std::vector<SystemSolveResult> SeveralSystems::finish(const SystemVectors& vectors) {
+  judge_overflows(vectors);
   std::vector<SystemSolveResult> results;
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];

@@ -62,6 +62,8 @@ class SeveralSystems final : public SystemSolver {
   void note_curvatures(const StopRule& stop);
   void bound_curvatures(const StopRule& stop);
   void ask_with_bounds(const StopRule& stop);
+  void ask_idle_ones(const StopRule& stop);
+  void judge_overflows(const SystemVectors& vectors);
   void note_step(const StopRule& stop);
   bool tell_of_step();
   void replace_residuals(const SystemVectors& vectors, const StopRule& stop);

@@ -24,6 +24,11 @@ void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span
   }
 }
 
+/// Numbers have left the range of double precision, where the input is finite.
+bool has_left_range(const CgState& last) {
+  return last.is_not_finite() || last.right_hand_side_square < Tolerance::least_square;
+}
+
 /// The quantity that ended the solve, in the order in which a step computes them.
 void name_quantity(SystemSolveResult& result, const CgState& last) {
   const auto note = [&](std::string_view name, double value, int step,
@@ -33,10 +38,15 @@ void name_quantity(SystemSolveResult& result, const CgState& last) {
     result.quantity_rounding = rounding.value_or(0.0);
     result.quantity_step = step;
   };
-  if (result.end == SolveEnd::stagnated)
-    return note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
+  const bool is_stagnated = result.end == SolveEnd::stagnated;
+  if (is_stagnated && !has_left_range(last)) {
+    if (last.direction_is_null())
+      return note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
+    if (last.is_idle()) note("r . r", last.least_residual_square, last.least_residual_step);
+    return;
+  }
   const auto is_wrong = [&](double value) {
-    return result.end == SolveEnd::not_finite ? !std::isfinite(value) : value <= 0.0;
+    return result.end == SolveEnd::not_positive_definite ? value <= 0.0 : !std::isfinite(value);
   };
   if (is_wrong(last.right_hand_side_square) || last.right_hand_side_square < Tolerance::least_square)
     return note("b . b", last.right_hand_side_square, 0);
@@ -60,7 +70,7 @@ SystemSolveResult system_result_of(const SolveResult& solved) {
                            .replacement_count = last.replacement_count,
                            .classic_step_count = solved.classic_step_count};
   if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite ||
-      (result.end == SolveEnd::stagnated && last.direction_is_null()))
+      result.end == SolveEnd::stagnated)
     name_quantity(result, last);
   return result;
 }

@@ -59,7 +59,8 @@ struct SolveOptions {
 /// not overlap. Collective over the operator's ranks; the same result on every rank. Throws InputError, on
 /// every rank alike, where a piece has another length. Cost: one product per step, and one for each time that
 /// the residual is recomputed: once where all goes well; one to seven vectors are allocated. x after
-/// SolveEnd::not_positive_definite is that of the last completed step, after not_finite it means nothing.
+/// SolveEnd::not_positive_definite is that of the last completed step. After not_finite it means nothing, nor where a
+/// finite system left the range of double precision.
 ///
 ///   MyOperator matrix;  // implements LinearOperator
 ///   IdentityPreconditioner none;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -34,10 +36,40 @@ std::string not_positive_definite_sentence(const SystemSolveResult& result, cons
 
 std::string condition_text(const SystemSolveResult& result) {
   if (!(result.condition_number > 0.0)) return {};
+  if (!std::isfinite(result.condition_number)) return " (condition number: beyond 1e+308, estimated)";
   return fmt::format(" (condition number: {:.2g} or more, estimated)", result.condition_number);
 }
 
+/// The numbers of a finite system are too large or too small.
+std::string out_of_range_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
+  const auto seen =
+      fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result, terms));
+  if (result.quantity == "b . b") {
+    return fmt::format(
+        "stagnated after {}: {}: squares of the right-hand side leave the range of double precision: scale "
+        "it, and x with it",
+        steps_of(result, terms), seen);
+  }
+  return fmt::format(
+      "stagnated after {}: {}: numbers leave the range of double precision, since those of the matrix or of "
+      "the right-hand side are of too different magnitudes{}: scale the matrix, as {} jacobi does, or the "
+      "right-hand side",
+      steps_of(result, terms), seen, condition_text(result), terms.preconditioner);
+}
+
+std::string idle_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
+  return fmt::format(
+      "stagnated after {}: || b - A x || is {:.3g}, recomputed, and no {} makes it smaller than {:.3g}, as "
+      "it was {}: the matrix is too badly scaled for double precision{}, or not positive definite, by too "
+      "little for p . A p to show it: scale it, as {} jacobi does, or take a factorization",
+      steps_of(result, terms), result.true_residual_norm, terms.step, std::sqrt(result.quantity_value),
+      seen_in(result, terms), condition_text(result), terms.preconditioner);
+}
+
 std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
+  if (result.quantity == "b . b" || !std::isfinite(result.quantity_value))
+    return out_of_range_sentence(result, terms);
+  if (result.quantity == "r . r") return idle_sentence(result, terms);
   if (!result.quantity.empty()) {
     return fmt::format(
         "stagnated after {}: || b - A x || is {:.3g}, recomputed; {} is {:.3g} {}, zero to rounding (at most "
@@ -61,12 +93,10 @@ std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerm
       fmt::format("{} is {} {}", result.quantity, result.quantity_value, seen_in(result, terms));
   if (result.quantity == "b . b") {
     return fmt::format(
-        "not finite: {}: the right-hand side has NaN, infinity, or numbers whose squares over- or underflow; "
-        "correct or scale it",
-        seen);
+        "not finite: {}: NaN or infinity in the right-hand side, the matrix or the preconditioner", seen);
   }
   return fmt::format(
-      "not finite: {}; look for NaN, infinity or very large numbers in the matrix, or scale it", seen);
+      "not finite: {}; look for NaN or infinity in the matrix, its preconditioner and the first guess", seen);
 }
 
 }  // namespace

@@ -9,11 +9,11 @@ namespace cg2d {
 
 /// The outcome of a solve.
 enum class SolveEnd {
-  converged,              ///< the recomputed residual is as small as it was to be
-  step_limit,             ///< all allowed steps are done
-  stagnated,              ///< the recurrence goes on to smaller residuals, the recomputed one does not follow
+  converged,   ///< the recomputed residual is as small as it was to be
+  step_limit,  ///< all allowed steps are done
+  stagnated,   ///< no smaller residual is to be had in double precision, or numbers have left its range
   not_positive_definite,  ///< p . A p or r . M^-1 r was not positive
-  not_finite,             ///< numbers became infinite or NaN, or b . b underflows
+  not_finite,             ///< A, b, M or the first guess has NaN or infinity
   zero_right_hand_side,   ///< b = 0, so x = 0
   stopped,                ///< an observer asked for it
 };
@@ -36,8 +36,8 @@ struct SystemSolveResult {
   /// Steps at the end that the classic form made in place of another, which rounding had spoiled; 0: none.
   int classic_step_count = 0;
   /// The quantity that ended the solve as not_positive_definite or not_finite, or as stagnated where A is singular to double
-  /// precision; such as "p . A p", its value, its rounding bound where it was computed, and the step in which it was seen,
-  /// from 1; 0: before the first one.
+  /// precision, numbers have left its range, or the residual has long been no smaller (then the smallest r . r); such as "p . A p",
+  /// its value, its rounding bound where it was computed, and the step in which it was seen, from 1; 0: before the first one.
   std::string_view quantity{};
   double quantity_value = 0.0;
   double quantity_rounding = 0.0;

@@ -18,7 +18,8 @@ class StopRule : public Interface {
  public:
   /// The outcome if the solve ends in this state; empty if it continues. Asked before every step. `converged`
   /// by a residual of the recurrence is asked again with the recomputed one, `not_positive_definite` with the rounding
-  /// bound of r . M^-1 r; both hold only then.
+  /// bound of r . M^-1 r, `stagnated` of an idle solve with the number of idle steps that the order of A allows: they hold only then.
+  /// `not_finite` becomes `stagnated` where A, b, M and the first guess are finite.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
   /// The same within a step, when p . A p is known and x has not changed yet. `not_positive_definite` is asked again with the
   /// rounding bound of p . A p, and holds only then; `stagnated` begins again with the recomputed residual.
@@ -49,8 +50,8 @@ struct ToleranceOptions {
 };
 
 /// || b - A x || <= max(relative || b ||, absolute), or so many steps; ends also where CG cannot succeed: A
-/// or M is not positive definite, which p . A p <= 0 or r . M^-1 r <= 0 shows only beyond its rounding bound, or numbers are
-/// not finite.
+/// or M is not positive definite, which p . A p <= 0 or r . M^-1 r <= 0 shows only beyond its rounding bound, numbers are
+/// not finite, or the residual is not made smaller any more.
 class Tolerance final : public StopRule {
  public:
   /// The squares of smaller right-hand sides underflow, or those of residuals that are eps times as large.
@@ -85,6 +86,7 @@ class Tolerance final : public StopRule {
       const bool is_proven = !state.rho_rounding || state.rho < -*state.rho_rounding;
       return is_proven ? SolveEnd::not_positive_definite : SolveEnd::stagnated;
     }
+    if (state.is_idle()) return SolveEnd::stagnated;
     if (state.number >= options_.most_steps) return SolveEnd::step_limit;
     return std::nullopt;
   }

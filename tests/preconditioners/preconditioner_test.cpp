@@ -172,13 +172,22 @@ TEST(PreconditionerTest, ADiagonalThatHasNoInverseIsRefusedOnEveryRank) {
   for (const auto& row : preconditioner_table()) {
     if (!row.needs_diagonal && !row.needs_diagonal_block) continue;
     SCOPED_TRACE(std::string(row.name));
-    for (const double unusable :
-         {0.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    const auto code_with = [&](double unusable) {
       auto rows = three_rows();
       rows[0][0] = unusable;  // on one rank
       DenseOperator matrix(rows);
-      EXPECT_THROW(make(row, matrix), InputError);
-    }
+      try {
+        make(row, matrix);
+      } catch (const RunError& error) {
+        return error.code();
+      }
+      return ExitCode::success;
+    };
+    // Each alone is the proof.
+    EXPECT_EQ(code_with(0.0), ExitCode::not_positive_definite);
+    EXPECT_EQ(code_with(-1.0), ExitCode::not_positive_definite);
+    EXPECT_EQ(code_with(std::numeric_limits<double>::quiet_NaN()), ExitCode::not_finite);
+    EXPECT_EQ(code_with(std::numeric_limits<double>::infinity()), ExitCode::usage);
     DenseOperator matrix(three_rows());
     EXPECT_THROW(row.make({.matrix = matrix}), InputError);
   }

@@ -433,8 +433,20 @@ class Ends(SolveTest):
 
     def test_numbers_beyond_double_precision(self):
         self.expect_end(
-            "not_finite", NOT_FINITE, {(0, 0): 1e308, (1, 0): 1e307, (1, 1): 1e308}, 2, pattern="^not finite: .* is "
+            "stagnated", NOT_CONVERGED, {(0, 0): 1e308, (1, 0): 1e307, (1, 1): 1e308}, 2,
+            pattern="^stagnated after 0 iterations: .* is inf .*leave the range of double precision, .*--preconditioner jacobi",
         )
+
+    def test_magnitudes_that_jacobi_removes(self):
+        entries = {(k, k): 10.0 ** (300 - 30 * k) for k in range(20)}
+        self.expect_end(
+            "stagnated", NOT_CONVERGED, entries, 20,
+            pattern="^stagnated after .*condition number: .* estimated.*--preconditioner jacobi",
+        )
+        matrix = self.file("magnitudes.mtx", matrix_text(20, entries))
+        for rank_count in (1, 3):
+            report = self.report_of(rank_count, matrix, "--preconditioner", "jacobi")
+            self.assertEqual(report["result"]["end"], "converged")
 
 
 class Refusals(SolveTest):
