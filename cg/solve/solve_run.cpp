@@ -160,11 +160,10 @@ void SolveRun::perform(OutputFile* solution) {
 void SolveRun::read() {
   group_.barrier();
   const Stopwatch stopwatch;
+  const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
   if (kept_ == nullptr)
-    read_matrix_ = is_streamed() ? find_system(options_, memory_of_rank(), group_, progress_)
-                                 : read_system(options_, group_, progress_, [this](const auto& expected) {
-                                     check_expected_memory(expected);
-                                   });
+    read_matrix_ = is_streamed() ? find_system(options_, memory_of_rank(), group_, progress_, check)
+                                 : read_system(options_, group_, progress_, check);
   matrix_ = kept_ == nullptr ? read_matrix_.get() : kept_;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
     report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
@@ -180,10 +179,12 @@ void SolveRun::read() {
 }
 
 /// Checks the memory of all that is to come, before the matrix is read or made: with the grid and the kernel that are taken where there is
-/// no room to try others, and a little more, since pieces and nonzeros are not known exactly.
+/// no room to try others, and a little more, since pieces and nonzeros are not known exactly. A streamed matrix needs two panels at
+/// least; more is checked when its rows are known.
 void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
   constexpr double inexact = 1.01;
   constexpr std::int64_t inexact_bytes = std::int64_t{1} << 20;
+  constexpr std::int64_t two_panels = std::int64_t{5} << 19;  // of the least length, with room
   MatrixFacts facts;
   facts.key.order = expected.order;
   facts.nonzero_count = inexact * static_cast<double>(expected.entry_count);
@@ -194,10 +195,14 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
     planned.kernel =
         has_several() ? kernels::default_kernel_for_several().name : kernels::kernel_for_any_pattern().name;
   }
+  if (is_streamed() && options_.out_of_core.chooses_kernel)
+    planned.kernel = shortest_streamed_kernel(vector_count()).name;
   const auto layout = make_layout(facts, planned);
   agree_on(group_, [&] {
     check_memory(granted_environment(), [&](int rank) {
-      const auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank);
+      auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank);
+      if (is_streamed())
+        plan.block_bytes = std::min(2 * plan.format_bytes, two_panels) + stream_program_bytes;
       return inexact_bytes +
              std::max(expected.making_bytes / group_.size(), bytes_of_rank(facts, plan, layout, rank));
     });

@@ -51,7 +51,8 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
                                           const Progress& progress, const MemoryCheck& check_memory);
 /// The same for --out-of-core, which leaves the matrix where it is, within memory_bytes on each rank.
 std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int64_t memory_bytes,
-                                          comm::RankGroup& group, const Progress& progress);
+                                          comm::RankGroup& group, const Progress& progress,
+                                          const MemoryCheck& check_memory);
 
 /// Parts of a system that several runs use.
 struct KeptSystem {
@@ -91,7 +92,7 @@ class SolveRun {
  private:
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void read();
-  void check_expected_memory(const ExpectedMatrix& matrix) const;
+  void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const;
   [[nodiscard]] bool is_streamed() const { return options_.out_of_core.is_used(); }

@@ -16,11 +16,12 @@
 namespace cg2d {
 
 std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int64_t memory_bytes,
-                                          comm::RankGroup& group, const Progress& progress) {
+                                          comm::RankGroup& group, const Progress& progress,
+                                          const MemoryCheck& check_memory) {
   std::unique_ptr<SystemMatrix> matrix;
   if (options.assembles) {
     progress.say(fmt::format("counting the rows of {}", options.operator_text));
-    matrix = std::make_unique<SourceMatrix>(options.operator_text, memory_bytes, group);
+    matrix = std::make_unique<SourceMatrix>(options.operator_text, memory_bytes, group, check_memory);
   } else {
     matrix = open_binary_matrix(options.matrix_path, "--out-of-core", group);
   }

@@ -99,9 +99,6 @@ Strips strips_for(const StreamedBlockParts& parts, const PanelFileKey& key, comm
           .working_bytes = group.minimum(parts.memory_bytes) / 4};
 }
 
-/// Memory that the program takes in the course of a run beside panels.
-constexpr std::int64_t program_bytes = std::int64_t{2} << 20;
-
 /// Memory for the making of panels, and for two of them.
 std::int64_t needed_bytes(const StreamedBlockParts& parts, const PanelFileKey& key, const Strips& strips) {
   const auto& row = *parts.kernel.kernel;
@@ -109,7 +106,7 @@ std::int64_t needed_bytes(const StreamedBlockParts& parts, const PanelFileKey& k
   const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
   const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strips).working_bytes,
                                           saturated(making_factor * static_cast<double>(panel_bytes)));
-  return std::max(making_bytes, 2 * panel_bytes + program_bytes);
+  return std::max(making_bytes, 2 * panel_bytes + stream_program_bytes);
 }
 
 /// For messages: the limit that would do where a rank needs so many bytes for its matrix data.
@@ -189,7 +186,7 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
 
 /// The panels' share, without what the program takes by and by.
 std::optional<StreamMemory> memory_of(const PanelSizes& panels, const StreamedBlockParts& parts, int rank) {
-  return stream_memory(panels, parts.memory_bytes - program_bytes, tuning_of(parts, rank).depth);
+  return stream_memory(panels, parts.memory_bytes - stream_program_bytes, tuning_of(parts, rank).depth);
 }
 
 PanelSizes sizes_of(const PanelFile& file) {
@@ -381,7 +378,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
           fmt::format("not enough memory: two panels of {} take {}, {} are left for them; {}take more ranks",
                       file->path(), format_bytes(2 * file->most_panel_bytes()),
                       format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0)),
-                      enough_limit_text(parts, 2 * file->most_panel_bytes() + program_bytes)));
+                      enough_limit_text(parts, 2 * file->most_panel_bytes() + stream_program_bytes)));
     block.figures = file->figures();
     block.kernel = std::make_unique<StreamedKernel>(*parts.kernel.kernel, options_of(parts.kernel),
                                                     std::move(file), *memory, usual_panel_reader());

@@ -64,6 +64,9 @@ struct OutOfCoreFacts {
   std::vector<RankStream> ranks;
 };
 
+/// Memory that the program takes in the course of a streamed run beside panels, bytes of a rank.
+inline constexpr std::int64_t stream_program_bytes = std::int64_t{2} << 20;
+
 /// All that the block depends on, and where it may go.
 struct StreamedBlockParts {
   const MatrixSource& source;     ///< that makes strips

@@ -30,15 +30,17 @@ comm::IndexRange common_part(const comm::IndexRange& first, const comm::IndexRan
 
 }  // namespace
 
-SourceMatrix::SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group)
+SourceMatrix::SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
+                           const MemoryCheck& check_memory)
     : row_(source_row_of(text)), source_(source_from(text)) {
   facts_.key.name = text;
-  plan_survey(memory_bytes, group);
+  plan_survey(memory_bytes, group, check_memory);
   survey(group);
 }
 
 /// Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
-void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group) {
+void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group,
+                               const MemoryCheck& check_memory) {
   constexpr double bytes_per_entry = 12.0;
   constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
   constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
@@ -50,10 +52,14 @@ void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group
   strips_.count = static_cast<int>(
       group.maximum(std::clamp(std::ceil(share_bytes / static_cast<double>(strip_bytes)), 1.0, most_count)));
   strips_.working_bytes = group.minimum(memory_bytes) / 4;
+  constexpr double making = 2.0;  // a strip, and room that it grows into
+  const auto needed = saturated_sum(source_->plan_strips(layout, strips_).working_bytes,
+                                    saturated(making * share_bytes / strips_.count));
+  if (check_memory)
+    check_memory({.order = order(),
+                  .entry_count = saturated(source_->facts().nonzero_count),
+                  .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())});
   agree_on(group, [&] {
-    constexpr double making = 2.0;  // a strip, and room that it grows into
-    const auto needed = saturated_sum(source_->plan_strips(layout, strips_).working_bytes,
-                                      saturated(making * share_bytes / strips_.count));
     if (needed <= memory_bytes) return;
     throw RunError(
         ExitCode::memory,

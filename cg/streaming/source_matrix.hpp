@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/files/stored_matrix.hpp"
 #include "cg/files/system_matrix.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "comm/rank_group.hpp"
@@ -19,9 +20,11 @@ namespace cg2d {
 /// each. A matrix that is negative definite (SourceRow) is made as -A. Entries and facts are those of generate_matrix().
 class SourceMatrix final : public SystemMatrix {
  public:
-  /// text: as source_from() takes it. Makes the matrix once, strip by strip, to count its rows, within memory_bytes per rank. Collective.
-  /// Throws InputError for a bad text, RunError (memory), alike on every rank; MpiError, std::bad_alloc.
-  SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group);
+  /// text: as source_from() takes it. Makes the matrix once, strip by strip, to count its rows, within memory_bytes per rank.
+  /// check_memory: asked before, with the bytes that counting takes. Collective. Throws InputError for a bad text, RunError (memory),
+  /// alike on every rank; MpiError, std::bad_alloc.
+  SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
+               const MemoryCheck& check_memory = {});
 
   [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override {
@@ -57,7 +60,7 @@ class SourceMatrix final : public SystemMatrix {
   [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
 
  private:
-  void plan_survey(std::int64_t memory_bytes, comm::RankGroup& group);
+  void plan_survey(std::int64_t memory_bytes, comm::RankGroup& group, const MemoryCheck& check_memory);
   void survey(comm::RankGroup& group);
   /// Calls visit(global row, strip, row of the strip) for this rank's share of the rows. Collective.
   template <typename Visit>

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/quiet.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/studies/pingpong_report.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -37,6 +39,24 @@ Configuration resolved(const PingPongOptions& options, int rank_count) {
   return configuration;
 }
 
+/// Throws RunError where the memory of a node does not suffice: for the transfers of a pair, or for the vectors of all transports.
+/// Collective.
+void require_memory(const PingPongReport& report, const TransferOptions& transfers,
+                    std::span<const RankPair> pairs, const Environment& environment, comm::RankGroup& group) {
+  const auto facts = facts_of(report.problem);
+  const auto layout = make_layout(facts, report.configuration);
+  agree_on(group, [&] {
+    const auto bytes_of_rank = [&](int rank) {
+      const auto vector_bytes = plan_memory(facts, 0, report.configuration, layout, rank).vector_bytes;
+      const bool is_in_pair = std::ranges::any_of(
+          pairs, [&](const auto& pair) { return pair.first == rank || pair.second == rank; });
+      return std::max(2 * vector_bytes * std::ssize(comm::transport_table()),
+                      is_in_pair ? transfer_bytes(transfers) : 0);
+    };
+    check_memory(environment, bytes_of_rank, "take smaller --sizes, fewer --variables or a smaller --class");
+  });
+}
+
 }  // namespace
 
 ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
@@ -51,6 +71,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                         .problem = options.problem,
                         .configuration = resolved(options, group.size())};
   if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
+  require_memory(report, options.transfers, options.pairs, environment, group);
   QuietMeter quiet(group, environment, 1);
   quiet.begin();
   // The other ranks must not disturb the pair.

@@ -11,6 +11,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/tune_measure.hpp"
@@ -44,6 +45,11 @@ void for_every_word(const comm::VariableShape& shape, std::size_t variable, cons
     const auto place = shape.offset(variable) + begin;
     visit(place, std::min(shape.byte_count - begin, sizeof(std::uint64_t)));
   }
+}
+
+comm::VariableShape largest_shape(const TransferOptions& transfers) {
+  return {.count = static_cast<std::size_t>(*std::ranges::max_element(transfers.variable_counts)),
+          .byte_count = static_cast<std::size_t>(*std::ranges::max_element(transfers.byte_counts))};
 }
 
 /// One method of a PingPong, with checks.
@@ -146,7 +152,7 @@ class PairRace {
       : pair_(pair), transfers_(transfers), same_node_(same_node) {
     const bool share_a_core = inspect_environment(pair, 1).ranks_oversubscribed;
     pair.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
-    const auto largest = largest_shape();
+    const auto largest = largest_shape(transfers_);
     for (const auto& row : comm::pingpong_table()) add_row(row, largest, share_a_core);
   }
 
@@ -161,12 +167,6 @@ class PairRace {
   }
 
  private:
-  [[nodiscard]] comm::VariableShape largest_shape() const {
-    const auto bytes = *std::ranges::max_element(transfers_.byte_counts);
-    const auto count = *std::ranges::max_element(transfers_.variable_counts);
-    return {.count = static_cast<std::size_t>(count), .byte_count = static_cast<std::size_t>(bytes)};
-  }
-
   void add_row(const comm::PingPongRow& row, const comm::VariableShape& largest, bool share_a_core) {
     const auto reason = row.shares_memory && !same_node_ ? std::string("the two ranks are on different nodes")
                                                          : row.why_unavailable(pair_);
@@ -262,6 +262,19 @@ std::vector<std::string> pingpong_method_names() {
     for (const auto& method : row.methods) names.emplace_back(method.name);
   }
   return names;
+}
+
+std::int64_t transfer_bytes(const TransferOptions& transfers) {
+  // To write, to read, and a part of a window or of a segment.
+  constexpr std::int64_t buffers = 3;
+  const auto is_wanted = [&](const comm::PingPongMethod& method) {
+    return std::ranges::find(transfers.methods, method.name) != transfers.methods.end();
+  };
+  const auto rows = std::ranges::count_if(comm::pingpong_table(), [&](const comm::PingPongRow& row) {
+    return std::ranges::any_of(row.methods, is_wanted);
+  });
+  return saturated(static_cast<double>(buffers * rows) *
+                   static_cast<double>(largest_shape(transfers).memory_byte_count()));
 }
 
 PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,

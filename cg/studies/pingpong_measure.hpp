@@ -63,6 +63,9 @@ struct PairResult {
 /// Names of all methods, in the order of the table.
 std::vector<std::string> pingpong_method_names();
 
+/// Memory of a rank of a pair for the transfers, bytes, beside its process.
+std::int64_t transfer_bytes(const TransferOptions& transfers);
+
 /// Every method in turns, size by size. Only the two ranks work; the others wait in `group`, whose mode
 /// should be sleep. Every transfer is checked by a word of each variable, and every shape once byte by byte.
 /// configuration: its nodes decide whether the two ranks share one. Collective over all ranks of the group;

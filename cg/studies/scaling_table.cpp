@@ -136,9 +136,15 @@ std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study) {
 }
 
 ScalingVerdict verdict_on(const ScalingStudy& study) {
-  for (const auto& run : study.runs) {
-    if (!run.succeeded())
-      return {.code = run.code, .reason = fmt::format("{}: {}", run.way.label(), run.reason)};
+  const auto failed = std::ranges::find_if_not(study.runs, &ScalingRun::succeeded);
+  if (failed != study.runs.end()) {
+    // Each way needs a memory of its own: the limit that would do for the first one may be too small for another.
+    const auto others = std::ranges::any_of(failed, study.runs.end(), [&](const auto& run) {
+      return !run.succeeded() && run.reason != failed->reason;
+    });
+    return {.code = failed->code,
+            .reason = fmt::format("{}: {}{}", failed->way.label(), failed->reason,
+                                  others ? "; other runs failed, too: the table says which" : "")};
   }
   if (study.is_interrupted) {
     return {.code = ExitCode::interrupted,

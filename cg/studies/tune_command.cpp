@@ -17,6 +17,7 @@
 #include "cg/studies/profile_contents.hpp"
 #include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -96,6 +97,22 @@ std::vector<Work> works_of(const TuneOptions& options, const std::vector<comm::P
   return works;
 }
 
+/// Throws RunError where the memory of a node does not suffice for all that will be measured. Collective.
+void require_memory(const TuneOptions& options, const std::vector<comm::ProcessGrid>& grids,
+                    const Environment& environment, comm::RankGroup& group) {
+  agree_on(group, [&] {
+    check_memory(environment, [&](int rank) {
+      auto most = row_length_bytes();
+      for (const auto& problem : options.problems) {
+        const auto source = default_source().make(problem);
+        for (const auto& grid : grids)
+          most = std::max(most, case_bytes(*source, configuration_of(options, grid), rank));
+      }
+      return most;
+    });
+  });
+}
+
 ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
@@ -104,6 +121,7 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
+  require_memory(options, grids, environment, group);
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
   std::optional<ProfileFile> file;
   agree_on(group, [&] {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
@@ -19,6 +20,7 @@
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/tuning/grid_solver.hpp"
+#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {
@@ -433,6 +435,37 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
   return kernels;
 }
 
+/// Memory of a rank in measure_matrix(), bytes, beside its process: the solvers that are ready, and the one that is made.
+std::int64_t matrix_bytes(const CalibrationConfig& config, const MatrixSource& source,
+                          std::span<const Configuration> configurations, int rank) {
+  std::int64_t kept = 0;
+  std::int64_t most = 0;
+  for (auto configuration : configurations) {
+    configuration.kernel = kernel_for(config, source, configuration).kernel->name;
+    const auto plan = plan_memory(source, configuration, make_layout(source.facts(), configuration), rank);
+    most = std::max(most, saturated_sum(kept, plan.total_bytes()));
+    kept = saturated_sum(kept, plan.kept_bytes());
+  }
+  return most;
+}
+
+/// Throws RunError where the memory of a node does not suffice for any of the measurements. Collective.
+void require_memory(comm::RankGroup& group, const CalibrationConfig& config, Transports transports) {
+  const auto grids = on_all_grids(config, group.size());
+  const auto others = by_other_transports(config, transports, group.size());
+  agree_on(group, [&] {
+    check_memory(config.environment, [&](int rank) {
+      auto most = row_length_bytes();
+      for (const auto& source : config.sources) {
+        most = std::max(most, matrix_bytes(config, *source, grids, rank));
+        if (serves_other_transports(config, *source))
+          most = std::max(most, matrix_bytes(config, *source, others, rank));
+      }
+      return most;
+    });
+  });
+}
+
 /// The stages of measure_matrix(). Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B,
 /// 2026-11-24.
 void plan_matrix(const MatrixSource& source, std::span<const Configuration> configurations,
@@ -476,6 +509,7 @@ CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& con
                             const std::function<void(const std::string&)>& say) {
   if (group.size() < 2)
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
+  require_memory(group, config, transports_for(group).available);
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
                              .description = fmt::format("calibrated on {} ranks", group.size()),

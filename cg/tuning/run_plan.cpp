@@ -68,15 +68,15 @@ std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPi
 
 /// needed, largest: of all ranks of the node, and of the one with most, without their processes.
 std::string too_little_text(const Environment& environment, const NodeInfo& node, std::int64_t needed,
-                            std::int64_t largest) {
+                            std::int64_t largest, std::string_view advice) {
   const auto process_bytes = environment.process_bytes;
   return fmt::format(
       "not enough memory on {}: the run needs {} there ({}, up to {} each, {} of it the process itself), {} "
-      "are available; {}take a smaller matrix or more nodes",
+      "are available; {}{}",
       node.name, format_bytes_above(saturated_sum(needed, process_bytes * node.rank_count)),
       format_count(node.rank_count, "rank"), format_bytes(saturated_sum(largest, process_bytes)),
       format_bytes(process_bytes), format_bytes(environment.memory_of_node(node)),
-      enough_limit_text(node.memory, needed - node.memory.available_bytes, node.rank_count));
+      enough_limit_text(node.memory, needed - node.memory.available_bytes, node.rank_count), advice);
 }
 
 }  // namespace
@@ -94,10 +94,12 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
   const auto piece = layout.piece(layout.column_piece_of(rank));
   MemoryPlan plan;
   const auto strips = strip_cost(configuration, layout, rank);
-  plan.block_bytes =
-      saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) *
-                              expected_block_nonzeros(matrix, rows, columns)),
-                    static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count));
+  const auto nonzeros = expected_block_nonzeros(matrix, rows, columns);
+  const auto row_start_bytes =
+      static_cast<std::int64_t>(sizeof(std::int64_t)) * (rows.size() + 1) * (1 + strips.count);
+  plan.block_bytes = saturated_sum(saturated(peak_bytes_per_nonzero(kernel, strips.copied_share) * nonzeros),
+                                   row_start_bytes);
+  plan.format_bytes = saturated_sum(saturated(kernel.bytes_per_nonzero * nonzeros), row_start_bytes);
   constexpr std::int64_t solver_pieces = 4;  // x, z, r, and q where it has to move
   std::int64_t elements = columns.size() + rows.size() + solver_pieces * piece.size() +
                           received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),
@@ -131,8 +133,8 @@ void check_memory(const MatrixSource& source, const Configuration& configuration
   });
 }
 
-void check_memory(const Environment& environment,
-                  const std::function<std::int64_t(int rank)>& bytes_of_rank) {
+void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank,
+                  std::string_view advice) {
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     std::int64_t needed = 0;
     std::int64_t largest = 0;
@@ -144,7 +146,7 @@ void check_memory(const Environment& environment,
     }
     const auto& info = environment.nodes[node];
     if (needed > info.memory.available_bytes)
-      throw RunError(ExitCode::memory, too_little_text(environment, info, needed, largest));
+      throw RunError(ExitCode::memory, too_little_text(environment, info, needed, largest, advice));
   }
 }
 

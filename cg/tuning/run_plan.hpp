@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/values.hpp"
@@ -21,12 +22,15 @@ namespace cg2d {
 struct MemoryPlan {
   std::int64_t process_bytes = 0;  ///< Environment::process_bytes, where the plan is of a whole process
   std::int64_t block_bytes = 0;    ///< the expected block, and the format made from it
+  std::int64_t format_bytes = 0;   ///< of these, what stays when the format is made
   std::int64_t vector_bytes = 0;   ///< pieces, column block, row block, buffers for messages
   std::int64_t working_bytes = 0;  ///< beside the block while it is made
   [[nodiscard]] std::int64_t total_bytes() const {
     return saturated_sum(process_bytes,
                          saturated_sum(saturated_sum(block_bytes, vector_bytes), working_bytes));
   }
+  /// Of a solver that is ready, beside the process.
+  [[nodiscard]] std::int64_t kept_bytes() const { return saturated_sum(format_bytes, vector_bytes); }
 };
 
 /// Without the process.
@@ -41,8 +45,10 @@ std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& lay
                          const PieceMemory& memory);
 
 /// Throws RunError (memory) when some node's ranks need more than the node has: what they need with their processes, what the
-/// node has for them, and the limit that would do. bytes_of_rank: without the process. Local: every rank comes to the same answer.
-void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank);
+/// node has for them, the limit that would do, and the advice. bytes_of_rank: without the process. Local: every rank comes to the same
+/// answer.
+void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank,
+                  std::string_view advice = "take a smaller matrix or more nodes");
 /// The same for a matrix and plain CG; `beside`: what
 /// the ranks need beside these.
 void check_memory(const MatrixSource& source, const Configuration& configuration,

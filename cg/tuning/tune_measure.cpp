@@ -11,7 +11,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/random_stream.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -132,42 +131,6 @@ std::vector<const kernels::KernelRow*> available_kernels() {
 constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
 constexpr std::int64_t curve_nonzero_count = 1 << 20;
 
-/// Memory of the blocks of a row-length curve: three with row starts, and the products' vectors, for the shortest rows.
-std::int64_t curve_bytes() {
-  constexpr double blocks = 3.0;
-  constexpr double row_bytes = sizeof(std::int64_t);
-  const auto shortest = static_cast<double>(std::ranges::min(curve_row_lengths));
-  const double per_nonzero =
-      blocks * (kernels::CsrBlock::bytes_per_nonzero + row_bytes / shortest) + blocks * row_bytes / shortest;
-  return saturated(per_nonzero * static_cast<double>(curve_nonzero_count));
-}
-
-/// Throws RunError where memory does not suffice for all formats at once, each with its vectors, beside the block that they are made
-/// from and the copy from which the last one is made; or for the making of the block. Collective.
-void require_memory(comm::RankGroup& group, const MatrixSource& source, const comm::BlockLayout& layout,
-                    Configuration configuration, const std::vector<const kernels::KernelRow*>& kernels) {
-  const auto environment = inspect_environment(group, configuration.thread_count);
-  agree_on(group, [&] {
-    check_memory(environment, [&](int rank) {
-      const auto grid = layout.grid();
-      const auto n = static_cast<double>(layout.size());
-      const double csr_bytes = kernels::CsrBlock::bytes_per_nonzero * source.facts().nonzero_count *
-                               (static_cast<double>(layout.row_block(grid.row_of(rank)).size()) / n) *
-                               (static_cast<double>(layout.column_block(grid.column_of(rank)).size()) / n);
-      double formats = 2.0;
-      std::int64_t vector_bytes = 0;
-      for (const auto* kernel : kernels) {
-        formats += kernel->bytes_per_nonzero / kernels::CsrBlock::bytes_per_nonzero;
-        configuration.kernel = kernel->name;
-        vector_bytes += plan_memory(source, configuration, layout, rank).vector_bytes;
-      }
-      const auto making_bytes = saturated_sum(saturated(csr_bytes), source.plan(layout).working_bytes);
-      const auto formats_bytes = saturated_sum(saturated(formats * csr_bytes), vector_bytes);
-      return std::max(making_bytes, saturated_sum(formats_bytes, curve_bytes()));
-    });
-  });
-}
-
 /// Throws RunError where a zeta differs: a kernel may be fast because it is wrong.
 void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
                        const std::vector<const kernels::KernelRow*>& kernels) {
@@ -188,11 +151,23 @@ kernels::CsrBlock curve_block(int row_length) {
   return constant_rows_block(row_length, curve_nonzero_count / row_length, column_count);
 }
 
+// Values that are tried beside the one to begin with.
+constexpr std::array block_widths{1024, 2048, 4096, 8192};
+constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
+constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
+
+/// The products of a search that are in memory at once, at most.
+std::int64_t most_candidates(const kernels::KernelRow& kernel) {
+  const auto& [critical_vector_length, prefetch_distance, block_width] = kernel.defaults;
+  std::int64_t most = 0;
+  if (critical_vector_length) most = std::max(most, std::ssize(critical_vector_lengths) + 1);
+  if (prefetch_distance) most = std::max(most, std::ssize(prefetch_distances) + 1);
+  if (block_width) most = std::max(most, std::ssize(block_widths) + 1);
+  return most;
+}
+
 kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                 const kernels::CsrBlock& sample, const CaseConfig& config) {
-  constexpr std::array block_widths{1024, 2048, 4096, 8192};
-  constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
-  constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
   auto start = kernel.defaults;
   if (start.critical_vector_length) start.critical_vector_length = config.critical_vector_length;
   SettingSearch search(group, kernel, sample, config.configuration.thread_count, start);
@@ -278,11 +253,19 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
   return block;
 }
 
+std::int64_t row_length_bytes() {
+  // Three blocks with row starts, and the products' vectors, for the shortest rows.
+  constexpr double blocks = 3.0;
+  constexpr double row_bytes = sizeof(std::int64_t);
+  const auto shortest = static_cast<double>(std::ranges::min(curve_row_lengths));
+  const double per_nonzero =
+      blocks * (kernels::CsrBlock::bytes_per_nonzero + row_bytes / shortest) + blocks * row_bytes / shortest;
+  return saturated(per_nonzero * static_cast<double>(curve_nonzero_count));
+}
+
 RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
   const auto& scalar = kernels::reference_kernel(kernels::Storage::whole);
   const auto& vectors = kernels::critical_length_kernel();
-  const auto environment = inspect_environment(group, thread_count);
-  agree_on(group, [&] { check_memory(environment, [](int /*rank*/) { return curve_bytes(); }); });
   RowLengthCurve curve;
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
@@ -323,6 +306,29 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
   return curve;
 }
 
+std::int64_t case_bytes(const MatrixSource& source, Configuration configuration, int rank) {
+  const auto layout = make_layout(source.facts(), configuration);
+  const auto plan_of = [&](const kernels::KernelRow& kernel) {
+    configuration.kernel = kernel.name;
+    return plan_memory(source, configuration, layout, rank);
+  };
+  const auto& csr = kernels::reference_kernel(kernels::Storage::whole);
+  const auto block = plan_of(csr);
+  const auto block_nonzeros = static_cast<double>(block.format_bytes) / csr.bytes_per_nonzero;
+  const double share = std::min(1.0, static_cast<double>(sample_nonzeros) / std::max(block_nonzeros, 1.0));
+  const auto of_sample = [&](std::int64_t bytes) { return saturated(share * static_cast<double>(bytes)); };
+  auto most = saturated_sum(block.block_bytes, block.working_bytes);
+  // The block and its sample, whole and half, stay; formats are made from copies.
+  auto kept = block.format_bytes + 2 * of_sample(block.format_bytes);
+  for (const auto* kernel : available_kernels()) {
+    const auto plan = plan_of(*kernel);
+    const auto search = of_sample(most_candidates(*kernel) * plan.kept_bytes() + block.format_bytes);
+    most = std::max(most, kept + std::max(search, block.format_bytes + plan.kept_bytes()));
+    kept += plan.kept_bytes();
+  }
+  return most;
+}
+
 CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
                         const std::function<void(const std::string&)>& say) {
   const auto& configuration = config.configuration;
@@ -330,7 +336,6 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
   const auto kernels = available_kernels();
   const CaseStages stages(source, config);
   say(stages.generation());
-  require_memory(group, source, layout, configuration, kernels);
   const auto block = source.build(layout, group, configuration.thread_count).block;
   TunedCase tuned{.matrix = source.facts().key,
                   .configuration = configuration,

@@ -36,6 +36,9 @@ RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count);
 std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                                   const kernels::Tuning& tuning, int thread_count);
 
+/// Memory of a rank for either curve, bytes, beside its process.
+std::int64_t row_length_bytes();
+
 /// The solver that a case is measured in.
 struct CaseConfig {
   const Configuration& configuration;  ///< grid and transport must be known; the kernel is each one's own
@@ -52,9 +55,12 @@ struct CaseResult {
 /// The stages of measure_case(), by the texts that `say` gets, with the seconds that they take on a common machine.
 std::vector<Work> works_of_case(const MatrixSource& source, const CaseConfig& config);
 
+/// The most memory of a rank in measure_case(), bytes, beside its process. `configuration`: grid and transport must be known.
+std::int64_t case_bytes(const MatrixSource& source, Configuration configuration, int rank);
+
 /// All kernels on one matrix and grid: first the settings of each on a sample of the block, then CG steps of
-/// all in turns. `say` gets a line per stage. Collective. Throws RunError when the memory does not suffice or
-/// the kernels disagree.
+/// all in turns. `say` gets a line per stage. Callers check the memory before. Collective. Throws RunError when the
+/// kernels disagree.
 CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
                         const std::function<void(const std::string&)>& say);
 

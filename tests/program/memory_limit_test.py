@@ -32,9 +32,9 @@ def bytes_of(text):
 
 
 def named_limit(outcome):
-    """The limit that would do, by the message of a refusal; none where it has no such words."""
-    found = re.search(r"of (\d\S* [kMG]?B) would do", outcome.said())
-    return bytes_of(found[1]) if found else None
+    """The limit that would do, by the message of a refusal, of all runs of a study; none where it has no such words."""
+    found = re.findall(r"of (\d\S* [kMG]?B) would do", outcome.said())
+    return max(map(bytes_of, found), default=None)
 
 
 def is_refused(outcome):
@@ -124,6 +124,9 @@ class LimitTest(ProgramTest):
                                     "--no-profile"), True),
             "stencil": (2, ("stencil", "--shape", "200x200x100", "--steps", "8"), True),
             "tune": (2, ("tune", "--class", "A", "--grid", "1x2", "--no-profile"), False),
+            "calibrate": (2, ("model", "--calibrate", "--class", "W,A", "--output", "OUTPUT"), False),
+            "check": (2, ("check",), False),
+            "pingpong": (2, ("pingpong", "--sizes", "8,4MB"), False),
             "convert": (2, ("convert", matrix_file, "OUTPUT"), False),
         }
 
@@ -234,6 +237,20 @@ class SmallSystem(ProgramTest):
             process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
             # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
             self.assertLess(needed, 8 * (process + 8e6))
+
+
+class OneRefusal(ProgramTest):
+    """The first refusal names the limit for all that is to come."""
+
+    def test_the_limit_of_a_streamed_operator_is_named_before_its_rows_are_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            command = ("solve", "--operator", "laplace3d:60x60x60", "--assembled", "--no-profile", "--out-of-core", f"{folder}/panels")
+            outcome = run_program(2, *command, "--memory-limit", "20MB")
+            self.assertEqual(outcome.exit_code, MEMORY, outcome)
+            limit = named_limit(outcome)
+            self.assertIsNotNone(limit, outcome)
+            outcome = run_program(2, *command, "--memory-limit", str(limit))
+            self.assertEqual(outcome.exit_code, SUCCESS, outcome)
 
 
 class Plan(ProgramTest):

@@ -140,6 +140,17 @@ TEST(ScalingTableTest, AFailedRunSpoilsItsWay) {
   expect_in(scaling_format("csv").write(study), "shared,2,1,,,not-enough-memory,1,,,,,,,,,,0\n");
 }
 
+TEST(ScalingTableTest, TheVerdictSaysThatRunsFailedForOtherReasons) {
+  auto study = two_core_study();
+  for (const std::size_t run : {1U, 3U}) {
+    study.runs[run].code = ExitCode::memory;
+    study.runs[run].reason = "not enough memory; --memory-limit of 76 MB would do";
+  }
+  EXPECT_EQ(verdict_on(study).reason.find("other runs"), std::string::npos);
+  study.runs[3].reason = "not enough memory; --memory-limit of 97 MB would do";
+  expect_in(verdict_on(study).reason, "of 76 MB would do; other runs failed, too: the table says which");
+}
+
 TEST(ScalingTableTest, DisturbedRunsAreMarkedAndNamed) {
   auto study = two_core_study();
   const auto quiet = scaling_format("text").write(study);
