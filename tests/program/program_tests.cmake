@@ -183,6 +183,8 @@ cg2d_add_program_test(packaging_test SCRIPT scripts/packaging_test.py TIMEOUT 12
 cg2d_add_program_test(fuzz_script_test SCRIPT scripts/fuzz_script_test.py TIMEOUT 60)
 cg2d_add_program_test(checked_runs_test SCRIPT scripts/checked_runs_test.py TIMEOUT 120)
 cg2d_add_program_test(slurm_test SCRIPT scripts/slurm_test.py TIMEOUT 300)
+# The list of faults against the sources, and the script on a project of a few lines.
+cg2d_add_program_test(mutants_test SCRIPT scripts/mutants_test.py LABELS quick TIMEOUT 300)
 # It makes the answers of all exercises, and the commands that these use have tests of their own.
 cg2d_add_program_test(teaching_test SCRIPT scripts/teaching_test.py LABELS thorough TIMEOUT 300)
 cg2d_add_program_test(report_page_test SCRIPT scripts/report_page_test.py LABELS thorough TIMEOUT 600)

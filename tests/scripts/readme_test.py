@@ -23,6 +23,7 @@ LEAST_ROOM_LINES = 10
 FOREIGN_OPTIONS = {"--cpus-per-task"}
 SCRIPTS_WITH_OPTIONS = (
     "scripts/report", "scripts/test", "scripts/teaching/answers", "scripts/compare-npb", "scripts/release-check", "scripts/packaging/deb",
+    "tests/mutants/run.py",
 )  # fmt: skip
 # Values of options in --help, which stand in quotes as the names of variables do.
 VALUE_WORDS = {"FILE", "SIZE", "TIME", "PERCENT"}
