@@ -23,6 +23,7 @@ GRIDS = ((0, "1x1"), (2, "1x2"), (2, "2x1"), (3, "3x1"))
 FIXED = ("--kernel", "scalar", "--reproducible", "on", "--no-profile", "--bind", "none")
 # Most programs take longer than that; a kill that comes after the end does not count.
 LATEST_S = 1.6
+LOCK = "checkpoints.lock"  # stays after a kill; the next run takes it, and removes it at its end
 FILE = re.compile(r"(\d{8,})\.\d+-of-(\d+)\.checkpoint")
 
 
@@ -32,6 +33,8 @@ def saved_generations(folder):
     state = folder / "state"
     for path in state.iterdir() if state.exists() else ():
         match = FILE.fullmatch(path.name)
+        if path.name == LOCK:
+            continue
         if not match:
             raise Complaint(f"leaves {path.name}")
         counts[int(match[1])] = counts.get(int(match[1]), 0) + 1
@@ -101,6 +104,8 @@ class Checkpointed:
             raise Complaint(f"other bits than without the kill, on {grid} from {newest}")
         if not all(saved_generations(folder).values()):
             raise Complaint("leaves a part of a generation after the end")
+        if (folder / "state" / LOCK).exists():
+            raise Complaint(f"leaves {LOCK} after the end")
 
 
 class RunKills(Checkpointed):
