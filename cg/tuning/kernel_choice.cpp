@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
+#include <string>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -121,11 +122,13 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   const auto profile = parse_profile(text);
   const auto known = profile.find(*processor);
   if (known == profile.end()) {
-    const auto names = fmt::format("{}", fmt::join(std::views::keys(profile), " and "));
+    std::vector<std::string> names;
+    for (const auto& [name, processor_profile] : profile) names.push_back(name);
+    if (names.empty()) names.emplace_back("none");
     refuse_useless(source,
                    fmt::format("knows nothing of this processor ({}), but of {}; leave it out, or add it by "
                                "cg2d tune --profile {}",
-                               *processor, names.empty() ? "none" : names, source.path));
+                               *processor, fmt::join(names, " and "), source.path));
   } else {
     loaded.transports = known->second.transports;
     loaded.storages = known->second.storages;
