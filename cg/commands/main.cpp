@@ -171,8 +171,9 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 bool hangup_was_ignored = false;
 
-[[gnu::no_sanitize("address", "thread", "undefined")]] void note_hangup(int /*count*/, char** /*arguments*/,
-                                                                        char** /*environment*/) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) void note_hangup(int /*count*/,
+                                                                                char** /*arguments*/,
+                                                                                char** /*environment*/) {
   struct {
     void (*handler)(int);
     unsigned long others[16];

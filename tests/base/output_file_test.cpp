@@ -167,7 +167,7 @@ TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   std::ofstream(path("result.json")) << "a text that is longer than the new one";
   ASSERT_EQ(chmod(path("result.json").c_str(), all_may_write), 0);
   // As in /tmp, and in a folder that the user cannot write.
-  for (const mode_t mode : {01777, 0755}) {
+  for (const mode_t mode : {01777U, 0755U}) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
     ASSERT_EQ(seteuid(nobody), 0);
     std::optional<ExitCode> code;
