@@ -33,7 +33,8 @@ std::string requested_instruction_set() {
 std::optional<InstructionSet> named_instruction_set() {
   static const auto named = []() -> std::optional<InstructionSet> {
     const auto sets = processor_instruction_sets();
-    const auto found = std::ranges::find(sets, std::string_view(requested_instruction_set()), name_of);
+    const auto name = requested_instruction_set();
+    const auto found = std::ranges::find_if(sets, [&](InstructionSet set) { return name_of(set) == name; });
     return found == sets.end() ? std::nullopt : std::optional(*found);
   }();
   return named;
