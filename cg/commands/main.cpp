@@ -182,6 +182,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void note_hangup(
   syscall(SYS_rt_sigaction, SIGHUP, nullptr, &action, signal_set_bytes);
   hangup_was_ignored = action.handler == SIG_IGN;
 }
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the linker's list has pointers to functions
 [[gnu::section(".preinit_array"), gnu::used]] void (*const note_hangup_first)(int, char**,
                                                                               char**) = &note_hangup;
 

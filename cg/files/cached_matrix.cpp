@@ -145,7 +145,7 @@ class ChecksummedOutput {
     output_.write(position, values);
     for (auto bytes = std::as_bytes(values); !bytes.empty();) {
       const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
-      const auto end = layout_.chunk_begin(chunk) + layout_.chunk_size(chunk);
+      const auto end = CacheLayout::chunk_begin(chunk) + layout_.chunk_size(chunk);
       const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
       position += std::ssize(piece);
       shares_[static_cast<std::size_t>(chunk)] ^=
@@ -240,9 +240,9 @@ void require_written(const CacheLayout& layout, const comm::IndexRange& chunks,
   std::vector<std::byte> bytes;
   for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
     bytes.resize(static_cast<std::size_t>(layout.chunk_size(chunk)));
-    output.read_back(layout.chunk_begin(chunk), bytes);
+    output.read_back(CacheLayout::chunk_begin(chunk), bytes);
     if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
-      output.fail_by_damage(layout.chunk_begin(chunk));
+      output.fail_by_damage(CacheLayout::chunk_begin(chunk));
   }
 }
 

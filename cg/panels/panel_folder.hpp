@@ -15,8 +15,6 @@ class PanelFolder {
  public:
   /// Throws RunError, as FolderClaim.
   PanelFolder(std::string folder, int rank, int rank_count);
-  PanelFolder(const PanelFolder&) = delete;
-  PanelFolder& operator=(const PanelFolder&) = delete;
 
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] const FolderClaim& claim() const { return claim_; }

@@ -110,11 +110,11 @@ std::array<std::uint32_t, 3> three_by_instruction(const std::array<std::span<con
 
 // Polynomials modulo that of the checksum; the highest bit is the coefficient of 1, as in a state.
 
-constexpr std::uint32_t one = 1U << 31U;
+constexpr std::uint32_t polynomial_one = 1U << 31U;
 
 std::uint32_t product(std::uint32_t a, std::uint32_t b) {
   std::uint32_t sum = 0;
-  for (std::uint32_t bit = one; bit != 0; bit >>= 1U) {
+  for (std::uint32_t bit = polynomial_one; bit != 0; bit >>= 1U) {
     if ((a & bit) != 0) sum ^= b;
     b = (b >> 1U) ^ ((b & 1U) != 0 ? reversed_polynomial : 0U);
   }
@@ -123,7 +123,7 @@ std::uint32_t product(std::uint32_t a, std::uint32_t b) {
 
 /// The state after so many zero bytes: its product with x^(8 count).
 std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
-  std::uint32_t power = one >> 8U;
+  std::uint32_t power = polynomial_one >> 8U;
   for (; count > 0; count >>= 1, power = product(power, power)) {
     if ((count & 1) != 0) state = product(state, power);
   }

@@ -95,10 +95,10 @@ void remove_unfinished_files(const std::string& folder,
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    const auto name = entry->path().filename().string();
+    const auto file_name = entry->path().filename().string();
+    const std::string_view name = file_name;
     const auto dash = name.find('-');
-    if (name.starts_with('.') && dash != std::string::npos &&
-        is_mine(std::string_view(name).substr(dash + 1)))
+    if (name.starts_with('.') && dash != std::string_view::npos && is_mine(name.substr(dash + 1)))
       unlink(entry->path().c_str());
   }
 }
