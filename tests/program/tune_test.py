@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from program_facts import CLASS_S_ZETA
-from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical, thorough_only
+from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, process_bytes, run_program, run_until_physical, thorough_only
 
 
 
@@ -107,7 +107,8 @@ class TuneTest(ProgramTest):
         folder = pathlib.Path(self.folder.name) / "panels"
         folder.mkdir()
         profile = pathlib.Path(self.folder.name) / "storage.json"
-        limit = ("--memory-limit", "160MB")
+        processes = 2 * process_bytes(2)
+        limit = ("--memory-limit", str(processes + 90_000_000))
         outcome = self.run_well(2, "tune", "--out-of-core", folder, *limit, "--profile", profile, "--keep-disturbed")
         (case,) = self.processor(profile)["storage"]
         self.assertEqual((case["folder"], case["ranks_per_node"]), (str(folder), 2))
@@ -119,7 +120,8 @@ class TuneTest(ProgramTest):
         (processor,) = document["processors"].values()
         processor["storage"][0]["panels_under_way"] = 3
         profile.write_text(json.dumps(document))
-        run = ("run", "--class", "B", "--niter", "1", "--reference", "17", "--grid", "1x2", "--out-of-core", folder, "--memory-limit", "100MB")
+        run = ("run", "--class", "B", "--niter", "1", "--reference", "17", "--grid", "1x2", "--out-of-core", folder,
+               "--memory-limit", str(processes + 50_000_000))
         # zeta of one iteration is none that the program knows.
         text = run_program(2, *run, "--profile", profile).stdout
         self.assertIn("panels by the tuning profile", text)
