@@ -22,6 +22,12 @@ InstructionSet widest_of_processor() {
   return InstructionSet::portable;
 }
 
+std::vector<InstructionSet> up_to(InstructionSet widest, std::span<const InstructionSet> sets) {
+  std::vector<InstructionSet> found;
+  std::ranges::copy_if(sets, std::back_inserter(found), [&](InstructionSet set) { return set <= widest; });
+  return found;
+}
+
 }  // namespace
 
 std::string requested_instruction_set() {
@@ -41,11 +47,7 @@ std::optional<InstructionSet> named_instruction_set() {
 }
 
 std::vector<InstructionSet> processor_instruction_sets() {
-  const auto widest = widest_of_processor();
-  std::vector<InstructionSet> sets;
-  std::ranges::copy_if(all_instruction_sets, std::back_inserter(sets),
-                       [&](InstructionSet set) { return set <= widest; });
-  return sets;
+  return up_to(widest_of_processor(), all_instruction_sets);
 }
 
 InstructionSet widest_instruction_set() {
@@ -76,10 +78,7 @@ std::string_view name_of(InstructionSet set) {
 }
 
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets) {
-  std::vector<InstructionSet> here;
-  std::ranges::copy_if(sets, std::back_inserter(here),
-                       [](InstructionSet set) { return set <= widest_instruction_set(); });
-  return here;
+  return up_to(widest_instruction_set(), sets);
 }
 
 InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,

@@ -45,7 +45,7 @@ EntryValues values_of(const MarketHeader& header) {
   return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
 }
 
-/// Of a matrix that is symmetric by its form.
+/// A matrix that is symmetric by its form has no means to take.
 void refuse_to_symmetrize(const MatrixFileOptions& options) {
   if (options.symmetrize_tolerance)
     throw InputError(

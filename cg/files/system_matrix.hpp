@@ -19,7 +19,7 @@
 
 namespace cg2d {
 
-/// How far the triangles of a matrix were apart before each pair of mirrored entries became their mean.
+/// The distance between the triangles of a matrix before each pair of mirrored entries became their mean.
 struct Symmetrization {
   double tolerance = 0.0;
   double largest_difference = 0.0;  ///< of |a_ij - a_ji| / sqrt(|a_ii a_jj|); 0: A was symmetric
@@ -58,7 +58,7 @@ class SystemMatrix : public MatrixSource {
   /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
   /// be made again.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
-  /// Of a matrix that StoredMatrix::symmetrize() has made symmetric.
+  /// Where StoredMatrix::symmetrize() has made the matrix symmetric.
   [[nodiscard]] virtual std::optional<Symmetrization> symmetrization() const { return std::nullopt; }
   /// The order of rows and columns in the blocks, where it is not the original one.
   [[nodiscard]] virtual const std::optional<RandomPermutation>& permutation() const = 0;

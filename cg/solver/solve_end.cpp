@@ -18,9 +18,13 @@ std::string seen_in(const SystemSolveResult& result, const SolveTerms& terms) {
                                    : fmt::format("in {} {}", terms.step, result.quantity_step);
 }
 
+/// "p . A p is -2 in iteration 3".
+std::string quantity_text(const SystemSolveResult& result, const SolveTerms& terms) {
+  return fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result, terms));
+}
+
 std::string not_positive_definite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  const auto seen =
-      fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result, terms));
+  const auto seen = quantity_text(result, terms);
   if (result.quantity == "r . M^-1 r") {
     return fmt::format(
         "not positive definite: {}; the preconditioner is not: take another {}, or none, to see whether the "
@@ -42,8 +46,7 @@ std::string condition_text(const SystemSolveResult& result) {
 
 /// The numbers of a finite system are too large or too small.
 std::string out_of_range_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  const auto seen =
-      fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result, terms));
+  const auto seen = quantity_text(result, terms);
   if (result.quantity == "b . b") {
     return fmt::format(
         "stagnated after {}: {}: squares of the right-hand side leave the range of double precision: scale "
@@ -72,13 +75,13 @@ std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms
   if (result.quantity == "r . r") return idle_sentence(result, terms);
   if (!result.quantity.empty()) {
     return fmt::format(
-        "stagnated after {}: || b - A x || is {:.3g}, recomputed; {} is {:.3g} {}, zero to rounding (at most "
+        "stagnated after {}: || b - A x || is {:.3g}, recomputed; {}, zero to rounding (at most "
         "{:.3g}): the matrix is "
         "singular to double precision, and b has a part that no A x reaches: subtract from b its part in the "
         "null space "
         "(its mean, where that is the constants), or fix an unknown",
-        steps_of(result, terms), result.true_residual_norm, result.quantity, result.quantity_value,
-        seen_in(result, terms), result.quantity_rounding);
+        steps_of(result, terms), result.true_residual_norm, quantity_text(result, terms),
+        result.quantity_rounding);
   }
   return fmt::format(
       "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "

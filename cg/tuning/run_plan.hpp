@@ -29,7 +29,7 @@ struct MemoryPlan {
     return saturated_sum(process_bytes,
                          saturated_sum(saturated_sum(block_bytes, vector_bytes), working_bytes));
   }
-  /// Of a solver that is ready, beside the process.
+  /// A solver that is ready takes so much, beside the process.
   [[nodiscard]] std::int64_t kept_bytes() const { return saturated_sum(format_bytes, vector_bytes); }
 };
 

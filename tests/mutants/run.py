@@ -94,7 +94,7 @@ def place(faults, root):
 
 
 def complaints_about(faults, placed, root):
-    """What else a list must have."""
+    """Complaints about kinds, sentences and numbers."""
     complaints = []
     for name, count in collections.Counter(fault.name for fault in faults).items():
         if count > 1:

@@ -314,6 +314,10 @@ bool takes_all() {
   return test::is_campaign() || (test::is_thorough() && rank_count == 1);
 }
 
+unsigned count_of(int usual, int thorough, int campaign) {
+  return static_cast<unsigned>(takes_all() ? test::by_extent(usual, thorough, campaign) : usual);
+}
+
 /// Calls judge(verdict) for every form of CG with every preconditioner; in turns where there is not all time.
 void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Counts& counts,
                      const std::function<void(const Verdict&)>& judge) {
@@ -339,7 +343,7 @@ void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Co
 }
 
 TEST(HardSystemsTest, PositiveDefiniteOnesAreNeverCalledAnythingElse) {
-  const auto count = takes_all() ? static_cast<unsigned>(test::by_extent(24, 120, 1000)) : 24U;
+  const auto count = count_of(24, 120, 1000);
   Counts counts;
   for (unsigned seed = 0; seed < count; ++seed) {
     const auto system = definite_system(seed);
@@ -355,7 +359,7 @@ TEST(HardSystemsTest, PositiveDefiniteOnesAreNeverCalledAnythingElse) {
 }
 
 TEST(HardSystemsTest, IndefiniteOnesAreFoundOrStagnateBeforeTheStepLimit) {
-  const auto count = takes_all() ? static_cast<unsigned>(test::by_extent(12, 40, 200)) : 12U;
+  const auto count = count_of(12, 40, 200);
   Counts counts;
   for (unsigned seed = 0; seed < count; ++seed) {
     const auto system = indefinite_system(seed);

@@ -164,12 +164,17 @@ TEST(SolveEndTest, PenaltiesOnTheDiagonalAreNoSignOfAnything) {
   }
 }
 
+/// A diagonal from 10 ^ high downwards, over so many decades.
+DenseRows diagonal_rows(std::size_t size, double high, double decades) {
+  DenseRows rows(size, std::vector<double>(size));
+  for (std::size_t k = 0; k < size; ++k)
+    rows[k][k] = std::pow(10.0, high - decades * static_cast<double>(k) / static_cast<double>(size - 1));
+  return rows;
+}
+
 /// Nothing solves it without a preconditioner in so few steps: 40 eigenvalues over 570 decades.
 TEST(SolveEndTest, ADiagonalOfAllMagnitudesEndsWithItsConditionNumber) {
-  DenseRows rows(40, std::vector<double>(40));
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    rows[k][k] = std::pow(10.0, 300.0 - 570.0 * static_cast<double>(k) / 39.0);
-  auto result = solve_rows(rows, std::vector<double>(40, 1.0)).result;
+  auto result = solve_rows(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0)).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
   result.condition_number = 1e25;  // of who watched the steps
   EXPECT_TRUE(contains(sentence_of(result), "condition number: 1e+25 or more")) << sentence_of(result);
@@ -254,10 +259,7 @@ TEST(SolveEndTest, NumbersThatLeaveTheRangeOfDoublesStagnate) {
 
 /// 30 eigenvalues over 400 decades.
 TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
-  DenseRows rows(30, std::vector<double>(30));
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    rows[k][k] = std::pow(10.0, 200.0 - 400.0 * static_cast<double>(k) / 29.0);
-  auto result = solve_rows(rows, std::vector<double>(30, 1.0)).result;
+  auto result = solve_rows(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0)).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
   EXPECT_LT(result.step_count, 5000);
   result.quantity = "r . r";  // or p . A p was zero to rounding before
