@@ -307,17 +307,6 @@ void print(const Counts& counts) {
   }
 }
 
-/// Several ranks wait for each other in every sum: they take all systems in a campaign only.
-bool takes_all() {
-  int rank_count = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
-  return test::is_campaign() || (test::is_thorough() && rank_count == 1);
-}
-
-unsigned count_of(int usual, int thorough, int campaign) {
-  return static_cast<unsigned>(takes_all() ? test::by_extent(usual, thorough, campaign) : usual);
-}
-
 /// Calls judge(verdict) for every form of CG with every preconditioner; in turns where there is not all time.
 void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Counts& counts,
                      const std::function<void(const Verdict&)>& judge) {
@@ -333,7 +322,7 @@ void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Co
       ++counts[system.kind + ", " + std::string(row.name)][name_of(verdict.result.end)];
       judge(verdict);
     };
-    const auto is_due = [&] { return takes_all() || (turn++ + seed) % 4 == 0; };
+    const auto is_due = [&] { return test::is_thorough() || (turn++ + seed) % 4 == 0; };
     for (const auto& variant : cg_variant_table()) {
       if (is_due()) note(variant.name, solve_as_one(system, variant, row, most_steps));
     }
@@ -343,7 +332,7 @@ void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Co
 }
 
 TEST(HardSystemsTest, PositiveDefiniteOnesAreNeverCalledAnythingElse) {
-  const auto count = count_of(24, 120, 1000);
+  const auto count = static_cast<unsigned>(test::by_extent(24, 120, 1000));
   Counts counts;
   for (unsigned seed = 0; seed < count; ++seed) {
     const auto system = definite_system(seed);
@@ -359,7 +348,7 @@ TEST(HardSystemsTest, PositiveDefiniteOnesAreNeverCalledAnythingElse) {
 }
 
 TEST(HardSystemsTest, IndefiniteOnesAreFoundOrStagnateBeforeTheStepLimit) {
-  const auto count = count_of(12, 40, 200);
+  const auto count = static_cast<unsigned>(test::by_extent(12, 40, 200));
   Counts counts;
   for (unsigned seed = 0; seed < count; ++seed) {
     const auto system = indefinite_system(seed);
@@ -399,7 +388,7 @@ TEST(HardSystemsTest, FiniteSystemsOfAnyMagnitudeAreSolvedOrStagnate) {
     for (const double coupling : {0.0, -0.49}) {
       for (const double scale : {1.0, 1e150, 1e200, 1e-120, 1e-200}) {
         const bool is_usual = scale == 1.0 && (coupling == 0.0 || high == low);
-        if (!is_usual && !takes_all() && turn++ % 4 != 0) continue;
+        if (!is_usual && !test::is_thorough() && turn++ % 4 != 0) continue;
         auto system = magnitudes(high, low, coupling);
         for (double& element : system.b) element *= scale;
         SCOPED_TRACE("1e" + std::to_string(high) + " to 1e" + std::to_string(low) + ", coupling " +

@@ -2,13 +2,9 @@
 
 // A small matrix, given whole, as a user's own operator: each rank has some of its rows.
 
-#include <gtest/gtest.h>
-#include <mpi.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,6 +12,7 @@
 #include "cg/solver/linear_operator.hpp"
 #include "kernels/csr_block.hpp"
 #include "support/mpi_test.hpp"
+#include "support/shared_exchange.hpp"
 
 namespace cg2d::test {
 
@@ -35,20 +32,13 @@ class DenseOperator final : public LinearOperator {
     const std::size_t end = rank == 1 ? begin_ : rows_.size() * (share + 1) / sharing;
     p_.resize(end - begin_);
     q_.resize(end - begin_);
-    sizes_ = group().gather_one(static_cast<int>(p_.size()));
-    places_.resize(rank_count);
-    std::exclusive_scan(sizes_.begin(), sizes_.end(), places_.begin(), 0);
   }
 
   [[nodiscard]] std::size_t local_size() const override { return p_.size(); }
   [[nodiscard]] std::span<double> operand() override { return p_; }
   void apply() override {
     ++product_count;
-    std::vector<double> p(rows_.size());
-    complete([&](MPI_Request& request) {
-      return MPI_Iallgatherv(p_.data(), static_cast<int>(p_.size()), MPI_DOUBLE, p.data(), sizes_.data(),
-                             places_.data(), MPI_DOUBLE, group().handle(), &request);
-    });
+    const auto p = whole(p_);
     for (std::size_t k = 0; k < q_.size(); ++k) {
       const auto& row = rows_[begin_ + k];
       q_[k] = 0.0;
@@ -58,13 +48,7 @@ class DenseOperator final : public LinearOperator {
   [[nodiscard]] std::span<const double> result() const override { return q_; }
   void sum_over_ranks(std::span<double> values) override {
     ++sum_count;
-    const std::vector<double> mine(values.begin(), values.end());
-    std::vector<double> all(mine.size() * sizes_.size());
-    const auto count = static_cast<int>(mine.size());
-    complete([&](MPI_Request& request) {
-      return MPI_Iallgather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, group().handle(),
-                            &request);
-    });
+    const auto all = exchange().all_gather(values);
     std::ranges::fill(values, 0.0);
     for (std::size_t k = 0; k < all.size(); ++k) values[k % values.size()] += all[k];
   }
@@ -75,9 +59,7 @@ class DenseOperator final : public LinearOperator {
     return {piece.begin(), piece.end()};
   }
   [[nodiscard]] static std::vector<double> whole(std::span<const double> piece) {
-    std::vector<double> vector;
-    for (const auto& part : group().gather_all(piece)) vector.insert(vector.end(), part.begin(), part.end());
-    return vector;
+    return exchange().all_gather(piece);
   }
   [[nodiscard]] std::vector<double> diagonal() const {
     std::vector<double> entries;
@@ -108,21 +90,16 @@ class DenseOperator final : public LinearOperator {
   int sum_count = 0;
 
  private:
-  /// Waits in the group's waiter for what start(request) starts. One message where gather_all(), which asks for sizes first, has two:
-  /// tests solve thousands of systems.
-  template <typename Start>
-  static void complete(const Start& start) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    EXPECT_EQ(start(request), MPI_SUCCESS);
-    group().waiter().wait_all({&request, 1});
+  /// One for all operators. The first one makes it, and all ranks make their operators in the same order.
+  static SharedExchange& exchange() {
+    static SharedExchange shared;
+    return shared;
   }
 
   DenseRows rows_;
   std::size_t begin_ = 0;
   std::vector<double> p_;
   std::vector<double> q_;
-  std::vector<int> sizes_{};   // of p_ on every rank
-  std::vector<int> places_{};  // in the whole vector
 };
 
 }  // namespace cg2d::test
