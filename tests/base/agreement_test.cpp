@@ -11,7 +11,7 @@
 #include "cg/base/output_file.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::agreement_test {
 namespace {
 
 using test::group;
@@ -123,4 +123,4 @@ TEST(AgreementTest, AgreeOnIsAttemptAndReach) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::agreement_test

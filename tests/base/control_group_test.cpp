@@ -8,7 +8,7 @@
 
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::control_group_test {
 namespace {
 
 class ControlGroupTest : public testing::Test {
@@ -81,4 +81,4 @@ TEST_F(ControlGroupTest, VersionOneHasAFolderForEachController) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::control_group_test

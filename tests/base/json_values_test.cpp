@@ -9,7 +9,7 @@
 
 #include "cg/base/errors.hpp"
 
-namespace cg2d {
+namespace cg2d::json_values_test {
 namespace {
 
 std::string nested(int levels) {
@@ -52,4 +52,4 @@ TEST(IntegerAtTest, OnlyWholeNumbersThatFit) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::json_values_test

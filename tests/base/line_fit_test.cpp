@@ -4,7 +4,7 @@
 
 #include "cg/base/sample.hpp"
 
-namespace cg2d {
+namespace cg2d::line_fit_test {
 namespace {
 
 TEST(FitLineTest, FindsAnExactLine) {
@@ -34,4 +34,4 @@ TEST(FitLineTest, StaysWithinWhatTimesCanBe) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::line_fit_test

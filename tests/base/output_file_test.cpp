@@ -22,7 +22,7 @@
 #include "cg/base/errors.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -343,4 +343,4 @@ TEST_F(OutputFileTest, WithoutAPathItIsStandardOutput) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::output_file_test

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace cg2d {
+namespace cg2d::page_memory_test {
 namespace {
 
 constexpr std::size_t huge_page = std::size_t{1} << 21;
@@ -81,4 +81,4 @@ TEST(HugePageVectorTest, MoreThanThereIsThrows) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::page_memory_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace cg2d {
+namespace cg2d::paired_comparison_test {
 namespace {
 
 std::vector<double> ratios_around(double middle, int count) {
@@ -280,4 +280,4 @@ TEST(SimulatedSweepsTest, TheSuggestedRoundsMostlySuffice) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::paired_comparison_test

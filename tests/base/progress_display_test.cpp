@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace cg2d {
+namespace cg2d::progress_display_test {
 namespace {
 
 TEST(ProgressTextTest, TaskPartAndTimes) {
@@ -50,4 +50,4 @@ TEST(PassesLinesOnTest, OptionsOfLaunchersThatChangeLines) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::progress_display_test

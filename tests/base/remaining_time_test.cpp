@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace cg2d {
+namespace cg2d::remaining_time_test {
 namespace {
 
 TEST(FormatDurationTest, TheTwoLargestUnits) {
@@ -133,4 +133,4 @@ TEST(PlannedTaskTest, AFirstWorkThatIsOverAtOnceLeavesTimeForTheOthers) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::remaining_time_test

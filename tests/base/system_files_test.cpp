@@ -12,7 +12,7 @@
 
 #include "support/system_tree.hpp"
 
-namespace cg2d {
+namespace cg2d::system_files_test {
 namespace {
 
 using test::SystemTree;
@@ -107,4 +107,4 @@ TEST(SystemFilesTest, FilesThatSayNonsenseAreNotBelieved) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::system_files_test

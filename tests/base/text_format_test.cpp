@@ -13,7 +13,7 @@
 
 #include "cg/base/errors.hpp"
 
-namespace cg2d {
+namespace cg2d::text_format_test {
 namespace {
 
 TEST(FormatFortranTest, IsWhatTheOfficialProgramPrints) {
@@ -143,4 +143,4 @@ TEST(OneLineTest, EveryErrorIsOne) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::text_format_test

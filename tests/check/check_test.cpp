@@ -23,7 +23,7 @@
 #include "cg/check/transport_check.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::check_test {
 namespace {
 
 using test::group;
@@ -514,4 +514,4 @@ TEST(CheckReportTest, SaysWhatFailed) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::check_test

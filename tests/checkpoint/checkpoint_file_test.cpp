@@ -19,7 +19,7 @@
 #include "cg/checkpoint/checkpoint_interval.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::checkpoint_file_test {
 namespace {
 
 constexpr CheckpointName name{.generation = 7, .rank = 1, .rank_count = 3};
@@ -211,4 +211,4 @@ TEST(CheckpointInterval, IsYoungsUnlessItIsNamed) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::checkpoint_file_test

@@ -19,7 +19,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::checkpoint_folder_test {
 namespace {
 
 using test::group;
@@ -349,4 +349,4 @@ TEST(CheckpointWriter, LeavesEarlierGenerationsWhereOneRankCannotWrite) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::checkpoint_folder_test

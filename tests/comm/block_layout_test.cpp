@@ -12,7 +12,7 @@
 
 #include "support/layouts.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::block_layout_test {
 namespace {
 
 /// Every grid, every awkward size, every way to cut.
@@ -246,4 +246,4 @@ TEST(BlockLayoutTest, PiecesBeyondTheLastAreRefused) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::block_layout_test

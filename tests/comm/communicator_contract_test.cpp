@@ -26,7 +26,7 @@
 #include "support/schedule_simulator.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::communicator_contract_test {
 namespace {
 
 using test::copy_of;
@@ -567,4 +567,4 @@ TEST(CommunicatorContractTest, WorksWhereRanksHaveACoreOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::communicator_contract_test

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace cg2d::comm {
+namespace cg2d::comm::domain_layout_test {
 namespace {
 
 TEST(DomainLayoutTest, GridsAreAllFactorizationsOnce) {
@@ -85,4 +85,4 @@ TEST(DomainLayoutTest, EmptyDomainsAndGridsAreRefused) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::domain_layout_test

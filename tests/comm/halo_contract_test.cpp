@@ -17,7 +17,7 @@
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::halo_contract_test {
 namespace {
 
 using test::group;
@@ -139,4 +139,4 @@ TEST(HaloContractTest, ASerialHaloIsOfOneRank) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::halo_contract_test

@@ -12,7 +12,7 @@
 
 #include "support/domain_points.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::halo_plan_test {
 namespace {
 
 using test::Point;
@@ -108,4 +108,4 @@ TEST(HaloPlanTest, OffsetsFollowTheOrderOfMemory) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::halo_plan_test

@@ -15,7 +15,7 @@
 #include "support/late_threads.hpp"
 #include "support/thread_port.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::halo_threads_test {
 namespace {
 
 using test::HaloCheck;
@@ -99,4 +99,4 @@ TEST(HaloThreadsTest, ReadersInPlaceThatAreLateAtRandom) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::halo_threads_test

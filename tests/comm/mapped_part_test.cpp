@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace cg2d::comm {
+namespace cg2d::comm::mapped_part_test {
 namespace {
 
 constexpr std::size_t part_bytes = 10'000;  // not whole pages
@@ -92,4 +92,4 @@ TEST(MappedPart, EveryFaultHasAReason) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::mapped_part_test

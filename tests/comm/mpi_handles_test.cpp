@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace cg2d::comm {
+namespace cg2d::comm::mpi_handles_test {
 namespace {
 
 constexpr int largest = std::numeric_limits<int>::max();
@@ -33,4 +33,4 @@ TEST(IntCountTest, OthersThrowAndNameTheCount) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::mpi_handles_test

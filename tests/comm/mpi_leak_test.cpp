@@ -85,7 +85,7 @@ int MPI_Win_free(MPI_Win* window) { return freed("window", PMPI_Win_free(window)
 
 }  // extern "C"
 
-namespace cg2d::comm {
+namespace cg2d::comm::mpi_leak_test {
 namespace {
 
 void run_one_product(Communicator& communicator) {
@@ -136,4 +136,4 @@ TEST(MpiLeakTest, TransportsFreeWhatTheyMake) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::mpi_leak_test

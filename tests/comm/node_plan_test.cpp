@@ -8,7 +8,7 @@
 
 #include "support/layouts.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::node_plan_test {
 namespace {
 
 TEST(NodeMapTest, NodesAreNumberedInTheOrderOfTheirFirstRanks) {
@@ -131,4 +131,4 @@ TEST(NodePlanTest, PiecesOfAMessageFollowEachOther) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::node_plan_test

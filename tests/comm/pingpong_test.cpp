@@ -11,7 +11,7 @@
 
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::pingpong_test {
 namespace {
 
 using comm::VariableShape;
@@ -151,4 +151,4 @@ TEST(PingPongTest, RanksMayBeInAnyOrder) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::pingpong_test

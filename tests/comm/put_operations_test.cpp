@@ -12,7 +12,7 @@
 #include "support/late_threads.hpp"
 #include "support/thread_port.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::put_operations_test {
 namespace {
 
 using test::ThreadGroup;
@@ -170,4 +170,4 @@ TEST(PutOperationsTest, ManySumsOfScalarsInARow) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::put_operations_test

@@ -14,7 +14,7 @@
 
 #include "support/mpi_test.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::rank_group_test {
 namespace {
 
 using test::group;
@@ -22,7 +22,7 @@ using test::group;
 /// The group of the test program, waiting as ranks do that yield, and as ranks with a core of their own.
 class RankGroupTest : public testing::TestWithParam<WaitMode> {
  protected:
-  RankGroup group_{MPI_COMM_WORLD, GetParam()};
+  RankGroup group_{group().handle(), GetParam()};
   const int rank_ = group_.rank();
   const int size_ = group_.size();
 };
@@ -45,10 +45,10 @@ INSTANTIATE_TEST_SUITE_P(WaitModes, RankGroupTest,
 
 TEST_P(RankGroupTest, HasACommunicatorOfItsOwn) {
   int comparison = MPI_UNEQUAL;
-  MPI_Comm_compare(group_.handle(), MPI_COMM_WORLD, &comparison);
+  MPI_Comm_compare(group_.handle(), group().handle(), &comparison);
   EXPECT_EQ(comparison, MPI_CONGRUENT);
   int rank = -1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_rank(group().handle(), &rank);
   EXPECT_EQ(rank_, rank);
   EXPECT_EQ(group_.waiter().mode(), GetParam());
 }
@@ -195,4 +195,4 @@ TEST(MpiErrorTest, AFailedCallOfAGroupThrows) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::rank_group_test

@@ -15,7 +15,7 @@
 #include "support/layouts.hpp"
 #include "support/schedule_simulator.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::schedule_test {
 namespace {
 
 using test::Delivery;
@@ -432,4 +432,4 @@ TEST(TrafficTest, IsThePapersForPowersOfTwo) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::schedule_test

@@ -10,7 +10,7 @@
 #include "comm/communicator.hpp"
 #include "support/product_check.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::serial_communicator_test {
 namespace {
 
 constexpr ProcessGrid one_rank{.columns = 1, .rows = 1};
@@ -86,4 +86,4 @@ TEST(CollectionTest, AMovedOneIsFinishedByItsOwnerOnly) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::serial_communicator_test

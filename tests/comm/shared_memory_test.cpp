@@ -24,7 +24,7 @@
 #include "support/layouts.hpp"
 #include "support/product_check.hpp"
 
-namespace cg2d::comm {
+namespace cg2d::comm::shared_memory_test {
 namespace {
 
 /// Zeroed memory on a border of pages.
@@ -286,4 +286,4 @@ TEST(SharedCounterTest, WhatWasWrittenBeforeIsSeenBehind) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::shared_memory_test

@@ -11,7 +11,7 @@
 #include <ctime>
 #include <thread>
 
-namespace cg2d::comm {
+namespace cg2d::comm::waiter_test {
 namespace {
 
 double processor_time_s() {
@@ -74,4 +74,4 @@ TEST(Waiter, ARankThatCanBeWokenTakesNoNapsBefore) {
 }
 
 }  // namespace
-}  // namespace cg2d::comm
+}  // namespace cg2d::comm::waiter_test

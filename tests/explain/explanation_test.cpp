@@ -18,7 +18,7 @@
 #include "cg/library/built_in_choice.hpp"
 #include "cg/matrix/problem.hpp"
 
-namespace cg2d {
+namespace cg2d::explanation_test {
 namespace {
 
 using comm::BlockLayout;
@@ -284,4 +284,4 @@ TEST(PiecesText, RunsAndWraps) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::explanation_test

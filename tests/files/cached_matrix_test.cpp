@@ -22,7 +22,7 @@
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::cached_matrix_test {
 namespace {
 
 using test::group;
@@ -402,4 +402,4 @@ TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::cached_matrix_test

@@ -18,7 +18,7 @@
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::damaged_cache_test {
 namespace {
 
 using test::group;
@@ -153,4 +153,4 @@ TEST(DamagedCacheTest, TheProgramRefusesWhatTheReaderRefuses) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::damaged_cache_test

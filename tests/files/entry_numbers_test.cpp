@@ -18,7 +18,7 @@
 #include "cg/files/market_text.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::entry_numbers_test {
 namespace {
 
 MarketHeader header_of(MarketField field) {
@@ -199,4 +199,4 @@ TEST(EntryNumbersTest, DigitsEndAtTheFirstOtherLetter) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::entry_numbers_test

@@ -16,7 +16,7 @@
 #include "support/compressed_text.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::malformed_files_test {
 namespace {
 
 using test::group;
@@ -476,4 +476,4 @@ TEST_F(MalformedFilesTest, NoPermission) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::malformed_files_test

@@ -16,7 +16,7 @@
 #include "support/compressed_text.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::matrix_file_test {
 namespace {
 
 using test::group;
@@ -195,4 +195,4 @@ TEST_F(MatrixFileTest, APermutationMovesRowsAndColumnsAlike) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::matrix_file_test

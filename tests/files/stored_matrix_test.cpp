@@ -18,7 +18,7 @@
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::stored_matrix_test {
 namespace {
 
 using test::group;
@@ -481,4 +481,4 @@ TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::stored_matrix_test

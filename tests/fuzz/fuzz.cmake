@@ -84,7 +84,9 @@ set(checkpoint_parsers
     cg/storage/whole_write.cpp)
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
+file(GLOB help_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/help/*.cpp)
 set(text_parsers
+    ${help_sources}
     cg/base/control_group.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
@@ -97,13 +99,6 @@ set(text_parsers
     cg/base/sample.cpp
     cg/base/system_files.cpp
     cg/base/values.cpp
-    cg/help/completion.cpp
-    cg/help/config_file.cpp
-    cg/help/described_option.cpp
-    cg/help/help_format.cpp
-    cg/help/man_page.cpp
-    cg/help/misspelling.cpp
-    cg/help/switches.cpp
     cg/machine/machine_description.cpp
     cg/machine/measurement_record.cpp
     cg/machine/physical_bounds.cpp
@@ -223,7 +218,7 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
     target_link_libraries(fuzz_${name} PRIVATE $<TARGET_OBJECTS:${parsers}_absent>)
     add_dependencies(fuzz_${name} ${parsers}_absent)
   endif()
-  cg2d_place_test(fuzz_${name} fuzz "")
+  cg2d_place_test(fuzz_${name} fuzz)
   # The parsers of the command line take a third of the time of all to compile: scripts/test leaves them to fuzz_replay, --thorough takes them.
   if(NOT parsers STREQUAL cg2d_command_parsers)
     add_dependencies(small_fuzz_tests fuzz_${name})
@@ -266,7 +261,7 @@ if(NOT cg2d_with_libfuzzer)
   add_executable(fuzz_replay fuzz/fuzz_replay.cpp ${cg2d_fuzz_sources})
   set_target_properties(fuzz_replay PROPERTIES UNITY_BUILD OFF)
   target_link_libraries(fuzz_replay PRIVATE cg2d_lab cg2d_parser_usage MPI::MPI_CXX cg2d_compile_options)
-  cg2d_place_test(fuzz_replay fuzz "")
+  cg2d_place_test(fuzz_replay fuzz)
   string(REGEX MATCHALL "[a-z_]+\\)" fuzz_names "${cg2d_fuzz_rows}")
   foreach(name IN LISTS fuzz_names)
     string(REPLACE ")" "" name ${name})

@@ -12,7 +12,7 @@
 #include "cg/grids/grid_difference_json.hpp"
 #include "support/phase_records.hpp"
 
-namespace cg2d {
+namespace cg2d::grid_differences_test {
 namespace {
 
 using test::counted_record_of;
@@ -218,4 +218,4 @@ TEST(GridDifferencesTest, JsonHasTheSameFigures) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::grid_differences_test

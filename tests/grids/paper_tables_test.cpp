@@ -11,7 +11,7 @@
 
 #include "support/phase_records.hpp"
 
-namespace cg2d {
+namespace cg2d::paper_tables_test {
 namespace {
 
 using test::phase_record_of;
@@ -110,4 +110,4 @@ TEST(PaperTablesTest, WithoutTheBenchmarkThereIsNothing) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::paper_tables_test

@@ -16,7 +16,7 @@
 #include "support/guarded_run.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::fault_campaign_test {
 namespace {
 
 using test::group;
@@ -183,4 +183,4 @@ TEST(FaultCampaignTest, ManyFlipsEndTheRun) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::fault_campaign_test

@@ -15,7 +15,7 @@
 #include "cg/guard/matrix_seal.hpp"
 #include "cg/guard/product_checksums.hpp"
 
-namespace cg2d {
+namespace cg2d::faults_test {
 namespace {
 
 TEST(InjectOptionsTest, SeedAndCount) {
@@ -159,4 +159,4 @@ TEST(MatrixSealTest, EachBitOfEachPieceCounts) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::faults_test

@@ -12,7 +12,7 @@
 #include "support/guarded_run.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::guarded_solve_test {
 namespace {
 
 using test::group;
@@ -196,4 +196,4 @@ TEST(GuardedSolveTest, DamageThatStaysEndsTheRunOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::guarded_solve_test

@@ -16,7 +16,7 @@
 #include "support/guarded_system.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::system_guard_test {
 namespace {
 
 using test::group;
@@ -39,7 +39,7 @@ GuardedTestSystem::Options system_number(int number) {
 /// A system on a grid with a configuration, by turns.
 GuardedTestSystem test_system(int number) {
   static const auto kernels = test::usable_kernels();
-  static const auto transports = test::usable_transports();
+  const auto transports = test::usable_transports();
   const auto grids = comm::factorizations(group().size());
   const auto index = static_cast<std::size_t>(number);
   return {system_number(number), grids[index % grids.size()],
@@ -150,4 +150,4 @@ TEST(SystemGuardTest, ManyFlipsEndTheSolve) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::system_guard_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::csr_block_test {
 namespace {
 
 template <typename T>
@@ -109,4 +109,4 @@ TEST(SplitRowsTest, CountsBeyond32BitsStayExact) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::csr_block_test

@@ -18,7 +18,7 @@
 #include "kernels/spmv.hpp"
 #include "support/bits.hpp"
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::exact_sums_test {
 namespace {
 
 TEST(ExactSumsTest, PowersOfTwo) {
@@ -323,4 +323,4 @@ TEST(ReproducibleKernelsTest, AsksForABoundOfEachRow) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::exact_sums_test

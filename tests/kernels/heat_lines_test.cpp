@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::heat_lines_test {
 namespace {
 
 constexpr HeatWeights weights{.centre = 0.25, .side = 0.125};
@@ -70,4 +70,4 @@ TEST(HeatLinesTest, AnInstructionSetWithoutALoopIsRefused) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::heat_lines_test

@@ -13,7 +13,7 @@
 #include "support/process_memory.hpp"
 #include "support/random_blocks.hpp"
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::kernel_memory_test {
 namespace {
 
 using test::peak_bytes_since_reset;
@@ -63,4 +63,4 @@ TEST(KernelMemoryTest, BlockAndFormatAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::kernel_memory_test

@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::loop_choice_test {
 namespace {
 
 /// Multiplies nothing; takes some time.
@@ -71,4 +71,4 @@ TEST(FastestLoopTest, MeasuresNothingWhereThereIsOneLoop) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::loop_choice_test

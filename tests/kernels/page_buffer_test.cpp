@@ -11,7 +11,7 @@
 #include <numeric>
 #include <utility>
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::page_buffer_test {
 namespace {
 
 constexpr std::size_t page_bytes = 4096;
@@ -132,4 +132,4 @@ TEST(PageBufferTest, ASizeWhoseBytesOverflowIsBadAlloc) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::page_buffer_test

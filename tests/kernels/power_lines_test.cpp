@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::power_lines_test {
 namespace {
 
 constexpr std::array<std::int64_t, 8> counts{1, 2, 7, 8, 9, 31, 64, 1000};
@@ -110,4 +110,4 @@ TEST(PowerLinesTest, AMissingInstructionSetIsRefused) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::power_lines_test

@@ -11,7 +11,7 @@
 #include "kernels/spmv.hpp"
 #include "support/random_blocks.hpp"
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::row_sell_test {
 namespace {
 
 using test::Rows;
@@ -97,4 +97,4 @@ TEST(RowSellTest, RowsWithoutEntriesHaveNoSteps) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::row_sell_test

@@ -14,7 +14,7 @@
 
 #include "support/random_blocks.hpp"
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::sell_matrix_test {
 namespace {
 
 using test::BlockMaker;
@@ -211,4 +211,4 @@ INSTANTIATE_TEST_SUITE_P(Lanes, SellMatrixTest,
                          testing::Values(DistinctLanes::none, DistinctLanes::pairs, DistinctLanes::all));
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::sell_matrix_test

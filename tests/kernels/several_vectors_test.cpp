@@ -12,7 +12,7 @@
 
 #include "kernels/spmv.hpp"
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::several_vectors_test {
 namespace {
 
 struct Shape {
@@ -188,4 +188,4 @@ TEST(SeveralVectorsTest, TheDefaultKernelTakesThem) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::several_vectors_test

@@ -24,7 +24,7 @@
 #include "support/random_blocks.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::spmv_kernel_contract_test {
 namespace {
 
 using test::BlockMaker;
@@ -588,4 +588,4 @@ TEST(SingleKernelTest, CsrShortTakesTenBytesPerNonzeroAndFourPerRowAndColumnBloc
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::spmv_kernel_contract_test

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace cg2d::kernels {
+namespace cg2d::kernels::stencil_lines_test {
 namespace {
 
 /// Nine lines of integers, so that every order of additions is exact.
@@ -100,4 +100,4 @@ TEST(StreamWriterTest, NumbersArriveWhereTheyBelongAndNowhereElse) {
 }
 
 }  // namespace
-}  // namespace cg2d::kernels
+}  // namespace cg2d::kernels::stencil_lines_test

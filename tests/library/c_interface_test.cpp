@@ -32,7 +32,7 @@ extern "C" int MPI_Abort(MPI_Comm communicator, int code) {  // NOLINT(readabili
   return MPI_SUCCESS;
 }
 
-namespace cg2d {
+namespace cg2d::c_interface_test {
 namespace {
 
 using test::group;
@@ -41,7 +41,7 @@ constexpr std::int64_t order = 200;
 
 class CInterface : public testing::Test {
  protected:
-  void SetUp() override { EXPECT_EQ(cg2d_ranks_create(MPI_COMM_WORLD, &ranks_), CG2D_SUCCESS); }
+  void SetUp() override { EXPECT_EQ(cg2d_ranks_create(group().handle(), &ranks_), CG2D_SUCCESS); }
   void TearDown() override {
     cg2d_solver_free(solver_);
     cg2d_matrix_free(matrix_);
@@ -246,12 +246,12 @@ TEST_F(CInterface, ABadArgumentOfOneRankIsRefusedByAll) {
       {"cg2d_ranks_create",
        [&](bool bad) {
          cg2d_ranks* made = nullptr;
-         return cg2d_ranks_create(MPI_COMM_WORLD, bad ? nullptr : &made);
+         return cg2d_ranks_create(group().handle(), bad ? nullptr : &made);
        }},
       {"cg2d_ranks_create_fortran",
        [&](bool bad) {
          cg2d_ranks* made = nullptr;
-         return cg2d_ranks_create_fortran(MPI_Comm_c2f(MPI_COMM_WORLD), bad ? nullptr : &made);
+         return cg2d_ranks_create_fortran(MPI_Comm_c2f(group().handle()), bad ? nullptr : &made);
        }},
       {"file: path",
        [&](bool bad) { return cg2d_matrix_from_file(ranks_, bad ? nullptr : "none.mtx", &matrix_); }},
@@ -433,4 +433,4 @@ TEST_F(CInterface, AMatrixThatIsRefusedIsFreed) {
 TEST(CInterfaceVersion, IsThatOfTheProject) { EXPECT_EQ(cg2d_version(), std::string(version)); }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::c_interface_test

@@ -22,7 +22,7 @@
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::library_solver_test {
 namespace {
 
 using test::group;
@@ -211,10 +211,10 @@ FunctionOperator line_operator(std::size_t local_size) {
             const int right = group().rank() + 1 == group().size() ? MPI_PROC_NULL : group().rank() + 1;
             double before = 0.0;
             double after = 0.0;
-            MPI_Sendrecv(&p.front(), 1, MPI_DOUBLE, left, 0, &after, 1, MPI_DOUBLE, right, 0, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
-            MPI_Sendrecv(&p.back(), 1, MPI_DOUBLE, right, 1, &before, 1, MPI_DOUBLE, left, 1, MPI_COMM_WORLD,
-                         MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&p.front(), 1, MPI_DOUBLE, left, 0, &after, 1, MPI_DOUBLE, right, 0,
+                         group().handle(), MPI_STATUS_IGNORE);
+            MPI_Sendrecv(&p.back(), 1, MPI_DOUBLE, right, 1, &before, 1, MPI_DOUBLE, left, 1,
+                         group().handle(), MPI_STATUS_IGNORE);
             for (std::size_t k = 0; k < p.size(); ++k) {
               q[k] = (2.0 + test::line_shift) * p[k] - (k > 0 ? p[k - 1] : before) -
                      (k + 1 < p.size() ? p[k + 1] : after);
@@ -306,4 +306,4 @@ TEST(LibrarySolver, PiecesOfAnotherLengthAreErrorsOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::library_solver_test

@@ -16,7 +16,7 @@
 #include "support/line_system.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::own_matrix_test {
 namespace {
 
 using test::group;
@@ -159,4 +159,4 @@ TEST(OwnMatrix, AMatrixThatIsNotSymmetricIsRefused) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::own_matrix_test

@@ -10,7 +10,7 @@
 #include "cg/machine/performance_model.hpp"
 #include "support/cp_pacs_tables.hpp"
 
-namespace cg2d {
+namespace cg2d::cp_pacs_model_test {
 namespace {
 
 constexpr int paper_ranks = 256;
@@ -175,4 +175,4 @@ TEST_F(CpPacsModelTest, GrowsToAMillionRanks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::cp_pacs_model_test

@@ -10,7 +10,7 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
 
-namespace cg2d {
+namespace cg2d::machine_description_test {
 namespace {
 
 /// The shipped description with one text replaced.
@@ -196,4 +196,4 @@ TEST(MachineDescriptionTest, RowLengthsMustGrow) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::machine_description_test

@@ -8,7 +8,7 @@
 
 #include "cg/base/errors.hpp"
 
-namespace cg2d {
+namespace cg2d::measurement_record_test {
 namespace {
 
 MeasurementRecord record_of(const std::string& date, const std::string& disturbance = {}) {
@@ -68,4 +68,4 @@ TEST(DateTest, IsReadBack) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::measurement_record_test

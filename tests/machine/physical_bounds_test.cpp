@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cg2d {
+namespace cg2d::physical_bounds_test {
 namespace {
 
 /// As measured on two quiet cores, 2026-11-22.
@@ -80,4 +80,4 @@ TEST(PhysicalBoundsTest, ThreadsDivideTheTimes) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::physical_bounds_test

@@ -10,7 +10,7 @@
 
 #include "support/system_tree.hpp"
 
-namespace cg2d {
+namespace cg2d::provenance_test {
 namespace {
 
 Environment two_hosts() {
@@ -67,4 +67,4 @@ TEST(ProvenanceTest, TimeCommandCommitAndSystem) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::provenance_test

@@ -9,9 +9,10 @@
 #include "cg/machine/environment.hpp"
 #include "cg/machine/quiet.hpp"
 #include "comm/rank_group.hpp"
+#include "support/mpi_test.hpp"
 #include "support/system_tree.hpp"
 
-namespace cg2d {
+namespace cg2d::quiet_meter_test {
 namespace {
 
 void write_load(const test::SystemTree& tree, int busy_ticks, int steal_ticks, std::int64_t waiting_ms) {
@@ -23,7 +24,7 @@ void write_load(const test::SystemTree& tree, int busy_ticks, int steal_ticks, s
 }
 
 TEST(QuietMeterTest, DifferencesCountAndOnlyThoseOfTheRegion) {
-  comm::RankGroup group(MPI_COMM_WORLD);
+  comm::RankGroup group(test::group().handle());
   auto environment = inspect_environment(group, 1);
   environment.oversubscribed = false;
   const test::SystemTree tree;
@@ -50,7 +51,7 @@ TEST(QuietMeterTest, DifferencesCountAndOnlyThoseOfTheRegion) {
 }
 
 TEST(QuietMeterTest, EveryRankGetsTheSame) {
-  comm::RankGroup group(MPI_COMM_WORLD);
+  comm::RankGroup group(test::group().handle());
   const auto environment = inspect_environment(group, 1);
   QuietMeter meter(group, environment, 1);
   meter.begin();
@@ -61,4 +62,4 @@ TEST(QuietMeterTest, EveryRankGetsTheSame) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::quiet_meter_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace cg2d {
+namespace cg2d::quiet_test {
 namespace {
 
 /// Ranks on nodes of 4 processors; a region of 10 s in which every rank computes, and nothing else.
@@ -162,4 +162,4 @@ TEST(QuietTest, TheOtherFiguresAreTheWorstNodes) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::quiet_test

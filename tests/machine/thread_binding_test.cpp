@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-namespace cg2d {
+namespace cg2d::thread_binding_test {
 namespace {
 
 /// Cores with that many processors each: core k has the processors k, k + count, ... (as Linux numbers the
@@ -170,4 +170,4 @@ TEST(DescribeBindingTest, OneLineAlsoForManyRanks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::thread_binding_test

@@ -11,7 +11,7 @@
 
 #include "support/system_tree.hpp"
 
-namespace cg2d {
+namespace cg2d::topology_test {
 namespace {
 
 using test::SystemTree;
@@ -105,4 +105,4 @@ TEST(TopologyTest, TheFilesAgreeWithHwloc) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::topology_test

@@ -14,7 +14,7 @@
 #include "support/bits.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::block_assembler_test {
 namespace {
 
 using comm::IndexRange;
@@ -202,4 +202,4 @@ TEST(VectorPartTest, RecordsAreReadAsTheyWereWritten) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::block_assembler_test

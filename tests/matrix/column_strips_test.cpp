@@ -9,7 +9,7 @@
 
 #include "support/random_blocks.hpp"
 
-namespace cg2d {
+namespace cg2d::column_strips_test {
 namespace {
 
 using kernels::CsrBlock;
@@ -94,4 +94,4 @@ TEST(ColumnStripsTest, InAnyOrderAllStripsTogetherAreTheBlock) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::column_strips_test

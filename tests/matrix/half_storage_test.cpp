@@ -11,7 +11,7 @@
 
 #include "support/layouts.hpp"
 
-namespace cg2d {
+namespace cg2d::half_storage_test {
 namespace {
 
 HalfStorageRule rule_of(std::int64_t n, const comm::ProcessGrid& grid) {
@@ -137,4 +137,4 @@ TEST(KeepHalfTest, EmptyBlocks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::half_storage_test

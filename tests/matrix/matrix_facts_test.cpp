@@ -12,7 +12,7 @@
 
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::matrix_facts_test {
 namespace {
 
 /// The values of the definition (RFC 9923): of nothing, of "a", of "foobar".
@@ -114,4 +114,4 @@ TEST(CountedFactsTest, AgreeWithTheExpectedFiguresOfTheBenchmark) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::matrix_facts_test

@@ -19,7 +19,7 @@
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::matrix_market_test {
 namespace {
 
 using test::group;
@@ -103,4 +103,4 @@ TEST(MatrixMarketTest, AFullDiskIsEveryRanksError) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::matrix_market_test

@@ -9,7 +9,7 @@
 #include "support/matrix_figures.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::npb_matrix_class_b_test {
 namespace {
 
 using test::group;
@@ -33,4 +33,4 @@ TEST(NpbMatrixClassBTest, IsMadeInSeveralStripsOnOneRank) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::npb_matrix_class_b_test

@@ -15,7 +15,7 @@
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::npb_matrix_test {
 namespace {
 
 using test::group;
@@ -173,4 +173,4 @@ TEST(NpbMatrixTest, TheFactsOfTheSourceFitItsBlocks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::npb_matrix_test

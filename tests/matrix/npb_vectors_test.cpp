@@ -12,7 +12,7 @@
 #include "support/npb_facts.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::npb_vectors_test {
 namespace {
 
 /// The shares of all ranks, and where each begins.
@@ -226,4 +226,4 @@ TEST(NpbVectorsTest, WeightsOfAShareAreThoseOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::npb_vectors_test

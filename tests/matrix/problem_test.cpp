@@ -12,7 +12,7 @@
 #include "support/npb_facts.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::problem_test {
 namespace {
 
 TEST(ProblemClassTest, AreThoseOfTheBenchmark) {
@@ -143,4 +143,4 @@ TEST(VerificationTest, WithoutAReferenceNothingIsVerified) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::problem_test

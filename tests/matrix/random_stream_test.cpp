@@ -10,7 +10,7 @@
 #include "support/npb_facts.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::random_stream_test {
 namespace {
 
 TEST(RandomStreamTest, DrawsWhatTheDefinitionDraws) {
@@ -89,4 +89,4 @@ TEST(RandomStreamTest, FinalSeedsOfTheClassesAreAsManyPairsAway) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::random_stream_test

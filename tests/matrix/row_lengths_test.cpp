@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace cg2d {
+namespace cg2d::row_lengths_test {
 namespace {
 
 /// Rows of these lengths.
@@ -88,4 +88,4 @@ TEST(RowLengthsTest, ABlockWithoutRowsChangesNothing) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::row_lengths_test

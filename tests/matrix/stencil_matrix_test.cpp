@@ -11,7 +11,7 @@
 #include "support/mpi_test.hpp"
 #include "support/stencil_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::stencil_matrix_test {
 namespace {
 
 using test::group;
@@ -117,4 +117,4 @@ TEST(StencilMatrixTest, ProductsOfSinesAreEigenvectors) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::stencil_matrix_test

@@ -10,7 +10,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "support/stencil_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::stencil_test {
 namespace {
 
 TEST(StencilTest, TextsGiveExtentsAndPoints) {
@@ -98,4 +98,4 @@ TEST(StencilTest, FactsTellMatricesApart) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::stencil_test

@@ -18,7 +18,7 @@
 #include "support/npb_facts.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::factored_operator_test {
 namespace {
 
 using test::group;
@@ -162,4 +162,4 @@ TEST(FactoredOperatorTest, BadInputIsRefusedWithItsReason) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::factored_operator_test

@@ -20,7 +20,7 @@
 #include "support/stencil_reference.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::stencil_operator_test {
 namespace {
 
 using test::group;
@@ -273,4 +273,4 @@ TEST(StencilOperatorTest, ACutOfOtherRanksIsRefused) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::stencil_operator_test

@@ -29,7 +29,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::streamed_kernel_test {
 namespace {
 
 using test::FaultKind;
@@ -461,4 +461,4 @@ TEST_P(TroubleTest, TheFolderIsLocked) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::streamed_kernel_test

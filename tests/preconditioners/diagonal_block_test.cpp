@@ -14,7 +14,7 @@
 #include "support/mpi_test.hpp"
 #include "support/stencil_blocks.hpp"
 
-namespace cg2d {
+namespace cg2d::diagonal_block_test {
 namespace {
 
 using test::group;
@@ -80,4 +80,4 @@ TEST(DiagonalBlockTest, TheFirstEntryThatIsNotPositiveIsFoundOnEveryRank) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::diagonal_block_test

@@ -12,7 +12,7 @@
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "support/stencil_blocks.hpp"
 
-namespace cg2d {
+namespace cg2d::incomplete_cholesky_test {
 namespace {
 
 constexpr double rounding_of_factors = 4.0 * std::numeric_limits<float>::epsilon();
@@ -144,4 +144,4 @@ TEST(IncompleteCholeskyTest, AnEntryBeyondSinglePrecisionBreaksDown) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::incomplete_cholesky_test

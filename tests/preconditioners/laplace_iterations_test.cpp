@@ -17,7 +17,7 @@
 #include "support/mpi_test.hpp"
 #include "support/stencil_blocks.hpp"
 
-namespace cg2d {
+namespace cg2d::laplace_iterations_test {
 namespace {
 
 using test::group;
@@ -84,4 +84,4 @@ TEST(LaplaceIterationsTest, PreconditionersSaveStepsOnEveryGrid) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::laplace_iterations_test

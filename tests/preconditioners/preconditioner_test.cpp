@@ -21,7 +21,7 @@
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::preconditioner_test {
 namespace {
 
 using test::DenseOperator;
@@ -291,4 +291,4 @@ TEST(PreconditionerTest, ChebyshevSaysItsBoundsAndObeysItsDegree) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::preconditioner_test

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace cg2d {
+namespace cg2d::counter_figures_test {
 namespace {
 
 /// That many in multiply, a tenth of it in dot, none elsewhere.
@@ -64,4 +64,4 @@ TEST(FigureTableTest, NamesAreUniqueAndFitTheTable) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::counter_figures_test

@@ -12,7 +12,7 @@
 #include "cg/report/result_export.hpp"
 #include "support/result_records.hpp"
 
-namespace cg2d {
+namespace cg2d::result_compare_test {
 namespace {
 
 using test::failed_record_of;
@@ -186,4 +186,4 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::result_compare_test

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace cg2d {
+namespace cg2d::trace_file_test {
 namespace {
 
 TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
@@ -95,4 +95,4 @@ TEST(TraceLinesTest, AreMicrosecondsToTheNanosecond) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::trace_file_test

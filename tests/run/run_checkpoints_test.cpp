@@ -15,7 +15,7 @@
 #include "support/solver_run.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::run_checkpoints_test {
 namespace {
 
 using test::group;
@@ -219,4 +219,4 @@ TEST(HowToGoOn, BeginsWhereARestartedRunBeganUntilItHasSaved) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::run_checkpoints_test

@@ -26,7 +26,7 @@
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::generated_systems_test {
 namespace {
 
 using test::group;
@@ -333,4 +333,4 @@ TEST(GeneratedSystemsTest, DefiniteOnesConvergeOnEveryGridToTheirSolutions) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::generated_systems_test

@@ -27,7 +27,7 @@
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::hard_systems_test {
 namespace {
 
 using test::DenseOperator;
@@ -410,4 +410,4 @@ TEST(HardSystemsTest, FiniteSystemsOfAnyMagnitudeAreSolvedOrStagnate) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::hard_systems_test

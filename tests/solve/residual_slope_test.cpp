@@ -8,7 +8,7 @@
 
 #include "cg/solve/solve_observers.hpp"
 
-namespace cg2d {
+namespace cg2d::residual_slope_test {
 namespace {
 
 std::optional<double> steps_left(double target, const std::vector<double>& norms) {
@@ -44,4 +44,4 @@ TEST(ResidualSlopeTest, ThereIsNoNumberWithoutASlope) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::residual_slope_test

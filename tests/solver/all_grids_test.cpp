@@ -11,7 +11,7 @@
 #include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::all_grids_test {
 namespace {
 
 using test::group;
@@ -70,4 +70,4 @@ TEST(AllGridsTest, ClassW) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::all_grids_test

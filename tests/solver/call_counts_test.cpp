@@ -18,7 +18,7 @@
 #include "comm/schedule.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::call_counts_test {
 namespace {
 
 using test::group;
@@ -213,4 +213,4 @@ TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::call_counts_test

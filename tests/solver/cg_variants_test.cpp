@@ -23,7 +23,7 @@
 #include "support/stencil_blocks.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::cg_variants_test {
 namespace {
 
 using test::DenseOperator;
@@ -334,4 +334,4 @@ TEST(CgVariantTest, WorksWithEveryTransportGridAndPreconditioner) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::cg_variants_test

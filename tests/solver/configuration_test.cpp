@@ -10,7 +10,7 @@
 
 #include "cg/base/errors.hpp"
 
-namespace cg2d {
+namespace cg2d::configuration_test {
 namespace {
 
 TEST(ConfigurationAxes, EveryAxisPrintsWhatItParses) {
@@ -104,4 +104,4 @@ TEST(Configuration, CrossingGivesEveryCombinationOnceTheLastAxisFastest) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::configuration_test

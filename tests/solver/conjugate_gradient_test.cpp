@@ -19,7 +19,7 @@
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::conjugate_gradient_test {
 namespace {
 
 using test::DenseOperator;
@@ -252,4 +252,4 @@ TEST(ConjugateGradientTest, SolvesWithTheBlocksOfEveryGrid) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::conjugate_gradient_test

@@ -11,7 +11,7 @@
 #include "support/cp_pacs_tables.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::cp_pacs_multiply_test {
 namespace {
 
 using test::group;
@@ -88,4 +88,4 @@ TEST(CpPacsMultiplyTest, MeetsTables4And5) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::cp_pacs_multiply_test

@@ -28,7 +28,7 @@
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::first_touch_test {
 namespace {
 
 constexpr int thread_count = 3;
@@ -234,4 +234,4 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::first_touch_test

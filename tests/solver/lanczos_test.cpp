@@ -13,7 +13,7 @@
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::lanczos_test {
 namespace {
 
 using test::DenseOperator;
@@ -95,4 +95,4 @@ TEST(ResidualHistoryTest, HasTheNormOfEveryStep) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::lanczos_test

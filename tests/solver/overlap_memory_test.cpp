@@ -11,7 +11,7 @@
 #include "support/process_memory.hpp"
 #include "support/random_blocks.hpp"
 
-namespace cg2d {
+namespace cg2d::overlap_memory_test {
 namespace {
 
 constexpr std::int64_t order = 14'000;
@@ -55,4 +55,4 @@ TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::overlap_memory_test

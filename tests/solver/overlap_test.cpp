@@ -12,7 +12,7 @@
 #include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::overlap_test {
 namespace {
 
 using test::group;
@@ -188,4 +188,4 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::overlap_test

@@ -16,7 +16,7 @@
 #include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::reproducible_test {
 namespace {
 
 using test::group;
@@ -217,4 +217,4 @@ TEST(ReproducibleTest, UsualSumsDependOnTheGrid) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::reproducible_test

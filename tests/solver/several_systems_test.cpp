@@ -14,7 +14,7 @@
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::several_systems_test {
 namespace {
 
 using test::DenseOperator;
@@ -174,4 +174,4 @@ TEST(SeveralSystemsTest, AnObserverOfOneStopsThatOne) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::several_systems_test

@@ -18,7 +18,7 @@
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::solve_end_test {
 namespace {
 
 using test::DenseOperator;
@@ -354,4 +354,4 @@ TEST(SolveEndTest, EveryEndHasItsName) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::solve_end_test

@@ -18,7 +18,7 @@
 #include "support/solver_run.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::solver_test {
 namespace {
 
 using test::group;
@@ -303,4 +303,4 @@ TEST(SolverTest, CountsThePhasesOfAnOuterStep) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::solver_test

@@ -10,7 +10,7 @@
 #include "support/npb_reference.hpp"
 #include "support/solver_run.hpp"
 
-namespace cg2d {
+namespace cg2d::solver_threads_test {
 namespace {
 
 using test::group;
@@ -58,4 +58,4 @@ TEST(SolverThreadsTest, PiecesLongEnoughForParallelVectorOperations) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::solver_threads_test

@@ -12,7 +12,7 @@
 #include "cg/solver/vector_ops.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::thread_affinity_test {
 namespace {
 
 using test::group;
@@ -72,4 +72,4 @@ TEST(ThreadBindingTest, NotAskedForOrOneThreadIsNoBinding) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::thread_affinity_test

@@ -15,7 +15,7 @@
 #include "cg/blas/blas_library.hpp"
 #include "support/bits.hpp"
 
-namespace cg2d {
+namespace cg2d::vector_ops_test {
 namespace {
 
 class VectorOpsTest : public testing::TestWithParam<int> {
@@ -302,4 +302,4 @@ TEST_P(VectorOpsTest, NotANumberComesThrough) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::vector_ops_test

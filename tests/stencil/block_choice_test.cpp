@@ -11,7 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/stencil/stencil_options.hpp"
 
-namespace cg2d {
+namespace cg2d::block_choice_test {
 namespace {
 
 /// Steps of 256 planes, and of those near one neighbour, which both compute: b-1 in the first step, b-2 in the second one, and so on.
@@ -71,4 +71,4 @@ TEST(StencilOptionsTest, ShapesAndBlocks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::block_choice_test

@@ -10,7 +10,7 @@
 
 #include "support/plain_laplacian.hpp"
 
-namespace cg2d {
+namespace cg2d::cg_coordinates_test {
 namespace {
 
 using test::add;
@@ -111,4 +111,4 @@ TEST(CgCoordinatesTest, NoStepWithoutADirection) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::cg_coordinates_test

@@ -18,7 +18,7 @@
 #include "support/temporary_folder.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d {
+namespace cg2d::plane_store_test {
 namespace {
 
 using test::FaultKind;
@@ -218,4 +218,4 @@ TEST(PlaneStoreTest, AFolderThatIsNotThereAndTooLittleRoomAreRefused) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::plane_store_test

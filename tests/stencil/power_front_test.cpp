@@ -12,7 +12,7 @@
 
 #include "support/plain_laplacian.hpp"
 
-namespace cg2d {
+namespace cg2d::power_front_test {
 namespace {
 
 using test::Vector;
@@ -119,4 +119,4 @@ TEST(PowerFrontTest, PassesOverSlabsMakeThePolynomialsOfTheDomain) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::power_front_test

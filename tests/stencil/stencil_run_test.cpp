@@ -22,7 +22,7 @@
 #include "support/plain_laplacian.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::stencil_run_test {
 namespace {
 
 using test::FaultKind;
@@ -243,4 +243,4 @@ TEST(StencilRunTest, TextAndVerdictSayWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::stencil_run_test

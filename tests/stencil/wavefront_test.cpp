@@ -13,7 +13,7 @@
 #include "cg/stencil/heat_field.hpp"
 #include "support/heat_domain.hpp"
 
-namespace cg2d {
+namespace cg2d::wavefront_test {
 namespace {
 
 using test::HeatDomain;
@@ -209,4 +209,4 @@ TEST(HeatFieldTest, APlaneInTheWrongPlaceShows) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::wavefront_test

@@ -14,7 +14,7 @@
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::source_matrix_test {
 namespace {
 
 using test::group;
@@ -102,4 +102,4 @@ TEST(SourceMatrixTest, TooLittleMemoryIsNamedOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::source_matrix_test

@@ -11,7 +11,7 @@
 #include "comm/communicator.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::pingpong_measure_test {
 namespace {
 
 using test::group;
@@ -63,4 +63,4 @@ TEST(PingPongMeasureTest, PhasesAndSumsOfEveryTransport) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::pingpong_measure_test

@@ -10,7 +10,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
 
-namespace cg2d {
+namespace cg2d::scaling_plan_test {
 namespace {
 
 std::vector<std::string> labels_of(const std::vector<int>& core_counts,
@@ -130,4 +130,4 @@ TEST(ScalingPlanTest, FewerCoresThanThreadsAreShared) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::scaling_plan_test

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace cg2d {
+namespace cg2d::scaling_table_test {
 namespace {
 
 void expect_in(const std::string& text, const std::string& part) {
@@ -224,4 +224,4 @@ TEST(ScalingTableTest, TheTableNamesWaysGridsAndTheBest) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::scaling_table_test

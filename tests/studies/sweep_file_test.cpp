@@ -15,7 +15,7 @@
 #include "support/result_records.hpp"
 #include "support/temporary_folder.hpp"
 
-namespace cg2d {
+namespace cg2d::sweep_file_test {
 namespace {
 
 using test::line_of;
@@ -295,4 +295,4 @@ TEST(ResultFileTest, AMissingFileIsNamed) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::sweep_file_test

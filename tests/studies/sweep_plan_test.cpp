@@ -12,7 +12,7 @@
 #include "cg/base/errors.hpp"
 #include "support/result_records.hpp"
 
-namespace cg2d {
+namespace cg2d::sweep_plan_test {
 namespace {
 
 std::vector<Problem> problems_of(const std::vector<std::string>& letters) {
@@ -212,4 +212,4 @@ TEST(SweepPlanTest, TheTraceIsOfTheBestOfTheMostRanksOfTheLastProblem) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::sweep_plan_test

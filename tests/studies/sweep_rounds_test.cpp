@@ -10,7 +10,7 @@
 
 #include "support/result_records.hpp"
 
-namespace cg2d {
+namespace cg2d::sweep_rounds_test {
 namespace {
 
 using test::asked_on;
@@ -100,4 +100,4 @@ TEST(SweepRoundsTest, SimulatedSweepsThatEndWhenTheyAreSureNameTheBest) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::sweep_rounds_test

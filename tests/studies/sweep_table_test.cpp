@@ -11,7 +11,7 @@
 
 #include "support/result_records.hpp"
 
-namespace cg2d {
+namespace cg2d::sweep_table_test {
 namespace {
 
 using test::failed_record_of;
@@ -263,4 +263,4 @@ TEST(SweepTableTest, TheLastAttemptOfARoundCountsFastOrSlow) {
 TEST(SweepTableTest, NothingIsNoTable) { EXPECT_EQ(sweep_tables({}), "No results.\n"); }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::sweep_table_test

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -90,10 +91,10 @@ class DenseOperator final : public LinearOperator {
   int sum_count = 0;
 
  private:
-  /// One for all operators. The first one makes it, and all ranks make their operators in the same order.
+  /// One for all operators on so many ranks. The first operation makes it, and every operation is collective.
   static SharedExchange& exchange() {
-    static SharedExchange shared;
-    return shared;
+    static std::map<int, SharedExchange> by_rank_count;
+    return by_rank_count[group().size()];
   }
 
   DenseRows rows_;

@@ -1,21 +1,37 @@
-// The main of all tests with MPI: GoogleTest's own output from rank 0, failures from every rank, one exit
-// code for all.
+// The main of all test programs. GoogleTest's own output comes from rank 0, failures from every rank, and all ranks end with one exit code.
+//
+//     [mpiexec -n N] solver_tests [--file NAME] [--launch NAME] [--set NAME] [--world N] [options of GoogleTest]
+//
+// Runs the rows of the program's table (test_rows.hpp) that are for at most N ranks, those for 1 first: the first ranks run the rows for
+// so many, the others sleep. --file, --launch and --set take some rows; CG2D_TEST_MOST_RANKS lowers N.
 
+#include <fnmatch.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "comm/mpi_handles.hpp"
+#include "comm/rank_group.hpp"
 #include "comm/waiter.hpp"
 #include "support/mpi_test.hpp"
+#include "support/test_extent.hpp"
+#include "support/test_rows.hpp"
 
 namespace cg2d::test {
 namespace {
 
-/// Where group() finds what main owns: GoogleTest hands no arguments to tests.
+/// Where group() finds what run_on_ranks() owns: GoogleTest hands no arguments to tests.
 comm::RankGroup*& shared_group() {
   static comm::RankGroup* group = nullptr;
   return group;
@@ -53,16 +69,97 @@ void print_on_rank_0_only(int rank) {
   listeners.Append(new FailurePrinter(rank));  // the listeners own it
 }
 
-/// Runs all tests; the largest exit code of all ranks.
-int run_tests() {
-  const auto codes = group().gather_all(std::to_string(RUN_ALL_TESTS()));
-  int worst = 0;
-  for (int rank = 0; rank < group().size(); ++rank) {
-    const int code = std::stoi(codes[static_cast<std::size_t>(rank)]);
-    if (code != 0 && group().rank() == 0) std::printf("[  FAILED  ] on rank %d\n", rank);
-    worst = std::max(worst, code);
+struct Options {
+  std::optional<std::string_view> launch{};
+  std::optional<std::string_view> set{};
+  std::optional<std::string_view> file{};
+  std::optional<std::string_view> world{};
+};
+
+/// Throws what says why for arguments that are none.
+Options options_from(std::span<char* const> arguments) {
+  Options options;
+  for (std::size_t k = 0; k < arguments.size(); k += 2) {
+    const std::string_view name = arguments[k];
+    auto* const value = name == "--launch"  ? &options.launch
+                        : name == "--set"   ? &options.set
+                        : name == "--file"  ? &options.file
+                        : name == "--world" ? &options.world
+                                            : nullptr;
+    if (value == nullptr || k + 1 == arguments.size())
+      throw std::invalid_argument(std::string(name) +
+                                  ": expected --launch, --set, --file or --world, and a value");
+    *value = arguments[k + 1];
   }
-  return worst;
+  return options;
+}
+
+/// The chosen rows are for a process that never starts MPI.
+bool goes_without_mpi(const Options& options) {
+  if (options.launch) return *options.launch == "without_mpi";
+  return options.file && std::ranges::any_of(test_rows(), [&](const TestRow& row) {
+           return row.file == *options.file && row.launch == "without_mpi";
+         });
+}
+
+bool starts_alone(std::string_view launch) {
+  return launch != "process" && launch != "threads" && launch != "ranks";
+}
+
+/// By hand, without options: what takes no hours. Files that need a process or a world of their own run where this is one.
+bool is_due(const TestRow& row, const Options& options, int world_size) {
+  if (options.file && row.file != *options.file) return false;
+  if (options.launch && row.launch != *options.launch) return false;
+  if (options.set && row.set != *options.set) return false;
+  if (starts_alone(row.launch) && (row.rank_count != world_size || !(options.launch || options.file)))
+    return false;
+  return options.set || options.file || row.set != "thorough" || is_thorough();
+}
+
+/// A colon-separated list of patterns; those behind the first "-" are left out.
+bool matches(const std::string& name, const std::string& patterns) {
+  bool is_in = patterns.empty() || patterns.front() == '-';
+  bool leaves_out = false;
+  std::string pattern;
+  for (std::size_t k = 0; k <= patterns.size(); ++k) {
+    const char sign = k < patterns.size() ? patterns[k] : ':';
+    if (sign != ':' && !(sign == '-' && !leaves_out)) {
+      pattern += sign;
+      continue;
+    }
+    const bool is_hit = fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    if (leaves_out && is_hit) return false;
+    is_in = is_in || is_hit;
+    leaves_out = leaves_out || sign == '-';
+    pattern.clear();
+  }
+  return is_in;
+}
+
+/// The tests of the files that the user's filter takes, as a filter; empty where there are none.
+std::string filter_of(const std::set<std::string_view>& files, const std::string& users_filter) {
+  std::string filter;
+  const auto& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const auto& suite = *all.GetTestSuite(i);
+    for (int k = 0; k < suite.total_test_count(); ++k) {
+      const auto& test = *suite.GetTestInfo(k);
+      const auto name = std::string(suite.name()) + "." + test.name();
+      if (!files.contains(std::filesystem::path(test.file()).stem().string())) continue;
+      if (matches(name, users_filter)) filter += (filter.empty() ? "" : ":") + name;
+    }
+  }
+  return filter;
+}
+
+int run_without_mpi() {
+  std::set<std::string_view> files;
+  for (const auto& row : test_rows()) {
+    if (row.launch == "without_mpi") files.insert(row.file);
+  }
+  const auto filter = filter_of(files, GTEST_FLAG_GET(filter));
+  GTEST_FLAG_SET(filter, filter);
+  return RUN_ALL_TESTS();
 }
 
 /// Ranks of tests share a host. What a test waits for in the group then takes microseconds, not the length of a nap.
@@ -71,28 +168,79 @@ bool has_core_per_rank(int rank_count) {
   return sched_getaffinity(0, sizeof cores, &cores) == 0 && rank_count <= CPU_COUNT(&cores);
 }
 
+/// On the first `rank_count` ranks, which alone call it. Returns GoogleTest's code.
+int run_on_ranks(comm::RankGroup& world, int rank_count, const std::string& filter) {
+  using enum comm::WaitMode;
+  auto group = world.first_ranks(rank_count, has_core_per_rank(rank_count) ? spin : yield);
+  shared_group() = &group;
+  if (world.rank() == 0) std::printf("[ ranks    ] %d\n", rank_count);
+  GTEST_FLAG_SET(filter, filter);
+  const int code = RUN_ALL_TESTS();
+  shared_group() = nullptr;
+  return code;
+}
+
+int most_ranks(int world_size) {
+  const char* const most = std::getenv("CG2D_TEST_MOST_RANKS");
+  return most == nullptr ? world_size : std::min(world_size, std::atoi(most));
+}
+
+/// The largest code of all ranks.
+int run_rows(comm::RankGroup& world, const Options& options) {
+  const std::string users_filter = GTEST_FLAG_GET(filter);
+  int worst = 0;
+  int run_count = 0;
+  for (int rank_count = 1; rank_count <= most_ranks(world.size()); ++rank_count) {
+    std::set<std::string_view> files;
+    for (const auto& row : test_rows()) {
+      if (row.rank_count == rank_count && is_due(row, options, world.size())) files.insert(row.file);
+    }
+    const auto filter = filter_of(files, users_filter);
+    if (filter.empty()) continue;
+    const int code = world.rank() < rank_count ? run_on_ranks(world, rank_count, filter) : 0;
+    const auto codes = world.gather_one(code);
+    for (int rank = 0; rank < world.size(); ++rank) {
+      const int theirs = codes[static_cast<std::size_t>(rank)];
+      if (theirs != 0 && world.rank() == 0) std::printf("[  FAILED  ] on rank %d of %d\n", rank, rank_count);
+      worst = std::max(worst, theirs);
+    }
+    ++run_count;
+  }
+  if (run_count == 0) {
+    if (world.rank() == 0)
+      std::printf("[  FAILED  ] no test for these options on at most %d ranks\n", world.size());
+    return 1;
+  }
+  return worst;
+}
+
 }  // namespace
 
 comm::RankGroup& group() { return *shared_group(); }
 
 }  // namespace cg2d::test
 
-int main(int argument_count, char** arguments) {
-  const cg2d::comm::MpiSession session(argument_count, arguments);
+int main(int argument_count, char** arguments) try {
+  using namespace cg2d;
   testing::InitGoogleTest(&argument_count, arguments);
+  const auto options =
+      test::options_from(std::span(arguments, static_cast<std::size_t>(argument_count)).subspan(1));
+  if (test::goes_without_mpi(options)) return test::run_without_mpi();
+  const comm::MpiSession session(argument_count, arguments);
   // An exception on one rank leaves the others waiting: it ends the process, and MPI's launcher ends the rest
   // at once.
   GTEST_FLAG_SET(catch_exceptions, false);
-  cg2d::comm::RankGroup group(MPI_COMM_WORLD);
-  if (cg2d::test::has_core_per_rank(group.size())) group.waiter().set_mode(cg2d::comm::WaitMode::spin);
-  if (argument_count > 1 && arguments[1] != std::to_string(group.size())) {
+  comm::RankGroup world(MPI_COMM_WORLD, comm::WaitMode::sleep);
+  if (options.world && *options.world != std::to_string(world.size())) {
     // The launcher of another MPI starts single ranks that know nothing of each other, and every test would
     // pass.
     std::fprintf(stderr, "started for %s ranks, but MPI knows %d: is the launcher the right MPI's?\n",
-                 arguments[1], group.size());
+                 std::string(*options.world).c_str(), world.size());
     return 1;
   }
-  cg2d::test::shared_group() = &group;
-  cg2d::test::print_on_rank_0_only(group.rank());
-  return cg2d::test::run_tests();
+  test::print_on_rank_0_only(world.rank());
+  return test::run_rows(world, options);
+} catch (const std::invalid_argument& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 64;
 }

@@ -9,7 +9,7 @@
 #include "cg/base/sample.hpp"
 #include "tests/support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::common_batches_test {
 namespace {
 
 using Spans = std::vector<std::vector<BatchSpan>>;
@@ -67,4 +67,4 @@ TEST(CommonPassRateTest, OneRanksWrongResultThrowsOnAll) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::common_batches_test

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-namespace cg2d {
+namespace cg2d::cycle_counter_test {
 namespace {
 
 TEST(CycleCounterTest, NeverRunsBackwards) {
@@ -60,4 +60,4 @@ TEST(CycleCalibrationTest, WaitsUntilItsWindowIsLongEnough) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::cycle_counter_test

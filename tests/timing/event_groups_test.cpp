@@ -10,7 +10,7 @@
 #include "cg/timing/event_counters.hpp"
 #include "cg/timing/papi_library.hpp"
 
-namespace cg2d {
+namespace cg2d::event_groups_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -89,4 +89,4 @@ TEST(RequireKnownEventsTest, SaysWhichNameIsMeant) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::event_groups_test

@@ -9,7 +9,7 @@
 #include "support/system_tree.hpp"
 #include "tests/support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::measurement_quality_test {
 namespace {
 
 TEST(SpreadOfRepeatsTest, IsThatOfTheQuartiles) {
@@ -48,4 +48,4 @@ TEST(QualityWatchTest, WithoutFilesThereIsNoSteal) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::measurement_quality_test

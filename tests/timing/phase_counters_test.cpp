@@ -7,7 +7,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/report/report_counters.hpp"
 
-namespace cg2d {
+namespace cg2d::phase_counters_test {
 namespace {
 
 TEST(EventNamesTest, AreSplitAtCommas) {
@@ -186,4 +186,4 @@ TEST(PhaseCountersTest, PhasesAndTheRestMakeTheRegion) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::phase_counters_test

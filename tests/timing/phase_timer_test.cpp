@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cg2d {
+namespace cg2d::phase_timer_test {
 namespace {
 
 /// A communicator that moves nothing and says it waited as long as the test says.
@@ -190,4 +190,4 @@ TEST(PhaseTest, NamesAreThePapersAndUnique) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::phase_timer_test

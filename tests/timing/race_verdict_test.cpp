@@ -9,7 +9,7 @@
 #include "cg/timing/race.hpp"
 #include "cg/tuning/grid_trial.hpp"
 
-namespace cg2d {
+namespace cg2d::race_verdict_test {
 namespace {
 
 /// So many turns with a little noise.
@@ -84,4 +84,4 @@ TEST(KernelSummaryTest, TheUsualKernelThatATrialKeepsIsNotCalledTheFastest) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::race_verdict_test

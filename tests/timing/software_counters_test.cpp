@@ -12,7 +12,7 @@
 
 #include "cg/timing/event_counters.hpp"
 
-namespace cg2d {
+namespace cg2d::software_counters_test {
 namespace {
 
 TEST(SoftwareEventTest, IsFoundByEveryNameThatPapiHasForIt) {
@@ -171,4 +171,4 @@ TEST(EventCountersTest, KeepTheOrderThatWasAskedFor) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::software_counters_test

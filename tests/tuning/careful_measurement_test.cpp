@@ -8,7 +8,7 @@
 #include "cg/base/errors.hpp"
 #include "tests/support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::careful_measurement_test {
 namespace {
 
 struct MadeUp {
@@ -96,4 +96,4 @@ TEST_F(CarefulMeasurementTest, RanksGoByRank0) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::careful_measurement_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace cg2d {
+namespace cg2d::kernel_choice_test {
 namespace {
 
 const comm::ProcessGrid grid_1x2{.columns = 1, .rows = 2};
@@ -122,4 +122,4 @@ TEST(BuiltInKernelTest, WholeBlocksWhereRanksShareCores) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::kernel_choice_test

@@ -13,7 +13,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::kernel_trial_test {
 namespace {
 
 using test::group;
@@ -71,4 +71,4 @@ TEST(KernelTrialTest, TheUsualKernelIsLeftWhereNoConversionIsWorthATrial) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::kernel_trial_test

@@ -17,7 +17,7 @@
 #include "support/mpi_test.hpp"
 #include "support/npb_reference.hpp"
 
-namespace cg2d {
+namespace cg2d::transport_choice_test {
 namespace {
 
 using test::group;
@@ -217,4 +217,4 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::transport_choice_test

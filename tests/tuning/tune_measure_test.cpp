@@ -12,7 +12,7 @@
 #include "cg/solver/block_product.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::tune_measure_test {
 namespace {
 
 using test::group;
@@ -95,4 +95,4 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::tune_measure_test

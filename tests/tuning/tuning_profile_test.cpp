@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 
-namespace cg2d {
+namespace cg2d::tuning_profile_test {
 namespace {
 
 TunedCase case_of(const Problem& problem, const comm::ProcessGrid& grid, std::string kernel, int distance) {
@@ -310,4 +310,4 @@ TEST(RemoveMeasurementsTest, OfAProcessorOrOfAMatrix) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::tuning_profile_test

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <thread>
 
-namespace cg2d {
+namespace cg2d::exit_watch_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -45,4 +45,4 @@ TEST(ExitWatch, DoesNothingWhenItGoesInTime) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::exit_watch_test

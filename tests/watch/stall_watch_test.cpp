@@ -22,7 +22,7 @@
 #include "comm/waiter.hpp"
 #include "support/mpi_test.hpp"
 
-namespace cg2d {
+namespace cg2d::stall_watch_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -197,4 +197,4 @@ TEST(StallWatchTest, AWaitInATransportHasItsPartner) {
 }
 
 }  // namespace
-}  // namespace cg2d
+}  // namespace cg2d::stall_watch_test
