@@ -170,6 +170,7 @@ set(command_parsers
     cg/systems/system_scaling.cpp
     cg/timing/event_groups.cpp
     cg/timing/events.cpp
+    cg/timing/phase_counters.cpp
     comm/domain_layout.cpp
     comm/pingpong_messages.cpp
     comm/pingpong_one_sided.cpp
