@@ -26,7 +26,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/operators/stencil_operator.hpp"
-#include "cg/solver/block_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
@@ -187,30 +186,29 @@ class AssembledUnderTest {
   AssembledUnderTest(const std::string& text, RankGroup& group, const BenchOptions& options)
       : source_(cg2d::source_from(text)),
         layout_(cg2d::equal_pieces(source_->facts().key.order, {.columns = 1, .rows = group.size()})),
-        communicator_(
-            cg2d::make_communicator(*cg2d::comm::find_transport(options.transport), group, layout_, {})),
-        product_(cg2d::make_block_product(cg2d::kernels::default_kernel(),
-                                          source_->build(layout_, group, options.thread_count).block, layout_,
-                                          group.rank(), {.thread_count = options.thread_count})),
-        operator_(*communicator_, *product_, timer_, options.thread_count) {}
+        configuration_{.thread_count = options.thread_count},
+        assembled_(cg2d::assemble(source_->build(layout_, group, options.thread_count).block,
+                                  *cg2d::comm::find_transport(options.transport),
+                                  {.group = group,
+                                   .layout = layout_,
+                                   .configuration = configuration_,
+                                   .kernel = cg2d::kernels::default_kernel()})) {}
 
   void add_work(std::vector<Work>& works) {
-    std::ranges::fill(operator_.operand(), 1.0);
-    works.push_back({.name = fmt::format("assembled, {}", product_->kernel().name),
-                     .bytes = static_cast<double>(product_->matrix_byte_count()),
+    std::ranges::fill(assembled_->matrix().operand(), 1.0);
+    works.push_back({.name = fmt::format("assembled, {}", assembled_->product().kernel().name),
+                     .bytes = static_cast<double>(assembled_->product().matrix_byte_count()),
                      .call = [this] {
-                       static_cast<void>(operator_.operand());
-                       operator_.apply();
+                       static_cast<void>(assembled_->matrix().operand());
+                       assembled_->matrix().apply();
                      }});
   }
 
  private:
-  cg2d::PhaseTimer timer_;
   std::unique_ptr<cg2d::MatrixSource> source_;
   cg2d::comm::BlockLayout layout_;
-  std::unique_ptr<cg2d::comm::Communicator> communicator_;
-  std::unique_ptr<cg2d::BlockProduct> product_;
-  cg2d::BlockOperator operator_;
+  cg2d::Configuration configuration_;
+  std::unique_ptr<cg2d::AssembledOperator> assembled_;
 };
 
 /// GB/s of all ranks together.

@@ -142,14 +142,12 @@ DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts&
   piece_ = layout.piece(layout.column_piece_of(group.rank()));
   auto block = source->build(layout, group, configuration.thread_count).block;
   norm_ = largest_row_sum(block, layout, group);
-  agree_on(group, [&] {
-    product_ = product_maker(configuration.overlaps)(
-        parts.kernel, std::move(block), layout, group.rank(),
-        {.thread_count = configuration.thread_count, .tuning = parts.tuning});
-  });
-  communicator_ = make_communicator(parts.transport, group, layout,
-                                    communicator_options(configuration, parts.kernel.stores_half()));
-  operator_.emplace(*communicator_, *product_, timer_, configuration.thread_count);
+  assembled_ = assemble(std::move(block), parts.transport,
+                        {.group = group,
+                         .layout = layout,
+                         .configuration = configuration,
+                         .kernel = parts.kernel,
+                         .tuning = parts.tuning});
 }
 
 double symmetry_error(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
@@ -197,8 +195,7 @@ CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& pi
 
 CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
   DistributedSystem system(problem, parts, group);
-  SteppedSolver solver(system.communicator(), system.product(), parts.configuration.thread_count,
-                       problem.shift);
+  SteppedSolver solver(system.assembled(), problem.shift);
   solver.reset();
   const auto steps = solver.outer_steps(problem.niter, {});
   const double reference = problem.reference_zeta.value();

@@ -9,8 +9,7 @@
 
 #include "cg/check/check.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/solver/block_operator.hpp"
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/block_layout.hpp"
@@ -35,9 +34,8 @@ class DistributedSystem {
  public:
   DistributedSystem(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
 
-  [[nodiscard]] LinearOperator& matrix() { return *operator_; }
-  [[nodiscard]] BlockProduct& product() { return *product_; }
-  [[nodiscard]] comm::Communicator& communicator() { return *communicator_; }
+  [[nodiscard]] AssembledOperator& assembled() { return *assembled_; }
+  [[nodiscard]] LinearOperator& matrix() { return assembled_->matrix(); }
   /// This rank's piece of every vector.
   [[nodiscard]] comm::IndexRange piece() const { return piece_; }
   [[nodiscard]] std::int64_t order() const { return order_; }
@@ -49,10 +47,7 @@ class DistributedSystem {
   std::int64_t order_;
   comm::IndexRange piece_;
   double norm_ = 0.0;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
-  PhaseTimer timer_;
-  std::optional<BlockOperator> operator_;
+  std::unique_ptr<AssembledOperator> assembled_;
 };
 
 /// The largest |x.Ay - y.Ax| over several pairs of vectors, in parts of n eps norm ||x|| ||y||. Each of the two numbers has

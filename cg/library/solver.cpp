@@ -15,8 +15,7 @@
 #include "cg/operators/matrix_free.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/block_operator.hpp"
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/timing/cycle_counter.hpp"
@@ -147,16 +146,14 @@ class Solver::Parts {
     matrix.reset();
     kernels::CsrBlock diagonal_block;  // now, since a symmetric kernel drops half of the block
     if (row.needs_diagonal_block) diagonal_block = diagonal_block_of(block, layout_, group);
-    agree_on(group, [&] {
-      product_ = product_maker(configuration_.overlaps)(kernels::kernel_named(configuration_.kernel),
-                                                        std::move(block), layout_, group.rank(),
-                                                        {.thread_count = configuration_.thread_count});
-    });
-    communicator_ = make_communicator(*comm::find_transport(configuration_.transport), group, layout_,
-                                      communicator_options(configuration_, product_->is_symmetric()));
-    timer_.emplace(options.times_phases, *communicator_);
-    operator_ =
-        std::make_unique<BlockOperator>(*communicator_, *product_, *timer_, configuration_.thread_count);
+    assembled_ = assemble(std::move(block), *comm::find_transport(configuration_.transport),
+                          {.group = group,
+                           .layout = layout_,
+                           .configuration = configuration_,
+                           .kernel = kernels::kernel_named(configuration_.kernel)},
+                          options.times_phases);
+    operator_ = &assembled_->matrix();
+    timer_ = &assembled_->timer();
     prepare_solves(options, {.matrix = *operator_, .diagonal = diagonal, .diagonal_block = &diagonal_block});
   }
 
@@ -170,8 +167,9 @@ class Solver::Parts {
     require_no_matrix_needed(options.preconditioner);
     // Its clock tells waiting from working; the operator has its own exchanges.
     communicator_ = make_communicator(comm::default_transport(), group, equal_pieces(0, layout_.grid()), {});
-    timer_.emplace(options.times_phases, *communicator_);
-    operator_ = std::make_unique<TimedOperator>(matrix, *timer_);
+    timer_ = &own_timer_.emplace(options.times_phases, *communicator_);
+    timed_operator_ = std::make_unique<TimedOperator>(matrix, *timer_);
+    operator_ = timed_operator_.get();
     prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});
   }
 
@@ -289,11 +287,15 @@ class Solver::Parts {
   Configuration configuration_;
   comm::BlockLayout layout_;
   std::optional<RandomPermutation> permutation_{};
-  FunctionOperator* function_ = nullptr;  // the user's, where it is one
-  std::unique_ptr<BlockProduct> product_{};
+  FunctionOperator* function_ = nullptr;            // the user's, where it is one
+  std::unique_ptr<AssembledOperator> assembled_{};  // of a matrix
+  // Of an operator that is there.
   std::unique_ptr<comm::Communicator> communicator_{};
-  std::optional<PhaseTimer> timer_{};
-  std::unique_ptr<LinearOperator> operator_{};
+  std::optional<PhaseTimer> own_timer_{};
+  std::unique_ptr<LinearOperator> timed_operator_{};
+  // Of either.
+  PhaseTimer* timer_ = nullptr;
+  LinearOperator* operator_ = nullptr;
   std::optional<DistributedVectors> vectors_{};
   std::unique_ptr<Preconditioner> preconditioner_{};
   std::optional<ConjugateGradient> conjugate_gradient_{};

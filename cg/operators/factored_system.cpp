@@ -7,6 +7,7 @@
 #include "cg/matrix/npb_factor.hpp"
 #include "cg/operators/factored_operator.hpp"
 #include "cg/operators/matrix_free.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
@@ -54,21 +55,22 @@ MatrixFreeSize factored_size_of(std::string_view text) {
 
 /// One factor on the grid.
 struct Factor {
-  Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input)
+  Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input,
+         PhaseTimer* timer = nullptr)
       : nonzero_count(block.nonzero_count()),
-        communicator(make_communicator(transport_of(input.configuration, input.group), input.group, layout,
-                                       communicator_options(input.configuration, false))),
-        product(product_maker(input.configuration.overlaps)(
-            factor_kernel(input.configuration), std::move(block), layout, input.group.rank(),
-            {.thread_count = input.configuration.thread_count})) {}
+        assembled(assemble(std::move(block), transport_of(input.configuration, input.group),
+                           {.group = input.group,
+                            .layout = layout,
+                            .configuration = input.configuration,
+                            .kernel = factor_kernel(input.configuration)},
+                           input.times_phases, timer)) {}
 
   [[nodiscard]] VectorWork work() const {
-    return work_of_block_product(*communicator, *product, nonzero_count);
+    return work_of_block_product(assembled->communicator(), assembled->product(), nonzero_count);
   }
 
   std::int64_t nonzero_count;
-  std::unique_ptr<comm::Communicator> communicator;
-  std::unique_ptr<BlockProduct> product;
+  std::unique_ptr<AssembledOperator> assembled;
 };
 
 class FactoredSystem final : public MatrixFreeSystem {
@@ -77,11 +79,14 @@ class FactoredSystem final : public MatrixFreeSystem {
       : FactoredSystem(factor_layout(problem, input), problem, input) {}
 
   [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
-  [[nodiscard]] PhaseTimer& timer() override { return timer_; }
-  [[nodiscard]] const comm::Communicator& communicator() const override { return *transposed_.communicator; }
+  [[nodiscard]] PhaseTimer& timer() override { return transposed_.assembled->timer(); }
+  [[nodiscard]] const comm::Communicator& communicator() const override {
+    return transposed_.assembled->communicator();
+  }
   [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
     // Both send dot products only where one is asked to: that with V^T.
-    return transposed_.communicator->sent(operation) + factor_.communicator->sent(operation);
+    return transposed_.assembled->communicator().sent(operation) +
+           factor_.assembled->communicator().sent(operation);
   }
   [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
   [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
@@ -94,7 +99,8 @@ class FactoredSystem final : public MatrixFreeSystem {
     return {.call_count = 1, .byte_count = both.byte_count / 2, .flop_count = both.flop_count / 2};
   }
   [[nodiscard]] std::int64_t matrix_byte_count() const override {
-    return transposed_.product->matrix_byte_count() + factor_.product->matrix_byte_count();
+    return transposed_.assembled->product().matrix_byte_count() +
+           factor_.assembled->product().matrix_byte_count();
   }
   [[nodiscard]] std::string cut() const override { return "grid " + layout_.grid().name(); }
   [[nodiscard]] std::string_view kernel() const override { return kernel_; }
@@ -107,22 +113,15 @@ class FactoredSystem final : public MatrixFreeSystem {
         rank_(input.group.rank()),
         kernel_(factor_kernel(input.configuration).name),
         transposed_(std::move(parts.transposed), layout, input),
-        factor_(std::move(parts.factor), layout, input),
-        timer_(input.times_phases, *transposed_.communicator),
-        transposed_operator_(*transposed_.communicator, *transposed_.product, timer_,
-                             input.configuration.thread_count),
-        factor_operator_(*factor_.communicator, *factor_.product, timer_, input.configuration.thread_count),
-        matrix_(transposed_operator_, factor_operator_, std::move(parts.weights), parts.diagonal, timer_,
-                input.configuration.thread_count) {}
+        factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
+        matrix_(transposed_.assembled->matrix(), factor_.assembled->matrix(), std::move(parts.weights),
+                parts.diagonal, transposed_.assembled->timer(), input.configuration.thread_count) {}
 
   comm::BlockLayout layout_;
   int rank_;
   std::string_view kernel_;
   Factor transposed_;
   Factor factor_;
-  PhaseTimer timer_;
-  BlockOperator transposed_operator_;
-  BlockOperator factor_operator_;
   FactoredOperator matrix_;
 };
 

@@ -22,7 +22,7 @@
 #include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/run/counter_setup.hpp"
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -168,7 +168,8 @@ const comm::TransportRow& BenchmarkRun::first_transport() const {
 }
 
 /// By a trial with the run's own block.
-void BenchmarkRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
+void BenchmarkRun::choose_transport(const comm::BlockLayout& layout,
+                                    const std::shared_ptr<BlockProduct>& product) {
   progress_.say("choosing the transport");
   const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
   const auto environment = granted_environment();
@@ -308,51 +309,47 @@ void BenchmarkRun::note_stream() {
       facts_of(streamed_, *streamed_kernel_, options_.out_of_core, options_.memory_limit_bytes, group_);
 }
 
+AssemblyPlan BenchmarkRun::assembly_plan(const comm::BlockLayout& layout) {
+  return {.group = group_,
+          .layout = layout,
+          .configuration = configuration(),
+          .kernel = *report_.kernel_choice.kernel,
+          .tuning = report_.kernel_choice.tuning,
+          .sums_reproducibly = configuration().is_reproducible};
+}
+
 /// The block in the kernel's own format.
 std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
                                                     const comm::BlockLayout& layout) {
-  const auto& choice = report_.kernel_choice;
-  std::unique_ptr<BlockProduct> product;
-  double conversion_s = 0.0;
-  ReproducibleSums sums;
-  if (configuration().is_reproducible) sums = agree_on_sums(block, layout, group_);
-  group_.barrier();
-  agree_on(group_, [&] {
-    const Stopwatch stopwatch;
-    product = product_maker(configuration().overlaps)(*choice.kernel, std::move(block), layout, group_.rank(),
-                                                      {.thread_count = configuration().thread_count,
-                                                       .tuning = choice.tuning,
-                                                       .row_bounds = sums.row_bounds,
-                                                       .most_terms = sums.most_terms});
-    conversion_s = stopwatch.seconds();
-  });
-  report_.conversion_s = group_.maximum(conversion_s);
-  report_.converted = choice.kernel->converts || choice.kernel->stores_half() || product->part_count() > 1;
+  auto [product, conversion_s] = convert_block(std::move(block), assembly_plan(layout));
+  report_.conversion_s = conversion_s;
+  const auto& kernel = product->kernel();
+  report_.converted = kernel.converts || kernel.stores_half() || product->part_count() > 1;
   mine_.block_bytes = product->matrix_byte_count();
-  return product;
+  return std::move(product);
 }
 
 void BenchmarkRun::perform() {
   choose();
   const auto layout = make_layout(source_->facts(), configuration());
   const CycleCalibration calibration;
-  const auto product = options_.out_of_core.is_used() ? stream(layout) : make_in_memory(layout);
-  const auto communicator = connect(layout, *product);
+  AssembledOperator assembled =
+      connect(layout, options_.out_of_core.is_used() ? stream(layout) : make_in_memory(layout));
   if (options_.checks_first)
     check_before_run(short_check_plan(configuration(), report_.kernel_choice.tuning), group_, progress_);
 
   if (options_.guard.is_used())
     guard_.emplace(options_.guard,
-                   GuardedParts{group_, layout, *communicator, *product, configuration().thread_count},
+                   GuardedParts{group_, layout, assembled.communicator(), assembled.product(),
+                                configuration().thread_count},
                    checksums_ ? &*checksums_ : nullptr);
-  SteppedSolver solver(*communicator, *product, configuration().thread_count, options_.problem.shift,
-                       options_.time_phases, &group_, guard_ ? &*guard_ : nullptr);
+  SteppedSolver solver(assembled, options_.problem.shift, guard_ ? &*guard_ : nullptr);
   std::optional<PhaseCounters> phase_counters;
-  RegionMeasurement measurement(measured_parts(solver, *communicator), group_);
+  RegionMeasurement measurement(measured_parts(solver, assembled.communicator()), group_);
   measurement.measure_quiet(quiet_.emplace(group_, *report_.environment, configuration().thread_count));
   if (counters_) measurement.count_events(phase_counters.emplace(*counters_));
   const bool is_traced = !options_.trace.path.empty();
-  if (is_traced) measurement.record_trace(options_.trace.step_count, product->part_count());
+  if (is_traced) measurement.record_trace(options_.trace.step_count, assembled.product().part_count());
   prepare_checkpoints(layout, solver);
   if (iterate_watched(solver, measurement)) verify();
   if (checkpoints_) report_.checkpoints = checkpoints_->facts();
@@ -364,12 +361,13 @@ void BenchmarkRun::perform() {
   mine_.clocks_per_scope = solver.timer().measure_clocks_per_scope();
   mine_.ticks_per_second = calibration.ticks_per_second();
   mine_.product_work[index_of(Phase::multiply)] =
-      work_of_block_product(*communicator, *product, mine_.nonzero_count);
+      work_of_block_product(assembled.communicator(), assembled.product(), mine_.nonzero_count);
   mine_.resident_bytes = resident_bytes();
   // The system counts the peak by fewer readings than the memory of the moment.
   mine_.peak_bytes = std::max(peak_resident_bytes(), mine_.resident_bytes);
   mine_.huge_page_bytes = huge_page_bytes();
-  if (options_.measures_limits) measure_limits(*communicator, product->matrix_byte_count());
+  if (options_.measures_limits)
+    measure_limits(assembled.communicator(), assembled.product().matrix_byte_count());
   report_.ranks = group_.gather_one(mine_);
   if (is_traced) keep_trace(measurement);
   note_warnings(solver);
@@ -416,18 +414,18 @@ void BenchmarkRun::remark_on_measurements() {
   }
 }
 
-/// The communicator of the transport that was named, or that wins the trial.
-std::unique_ptr<comm::Communicator> BenchmarkRun::connect(const comm::BlockLayout& layout,
-                                                          BlockProduct& product) {
+/// Over the transport that was named, or that wins the trial.
+AssembledOperator BenchmarkRun::connect(const comm::BlockLayout& layout,
+                                        std::shared_ptr<BlockProduct> product) {
   if (chooses_transport()) choose_transport(layout, product);
-  const auto& transport = *comm::find_transport(configuration().transport);
-  auto communicator = make_communicator(transport, group_, layout,
-                                        communicator_options(configuration(), product.is_symmetric()));
+  auto communicator =
+      cg2d::connect(*product, *comm::find_transport(configuration().transport), assembly_plan(layout));
   report_.is_resolved = true;
-  report_.is_symmetric = product.is_symmetric();
-  report_.instruction_set = product.instruction_set();
+  report_.is_symmetric = product->is_symmetric();
+  report_.instruction_set = product->instruction_set();
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-  return communicator;
+  return {std::move(product), std::move(communicator), group_, configuration().thread_count,
+          options_.time_phases};
 }
 
 void BenchmarkRun::measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes) {

@@ -67,9 +67,10 @@ class BenchmarkRun {
   [[nodiscard]] const comm::TransportRow& first_transport() const;
   void expect_by_trial() const;
   void choose();
-  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
+  void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
+  AssemblyPlan assembly_plan(const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
@@ -79,7 +80,7 @@ class BenchmarkRun {
   void note_stream();
   void take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   void note_guard();
-  std::unique_ptr<comm::Communicator> connect(const comm::BlockLayout& layout, BlockProduct& product);
+  AssembledOperator connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product);
   void prepare_counters();
   bool iterate_watched(SteppedSolver& solver, RegionMeasurement& measurement);
   void open_checkpoints();

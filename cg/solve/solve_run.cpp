@@ -130,28 +130,27 @@ void SolveRun::perform(OutputFile* solution) {
   if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
   const auto layout = make_layout(matrix_->facts(), configuration());
   if (!is_streamed()) check_solve_memory(layout);
-  const auto product = is_streamed() ? stream(layout) : distribute(layout);
-  if (chooses_transport()) choose_transport(layout, *product);
-  const auto communicator = make_communicator(*comm::find_transport(configuration().transport), group_,
-                                              layout.with_elements_times(vector_count()),
-                                              communicator_options(configuration(), product->is_symmetric()));
+  const std::shared_ptr<BlockProduct> product = is_streamed() ? stream(layout) : distribute(layout);
+  if (chooses_transport()) choose_transport(layout, product);
+  AssembledOperator assembled(
+      product, connect(*product, *comm::find_transport(configuration().transport), assembly_plan(layout)),
+      group_, configuration().thread_count, true);
+  auto& communicator = assembled.communicator();
   report_.is_resolved = true;
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
-  PhaseTimer timer(true, *communicator);
-  BlockOperator matrix(*communicator, *product, timer, configuration().thread_count, &group_);
   if (options_.guard.is_used()) {
     guard_.emplace(options_.guard,
-                   GuardedParts{group_, layout, *communicator, *product, configuration().thread_count},
+                   GuardedParts{group_, layout, communicator, *product, configuration().thread_count},
                    checksums_ ? &*checksums_ : nullptr);
-    matrix.set_observer(&*guard_);
+    assembled.matrix().set_observer(&*guard_);
   }
   mine_.product_work[index_of(Phase::multiply)] =
-      work_of_block_product(*communicator, *product, mine_.nonzero_count);
-  solve({.matrix = guard_ ? guard_->guarded(matrix) : matrix,
-         .timer = timer,
+      work_of_block_product(communicator, *product, mine_.nonzero_count);
+  solve({.matrix = guard_ ? guard_->guarded(assembled.matrix()) : assembled.matrix(),
+         .timer = assembled.timer(),
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
-         .sent = [&](comm::Operation operation) { return communicator->sent(operation); },
+         .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
          .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count(),
          .matrix_bytes = product->matrix_byte_count()},
         solution);
@@ -327,6 +326,16 @@ void SolveRun::prepare_counters() {
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
+AssemblyPlan SolveRun::assembly_plan(const comm::BlockLayout& layout) {
+  return {.group = group_,
+          .layout = layout,
+          .configuration = configuration(),
+          .kernel = *report_.kernel_choice.kernel,
+          .tuning = report_.kernel_choice.tuning,
+          .vector_count = vector_count(),
+          .sums_reproducibly = configuration().is_reproducible};
+}
+
 std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layout) {
   auto& result = *report_.matrix;
   result.balance = balance_of(matrix_->nonzeros_of_blocks(layout, group_));
@@ -356,24 +365,10 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();
-  std::unique_ptr<BlockProduct> product;
-  double conversion_s = 0.0;
-  ReproducibleSums sums;
-  if (configuration().is_reproducible) sums = agree_on_sums(block, layout, group_);
-  agree_on(group_, [&] {
-    const Stopwatch conversion;
-    product = product_maker(configuration().overlaps)(*report_.kernel_choice.kernel, std::move(block), layout,
-                                                      group_.rank(),
-                                                      {.thread_count = configuration().thread_count,
-                                                       .tuning = report_.kernel_choice.tuning,
-                                                       .vector_count = report_.kernel_choice.vector_count,
-                                                       .row_bounds = sums.row_bounds,
-                                                       .most_terms = sums.most_terms});
-    conversion_s = conversion.seconds();
-  });
-  result.conversion_s = group_.maximum(conversion_s);
+  auto [product, conversion_s] = convert_block(std::move(block), assembly_plan(layout));
+  result.conversion_s = conversion_s;
   mine_.block_bytes = product->matrix_byte_count();
-  return product;
+  return std::move(product);
 }
 
 }  // namespace cg2d

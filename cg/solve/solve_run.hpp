@@ -23,7 +23,7 @@
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
-#include "cg/solver/block_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/solve.hpp"
 #include "cg/streaming/out_of_core.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -114,7 +114,8 @@ class SolveRun {
   [[nodiscard]] const comm::TransportRow& first_transport() const;
   /// With first_transport(), over which grids and kernels are compared.
   [[nodiscard]] Configuration configuration_of_trials() const;
-  void choose_transport(const comm::BlockLayout& layout, BlockProduct& product);
+  AssemblyPlan assembly_plan(const comm::BlockLayout& layout);
+  void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   void choose_transport(const MatrixFreeRow& row);
   void take_transport(TransportTrial trial);
   [[nodiscard]] bool has_room_for_all_transports(const MatrixFreeSize& size) const;

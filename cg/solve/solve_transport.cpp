@@ -40,7 +40,8 @@ Configuration SolveRun::configuration_of_trials() const {
 }
 
 /// By the profile, or a trial with the solve's own block. Profiles know times of one right-hand side only.
-void SolveRun::choose_transport(const comm::BlockLayout& layout, BlockProduct& product) {
+void SolveRun::choose_transport(const comm::BlockLayout& layout,
+                                const std::shared_ptr<BlockProduct>& product) {
   progress_.say("choosing the transport");
   const BlockTrialConfig with_block{.layout = layout, .configuration = configuration(), .product = product};
   if (has_several()) {

@@ -112,9 +112,6 @@ std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& 
                                                       const comm::BlockLayout& layout, int rank,
                                                       const kernels::KernelOptions& options);
 
-/// The one of the two for a configuration.
-inline auto product_maker(bool overlaps) { return overlaps ? &make_overlapped_product : &make_block_product; }
-
 /// The least work of one product of a rank's block: the matrix, p and q; a multiplication and an addition for each
 /// nonzero and vector.
 VectorWork work_of_block_product(comm::Communicator& communicator, const BlockProduct& product,

@@ -1,15 +1,13 @@
 #pragma once
 
-// A product and its communicator with the benchmark's iteration on them, for callers that time steps of it.
+// The benchmark's iteration on an assembled operator, for callers that time steps of it.
 
 #include <span>
 #include <vector>
 
-#include "cg/solver/block_operator.hpp"
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_timer.hpp"
-#include "comm/communicator.hpp"
 
 namespace cg2d {
 
@@ -22,18 +20,17 @@ class SolverGuard : public ProductObserver, public StepObserver, public OuterSte
   virtual void watch_residual(std::span<double> residual) = 0;
 };
 
-/// Holds references: communicator, product, group and guard must outlive it. Collective in everything but the accessors.
+/// Holds references: operator and guard must outlive it. Collective in everything but the accessors.
 class SteppedSolver {
  public:
-  SteppedSolver(comm::Communicator& communicator, BlockProduct& product, int thread_count, double shift,
-                bool times_phases = false, comm::RankGroup* group = nullptr, SolverGuard* guard = nullptr)
-      : timer_(times_phases, communicator),
-        operator_(communicator, product, timer_, thread_count, group),
-        iteration_(guard != nullptr ? guard->guarded(operator_) : operator_, timer_, thread_count),
+  SteppedSolver(AssembledOperator& assembled, double shift, SolverGuard* guard = nullptr)
+      : assembled_(assembled),
+        iteration_(guard != nullptr ? guard->guarded(assembled.matrix()) : assembled.matrix(),
+                   assembled.timer(), assembled.thread_count()),
         shift_(shift) {
     if (guard == nullptr) return;
     guard->watch_residual(iteration_.conjugate_gradient().residual());
-    operator_.set_observer(guard);
+    assembled.matrix().set_observer(guard);
     iteration_.set_guard(guard);
     iteration_.conjugate_gradient().observers().add(*guard);
   }
@@ -53,12 +50,11 @@ class SteppedSolver {
 
   /// The result of the last iterate().
   [[nodiscard]] double zeta() const { return zeta_; }
-  [[nodiscard]] PhaseTimer& timer() { return timer_; }
+  [[nodiscard]] PhaseTimer& timer() { return assembled_.timer(); }
   [[nodiscard]] NpbIteration& iteration() { return iteration_; }
 
  private:
-  PhaseTimer timer_;
-  BlockOperator operator_;
+  AssembledOperator& assembled_;
   NpbIteration iteration_;
   double shift_;
   double zeta_ = 0.0;

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -38,12 +38,11 @@ class GridSolver {
   [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
 
  private:
-  GridSolver(std::int64_t nonzero_count, std::unique_ptr<BlockProduct> product,
-             std::unique_ptr<comm::Communicator> communicator, int thread_count, bool times_phases);
+  GridSolver(std::int64_t nonzero_count, std::unique_ptr<AssembledOperator> assembled)
+      : nonzero_count_(nonzero_count), assembled_(std::move(assembled)), solver_(*assembled_, 0.0) {}
 
   std::int64_t nonzero_count_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<AssembledOperator> assembled_;
   SteppedSolver solver_;
 };
 

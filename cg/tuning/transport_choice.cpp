@@ -36,11 +36,12 @@ class BlockContestant final : public TransportContestant {
  public:
   /// Throws SharedMemoryError, on all ranks alike.
   BlockContestant(comm::RankGroup& group, const BlockTrialConfig& config, const comm::TransportRow& transport)
-      : communicator_(transport.make(
-            group, config.layout.with_elements_times(config.product.vector_count()),
-            with_page_memory(communicator_options(config.configuration, config.product.is_symmetric())))),
-        solver_(*communicator_, config.product, config.configuration.thread_count,
-                config.shift.value_or(0.0)),
+      : assembled_(config.product,
+                   transport.make(group, config.layout.with_elements_times(config.product->vector_count()),
+                                  with_page_memory(communicator_options(config.configuration,
+                                                                        config.product->is_symmetric()))),
+                   group, config.configuration.thread_count),
+        solver_(assembled_, config.shift.value_or(0.0)),
         is_benchmark_(config.shift.has_value()) {}
 
   void iterate() override {
@@ -55,7 +56,7 @@ class BlockContestant final : public TransportContestant {
   }
 
  private:
-  std::unique_ptr<comm::Communicator> communicator_;
+  AssembledOperator assembled_;
   SteppedSolver solver_;
   bool is_benchmark_;
 };

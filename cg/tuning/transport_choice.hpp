@@ -77,7 +77,7 @@ struct TransportTrialConfig {
 struct BlockTrialConfig {
   const comm::BlockLayout& layout;
   const Configuration& configuration;
-  BlockProduct& product;  ///< the same for all transports
+  std::shared_ptr<BlockProduct> product;  ///< the same for all transports
   /// Of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, where
   /// GridSolver::few_steps are done: after 25 steps a system may be solved to rounding, and its zeta be anything.
   std::optional<double> shift{};

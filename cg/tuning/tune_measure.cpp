@@ -106,16 +106,16 @@ class SettingSearch {
 /// One kernel in the race over CG steps.
 class Contestant {
  public:
-  Contestant(std::unique_ptr<BlockProduct> product, comm::Communicator& communicator,
-             const CaseConfig& config)
-      : product_(std::move(product)),
-        solver_(communicator, *product_, config.configuration.thread_count, config.shift) {}
+  Contestant(std::unique_ptr<BlockProduct> product, std::shared_ptr<comm::Communicator> communicator,
+             comm::RankGroup& group, const CaseConfig& config)
+      : assembled_(std::move(product), std::move(communicator), group, config.configuration.thread_count),
+        solver_(assembled_, config.shift) {}
 
   void iterate() { solver_.iterate(); }
   [[nodiscard]] double zeta() const { return solver_.zeta(); }
 
  private:
-  std::unique_ptr<BlockProduct> product_;
+  AssembledOperator assembled_;
   SteppedSolver solver_;
 };
 
@@ -345,18 +345,24 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
   auto half_sample = sample.copy();
   keep_stored(half_sample, kernels::Storage::half, layout, group.rank());
 
-  const auto communicator = make_communicator(*comm::find_transport(configuration.transport), group, layout,
-                                              communicator_options(configuration, true));
+  const std::shared_ptr<comm::Communicator> communicator =
+      make_communicator(*comm::find_transport(configuration.transport), group, layout,
+                        communicator_options(configuration, true));
   std::vector<std::unique_ptr<Contestant>> contestants;
   for (const auto* kernel : kernels) {
     say(stages.settings_of(*kernel));
     const auto tuning = search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, config);
     tuned.kernels.push_back({.name = std::string(kernel->name), .tuning = tuning, .step_s = 0.0});
+    kernels::CsrBlock copy;
+    agree_on(group, [&] { copy = block.copy(); });
+    auto product = convert_block(std::move(copy), {.group = group,
+                                                   .layout = layout,
+                                                   .configuration = configuration,
+                                                   .kernel = *kernel,
+                                                   .tuning = tuning})
+                       .product;
     agree_on(group, [&] {
-      contestants.push_back(std::make_unique<Contestant>(
-          make_block_product(*kernel, block.copy(), layout, group.rank(),
-                             {.thread_count = configuration.thread_count, .tuning = tuning}),
-          *communicator, config));
+      contestants.push_back(std::make_unique<Contestant>(std::move(product), communicator, group, config));
     });
   }
   say(stages.race_of(kernels.size()));

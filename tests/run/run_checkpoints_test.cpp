@@ -28,10 +28,8 @@ class GridRun {
   GridRun(const Problem& problem, const comm::ProcessGrid& grid)
       : problem_(problem), layout_(comm::BlockLayout::even(problem.n, grid)) {
     auto block = default_source().make(problem)->build(layout_, group(), 1).block;
-    product_ = product_maker(false)(kernels::default_kernel(), std::move(block), layout_, group().rank(), {});
-    communicator_ = comm::transport_table().front().make(
-        group(), layout_, {.mirrored = kernels::default_kernel().stores_half()});
-    solver_ = std::make_unique<SteppedSolver>(*communicator_, *product_, 1, problem.shift);
+    assembled_ = test::assembled(std::move(block), layout_, {});
+    solver_ = std::make_unique<SteppedSolver>(*assembled_, problem.shift);
   }
 
   [[nodiscard]] comm::IndexRange range() const {
@@ -62,8 +60,7 @@ class GridRun {
  private:
   const Problem& problem_;
   comm::BlockLayout layout_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<AssembledOperator> assembled_;
   std::unique_ptr<SteppedSolver> solver_;
 };
 

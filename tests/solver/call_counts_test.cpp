@@ -12,7 +12,7 @@
 
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/run_observers.hpp"
-#include "cg/solver/block_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/schedule.hpp"
@@ -52,26 +52,21 @@ class CountingOperator final : public LinearOperator {
 struct CountedRun {
   CountedRun(comm::BlockLayout cut, const kernels::KernelRow& kernel, bool overlaps)
       : layout(std::move(cut)),
-        product(product_maker(overlaps)(kernel,
-                                        default_source().make(problem)->build(layout, group(), 1).block,
-                                        layout, group().rank(), {})),
-        communicator(
-            comm::transport_table().front().make(group(), layout, {.mirrored = product->is_symmetric()})),
-        timer(true, *communicator),
-        matrix(*communicator, *product, timer, 1),
-        counted(matrix),
-        iteration(counted, timer, 1) {}
+        configuration{.overlaps = overlaps},
+        assembled(assemble(
+            default_source().make(problem)->build(layout, group(), 1).block, comm::transport_table().front(),
+            {.group = group(), .layout = layout, .configuration = configuration, .kernel = kernel}, true)),
+        counted(assembled->matrix()),
+        iteration(counted, assembled->timer(), 1) {}
 
   [[nodiscard]] std::int64_t sent(comm::Operation operation) const {
-    return communicator->sent(operation).message_count;
+    return assembled->communicator().sent(operation).message_count;
   }
 
   const Problem& problem = *find_class("S");
   comm::BlockLayout layout;
-  std::unique_ptr<BlockProduct> product;
-  std::unique_ptr<comm::Communicator> communicator;
-  PhaseTimer timer;
-  BlockOperator matrix;
+  Configuration configuration;
+  std::unique_ptr<AssembledOperator> assembled;
   CountingOperator counted;
   NpbIteration iteration;
 };
@@ -101,7 +96,7 @@ TEST(CallCountsTest, AnOuterStepMakesTheCallsThatTheModelCounts) {
     EXPECT_EQ(run.counted.product_count, OuterStepCalls::products);
     EXPECT_EQ(run.counted.sum_count, OuterStepCalls::sums);
     EXPECT_EQ(run.iteration.dot_work().call_count, OuterStepCalls::local_dots);
-    EXPECT_EQ(updates.call_count, OuterStepCalls::updates(run.product->is_symmetric()));
+    EXPECT_EQ(updates.call_count, OuterStepCalls::updates(run.assembled->product().is_symmetric()));
   });
 }
 
@@ -116,7 +111,7 @@ TEST(CallCountsTest, AnOuterStepComputesWhatTheTrueFlopCountSays) {
     const auto vector_flops = group().sum(run.iteration.dot_work().flop_count + updates.flop_count);
     // The benchmark counts the scaling of x as 2 n. The additions of half storage's sums are no part of its
     // count.
-    const auto halves = run.product->is_symmetric() ? OuterStepCalls::products * n : 0;
+    const auto halves = run.assembled->product().is_symmetric() ? OuterStepCalls::products * n : 0;
     EXPECT_EQ(static_cast<double>(vector_flops + n - halves), true_flop_count(one_iteration, 0));
     // Each entry of the matrix counts twice per product.
     EXPECT_EQ(true_flop_count(one_iteration, 1) - true_flop_count(one_iteration, 0),
@@ -129,7 +124,8 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     const auto updates_before = run.iteration.update_work();
     static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
     const auto updates = run.iteration.update_work() - updates_before;
-    const auto vector_bytes = static_cast<std::int64_t>(run.matrix.local_size() * sizeof(double));
+    const auto vector_bytes =
+        static_cast<std::int64_t>(run.assembled->matrix().local_size() * sizeof(double));
     // All but p . q and x . z read one vector: they are squares.
     constexpr std::int64_t of_two_vectors = OuterStepCalls::solve.products() + 1;
     constexpr std::int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;
@@ -137,7 +133,7 @@ TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
     // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for
     // the end of a step and its next direction.
     const auto vectors =
-        3 * OuterStepCalls::updates(run.product->is_symmetric()) - 2 - 5 - cg_steps_per_solve;
+        3 * OuterStepCalls::updates(run.assembled->product().is_symmetric()) - 2 - 5 - cg_steps_per_solve;
     EXPECT_EQ(updates.byte_count, vectors * vector_bytes);
   });
 }
@@ -153,7 +149,7 @@ std::array<std::int64_t, comm::operation_count> planned_messages(const CountedRu
   at(comm::Operation::collect) = comm::collection_traffic(run.layout, rank).message_count;
   at(comm::Operation::sum) = comm::summation_traffic(run.layout, rank, form).message_count;
   at(comm::Operation::shuffle) = comm::shuffle_traffic(run.layout, rank).message_count;
-  if (run.product->is_symmetric()) {
+  if (run.assembled->product().is_symmetric()) {
     at(comm::Operation::collect) += comm::mirrored_collection_traffic(run.layout, rank).message_count;
     at(comm::Operation::shuffle) += comm::mirrored_shuffle_traffic(run.layout, rank).message_count;
     at(comm::Operation::sum) += comm::mirrored_summation_traffic(run.layout, rank, form).message_count;
@@ -178,11 +174,11 @@ TEST(CallCountsTest, EachPhaseSendsTheMessagesOfItsOperation) {
 TEST(CallCountsTest, EachPhaseIsOpenedOncePerCall) {
   for_every_run([](CountedRun& run) {
     static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
-    const auto calls = [&](Phase phase) { return run.timer.records()[index_of(phase)].calls; };
+    const auto calls = [&](Phase phase) { return run.assembled->timer().records()[index_of(phase)].calls; };
     constexpr auto products = static_cast<std::uint64_t>(OuterStepCalls::products);
     EXPECT_EQ(calls(Phase::summation), products);
     EXPECT_EQ(calls(Phase::shuffle), products);
-    EXPECT_EQ(calls(Phase::multiply), products * run.product->part_count());
+    EXPECT_EQ(calls(Phase::multiply), products * run.assembled->product().part_count());
     EXPECT_EQ(calls(Phase::dot), static_cast<std::uint64_t>(OuterStepCalls::sums));
   });
 }
@@ -190,14 +186,14 @@ TEST(CallCountsTest, EachPhaseIsOpenedOncePerCall) {
 TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
   for_every_run([](CountedRun& run) {
     constexpr int outer_steps = 3;
-    PhaseTrace trace(outer_steps * cg_steps_per_solve, run.product->part_count());
+    PhaseTrace trace(outer_steps * cg_steps_per_solve, run.assembled->product().part_count());
     TraceBars bars(trace);
-    run.timer.attach(trace);
+    run.assembled->timer().attach(trace);
     run.iteration.conjugate_gradient().observers().add(bars);
     const std::array<OuterStepObserver*, 1> observers{&bars};
     static_cast<void>(run.iteration.iterate(run.problem.shift, outer_steps, observers));
     EXPECT_EQ(trace.dropped_count(), 0);
-    const auto parts = PhaseTrace::events_per_part * (run.product->part_count() - 1);
+    const auto parts = PhaseTrace::events_per_part * (run.assembled->product().part_count() - 1);
     std::size_t events_of_step = 0;
     std::size_t most_events = 0;
     for (const auto& event : trace.events()) {

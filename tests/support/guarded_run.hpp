@@ -57,14 +57,8 @@ class GuardedSolver {
       : problem_(problem),
         thread_count_(config.thread_count),
         checksums_(problem.block(), config.kernel->storage, problem.layout(), group().rank()) {
-    ReproducibleSums sums;
-    if (config.is_reproducible) sums = agree_on_sums(problem.block(), problem.layout(), group());
-    product_ = product_maker(config.overlaps)(
-        *config.kernel, problem.block().copy(), problem.layout(), group().rank(),
-        {.thread_count = config.thread_count, .row_bounds = sums.row_bounds, .most_terms = sums.most_terms});
-    communicator_ = config.transport->make(
-        group(), problem.layout(), {.sum_form = config.sum_form, .mirrored = config.kernel->stores_half()});
-    for (const auto& array : product_->stored_arrays())
+    assembled_ = assembled(problem.block().copy(), problem.layout(), config);
+    for (const auto& array : assembled_->product().stored_arrays())
       stored_.emplace_back(array.bytes.begin(), array.bytes.end());
   }
 
@@ -73,11 +67,12 @@ class GuardedSolver {
   GuardedRun run(const GuardOptions& options,
                  const std::function<void(SteppedSolver&, BlockProduct&)>& begin = {}) {
     restore_matrix();
-    SolveGuard guard(options, {group(), problem_.layout(), *communicator_, *product_, thread_count_},
-                     &checksums_);
-    SteppedSolver solver(*communicator_, *product_, thread_count_, problem_.problem().shift, false, &group(),
-                         &guard);
-    if (begin) begin(solver, *product_);
+    SolveGuard guard(
+        options,
+        {group(), problem_.layout(), assembled_->communicator(), assembled_->product(), thread_count_},
+        &checksums_);
+    SteppedSolver solver(*assembled_, problem_.problem().shift, &guard);
+    if (begin) begin(solver, assembled_->product());
     solver.reset();
     guard.begin_repetition(problem_.problem().niter);
     GuardedRun run;
@@ -90,14 +85,14 @@ class GuardedSolver {
  private:
   void restore_matrix() {
     auto stored = stored_.begin();
-    for (const auto& array : product_->stored_arrays()) std::ranges::copy(*stored++, array.bytes.begin());
+    for (const auto& array : assembled_->product().stored_arrays())
+      std::ranges::copy(*stored++, array.bytes.begin());
   }
 
   const GuardedProblem& problem_;
   int thread_count_;
   ProductChecksums checksums_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<AssembledOperator> assembled_;
   std::vector<std::vector<std::byte>> stored_;  // the arrays of the matrix
 };
 

@@ -47,11 +47,8 @@ class GuardedTestSystem {
     auto block = source_->build(layout_, group(), 1).block;
     scale(block, grid);
     checksums_.emplace(block, config.kernel->storage, layout_, group().rank());
-    product_ = product_maker(config.overlaps)(*config.kernel, std::move(block), layout_, group().rank(),
-                                              {.thread_count = thread_count_});
-    communicator_ = config.transport->make(
-        group(), layout_, {.sum_form = config.sum_form, .mirrored = config.kernel->stores_half()});
-    for (const auto& array : product_->stored_arrays())
+    assembled_ = assembled(std::move(block), layout_, config);
+    for (const auto& array : assembled_->product().stored_arrays())
       stored_.emplace_back(array.bytes.begin(), array.bytes.end());
     const auto piece = layout_.piece(layout_.column_piece_of(group().rank()));
     for (auto row = piece.begin; row < piece.end; ++row) {
@@ -66,7 +63,9 @@ class GuardedTestSystem {
   GuardedSystemRun run(const GuardOptions& options) {
     restore_matrix();
     GuardedSystemRun run;
-    SystemGuard guard(options, {group(), layout_, *communicator_, *product_, thread_count_}, &*checksums_);
+    SystemGuard guard(options,
+                      {group(), layout_, assembled_->communicator(), assembled_->product(), thread_count_},
+                      &*checksums_);
     with_solver(
         options.is_used() ? &guard : nullptr, [&](ConjugateGradient& solver, Preconditioner& preconditioner) {
           run.x = options_.starts_from_guess ? guess_ : std::vector<double>(b_.size());
@@ -111,14 +110,10 @@ class GuardedTestSystem {
   }
   template <typename Work>
   void with_solver(SystemGuard* guard, const Work& work) {
-    PhaseTimer no_timer;
-    BlockOperator block_operator(*communicator_, *product_, no_timer, thread_count_, &group());
-    LinearOperator* matrix = &block_operator;
-    if (guard != nullptr) {
-      block_operator.set_observer(guard);
-      matrix = &guard->guarded(block_operator);
-    }
-    DistributedVectors vectors(*matrix, no_timer, thread_count_);
+    LinearOperator* matrix = &assembled_->matrix();
+    assembled_->matrix().set_observer(guard);
+    if (guard != nullptr) matrix = &guard->guarded(assembled_->matrix());
+    DistributedVectors vectors(*matrix, assembled_->timer(), thread_count_);
     const auto preconditioner =
         find_preconditioner(options_.preconditioner)
             ->make({.matrix = *matrix, .diagonal = diagonal_, .thread_count = thread_count_});
@@ -127,7 +122,8 @@ class GuardedTestSystem {
   }
   void restore_matrix() {
     auto stored = stored_.begin();
-    for (const auto& array : product_->stored_arrays()) std::ranges::copy(*stored++, array.bytes.begin());
+    for (const auto& array : assembled_->product().stored_arrays())
+      std::ranges::copy(*stored++, array.bytes.begin());
   }
 
   Options options_;
@@ -136,8 +132,7 @@ class GuardedTestSystem {
   int thread_count_;
   double laplacian_diagonal_ = 0.0;
   std::optional<ProductChecksums> checksums_;
-  std::unique_ptr<BlockProduct> product_;
-  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<AssembledOperator> assembled_;
   std::vector<std::vector<std::byte>> stored_;
   std::vector<double> b_;
   std::vector<double> guess_;

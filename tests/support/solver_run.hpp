@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/reproducible_sums.hpp"
-#include "cg/solver/block_product.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "support/mpi_test.hpp"
 
@@ -23,18 +22,28 @@ struct SolverConfig {
   bool is_reproducible = false;
 };
 
+/// Collective over the ranks.
+inline std::unique_ptr<AssembledOperator> assembled(kernels::CsrBlock block, const comm::BlockLayout& layout,
+                                                    const SolverConfig& config,
+                                                    comm::RankGroup& ranks = group()) {
+  Configuration configuration;
+  configuration.sum_form = config.sum_form;
+  configuration.thread_count = config.thread_count;
+  configuration.overlaps = config.overlaps;
+  return assemble(std::move(block), *config.transport,
+                  {.group = ranks,
+                   .layout = layout,
+                   .configuration = configuration,
+                   .kernel = *config.kernel,
+                   .sums_reproducibly = config.is_reproducible});
+}
+
 /// All outer steps of the problem after the untimed first one. Collective over the ranks.
 inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLayout& layout,
                                     const SolverConfig& config, comm::RankGroup& ranks = group()) {
   auto block = default_source().make(problem)->build(layout, ranks, config.thread_count).block;
-  ReproducibleSums sums;
-  if (config.is_reproducible) sums = agree_on_sums(block, layout, ranks);
-  const auto product = product_maker(config.overlaps)(
-      *config.kernel, std::move(block), layout, ranks.rank(),
-      {.thread_count = config.thread_count, .row_bounds = sums.row_bounds, .most_terms = sums.most_terms});
-  const auto communicator = config.transport->make(
-      ranks, layout, {.sum_form = config.sum_form, .mirrored = config.kernel->stores_half()});
-  SteppedSolver solver(*communicator, *product, config.thread_count, problem.shift, false, &ranks);
+  const auto matrix = assembled(std::move(block), layout, config, ranks);
+  SteppedSolver solver(*matrix, problem.shift);
   static_cast<void>(solver.outer_step());
   solver.reset();
   return solver.outer_steps(problem.niter, {});

@@ -45,13 +45,13 @@ TransportTrial measure(std::string_view kernel, bool has_room_for_all,
                        comm::SumForm form = comm::SumForm::reduce_scatter) {
   const auto problem = test::custom_problem(1000, 4);
   const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
-  const auto product = make_block_product(kernels::kernel_named(kernel),
-                                          default_source().make(problem)->build(layout, group(), 1).block,
-                                          layout, group().rank(), {.thread_count = 1});
+  const std::shared_ptr product = make_block_product(
+      kernels::kernel_named(kernel), default_source().make(problem)->build(layout, group(), 1).block, layout,
+      group().rank(), {.thread_count = 1});
   const Configuration configuration{.grid = layout.grid(), .sum_form = form};
   auto trial = block_trial(
       group(),
-      {.layout = layout, .configuration = configuration, .product = *product, .shift = problem.shift});
+      {.layout = layout, .configuration = configuration, .product = product, .shift = problem.shift});
   trial.has_room_for_all = has_room_for_all;
   return try_transports(group(), trial);
 }
@@ -85,12 +85,12 @@ TEST(TryTransportsTest, ASystemIsTriedWithoutAComparisonOfZeta) {
   const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
   const auto layout = comm::BlockLayout::even(64, grid);
   const auto source = source_from("laplace2d:8x8");
-  const auto product =
+  const std::shared_ptr product =
       make_block_product(kernels::kernel_for_any_pattern(), source->build(layout, group(), 1).block, layout,
                          group().rank(), {.thread_count = 1});
   const Configuration configuration{.grid = grid};
   const auto config =
-      block_trial(group(), {.layout = layout, .configuration = configuration, .product = *product});
+      block_trial(group(), {.layout = layout, .configuration = configuration, .product = product});
   EXPECT_LT(config.step_count, cg_steps_per_solve);
   EXPECT_TRUE(std::isnan(config.make(comm::default_transport())->zeta()));
   auto names = names_of(try_transports(group(), config).tried);

@@ -1,0 +1,55 @@
+#include "cg/solver/assembled_operator.hpp"
+
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/matrix/reproducible_sums.hpp"
+#include "cg/solver/communicator_setup.hpp"
+
+namespace cg2d {
+
+ConvertedBlock convert_block(kernels::CsrBlock block, const AssemblyPlan& plan) {
+  ReproducibleSums sums;
+  if (plan.sums_reproducibly) sums = agree_on_sums(block, plan.layout, plan.group);
+  ConvertedBlock converted{};
+  plan.group.barrier();
+  agree_on(plan.group, [&] {
+    const Stopwatch stopwatch;
+    const auto make = plan.configuration.overlaps ? &make_overlapped_product : &make_block_product;
+    converted.product = make(plan.kernel, std::move(block), plan.layout, plan.group.rank(),
+                             {.thread_count = plan.configuration.thread_count,
+                              .tuning = plan.tuning,
+                              .vector_count = plan.vector_count,
+                              .row_bounds = sums.row_bounds,
+                              .most_terms = sums.most_terms});
+    converted.seconds = stopwatch.seconds();
+  });
+  converted.seconds = plan.group.maximum(converted.seconds);
+  return converted;
+}
+
+std::unique_ptr<comm::Communicator> connect(const BlockProduct& product, const comm::TransportRow& transport,
+                                            const AssemblyPlan& plan) {
+  return make_communicator(transport, plan.group, plan.layout.with_elements_times(plan.vector_count),
+                           communicator_options(plan.configuration, product.is_symmetric()));
+}
+
+AssembledOperator::AssembledOperator(std::shared_ptr<BlockProduct> product,
+                                     std::shared_ptr<comm::Communicator> communicator, comm::RankGroup& group,
+                                     int thread_count, bool times_phases, PhaseTimer* timer)
+    : product_(std::move(product)),
+      communicator_(std::move(communicator)),
+      thread_count_(thread_count),
+      timer_(timer != nullptr ? *timer : own_timer_.emplace(times_phases, *communicator_)),
+      matrix_(*communicator_, *product_, timer_, thread_count, &group) {}
+
+std::unique_ptr<AssembledOperator> assemble(kernels::CsrBlock block, const comm::TransportRow& transport,
+                                            const AssemblyPlan& plan, bool times_phases, PhaseTimer* timer) {
+  auto product = convert_block(std::move(block), plan).product;
+  auto communicator = connect(*product, transport, plan);
+  return std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), plan.group,
+                                             plan.configuration.thread_count, times_phases, timer);
+}
+
+}  // namespace cg2d
