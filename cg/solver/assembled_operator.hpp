@@ -46,8 +46,8 @@ struct ConvertedBlock {
 /// A product with its communicator, its clock and the operator that ties them together.
 class AssembledOperator {
  public:
-  /// The group is that of the communicator, and must outlive this. timer: a clock of other operators, too; nullptr: one of its own, which runs
-  /// where `times_phases`.
+  /// The group is that of the communicator, and must outlive this. timer: the clock of another operator, which must outlive this, too; nullptr: one of
+  /// its own, which runs where `times_phases`.
   AssembledOperator(std::shared_ptr<BlockProduct> product, std::shared_ptr<comm::Communicator> communicator,
                     comm::RankGroup& group, int thread_count, bool times_phases = false,
                     PhaseTimer* timer = nullptr);
@@ -71,7 +71,7 @@ class AssembledOperator {
   BlockOperator matrix_;
 };
 
-/// All three steps. Collective. Throws RunError (on every rank alike), MpiError.
+/// Converts the block, connects the product and ties the two together. Collective. Throws RunError (on every rank alike), MpiError.
 [[nodiscard]] std::unique_ptr<AssembledOperator> assemble(kernels::CsrBlock block,
                                                           const comm::TransportRow& transport,
                                                           const AssemblyPlan& plan, bool times_phases = false,

@@ -106,7 +106,8 @@ bool starts_alone(std::string_view launch) {
   return launch != "process" && launch != "threads" && launch != "ranks";
 }
 
-/// By hand, without options: what takes no hours. Files that need a process or a world of their own run where this is one.
+/// Rows with a start of their own run only where --launch or --file names them, on exactly their ranks; thorough ones where those, --set or the
+/// extent does.
 bool is_due(const TestRow& row, const Options& options, int world_size) {
   if (options.file && row.file != *options.file) return false;
   if (options.launch && row.launch != *options.launch) return false;
