@@ -14,7 +14,7 @@
 
 #include "cg/base/process_memory.hpp"
 #include "cg/storage/scratch_chunks.hpp"
-#include "support/process_memory.hpp"
+#include "support/sanitizers.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::entry_store_test {
@@ -123,7 +123,7 @@ void add_jumping_entries(EntryStore& store) {
 }
 
 TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
-  if (test::has_memory_of_a_sanitizer) GTEST_SKIP() << "a sanitizer takes memory of its own";
+  if (test::has_address_sanitizer) GTEST_SKIP() << "the sanitizer keeps what is freed";
   const test::TemporaryFolder folder;
   const RowDeal deal(jumping_order, 1);
   const auto bytes_before = resident_bytes();

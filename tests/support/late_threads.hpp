@@ -8,18 +8,12 @@
 #include <thread>
 #include <vector>
 
+#include "support/sanitizers.hpp"
 #include "support/test_extent.hpp"
 
 namespace cg2d::test {
 
 /// Number of rounds of a stress test: fewer where the thread sanitizer makes each one long, and by default.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool has_thread_sanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool has_thread_sanitizer = __has_feature(thread_sanitizer);
-#else
-inline constexpr bool has_thread_sanitizer = false;
-#endif
 inline int stress_rounds(int count) {
   constexpr int sanitized_part = 20;
   constexpr int usual_part = 4;

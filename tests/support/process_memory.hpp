@@ -10,15 +10,6 @@
 
 namespace cg2d::test {
 
-// An address sanitizer keeps what is freed, and shadows of everything: resident memory then says nothing about the program's.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool has_memory_of_a_sanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool has_memory_of_a_sanitizer = __has_feature(address_sanitizer);
-#else
-inline constexpr bool has_memory_of_a_sanitizer = false;
-#endif
-
 /// A size from /proc/self/status, bytes, such as "VmRSS:"; empty where there is none.
 inline std::optional<std::int64_t> status_bytes(const std::string& key) {
   std::ifstream file("/proc/self/status");
