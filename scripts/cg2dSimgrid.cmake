@@ -16,5 +16,6 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 # start by itself.
 function(cg2d_make_simulated target)
   target_compile_options(${target} PRIVATE -fPIC)
+  target_compile_definitions(${target} PRIVATE CG2D_IS_LOADED)
   target_link_options(${target} PRIVATE -shared -Wl,-z,defs)
 endfunction()

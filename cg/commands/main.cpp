@@ -171,9 +171,8 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 bool hangup_was_ignored = false;
 
-__attribute__((no_sanitize("address", "thread", "undefined"))) void note_hangup(int /*count*/,
-                                                                                char** /*arguments*/,
-                                                                                char** /*environment*/) {
+__attribute__((no_sanitize("address", "thread", "undefined"), unused)) void note_hangup(
+    int /*count*/, char** /*arguments*/, char** /*environment*/) {
   struct {
     void (*handler)(int);
     unsigned long others[16];
@@ -182,9 +181,11 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) void note_hangup(
   syscall(SYS_rt_sigaction, SIGHUP, nullptr, &action, signal_set_bytes);
   hangup_was_ignored = action.handler == SIG_IGN;
 }
+#ifndef CG2D_IS_LOADED  // the simulator's libraries have no such list
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the linker's list has pointers to functions
 [[gnu::section(".preinit_array"), gnu::used]] void (*const note_hangup_first)(int, char**,
                                                                               char**) = &note_hangup;
+#endif
 
 /// The watch that ends this rank where it can end its process, from before MPI starts.
 void begin_life_watch(std::optional<cg2d::LifeWatch>& watch) {
