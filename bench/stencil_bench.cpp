@@ -26,6 +26,7 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/operators/stencil_operator.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"

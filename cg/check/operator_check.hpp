@@ -4,14 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "cg/check/check.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/linear_operator.hpp"
-#include "cg/timing/phase_timer.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"

@@ -22,7 +22,6 @@
 #include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/run/counter_setup.hpp"
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -309,19 +308,11 @@ void BenchmarkRun::note_stream() {
       facts_of(streamed_, *streamed_kernel_, options_.out_of_core, options_.memory_limit_bytes, group_);
 }
 
-AssemblyPlan BenchmarkRun::assembly_plan(const comm::BlockLayout& layout) {
-  return {.group = group_,
-          .layout = layout,
-          .configuration = configuration(),
-          .kernel = *report_.kernel_choice.kernel,
-          .tuning = report_.kernel_choice.tuning,
-          .sums_reproducibly = configuration().is_reproducible};
-}
-
 /// The block in the kernel's own format.
 std::unique_ptr<BlockProduct> BenchmarkRun::convert(kernels::CsrBlock block,
                                                     const comm::BlockLayout& layout) {
-  auto [product, conversion_s] = convert_block(std::move(block), assembly_plan(layout));
+  auto [product, conversion_s] =
+      convert_block(std::move(block), assembly_plan(group_, layout, configuration(), report_.kernel_choice));
   report_.conversion_s = conversion_s;
   const auto& kernel = product->kernel();
   report_.converted = kernel.converts || kernel.stores_half() || product->part_count() > 1;
@@ -418,8 +409,8 @@ void BenchmarkRun::remark_on_measurements() {
 AssembledOperator BenchmarkRun::connect(const comm::BlockLayout& layout,
                                         std::shared_ptr<BlockProduct> product) {
   if (chooses_transport()) choose_transport(layout, product);
-  auto communicator =
-      cg2d::connect(*product, *comm::find_transport(configuration().transport), assembly_plan(layout));
+  auto communicator = cg2d::connect(*product, *comm::find_transport(configuration().transport),
+                                    assembly_plan(group_, layout, configuration(), report_.kernel_choice));
   report_.is_resolved = true;
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();

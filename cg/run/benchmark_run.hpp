@@ -18,6 +18,7 @@
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/streaming/out_of_core.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -70,7 +71,6 @@ class BenchmarkRun {
   void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
-  AssemblyPlan assembly_plan(const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;

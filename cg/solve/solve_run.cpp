@@ -132,9 +132,10 @@ void SolveRun::perform(OutputFile* solution) {
   if (!is_streamed()) check_solve_memory(layout);
   const std::shared_ptr<BlockProduct> product = is_streamed() ? stream(layout) : distribute(layout);
   if (chooses_transport()) choose_transport(layout, product);
-  AssembledOperator assembled(
-      product, connect(*product, *comm::find_transport(configuration().transport), assembly_plan(layout)),
-      group_, configuration().thread_count, true);
+  AssembledOperator assembled(product,
+                              connect(*product, *comm::find_transport(configuration().transport),
+                                      assembly_plan(group_, layout, configuration(), report_.kernel_choice)),
+                              group_, configuration().thread_count, true);
   auto& communicator = assembled.communicator();
   report_.is_resolved = true;
   report_.is_symmetric = product->is_symmetric();
@@ -326,16 +327,6 @@ void SolveRun::prepare_counters() {
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
-AssemblyPlan SolveRun::assembly_plan(const comm::BlockLayout& layout) {
-  return {.group = group_,
-          .layout = layout,
-          .configuration = configuration(),
-          .kernel = *report_.kernel_choice.kernel,
-          .tuning = report_.kernel_choice.tuning,
-          .vector_count = vector_count(),
-          .sums_reproducibly = configuration().is_reproducible};
-}
-
 std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layout) {
   auto& result = *report_.matrix;
   result.balance = balance_of(matrix_->nonzeros_of_blocks(layout, group_));
@@ -365,7 +356,8 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();
-  auto [product, conversion_s] = convert_block(std::move(block), assembly_plan(layout));
+  auto [product, conversion_s] =
+      convert_block(std::move(block), assembly_plan(group_, layout, configuration(), report_.kernel_choice));
   result.conversion_s = conversion_s;
   mine_.block_bytes = product->matrix_byte_count();
   return std::move(product);

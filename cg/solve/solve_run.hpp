@@ -114,7 +114,6 @@ class SolveRun {
   [[nodiscard]] const comm::TransportRow& first_transport() const;
   /// With first_transport(), over which grids and kernels are compared.
   [[nodiscard]] Configuration configuration_of_trials() const;
-  AssemblyPlan assembly_plan(const comm::BlockLayout& layout);
   void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   void choose_transport(const MatrixFreeRow& row);
   void take_transport(TransportTrial trial);

@@ -28,9 +28,9 @@ class SteppedSolver {
         iteration_(guard != nullptr ? guard->guarded(assembled.matrix()) : assembled.matrix(),
                    assembled.timer(), assembled.thread_count()),
         shift_(shift) {
+    assembled.matrix().set_observer(guard);  // or none: one of an earlier solver is gone
     if (guard == nullptr) return;
     guard->watch_residual(iteration_.conjugate_gradient().residual());
-    assembled.matrix().set_observer(guard);
     iteration_.set_guard(guard);
     iteration_.conjugate_gradient().observers().add(*guard);
   }

@@ -12,14 +12,10 @@ std::unique_ptr<GridSolver> GridSolver::make(comm::RankGroup& group, const Matri
   const auto layout = make_layout(source.facts(), configuration);
   auto block = source.build(layout, group, configuration.thread_count).block;
   const auto nonzero_count = block.nonzero_count();
-  auto assembled = assemble(std::move(block), *comm::find_transport(configuration.transport),
-                            {.group = group,
-                             .layout = layout,
-                             .configuration = configuration,
-                             .kernel = *chosen.kernel,
-                             .tuning = chosen.tuning,
-                             .vector_count = chosen.vector_count},
-                            times_phases);
+  auto plan = assembly_plan(group, layout, configuration, chosen);
+  plan.sums_reproducibly = false;  // trials time the usual sums
+  auto assembled =
+      assemble(std::move(block), *comm::find_transport(configuration.transport), plan, times_phases);
   return std::unique_ptr<GridSolver>(new GridSolver(nonzero_count, std::move(assembled)));
 }
 

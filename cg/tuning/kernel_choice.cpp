@@ -156,6 +156,17 @@ std::string_view choice_origin_name(ChoiceOrigin origin) {
   return "built-in rule";
 }
 
+AssemblyPlan assembly_plan(comm::RankGroup& group, const comm::BlockLayout& layout,
+                           const Configuration& configuration, const ChosenKernel& chosen) {
+  return {.group = group,
+          .layout = layout,
+          .configuration = configuration,
+          .kernel = *chosen.kernel,
+          .tuning = chosen.tuning,
+          .vector_count = chosen.vector_count,
+          .sums_reproducibly = configuration.is_reproducible};
+}
+
 ChosenKernel choose_kernel_for_several(const Configuration& configuration, const kernels::Tuning& asked,
                                        int vector_count) {
   ChosenKernel choice{.tuning = asked, .vector_count = vector_count};

@@ -9,6 +9,7 @@
 #include "cg/library/built_in_choice.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_facts.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/rank_group.hpp"
@@ -55,6 +56,10 @@ struct ChosenKernel {
   /// Origin of the settings but those from the command line, which override all others.
   ChoiceOrigin tuning_origin = ChoiceOrigin::built_in_rule;
 };
+
+/// How a block is multiplied with that kernel. Local. Holds references: all but the choice must outlive it.
+AssemblyPlan assembly_plan(comm::RankGroup& group, const comm::BlockLayout& layout,
+                           const Configuration& configuration, const ChosenKernel& chosen);
 
 /// The grounds of a choice, beside matrix and configuration.
 struct KernelChoiceConfig {
