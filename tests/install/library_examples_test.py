@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import tempfile
 import unittest
 
@@ -60,16 +61,20 @@ class LibraryExamples(ProgramTest):
         (cls.folder / "A.mtx").write_text(MATRIX)
 
     @classmethod
-    def must(cls, *command):
-        outcome = run_command(command)
+    def must(cls, *command, env=None):
+        outcome = run_command(command, env=env)
         if outcome.exit_code != SUCCESS:
             raise AssertionError(str(outcome))
         return outcome
 
     @classmethod
-    def build(cls, source, tree):
-        cls.must(CMAKE, "-S", source, "-B", tree, f"-DCMAKE_PREFIX_PATH={cls.prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
-                 "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror", *CONFIGURE_OPTIONS)  # fmt: skip
+    def configuration(cls, source, tree, options):
+        return [CMAKE, "-S", source, "-B", tree, f"-DCMAKE_PREFIX_PATH={cls.prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra",
+                "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror", *options]  # fmt: skip
+
+    @classmethod
+    def build(cls, source, tree, options=tuple(CONFIGURE_OPTIONS), environment=None):
+        cls.must(*cls.configuration(source, tree, options), env=environment)
         found = (tree / "CMakeCache.txt").read_text()
         assert re.search(rf"(?m)^cg2d_DIR:PATH={cls.prefix}/\S*cmake/cg2d$", found), "another cg2d was found"
         cls.must(CMAKE, "--build", tree)
@@ -131,6 +136,27 @@ class LibraryExamples(ProgramTest):
         self.assertIn("cg2d_solve", declared)
         self.assertEqual(declared - bound, {"cg2d_ranks_create"}, "that one takes C's communicator")
 
+    def other_mpi(self):
+        """A wrapper like that of MPI, which links with the C library only and so with nothing that has functions of MPI."""
+        folder = self.folder / "other-mpi"
+        folder.mkdir(exist_ok=True)
+        wrapper = folder / "mpicxx"
+        wrapper.write_text("#!/bin/sh\necho c++ -I/usr/include -L/usr/lib -lc\n")
+        wrapper.chmod(0o755)
+        return wrapper
+
+    def test_another_mpi_is_refused_by_name(self):
+        built_with = re.search(r"(?m)^MPI_CXX_COMPILER:FILEPATH=(.*)", (pathlib.Path(BUILD_TREE) / "CMakeCache.txt").read_text())[1]
+        other = shutil.which("mpicxx.openmpi" if "mpich" in built_with else "mpicxx.mpich")
+        if not other:
+            self.skipTest("no second MPI is installed")
+        options = [word for word in CONFIGURE_OPTIONS if not word.startswith("-DMPI_CXX_COMPILER=")]
+        tree = self.folder / "other-build"
+        outcome = run_command(self.configuration(EXAMPLES, tree, [*options, f"-DMPI_CXX_COMPILER={other}"]))
+        self.assertNotEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertRegex(" ".join(outcome.stderr.split()), rf"built with the MPI of {built_with}, this project has found that of {other}: "
+                                                           rf"configure it with -DMPI_CXX_COMPILER={built_with}")  # fmt: skip
+
     def test_the_program_of_the_readme(self):
         cmake, program = readme_blocks()
         source = self.folder / "readme"
@@ -138,7 +164,9 @@ class LibraryExamples(ProgramTest):
         (source / "main.cpp").write_text(program)
         (source / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(stranger LANGUAGES CXX)\n{cmake}")
         tree = self.folder / "readme-build"
-        self.build(source, tree)
+        # No MPI is named, as in the README, and the one that would be found first is another.
+        options = [word for word in CONFIGURE_OPTIONS if not word.startswith("-DMPI_CXX_COMPILER=")]
+        self.build(source, tree, options, {**os.environ, "PATH": f"{self.other_mpi().parent}:{os.environ['PATH']}"})
         target = shlex.split(re.search(r"add_executable\((.*)\)", cmake)[1])[0]
         for _, outcome in self.outcomes(tree / target):
             self.assertEqual(outcome.exit_code, SUCCESS, outcome)
