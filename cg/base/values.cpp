@@ -172,4 +172,20 @@ std::string format_count(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+double seconds_from(std::string_view option, std::string_view text) {
+  const std::string given(text);
+  double unit_s = 1.0;
+  for (const auto& [name, seconds] : {std::pair("min", 60.0), std::pair("h", 3600.0), std::pair("s", 1.0)}) {
+    if (!text.ends_with(name)) continue;
+    text.remove_suffix(std::string_view(name).size());
+    unit_s = seconds;
+    break;
+  }
+  const auto number = number_from<double>(text);
+  constexpr double a_year_s = 3.2e7;
+  if (!number || !(*number >= 0.0 && *number * unit_s <= a_year_s))
+    throw InputError(fmt::format("{} {}: must be a time such as 90s, 10min or 2h", option, given));
+  return *number * unit_s;
+}
+
 }  // namespace cg2d

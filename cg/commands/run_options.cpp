@@ -10,6 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/commands/run_command.hpp"
+#include "cg/commands/session_arguments.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -45,14 +46,8 @@ struct RunArguments {
   std::string class_letter;
   ProblemArguments problem;
   RunOptions options;
-  std::string grid = "auto";
-  AxisValues axes;
-  std::string bind = "auto";
+  SessionArguments session;
   std::string least_time = "0s";
-  std::string stall_limit = "none";
-  std::string checkpoint_interval = "auto";
-  GuardArguments guard;
-  std::string out_of_core;
   std::optional<int> planned_ranks;
   bool no_phases = false;
   bool list_kernels = false;
@@ -70,31 +65,6 @@ void add_matrix_options(CLI::App& run, RunArguments& arguments) {
                   "of the report");
 }
 
-void add_grid_options(CLI::App& run, RunArguments& arguments) {
-  auto& options = arguments.options;
-  auto& tuning = options.tuning;
-  run.option_defaults()->group("Grid");
-  run.add_option("--grid", arguments.grid,
-                 "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures "
-                 "nothing, official is that of the official program")
-      ->type_name(type_of_values({"auto", "rule", "official", "PXxPY"}));
-  add_number_option(run, "--px", options.open_grid.columns, "columns of the grid; the rows follow")
-      ->default_str("those of --grid");
-  add_axis_options(run, arguments.axes);
-  add_number_option(run, "--cvl", tuning.critical_vector_length,
-                    "critical vector length of the csr kernels: shorter rows take a scalar loop")
-      ->default_str("the profile's");
-  add_number_option(run, "--prefetch", tuning.prefetch_distance,
-                    "how many entries ahead a kernel fetches the matrix")
-      ->default_str("the profile's");
-  add_number_option(run, "--block-width", tuning.block_width,
-                    "columns of a kernel's column blocks: a power of 2")
-      ->default_str("the profile's");
-  add_profile_options(run, options.profile, profile_is_used());
-  add_keep_disturbed_option(run, options.profile);
-  add_bind_option(run, arguments.bind);
-}
-
 void add_output_options(CLI::App& run, RunArguments& arguments) {
   auto& options = arguments.options;
   run.option_defaults()->group("Output");
@@ -102,7 +72,6 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   add_file_option(run, "--output", FileUse::writes, options.output,
                   "write the result to FILE, whole or not at all")
       ->default_str("standard output");
-  add_detail_options(run, options.detail);
   add_file_option(run, "--report", FileUse::writes, options.report,
                   "also write all figures to FILE, a line for each: section::name=value; -: to standard "
                   "output, instead of the report")
@@ -111,10 +80,8 @@ void add_output_options(CLI::App& run, RunArguments& arguments) {
   run.add_option("--min-time", arguments.least_time,
                  "add repetitions until all have taken that long together, such as 10s or 1min")
       ->type_name("TIME");
-  add_stall_option(run, arguments.stall_limit);
-  add_host_name_option(run, options.names_hosts);
   run.add_flag("--no-phases", arguments.no_phases, "do not time the phases");
-  add_progress_options(run, options.progress);
+  add_display_options(run, options);
 }
 
 void add_plan_options(CLI::App& run, RunArguments& arguments) {
@@ -124,7 +91,7 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
   add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks")
       ->default_str("those that run");
   add_memory_limit_option(run, options.memory_limit_bytes);
-  add_out_of_core_option(run, arguments.out_of_core);
+  add_out_of_core_option(run, arguments.session.out_of_core);
   run.add_flag("--check", options.checks_first,
                "first check kernel, transport and grid of the run, as cg2d check does");
   run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
@@ -133,10 +100,7 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
 
 void check_options(const RunOptions& options) {
   require_known("--format", options.format, names_of(report_format_table()));
-  check_tuning(options.tuning, options.configuration);
   require_within("--repeat", options.repeat_count, std::numeric_limits<int>::max());
-  if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
-    throw InputError("--px and --grid both name a grid: give one of them");
   if (options.planned_ranks > 0 && options.memory_limit_bytes > 0) {
     throw InputError(
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
@@ -159,13 +123,11 @@ void check_checkpoint_options(const RunOptions& options) {
 }
 
 void check_phase_options(const RunOptions& options) {
-  const auto& trace = options.trace;
-  check_counter_options(options.counters, trace);
   if (!options.counters.events.empty() && !options.time_phases)
     throw InputError("--papi: events are counted per phase; leave --no-phases out");
   if (options.measures_limits && !options.time_phases)
     throw InputError("--roofline: it compares the phases with their limits; leave --no-phases out");
-  if (!trace.path.empty() && !options.time_phases)
+  if (!options.trace.path.empty() && !options.time_phases)
     throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
 }
 
@@ -193,18 +155,12 @@ int planned_ranks_from(const RunArguments& arguments) {
 
 RunOptions options_from(const RunArguments& arguments) {
   RunOptions options = arguments.options;
-  options.configuration = configuration_from(arguments.axes);
-  set_grid(options, arguments.grid);
-  settle_profile(options.profile, !options.configuration.has_transport());
-  options.bind = bind_mode_from(arguments.bind);
+  settle_session(arguments.session, options);
   options.time_phases = !arguments.no_phases;
   options.least_time_s = seconds_from("--min-time", arguments.least_time);
-  options.stall = stall_options_from(arguments.stall_limit);
-  options.guard = guard_options_from(arguments.guard);
-  options.out_of_core = out_of_core_options_from(arguments.out_of_core);
+  options.out_of_core = out_of_core_options_from(arguments.session.out_of_core);
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
-  options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
   check_options(options);
   check_phase_options(options);
   check_checkpoint_options(options);
@@ -214,12 +170,9 @@ RunOptions options_from(const RunArguments& arguments) {
 
 void add_run_options(CLI::App& run, RunArguments& arguments) {
   add_matrix_options(run, arguments);
-  add_grid_options(run, arguments);
+  add_grid_options(run, arguments.session, arguments.options);
   add_output_options(run, arguments);
-  add_checkpoint_options(run, arguments.options.checkpoint, arguments.checkpoint_interval);
-  add_counter_options(
-      run, {arguments.options.counters, arguments.options.trace, arguments.options.measures_limits});
-  add_guard_options(run, arguments.guard);
+  add_feature_options(run, arguments.session, arguments.options);
   add_plan_options(run, arguments);
   for (const auto* const list : {"--list-kernels", "--list-transports"}) exclude_others(run, list);
 }

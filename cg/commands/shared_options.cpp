@@ -13,7 +13,6 @@
 #include "cg/help/described_option.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/timing/event_groups.hpp"
-#include "cg/watch/exit_watch.hpp"
 
 namespace cg2d {
 namespace {
@@ -50,22 +49,6 @@ std::string type_name_of(const ConfigurationAxis& axis) {
 }
 
 }  // namespace
-
-double seconds_from(std::string_view option, std::string_view text) {
-  const std::string given(text);
-  double unit_s = 1.0;
-  for (const auto& [name, seconds] : {std::pair("min", 60.0), std::pair("h", 3600.0), std::pair("s", 1.0)}) {
-    if (!text.ends_with(name)) continue;
-    text.remove_suffix(std::string_view(name).size());
-    unit_s = seconds;
-    break;
-  }
-  const auto number = number_from<double>(text);
-  constexpr double a_year_s = 3.2e7;
-  if (!number || !(*number >= 0.0 && *number * unit_s <= a_year_s))
-    throw InputError(fmt::format("{} {}: must be a time such as 90s, 10min or 2h", option, given));
-  return *number * unit_s;
-}
 
 CLI::Validator byte_count() {
   return {[](std::string& text) {
@@ -252,22 +235,6 @@ void add_detail_options(CLI::App& parser, TextDetail& detail) {
   parser.add_flag("--verbose", detail.is_verbose, "print everything that is known about the result");
   parser.add_flag("--clocks", detail.shows_clocks,
                   "phase table in reference clocks, with their spread over the ranks");
-}
-
-void add_stall_option(CLI::App& parser, std::string& limit) {
-  parser
-      .add_option(
-          "--stall-limit", limit,
-          "end with code 85 when no iteration goes on for that long, and say what each rank waits for")
-      ->type_name("TIME");
-}
-
-StallOptions stall_options_from(const std::string& limit) {
-  if (limit == "none") return {};
-  const double limit_s = seconds_from("--stall-limit", limit);
-  if (limit_s <= 0.0)
-    throw InputError(fmt::format("--stall-limit {}: must be more than 0 s, such as 30s or 10min", limit));
-  return {.limit_s = limit_s, .end = end_all_ranks};
 }
 
 void add_progress_options(CLI::App& parser, ProgressMode& mode) {

@@ -26,7 +26,6 @@
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/watch/stall_watch.hpp"
 
 namespace cg2d {
 
@@ -140,9 +139,6 @@ void add_format_option(CLI::App& parser, std::string& format, const std::vector<
 /// --bind auto|none, to be read by bind_mode_from().
 void add_bind_option(CLI::App& parser, std::string& word);
 
-/// "90", "90s", "10min", "2h" -> seconds. Throws InputError that names the option.
-double seconds_from(std::string_view option, std::string_view text);
-
 /// --checkpoint, --checkpoint-interval and --restart. interval: its text, for checkpoint_interval_from(). Both must outlive the parser.
 void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::string& interval);
 /// Empty for "auto". Throws InputError, also where it is given and nothing is saved.
@@ -163,11 +159,6 @@ void add_detail_options(CLI::App& parser, TextDetail& detail);
 
 /// --progress and --quiet.
 void add_progress_options(CLI::App& parser, ProgressMode& mode);
-
-/// --stall-limit TIME, to be read by stall_options_from().
-void add_stall_option(CLI::App& parser, std::string& limit);
-/// With the end of all ranks; with "none" nothing is watched. Throws InputError.
-StallOptions stall_options_from(const std::string& limit);
 
 /// --hostname.
 void add_host_name_option(CLI::App& parser, bool& names_hosts);

@@ -11,6 +11,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/commands/measured_system_options.hpp"
+#include "cg/commands/session_arguments.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -29,14 +30,8 @@ struct SolveArguments {
   std::string right_hand_side = "ones";
   std::string first_guess = "zeros";
   std::string cut = "nonzeros";
-  std::string grid = "auto";
-  AxisValues axes;
-  std::string bind = "auto";
   std::string domain;
-  std::string stall_limit = "none";
-  std::string checkpoint_interval = "auto";
-  GuardArguments guard;
-  std::string out_of_core;
+  SessionArguments session;
 };
 
 void add_system_options(CLI::App& parser, SolveArguments& arguments) {
@@ -95,33 +90,6 @@ void add_method_options(CLI::App& parser, SolveArguments& arguments) {
   parser.add_flag("--monitor", options.monitors, "a line on stderr for each iteration");
 }
 
-void add_configuration_options(CLI::App& parser, SolveArguments& arguments) {
-  auto& options = arguments.options;
-  parser.option_defaults()->group("Grid");
-  parser
-      .add_option("--grid", arguments.grid,
-                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures "
-                  "nothing, official is that of the official program")
-      ->type_name(type_of_values({"auto", "rule", "official", "PXxPY"}));
-  add_number_option(parser, "--px", options.open_grid.columns, "columns of the grid; the rows follow")
-      ->default_str("those of --grid");
-  add_axis_options(parser, arguments.axes);
-  add_number_option(parser, "--cvl", options.tuning.critical_vector_length,
-                    "critical vector length of the csr kernels: shorter rows take a scalar loop")
-      ->default_str("the profile's");
-  add_number_option(parser, "--prefetch", options.tuning.prefetch_distance,
-                    "how many entries ahead a kernel fetches the matrix")
-      ->default_str("the profile's");
-  add_number_option(parser, "--block-width", options.tuning.block_width,
-                    "columns of a kernel's column blocks: a power of 2")
-      ->default_str("the profile's");
-  add_profile_options(parser, options.profile, profile_is_used());
-  add_keep_disturbed_option(parser, options.profile);
-  add_bind_option(parser, arguments.bind);
-  add_memory_limit_option(parser, options.memory_limit_bytes);
-  add_out_of_core_option(parser, arguments.out_of_core);
-}
-
 void add_solve_output_options(CLI::App& parser, SolveArguments& arguments) {
   auto& options = arguments.options;
   parser.option_defaults()->group("Output");
@@ -129,21 +97,18 @@ void add_solve_output_options(CLI::App& parser, SolveArguments& arguments) {
   add_file_option(parser, "--output", FileUse::writes, options.output,
                   "write the report to FILE, whole or not at all")
       ->default_str("standard output");
-  add_stall_option(parser, arguments.stall_limit);
-  add_host_name_option(parser, options.names_hosts);
-  add_detail_options(parser, options.detail);
-  add_progress_options(parser, options.progress);
+  add_display_options(parser, options);
 }
 
 void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_system_options(parser, arguments);
   add_method_options(parser, arguments);
-  add_configuration_options(parser, arguments);
-  add_solve_output_options(parser, arguments);
   auto& options = arguments.options;
-  add_checkpoint_options(parser, options.checkpoint, arguments.checkpoint_interval);
-  add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
-  add_guard_options(parser, arguments.guard);
+  add_grid_options(parser, arguments.session, options);
+  add_memory_limit_option(parser, options.memory_limit_bytes);
+  add_out_of_core_option(parser, arguments.session.out_of_core);
+  add_solve_output_options(parser, arguments);
+  add_feature_options(parser, arguments.session, options);
 }
 
 void require_tolerance(const std::string& option, double value) {
@@ -251,25 +216,15 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_tolerance("--rtol", options.relative_tolerance);
   require_tolerance("--atol", options.absolute_tolerance);
   set_cut(options, arguments.cut);
-  options.configuration = configuration_from(arguments.axes);
-  set_grid(options, arguments.grid);
-  if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
-    throw InputError("--px and --grid both name a grid: give one of them");
-  options.bind = bind_mode_from(arguments.bind);
-  options.stall = stall_options_from(arguments.stall_limit);
+  settle_session(arguments.session, options);
   require_within("--max-iterations", options.most_iterations, std::numeric_limits<int>::max());
   require_known("--preconditioner", options.preconditioner, names_of(preconditioner_table()));
   require_known("--variant", options.variant, names_of(cg_variant_table()));
   require_known("--format", options.format, names_of(solve_format_table()));
-  check_tuning(options.tuning, options.configuration);
-  check_matrix_free_settings(options, arguments.axes);
-  settle_profile(options.profile, !options.configuration.has_transport());
-  check_counter_options(options.counters, options.trace);
-  options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
+  check_matrix_free_settings(options, arguments.session.axes);
   check_checkpoints(options);
-  options.guard = guard_options_from(arguments.guard);
   check_guard(options);
-  options.out_of_core = out_of_core_options_from(arguments.out_of_core);
+  options.out_of_core = out_of_core_options_from(arguments.session.out_of_core);
   settle_streaming(options);
   return options;
 }

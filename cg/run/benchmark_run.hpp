@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cg/base/interrupt.hpp"
@@ -12,19 +13,15 @@
 #include "cg/guard/solve_guard.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/machine/quiet.hpp"
-#include "cg/machine/thread_binding.hpp"
 #include "cg/run/region_measurement.hpp"
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/run/session.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/streaming/out_of_core.hpp"
 #include "cg/timing/phase_trace.hpp"
-#include "cg/tuning/grid_trial.hpp"
-#include "cg/tuning/transport_choice.hpp"
-#include "cg/watch/stall_watch.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -46,56 +43,38 @@ class BenchmarkRun {
 
   [[nodiscard]] const RunReport& report() const { return report_; }
   /// This rank's part of the trace; empty if none was requested, and before perform().
-  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
+  [[nodiscard]] const std::optional<RankTrace>& trace() const { return session_.trace(); }
   /// Notes in the report why the run ends.
-  void note_failure(const RunError& error);
+  void note_failure(const RunError& error) { report_.note_failure(error); }
 
-  /// The environment with no more memory on each node than the user grants. After prepare().
-  [[nodiscard]] Environment granted_environment() const;
+  /// As Session::granted_environment().
+  [[nodiscard]] Environment granted_environment() const { return session_.granted_environment(); }
   [[nodiscard]] const MatrixSource& source() const { return *source_; }
 
  private:
   void load_machine();
   void predict_phases();
   void remark_on_measurements();
-  void check_choices();
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
-  void take_grid(const comm::ProcessGrid& grid);
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
-  [[nodiscard]] GridShortlist shortlist() const;
-  void try_grids();
-  [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
-  [[nodiscard]] const comm::TransportRow& first_transport() const;
   void expect_by_trial() const;
   void choose();
-  void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
-  std::unique_ptr<BlockProduct> convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
-  [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
-  [[nodiscard]] StreamedBlockParts stream_parts(const comm::BlockLayout& layout) const;
+  [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
-  void note_storage();
-  void note_stream();
-  void take_checksums(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
-  void note_guard();
-  AssembledOperator connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product);
-  void prepare_counters();
-  bool iterate_watched(SteppedSolver& solver, RegionMeasurement& measurement);
-  void open_checkpoints();
+  void expect_storage();
+  [[nodiscard]] MeasuredWork measured_work(MeasuredSolver& solver, RegionMeasurement& measurement,
+                                           AssembledOperator& assembled) const;
   void prepare_checkpoints(const comm::BlockLayout& layout, SteppedSolver& solver);
   void reset(SteppedSolver& solver) const;
-  [[nodiscard]] std::string how_to_go_on() const;
   bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
   [[nodiscard]] int repeats_in_all() const;
-  bool iterate_once(int repeat_number, const InterruptWatch& watch, SteppedSolver& solver,
-                    RegionMeasurement& measurement);
+  bool iterate_once(int repeat_number, SteppedSolver& solver, RegionMeasurement& measurement);
   void expect_steps(int repeat_number) const;
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
-  void measure_limits(comm::Communicator& communicator, std::int64_t matrix_bytes);
-  void keep_trace(const RegionMeasurement& measurement);
   void note_warnings(SteppedSolver& solver);
 
   const RunOptions& options_;
@@ -103,26 +82,15 @@ class BenchmarkRun {
   const Progress& progress_;
   std::unique_ptr<MatrixSource> source_;
   RunReport report_;
+  Session session_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
-  RankResult mine_;                            ///< of this rank
-  std::vector<std::string> wanted_events_;     ///< and groups of events
-  std::optional<QuietMeter> quiet_;
-  std::unique_ptr<EventCounters> counters_;
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
-  StallWatch* stall_watch_ = nullptr;  ///< while there are iterations, with --stall-limit
-  std::optional<ThreadBinding> binding_;
-  std::optional<CheckpointWriter> checkpoint_writer_;  ///< with --checkpoint
-  std::optional<RunCheckpoints> checkpoints_;          ///< refers to a solver of perform()
-  HugePageVector restarted_x_;                         ///< this rank's piece, with --restart
-  StreamedBlock streamed_;                             ///< with --out-of-core; its kernel is in the product
-  StreamedKernel* streamed_kernel_ = nullptr;          ///< likewise
-  std::optional<ProductChecksums> checksums_;          ///< with --guard
-  std::optional<SolveGuard> guard_;                    ///< with --guard or --inject
-  double first_step_s_ = 0.0;                          ///< the untimed outer iteration
-  std::vector<TraceEvent> trace_events_;
-  std::optional<RankTrace> trace_;
+  std::optional<RunCheckpoints> checkpoints_;  ///< refers to a solver of perform()
+  HugePageVector restarted_x_;                 ///< this rank's piece, with --restart
+  std::optional<SolveGuard> guard_;            ///< with --guard or --inject
+  double first_step_s_ = 0.0;                  ///< the untimed outer iteration
 };
 
 /// A whole run: generation, warm-up, timed region, verification. A run that fails is a result, too: its report has

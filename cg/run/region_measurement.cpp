@@ -28,11 +28,6 @@ void RegionMeasurement::count_events(PhaseCounters& counters) {
   counter_pause_.emplace(counters);
 }
 
-void RegionMeasurement::record_trace(int step_count, std::size_t product_parts) {
-  trace_.emplace(step_count, product_parts);
-  trace_bars_.emplace(*trace_);
-}
-
 std::vector<OuterStep> RegionMeasurement::around(
     Observers observers, const std::function<std::vector<OuterStep>(Observers)>& region) {
   const bool is_traced = begin_trace();

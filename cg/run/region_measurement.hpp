@@ -14,7 +14,7 @@
 
 #include "cg/machine/quiet.hpp"
 #include "cg/run/run_observers.hpp"
-#include "cg/run/run_report.hpp"
+#include "cg/run/session_report.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -49,10 +49,7 @@ class RegionMeasurement {
   void count_events(PhaseCounters& counters);
   /// Measures the machine's quiet in each region. The meter must outlive this.
   void measure_quiet(QuietMeter& meter) { quiet_ = &meter; }
-  /// Traces that many CG steps of the first region, outer iterations of the benchmark. product_parts: as
-  /// BlockProduct::part_count().
-  void record_trace(int step_count, std::size_t product_parts);
-  /// The same for one solve.
+  /// Traces the first CG steps of the first region.
   void record_trace(const TraceRoom& room);
 
   using Observers = std::span<OuterStepObserver* const>;

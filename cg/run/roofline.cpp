@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cg/base/agreement.hpp"
-#include "cg/run/run_report.hpp"
+#include "cg/run/session_report.hpp"
 #include "cg/timing/common_batches.hpp"
 #include "kernels/machine_rates.hpp"
 

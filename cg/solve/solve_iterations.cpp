@@ -11,8 +11,6 @@
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
-#include "cg/run/counter_setup.hpp"
-#include "cg/run/run_checkpoints.hpp"
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_run.hpp"
 #include "cg/solver/several_systems.hpp"
@@ -99,17 +97,16 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   const Tolerance tolerance({.relative = options_.relative_tolerance,
                              .absolute = options_.absolute_tolerance,
                              .most_steps = options_.most_iterations});
-  RegionMeasurement measurement(measured_parts(system, *solver, vectors), group_);
-  if (counters_) measurement.count_events(phase_counters_.emplace(*counters_));
-  if (!options_.trace.path.empty()) record_trace(measurement, system);
+  auto parts = measured_parts(system, *solver, vectors);
+  RegionMeasurement measurement(parts, group_);
   const OutsideOfPhases outside = [&](const auto& work) { measurement.outside_of_phases(work); };
   auto observers = observe_systems(*solver, outside);
   SolveProgress says_progress(progress_, tolerance, outside);
   const auto checkpointed = checkpointed_system(system, b);
   RestartedVectors restarted;
   CgSnapshot snapshot;
-  if (found_checkpoint_) {
-    report_.restart = solve_restart(*found_checkpoint_, checkpointed);
+  if (const auto& found = session_.found_checkpoint()) {
+    report_.restart = solve_restart(*found, checkpointed);
     restarted = restarted_vectors(*report_.restart, checkpointed.range, group_);
     x = restarted.x;
     snapshot = {.state = report_.restart->state,
@@ -121,29 +118,23 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   }
   StepInterrupts interrupts(watch_.emplace(), group_, outside);
   std::optional<SolveCheckpoints> checkpoints;
-  if (checkpoint_writer_) {
-    const CheckpointWork work{.interrupts = interrupts, .outside = outside, .writer = *checkpoint_writer_};
+  if (auto* const writer = session_.checkpoint_writer()) {
+    const CheckpointWork work{.interrupts = interrupts, .outside = outside, .writer = *writer};
     checkpoints.emplace(checkpointed, *solver->conjugate_gradient(), x, work);
     checkpoints->prepare(options_.checkpoint.interval_s, report_.restart ? &*report_.restart : nullptr);
   }
   StepObserver& last = checkpoints ? static_cast<StepObserver&>(*checkpoints) : interrupts;
   const std::array<StepObserver*, 2> common_observers{&says_progress, &last};
 
-  QuietMeter quiet(group_, *report_.environment, configuration().thread_count);
-  measurement.measure_quiet(quiet);
-  std::optional<StallWatch> stall_watch;
-  if (options_.stall.limit_s > 0.0)
-    stall_watch.emplace(options_.stall, group_, system.timer, solver->observers());
-  progress_.say("solving");
   std::vector<SystemSolveResult> results;
   {
+    const AttachedFeatures attached(session_.features(), measured_work(parts, measurement, system));
+    progress_.say("solving");
     const Progress::TimedRegion region(progress_);
     measurement.around_solve(common_observers, [&] {
       const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
-      const SystemVectors given{.b = b,
-                                .x = x,
-                                .starts_from_x = starts_from_x,
-                                .snapshot = found_checkpoint_ ? &snapshot : nullptr};
+      const SystemVectors given{
+          .b = b, .x = x, .starts_from_x = starts_from_x, .snapshot = report_.restart ? &snapshot : nullptr};
       if (guard_) {
         solver->observers().add(solver->observers_of(0));
         results = {solve_guarded({.solver = *solver->conjugate_gradient(),
@@ -156,17 +147,20 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
       }
     });
   }
-  stall_watch.reset();
-  note_stream();
-  report_.quiet = quiet.result();
+  session_.check_storage();
+  session_.note_stream();
+  report_.repeat = session_.measured_repeat(measurement);
+  report_.quiet = report_.repeat.quiet;
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < observers.size(); ++k)
     solutions.push_back(solution_of(results[k], observers[k], tolerance));
   for (auto& solution : solutions) solution.preconditioner_remark = preconditioner->remark();
   if (checkpoints) report_.checkpoints = checkpoints->facts();
   take_solutions(std::move(solutions));
-  if (results.front().end == SolveEnd::stopped) report_.reason += how_to_go_on();
-  take_times(measurement, system, calibration.ticks_per_second());
+  if (results.front().end == SolveEnd::stopped)
+    report_.reason +=
+        session_.how_to_go_on(report_.checkpoints ? report_.checkpoints->failure : std::string());
+  session_.gather_results(system.timer, calibration.ticks_per_second(), &report_.repeat);
   if (!options_.solution_path.empty()) write_solution(x, place, solution_file);
 }
 
@@ -181,7 +175,7 @@ SystemSolveResult SolveRun::solve_guarded(const GuardedSystem& system, const Sys
 }
 
 CheckpointedSystem SolveRun::checkpointed_system(const ReadySystem& system, std::span<const double> b) {
-  if (!found_checkpoint_ && !checkpoint_writer_) return {};
+  if (!session_.found_checkpoint() && session_.checkpoint_writer() == nullptr) return {};
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < b.size(); ++k)
     sum += hash_of_element(system.first_row + static_cast<std::int64_t>(k), b[k]);
@@ -200,71 +194,29 @@ CheckpointedSystem SolveRun::checkpointed_system(const ReadySystem& system, std:
   return checkpointed;
 }
 
-/// As that of a run.
-std::string SolveRun::how_to_go_on() const {
-  if (!checkpoint_writer_ || !report_.provenance) return {};
-  return cg2d::how_to_go_on({.asked = options_.checkpoint,
-                             .configuration = configuration(),
-                             .grid_was_open = report_.grid_is_automatic,
-                             .kernel_was_open = !options_.configuration.has_kernel(),
-                             .is_restarted = report_.restart.has_value(),
-                             .last_generation = checkpoint_writer_->last_generation(),
-                             .failure = report_.checkpoints->failure},
-                            report_.provenance->command);
-}
-
-/// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
+/// Room in a trace for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
 /// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
 /// used takes no memory.
-void SolveRun::record_trace(RegionMeasurement& measurement, const ReadySystem& system) {
-  constexpr std::size_t products = 4;
-  constexpr std::size_t other_phases = 20;
+MeasuredWork SolveRun::measured_work(MeasuredSolver& solver, RegionMeasurement& measurement,
+                                     const ReadySystem& system) const {
   const auto degree = static_cast<std::size_t>(find_preconditioner(options_.preconditioner)->default_degree);
-  const auto events_per_product = (phases_of_product(system) + 1) * (degree + 1) + 2;
-  const int steps = std::min(options_.trace.step_count, options_.most_iterations);
-  measurement.record_trace(TraceRoom{
-      .step_count = options_.trace.step_count,
-      .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)});
-}
-
-void SolveRun::take_times(const RegionMeasurement& measurement, const ReadySystem& system,
-                          double ticks_per_second) {
-  report_.repeat.time_s = group_.maximum(measurement.times().region_s);
-  report_.repeat.ranks = group_.gather_one(measurement.times());
-  if (counters_) report_.repeat.counts = group_.gather_one(measurement.counts());
-  mine_.clocks_per_scope = system.timer.measure_clocks_per_scope();
-  mine_.ticks_per_second = ticks_per_second;
-  mine_.resident_bytes = resident_bytes();
-  mine_.peak_bytes = std::max(peak_resident_bytes(), mine_.resident_bytes);
-  mine_.huge_page_bytes = huge_page_bytes();
-  if (phase_counters_) mine_.clocks_per_reading = phase_counters_->clocks_per_reading();
-  if (options_.measures_limits) measure_limits(system);
-  report_.ranks = group_.gather_one(mine_);
-  if (!options_.trace.path.empty()) keep_trace(measurement);
-  if (counters_ && group_.rank() == 0) note_doubts(report_.counters, report_.repeat, report_.warnings);
-}
-
-void SolveRun::measure_limits(const ReadySystem& system) {
-  if (auto reason = why_no_limits(*report_.environment); !reason.empty()) {
-    report_.warnings.push_back(std::move(reason));
-    return;
-  }
-  progress_.say("measuring what this machine can read and compute");
-  const auto vector_bytes =
-      vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double));
-  mine_.limits = cg2d::measure_limits(group_, configuration().thread_count,
-                                      system.has_matrix ? system.matrix_bytes : vector_bytes, vector_bytes);
-}
-
-void SolveRun::keep_trace(const RegionMeasurement& measurement) {
-  const auto rank = static_cast<std::size_t>(group_.rank());
-  trace_ =
-      measurement.rank_trace(report_.environment->ranks[rank].node, report_.ranks.front().ticks_per_second);
-  trace_events_.assign(trace_->events.begin(), trace_->events.end());
-  trace_->events = trace_events_;
-  trace_->is_of_solve = true;
-  if (const auto dropped = group_.maximum(measurement.dropped_count()); dropped > 0)
-    report_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
+  const auto trace_room = [this, &system, degree](int step_count) {
+    constexpr std::size_t products = 4;
+    constexpr std::size_t other_phases = 20;
+    const auto events_per_product = (phases_of_product(system) + 1) * (degree + 1) + 2;
+    const int steps = std::min(step_count, options_.most_iterations);
+    return TraceRoom{
+        .step_count = step_count,
+        .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
+  };
+  return {.solver = solver,
+          .measurement = measurement,
+          .trace_room = trace_room,
+          .matrix_bytes = system.matrix_bytes,
+          .vector_bytes =
+              vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double)),
+          .storage_bytes_per_s = session_.streamed().storage_bytes_per_s,
+          .is_solve = true};
 }
 
 }  // namespace cg2d

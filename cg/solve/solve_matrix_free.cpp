@@ -7,6 +7,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solve/solve_run.hpp"
+#include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -40,7 +41,7 @@ void SolveRun::check_matrix_free_memory(const MatrixFreeSize& size) const {
   const auto bytes_per_row = size.bytes_per_row + preconditioner.memory.bytes_per_row +
                              most_vectors * static_cast<std::int64_t>(sizeof(double));
   const auto rows_of_rank = static_cast<double>(size.order) / static_cast<double>(group_.size());
-  check_memory(granted_environment(),
+  check_memory(session_.granted_environment(),
                [&](int /*rank*/) { return saturated(rows_of_rank * static_cast<double>(bytes_per_row)); });
 }
 
@@ -50,12 +51,12 @@ void SolveRun::solve_matrix_free(OutputFile* solution) {
   check_matrix_free(row);
   const auto size = row.size_of(text);
   agree_on(group_, [&] { check_matrix_free_memory(size); });
-  prepare_counters();
+  group_.waiter().set_tick_source(&read_cycle_counter);
   report_.grid_is_automatic = false;
-  report_.configuration.grid = named_grid().value_or(comm::ProcessGrid{.columns = 1, .rows = group_.size()});
-  binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
-  report_.binding = binding_->result();
-  if (chooses_transport()) choose_transport(row);
+  report_.configuration.grid =
+      named_grid(options_, group_.size()).value_or(comm::ProcessGrid{.columns = 1, .rows = group_.size()});
+  session_.begin_threads();
+  if (session_.chooses_transport()) choose_transport(row);
   const Stopwatch making;
   const auto system = row.make(text, {.group = group_,
                                       .configuration = configuration(),
@@ -83,8 +84,7 @@ void SolveRun::solve_matrix_free(OutputFile* solution) {
                    .row_of = [&](std::size_t element) { return system->row_of(element); }},
          .sent = [&](comm::Operation operation) { return system->sent(operation); },
          .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size)),
-         .has_matrix = row.uses_grid,
-         .matrix_bytes = system->matrix_byte_count()},
+         .matrix_bytes = row.uses_grid ? system->matrix_byte_count() : 0},
         solution);
 }
 
@@ -94,7 +94,7 @@ void SolveRun::note_matrix_free(MatrixFreeSystem& system) {
   auto& result = report_.matrix_free.emplace();
   result.cut = system.cut();
   const auto phases = system.matrix().phases();
-  for (const auto phase : phases) mine_.product_work[index_of(phase)] = system.product_work(phase);
+  for (const auto phase : phases) session_.mine().product_work[index_of(phase)] = system.product_work(phase);
   result.phases.assign(phases.begin(), phases.end());
   result.phases.insert(result.phases.end(), {Phase::dot, Phase::vector_updates});
   if (const auto why_not = system.matrix().why_not_conforming(); !why_not.empty())

@@ -12,13 +12,11 @@
 
 #include "cg/files/system_matrix.hpp"
 #include "cg/library/solution.hpp"
-#include "cg/machine/quiet.hpp"
 #include "cg/report/phase_table.hpp"
-#include "cg/run/run_report.hpp"
+#include "cg/run/session_report.hpp"
 #include "cg/solve/solve_checkpoints.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/tuning/kernel_trial.hpp"
-#include "cg/tuning/transport_choice.hpp"
 
 namespace cg2d {
 
@@ -52,37 +50,17 @@ struct MatrixFreeResult {
   std::vector<Phase> phases{};  ///< of an iteration
 };
 
-struct SolveReport {
-  ExitCode code = ExitCode::success;
-  std::string reason;  ///< one line, empty on success
-  std::vector<std::string> warnings;
-  Configuration configuration;
-  bool is_resolved = false;  ///< no value of the configuration is open any more
-  bool grid_is_automatic = false;
-  std::optional<GridTrial> grid_trial;
+/// The result of one solve.
+struct SolveReport : SessionReport {
   std::optional<KernelTrial> kernel_trial;
-  std::optional<TransportTrial> transport_trial;  ///< with --transport auto
-  ChosenKernel kernel_choice;
-  LoadedProfile profile;
-  bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
-  std::string instruction_set;
-  std::optional<Environment> environment;
-  std::optional<Provenance> provenance;  ///< on rank 0
-  comm::WaitMode wait_mode = comm::WaitMode::spin;
-  std::optional<BindingResult> binding;
   std::optional<MatrixResult> matrix;           ///< once it is read or made
   std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
   int right_hand_side_count = 1;
-  std::optional<SolveRestart> restart;         ///< with --restart
-  std::optional<CheckpointFacts> checkpoints;  ///< with --checkpoint
-  std::optional<Solution> solution;            ///< the one with the worst end, the first of equals
-  std::vector<Solution> solutions;             ///< one of each right-hand side, where there are several
-  RepeatReport repeat;                         ///< times and phases of the solve
-  std::vector<RankResult> ranks;
-  CounterResult counters;
-  std::optional<GuardReport> guard;           ///< with --guard or --inject
-  std::optional<OutOfCoreFacts> out_of_core;  ///< with --out-of-core
-  std::optional<QuietResult> quiet;           ///< of the timed region, where the solve came to it
+  std::optional<SolveRestart> restart;  ///< with --restart
+  std::optional<Solution> solution;     ///< the one with the worst end, the first of equals
+  std::vector<Solution> solutions;      ///< one of each right-hand side, where there are several
+  RepeatReport repeat;                  ///< times and phases of the solve
+  std::optional<QuietResult> quiet;     ///< of the timed region, where the solve came to it
 };
 
 /// One format; a new one is one file that defines a row, and its entry in the table.

@@ -11,13 +11,10 @@
 #include "cg/files/generated_matrix.hpp"
 #include "cg/files/matrix_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/preconditioners/diagonal_block.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
-#include "cg/run/counter_setup.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -61,11 +58,6 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
   return matrix;
 }
 
-void SolveRun::note_failure(const RunError& error) {
-  report_.code = error.code();
-  report_.reason = error.what();
-}
-
 /// Throws InputError for what sums in an order of its own.
 void SolveRun::check_reproducible() const {
   if (!configuration().is_reproducible) return;
@@ -81,80 +73,55 @@ void SolveRun::check_reproducible() const {
       options_.preconditioner != "none" && options_.preconditioner != "jacobi",
       fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take none or jacobi",
                   options_.preconditioner));
-  if (const auto reason = why_not_reproducible_here(); !reason.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--reproducible on: {}", reason));
 }
 
 void SolveRun::prepare() {
-  check_configuration(options_.configuration);
-  wanted_events_ = wanted_events(options_.counters, group_);
-  const int thread_count = configuration().thread_count;
-  report_.environment = inspect_environment(group_, thread_count);
-  if (options_.names_hosts) name_by_host(*report_.environment);
-  if (group_.rank() == 0) report_.provenance = inspect_provenance(*report_.environment, options_.names_hosts);
-  group_.waiter().set_mode(report_.environment->wait_mode());
-  report_.wait_mode = group_.waiter().mode();
-  if (report_.environment->oversubscribed && thread_count > 1) {
-    report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
-                                           group_.size(), thread_count));
-  }
-  if (configuration().has_grid()) require_grid_of(configuration().grid, group_.size());
-  report_.profile = load_profile(options_.profile, *report_.environment, group_);
-  report_.grid_is_automatic = options_.leaves_grid_open();
-  open_checkpoints();
-}
-
-/// Early, so that a folder that will not do is found before the matrix is read.
-void SolveRun::open_checkpoints() {
-  auto choice = choose_restart(options_.checkpoint, "solve", group_);
-  found_checkpoint_ = std::move(choice.found);
-  std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
-  if (choice.claim) checkpoint_writer_.emplace(std::move(*choice.claim), choice.generation, group_);
+  session_.prepare();
+  static_cast<void>(named_grid(options_, group_.size()));
+  session_.open_checkpoints("solve");
 }
 
 void SolveRun::perform(OutputFile* solution) {
-  group_.waiter().set_tick_source(&read_cycle_counter);
   count_right_hand_sides();
   agree_on(group_, [&] { check_reproducible(); });
+  session_.check_reproducible();
   if (options_.is_matrix_free()) return solve_matrix_free(solution);
   read();
   cut();
-  choose_grid();
-  check_choices();
-  prepare_counters();
-  binding_.emplace(group_, *report_.environment, options_.bind, configuration().thread_count);
-  report_.binding = binding_->result();
-  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule &&
-      !configuration().is_reproducible && !is_streamed())
-    try_kernels();
-  if (report_.grid_is_automatic && options_.open_grid.tries_grids) try_grids();
+  choose();
   const auto layout = make_layout(matrix_->facts(), configuration());
   if (!is_streamed()) check_solve_memory(layout);
   const std::shared_ptr<BlockProduct> product = is_streamed() ? stream(layout) : distribute(layout);
-  if (chooses_transport()) choose_transport(layout, product);
-  AssembledOperator assembled(product,
-                              connect(*product, *comm::find_transport(configuration().transport),
-                                      assembly_plan(group_, layout, configuration(), report_.kernel_choice)),
-                              group_, configuration().thread_count, true);
-  auto& communicator = assembled.communicator();
-  report_.is_resolved = true;
-  report_.is_symmetric = product->is_symmetric();
-  report_.instruction_set = product->instruction_set();
+  if (session_.chooses_transport()) choose_transport(layout, product);
+  auto assembled = session_.connect(layout, product);
+  const auto& communicator = assembled.communicator();
   if (options_.guard.is_used()) {
-    guard_.emplace(options_.guard,
-                   GuardedParts{group_, layout, communicator, *product, configuration().thread_count},
-                   checksums_ ? &*checksums_ : nullptr);
+    guard_.emplace(options_.guard, session_.guarded_parts(layout, assembled), session_.checksums());
     assembled.matrix().set_observer(&*guard_);
   }
-  mine_.product_work[index_of(Phase::multiply)] =
-      work_of_block_product(communicator, *product, mine_.nonzero_count);
   solve({.matrix = guard_ ? guard_->guarded(assembled.matrix()) : assembled.matrix(),
          .timer = assembled.timer(),
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
          .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
          .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count(),
-         .matrix_bytes = product->matrix_byte_count()},
+         .matrix_bytes = session_.read_footprint_bytes(*product)},
         solution);
+}
+
+/// Everything that is chosen before the matrix is spread.
+void SolveRun::choose() {
+  const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
+  const auto grid = named_grid(options_, group_.size());
+  session_.take_grid(grid ? *grid : choose_grid(matrix_->facts(), configuration(), group_.size()),
+                     with_kernel);
+  session_.check_choices();
+  session_.begin_threads();
+  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule &&
+      !configuration().is_reproducible && !is_streamed())
+    try_kernels();
+  // Without a machine's description: its predictions are for matrices of the benchmark.
+  if (report_.grid_is_automatic && options_.open_grid.tries_grids)
+    session_.try_grids(*matrix_, session_.shortlist(matrix_->facts(), with_kernel), with_kernel);
 }
 
 void SolveRun::read() {
@@ -162,7 +129,7 @@ void SolveRun::read() {
   const Stopwatch stopwatch;
   const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
   if (kept_ == nullptr)
-    read_matrix_ = is_streamed() ? find_system(options_, memory_of_rank(), group_, progress_, check)
+    read_matrix_ = is_streamed() ? find_system(options_, session_.memory_of_rank(), group_, progress_, check)
                                  : read_system(options_, group_, progress_, check);
   matrix_ = kept_ == nullptr ? read_matrix_.get() : kept_;
   if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
@@ -189,7 +156,7 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
   facts.key.order = expected.order;
   facts.nonzero_count = inexact * static_cast<double>(expected.entry_count);
   auto planned = configuration();
-  const auto grid = named_grid();
+  const auto grid = named_grid(options_, group_.size());
   planned.grid = grid ? *grid : cg2d::choose_grid(facts, planned, group_.size());
   if (!planned.has_kernel()) {
     planned.kernel =
@@ -199,7 +166,7 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
     planned.kernel = shortest_streamed_kernel(vector_count()).name;
   const auto layout = make_layout(facts, planned);
   agree_on(group_, [&] {
-    check_memory(granted_environment(), [&](int rank) {
+    check_memory(session_.granted_environment(), [&](int rank) {
       auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank);
       if (is_streamed())
         plan.block_bytes = std::min(2 * plan.format_bytes, two_panels) + stream_program_bytes;
@@ -214,22 +181,6 @@ void SolveRun::cut() {
   matrix_->set_piece_starts(options_.cut == MatrixCut::nonzeros
                                 ? matrix_->balanced_piece_starts(group_.size(), group_)
                                 : std::vector<std::int64_t>());
-}
-
-std::optional<comm::ProcessGrid> SolveRun::named_grid() const {
-  if (const auto named = grid_named_by(options_.open_grid, group_.size())) return named;
-  return configuration().has_grid() ? std::optional(configuration().grid) : std::nullopt;
-}
-
-void SolveRun::choose_grid() {
-  const auto grid = named_grid();
-  take_grid(grid ? *grid : cg2d::choose_grid(matrix_->facts(), configuration(), group_.size()));
-}
-
-void SolveRun::take_grid(const comm::ProcessGrid& grid) {
-  report_.configuration.grid = grid;
-  report_.kernel_choice = kernel_for(grid);
-  report_.configuration.kernel = report_.kernel_choice.kernel->name;
 }
 
 ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
@@ -264,66 +215,21 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
 
 /// On the grid that is most promising.
 void SolveRun::try_kernels() {
-  if (kept_kernel_trial_ != nullptr && *kept_kernel_trial_) {
+  const bool was_tried = kept_kernel_trial_ != nullptr && *kept_kernel_trial_;
+  if (was_tried) {
     report_.kernel_trial = *kept_kernel_trial_;
-    return take_grid(configuration().grid);
+  } else {
+    progress_.say("trying kernels");
+    const auto environment = session_.granted_environment();
+    const auto shared = session_.configuration_of_trials();
+    report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
+                                                      .configuration = shared,
+                                                      .environment = environment,
+                                                      .asked = options_.tuning,
+                                                      .vector_count = vector_count()});
+    if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = report_.kernel_trial;
   }
-  progress_.say("trying kernels");
-  const auto environment = granted_environment();
-  const auto shared = configuration_of_trials();
-  report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
-                                                    .configuration = shared,
-                                                    .environment = environment,
-                                                    .asked = options_.tuning,
-                                                    .vector_count = vector_count()});
-  if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = report_.kernel_trial;
-  take_grid(configuration().grid);
-}
-
-void SolveRun::try_grids() {
-  const std::optional<MachineDescription> no_machine;  // its predictions are for matrices of the benchmark
-  const auto shortlist =
-      make_grid_shortlist(group_, {.matrix = matrix_->facts(),
-                                   .configuration = configuration(),
-                                   .machine = no_machine,
-                                   .kernel_for = [this](const auto& grid) -> const kernels::KernelRow& {
-                                     return *kernel_for(grid).kernel;
-                                   }});
-  if (shortlist.grids.size() > 1) progress_.say("trying grids");
-  const auto environment = granted_environment();
-  const auto shared = configuration_of_trials();
-  report_.grid_trial = cg2d::try_grids(group_,
-                                       {.source = *matrix_,
-                                        .configuration = shared,
-                                        .environment = environment,
-                                        .kernel_for = [this](const auto& grid) { return kernel_for(grid); }},
-                                       shortlist);
-  take_grid(report_.grid_trial->best);
-}
-
-void SolveRun::check_choices() const {
-  const auto& transport = first_transport();
-  if (const auto reason = transport.why_unavailable(group_); !reason.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
-  agree_on(group_, [&] {
-    const auto& kernel = *report_.kernel_choice.kernel;
-    if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
-    }
-  });
-}
-
-Environment SolveRun::granted_environment() const {
-  return report_.environment->granted(options_.memory_limit_bytes);
-}
-
-void SolveRun::prepare_counters() {
-  auto counter_options = options_.counters;
-  counter_options.has_threads = configuration().thread_count > 1;
-  counters_ =
-      make_counters(wanted_events_, counter_options, group_,
-                    {.result = report_.counters, .warnings = report_.warnings, .progress = progress_});
+  session_.take_grid(configuration().grid, [this](const auto& grid) { return kernel_for(grid); });
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
@@ -343,23 +249,14 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
                                 : matrix_->build(layout, group_, configuration().thread_count).block;
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
-  if (found_checkpoint_ || checkpoint_writer_)
+  if (session_.found_checkpoint() || session_.checkpoint_writer() != nullptr)
     value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
-  if (options_.guard.checks) {
-    agree_on(group_, [&] {
-      checksums_.emplace(block, report_.kernel_choice.kernel->storage, layout, group_.rank());
-    });
-  }
+  session_.take_block(block, layout);
   const Stopwatch diagonal_parts;
   if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.preconditioner_s = group_.maximum(diagonal_parts.seconds());
-  mine_.nonzero_count = block.nonzero_count();
-  mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
-  mine_.csr_bytes = block.byte_count();
-  auto [product, conversion_s] =
-      convert_block(std::move(block), assembly_plan(group_, layout, configuration(), report_.kernel_choice));
+  auto [product, conversion_s] = session_.convert(std::move(block), layout);
   result.conversion_s = conversion_s;
-  mine_.block_bytes = product->matrix_byte_count();
   return std::move(product);
 }
 

@@ -19,13 +19,12 @@
 #include "cg/guard/system_guard.hpp"
 #include "cg/operators/matrix_free.hpp"
 #include "cg/run/region_measurement.hpp"
+#include "cg/run/session.hpp"
 #include "cg/solve/solve_checkpoints.hpp"
 #include "cg/solve/solve_observers.hpp"
 #include "cg/solve/solve_options.hpp"
 #include "cg/solve/solve_report.hpp"
-#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/solve.hpp"
-#include "cg/streaming/out_of_core.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
@@ -41,8 +40,8 @@ struct ReadySystem {
   VectorPlace place;
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   std::int64_t first_row = 0;                          ///< the number of this rank's first element
-  bool has_matrix = true;                              ///< products read more than vectors
-  std::int64_t matrix_bytes = 0;                       ///< that those of this rank read
+  std::int64_t matrix_bytes =
+      0;  ///< over which products of this rank read the matrix; 0: they read vectors only
 };
 
 /// Reads or generates the matrix of the options, and checks that it is symmetric with a positive diagonal. Collective.
@@ -73,10 +72,9 @@ class SolveRun {
       : options_(options),
         group_(group),
         progress_(progress),
+        session_(options, group, progress, report_),
         kept_(kept.matrix),
-        kept_kernel_trial_(kept.kernel_trial) {
-    report_.configuration = options.configuration;
-  }
+        kept_kernel_trial_(kept.kernel_trial) {}
 
   /// Inspects the machine, and checks what needs no matrix.
   void prepare();
@@ -85,9 +83,10 @@ class SolveRun {
   void perform(OutputFile* solution);
 
   [[nodiscard]] const SolveReport& report() const { return report_; }
-  /// This rank's part of the trace, where one wrequested; valid as long as this.
-  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
-  void note_failure(const RunError& error);
+  /// This rank's part of the trace, where one was requested; valid as long as this.
+  [[nodiscard]] const std::optional<RankTrace>& trace() const { return session_.trace(); }
+  /// Notes in the report why the solve ends.
+  void note_failure(const RunError& error) { report_.note_failure(error); }
 
  private:
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
@@ -95,37 +94,25 @@ class SolveRun {
   void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const;
-  [[nodiscard]] bool is_streamed() const { return options_.out_of_core.is_used(); }
+  [[nodiscard]] bool is_streamed() const { return session_.is_streamed(); }
   void cut();
-  [[nodiscard]] std::optional<comm::ProcessGrid> named_grid() const;
-  void choose_grid();
-  void try_grids();
   void count_right_hand_sides();
   void check_several() const;
   [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The vectors that the product takes at once: at least as many as there are right-hand sides.
   [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
   void check_solve_memory(const comm::BlockLayout& layout) const;
+  void choose();
   void try_kernels();
-  void take_grid(const comm::ProcessGrid& grid);
   /// The kernel named, or that of the profile, or that of the trial once it is made, or one that suits any pattern.
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
-  [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
-  [[nodiscard]] const comm::TransportRow& first_transport() const;
-  /// With first_transport(), over which grids and kernels are compared.
-  [[nodiscard]] Configuration configuration_of_trials() const;
   void choose_transport(const comm::BlockLayout& layout, const std::shared_ptr<BlockProduct>& product);
   void choose_transport(const MatrixFreeRow& row);
-  void take_transport(TransportTrial trial);
   [[nodiscard]] bool has_room_for_all_transports(const MatrixFreeSize& size) const;
   void check_reproducible() const;
-  void check_choices() const;
-  [[nodiscard]] Environment granted_environment() const;
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
-  [[nodiscard]] std::int64_t memory_of_rank() const;
   [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
-  void note_stream();
   void solve_matrix_free(OutputFile* solution);
   void note_matrix_free(MatrixFreeSystem& system);
   void check_matrix_free(const MatrixFreeRow& row) const;
@@ -142,41 +129,25 @@ class SolveRun {
                                                 const StopRule& stop);
   void take_solutions(std::vector<Solution> solutions);
   void write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file);
-  void prepare_counters();
-  void open_checkpoints();
   [[nodiscard]] CheckpointedSystem checkpointed_system(const ReadySystem& system, std::span<const double> b);
-  [[nodiscard]] std::string how_to_go_on() const;
-  void record_trace(RegionMeasurement& measurement, const ReadySystem& system);
-  void take_times(const RegionMeasurement& measurement, const ReadySystem& system, double ticks_per_second);
-  void measure_limits(const ReadySystem& system);
-  void keep_trace(const RegionMeasurement& measurement);
+  [[nodiscard]] MeasuredWork measured_work(MeasuredSolver& solver, RegionMeasurement& measurement,
+                                           const ReadySystem& system) const;
 
   const SystemOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
   SolveReport report_;
+  Session session_;
   SystemMatrix* kept_;
   std::optional<KernelTrial>* kept_kernel_trial_;
   std::unique_ptr<SystemMatrix> read_matrix_;
   SystemMatrix* matrix_ = nullptr;    // one of both
   HugePageVector diagonal_;           // this rank's piece
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
-  StreamedBlock streamed_;            // with --out-of-core; its kernel is in the product
-  const StreamedKernel* streamed_kernel_ = nullptr;  // likewise
-  RankResult mine_;
-  std::optional<ThreadBinding> binding_;
-  std::vector<std::string> wanted_events_;  // and groups of events
-  std::unique_ptr<EventCounters> counters_;
-  std::optional<PhaseCounters> phase_counters_;
   // From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
-  std::optional<FoundCheckpoint> found_checkpoint_;    // with --restart
-  std::optional<CheckpointWriter> checkpoint_writer_;  // with --checkpoint
-  std::uint64_t value_hash_ = 0;                       // of the matrix, with either
-  std::optional<ProductChecksums> checksums_;          // with --guard
-  std::optional<SystemGuard> guard_;                   // with --guard or --inject
-  std::vector<TraceEvent> trace_events_;
-  std::optional<RankTrace> trace_;
+  std::uint64_t value_hash_ = 0;      // of the matrix, with --checkpoint or --restart
+  std::optional<SystemGuard> guard_;  // with --guard or --inject
 };
 
 }  // namespace cg2d

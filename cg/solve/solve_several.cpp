@@ -106,7 +106,7 @@ void SolveRun::check_several() const {
 
 void SolveRun::check_solve_memory(const comm::BlockLayout& layout) const {
   agree_on(group_, [&] {
-    check_memory(granted_environment(), [&](int rank) {
+    check_memory(session_.granted_environment(), [&](int rank) {
       return bytes_of_rank(matrix_->facts(), plan_memory(*matrix_, configuration(), layout, rank), layout,
                            rank);
     });

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cg/base/agreement.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/files/matrix_file.hpp"
 #include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solve/solve_run.hpp"
@@ -29,10 +27,6 @@ std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int
   return matrix;
 }
 
-std::int64_t SolveRun::memory_of_rank() const {
-  return report_.environment->memory_of_rank(group_.rank(), options_.memory_limit_bytes);
-}
-
 /// The bytes of the vectors and of the preconditioner.
 std::int64_t SolveRun::vector_bytes(const comm::BlockLayout& layout) const {
   auto plan = plan_memory(*matrix_, configuration(), layout, group_.rank());
@@ -42,45 +36,18 @@ std::int64_t SolveRun::vector_bytes(const comm::BlockLayout& layout) const {
 }
 
 std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) {
-  const auto& choice = report_.kernel_choice;
-  auto& result = *report_.matrix;
   if (find_preconditioner(options_.preconditioner)->needs_diagonal)
     diagonal_ = matrix_->diagonal(layout, group_);
-  const auto environment = granted_environment();
-  const NodeShare share{.beside_bytes = environment.process_bytes + vector_bytes(layout),
-                        .node_rank_count = environment.node_of(group_.rank()).rank_count};
-  streamed_ = make_streamed_block({.source = *matrix_,
-                                   .matrix_hash = matrix_->content_hash().value(),
-                                   .layout = layout,
-                                   .kernel = choice,
-                                   .options = options_.out_of_core,
-                                   .memory_bytes = memory_of_rank() - vector_bytes(layout),
-                                   .sums_values = true,
-                                   .share = share,
-                                   .room = environment.node_of(group_.rank()).memory,
-                                   .storages = report_.profile.storages},
-                                  group_, progress_);
-  const auto& figures = streamed_.figures;
-  value_hash_ = sum_of_words(group_, figures.value_sum);
-  result.distribute_s = streamed_.generation_s;
-  result.balance = balance_of(group_.gather_one(figures.nonzero_count));
-  mine_.nonzero_count = figures.nonzero_count;
-  mine_.row_lengths = figures.row_lengths;
-  streamed_kernel_ = streamed_.kernel.get();
-  mine_.block_bytes = streamed_kernel_->matrix_byte_count();
-  const auto columns = layout.column_block(layout.grid().column_of(group_.rank()));
-  return std::make_unique<BlockProduct>(*choice.kernel, std::move(streamed_.kernel), columns.size(),
-                                        choice.vector_count);
-}
-
-/// Where the storage failed, numbers are NaN for that reason: throws it, alike on every rank.
-void SolveRun::note_stream() {
-  if (!is_streamed()) return;
-  agree_on(group_, [&] {
-    if (streamed_kernel_->failure()) throw RunError(*streamed_kernel_->failure());
-  });
-  report_.out_of_core =
-      facts_of(streamed_, *streamed_kernel_, options_.out_of_core, options_.memory_limit_bytes, group_);
+  auto product = session_.stream({.source = *matrix_,
+                                  .hash = matrix_->content_hash().value(),
+                                  .vector_bytes = vector_bytes(layout),
+                                  .sums_values = true},
+                                 layout);
+  const auto& streamed = session_.streamed();
+  value_hash_ = sum_of_words(group_, streamed.figures.value_sum);
+  report_.matrix->distribute_s = streamed.generation_s;
+  report_.matrix->balance = balance_of(group_.gather_one(streamed.figures.nonzero_count));
+  return product;
 }
 
 }  // namespace cg2d

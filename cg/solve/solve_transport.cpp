@@ -1,12 +1,9 @@
 // The choice of the transport of a solve (--transport auto).
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <utility>
 
-#include "cg/base/agreement.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/solve/solve_run.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/tuning/grid_solver.hpp"
@@ -28,40 +25,17 @@ class MatrixFreeContestant final : public TransportContestant {
 
 }  // namespace
 
-/// As for `cg2d run`, the grids are compared over the default transport, and the transports on the best grid.
-const comm::TransportRow& SolveRun::first_transport() const {
-  return chooses_transport() ? comm::default_transport() : *comm::find_transport(configuration().transport);
-}
-
-Configuration SolveRun::configuration_of_trials() const {
-  auto shared = configuration();
-  shared.transport = first_transport().name;
-  return shared;
-}
-
-/// By the profile, or a trial with the solve's own block. Profiles know times of one right-hand side only.
+/// Profiles know times of one right-hand side only.
 void SolveRun::choose_transport(const comm::BlockLayout& layout,
                                 const std::shared_ptr<BlockProduct>& product) {
+  if (!has_several()) return session_.choose_transport(*matrix_, layout, product);
   progress_.say("choosing the transport");
-  const BlockTrialConfig with_block{.layout = layout, .configuration = configuration(), .product = product};
-  if (has_several()) {
-    auto trial_config = block_trial(group_, with_block);
-    trial_config.has_room_for_all = false;
-    auto trial = try_transports(group_, trial_config);
-    trial.not_kept_because = "profiles have no several right-hand sides";
-    return take_transport(std::move(trial));
-  }
-  const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
-  const auto environment = granted_environment();
-  auto trial = cg2d::choose_transport(group_, {.source = *matrix_,
-                                               .trial = with_block,
-                                               .environment = environment,
-                                               .profile = report_.profile,
-                                               .profile_source = options_.profile,
-                                               .say = say});
-  std::ranges::move(warnings_of(trial, options_.profile, matrix_->facts()),
-                    std::back_inserter(report_.warnings));
-  take_transport(std::move(trial));
+  auto trial_config =
+      block_trial(group_, {.layout = layout, .configuration = configuration(), .product = product});
+  trial_config.has_room_for_all = false;
+  auto trial = try_transports(group_, trial_config);
+  trial.not_kept_because = "profiles have no several right-hand sides";
+  session_.take_transport(std::move(trial));
 }
 
 /// By a trial with an operator for each transport. Profiles know matrices only.
@@ -80,7 +54,7 @@ void SolveRun::choose_transport(const MatrixFreeRow& row) {
                                        .step_count = GridSolver::few_steps,
                                        .has_room_for_all = has_room_for_all_transports(row.size_of(text))});
   trial.not_kept_because = "profiles have no operators without a matrix";
-  take_transport(std::move(trial));
+  session_.take_transport(std::move(trial));
 }
 
 /// Half of the free memory stays free.
@@ -89,15 +63,10 @@ bool SolveRun::has_room_for_all_transports(const MatrixFreeSize& size) const {
   const auto rows_of_rank = static_cast<double>(size.order) / static_cast<double>(group_.size());
   const auto bytes = rows_of_rank * static_cast<double>(size.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
-  const auto nodes = granted_environment().nodes;
+  const auto nodes = session_.granted_environment().nodes;
   return std::ranges::all_of(nodes, [&](const auto& node) {
     return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
   });
-}
-
-void SolveRun::take_transport(TransportTrial trial) {
-  report_.configuration.transport = trial.best;
-  report_.transport_trial = std::move(trial);
 }
 
 }  // namespace cg2d

@@ -59,13 +59,14 @@ double ClockMap::reference_clocks_since(std::uint64_t origin, std::uint64_t loca
          rate_ * clocks_between(first_.local_clocks, local_clocks);
 }
 
-PhaseTrace::PhaseTrace(int step_count, std::size_t product_parts)
-    : PhaseTrace(TraceRoom{
-          .step_count = step_count,
-          .event_count = static_cast<std::size_t>(step_count) *
-                             (events_per_step + events_per_part * (product_parts - 1)) +
-                         (static_cast<std::size_t>(step_count) / cg_steps_per_solve + 2) *
-                             (events_per_outer_iteration + events_per_part * (product_parts - 1))}) {}
+TraceRoom TraceRoom::of_benchmark(int step_count, std::size_t product_parts) {
+  const auto steps = static_cast<std::size_t>(step_count);
+  const auto events_of_parts = PhaseTrace::events_per_part * (product_parts - 1);
+  return {.step_count = step_count,
+          .event_count =
+              steps * (PhaseTrace::events_per_step + events_of_parts) +
+              (steps / cg_steps_per_solve + 2) * (PhaseTrace::events_per_outer_iteration + events_of_parts)};
+}
 
 PhaseTrace::PhaseTrace(const TraceRoom& room) : step_count_(room.step_count), capacity_(room.event_count) {
   events_.reserve(capacity_);

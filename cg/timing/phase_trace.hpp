@@ -77,14 +77,15 @@ struct TraceEvent {
 struct TraceRoom {
   int step_count = 0;
   std::size_t event_count = 0;
+
+  /// For steps of the benchmark. product_parts: the number of parts in which a product multiplies.
+  static TraceRoom of_benchmark(int step_count, std::size_t product_parts);
 };
 
 /// Records until that many CG steps have ended; nothing is allocated after the constructor, and at most
 /// capacity() events are kept. Not thread-safe.
 class PhaseTrace final : public PhaseObserver {
  public:
-  /// product_parts: the number of parts in which a product multiplies.
-  explicit PhaseTrace(int step_count, std::size_t product_parts = 1);
   explicit PhaseTrace(const TraceRoom& room);
 
   /// The most events of one CG step with a product in one part: 14 phases (BlockOperator::apply() up to five, with

@@ -10,7 +10,7 @@ namespace cg2d::trace_file_test {
 namespace {
 
 TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
-  PhaseTrace trace(2);
+  PhaseTrace trace(TraceRoom::of_benchmark(2, 1));
   const auto outer = trace.begin(TraceLevel::outer_iteration);
   for (int step = 0; step < 4; ++step) {
     const auto begin = trace.begin(TraceLevel::cg_step);
@@ -28,7 +28,7 @@ TEST(PhaseTraceTest, EndsBehindTheLastStepAndClosesItsOuterIteration) {
 }
 
 TEST(PhaseTraceTest, IsBounded) {
-  PhaseTrace trace(1);
+  PhaseTrace trace(TraceRoom::of_benchmark(1, 1));
   for (std::size_t k = 0; k < trace.capacity() + 3; ++k) trace.after_phase(Phase::dot, k, k + 1);
   EXPECT_EQ(trace.events().size(), trace.capacity());
   EXPECT_EQ(trace.dropped_count(), 3);

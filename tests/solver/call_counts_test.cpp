@@ -186,7 +186,8 @@ TEST(CallCountsTest, EachPhaseIsOpenedOncePerCall) {
 TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
   for_every_run([](CountedRun& run) {
     constexpr int outer_steps = 3;
-    PhaseTrace trace(outer_steps * cg_steps_per_solve, run.assembled->product().part_count());
+    PhaseTrace trace(
+        TraceRoom::of_benchmark(outer_steps * cg_steps_per_solve, run.assembled->product().part_count()));
     TraceBars bars(trace);
     run.assembled->timer().attach(trace);
     run.iteration.conjugate_gradient().observers().add(bars);

@@ -1,4 +1,4 @@
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 
 #include <fmt/format.h>
 
@@ -34,12 +34,11 @@ std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, i
   return comm::ProcessGrid{.columns = columns, .rows = rank_count / columns};
 }
 
-comm::ProcessGrid resolve_grid(const RunOptions& options, int rank_count) {
-  if (const auto named = grid_named_by(options.open_grid, rank_count)) return *named;
-  const auto& configuration = options.configuration;
-  if (!configuration.has_grid()) return choose_grid(facts_of(options.problem), configuration, rank_count);
-  require_grid_of(configuration.grid, rank_count);
-  return configuration.grid;
+std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int rank_count) {
+  if (const auto named = grid_named_by(options.open_grid, rank_count)) return named;
+  if (!options.configuration.has_grid()) return std::nullopt;
+  require_grid_of(options.configuration.grid, rank_count);
+  return options.configuration.grid;
 }
 
 }  // namespace cg2d

@@ -1,0 +1,38 @@
+// The quiet of the machine during each repetition.
+
+#include <memory>
+#include <optional>
+
+#include "cg/machine/quiet.hpp"
+#include "cg/run/feature.hpp"
+
+namespace cg2d {
+namespace {
+
+class QuietFeature final : public Feature {
+ public:
+  explicit QuietFeature(const FeatureContext& context) : context_(context) {}
+
+  void attach(const MeasuredWork& work) override {
+    work.measurement.measure_quiet(meter_.emplace(context_.group, *context_.report.environment,
+                                                  context_.report.configuration.thread_count));
+  }
+  void end_repeat(RepeatReport& repeat) override { repeat.quiet = meter_->result(); }
+
+ private:
+  FeatureContext context_;
+  std::optional<QuietMeter> meter_;
+};
+
+}  // namespace
+
+FeatureRow quiet_feature() {
+  return {.name = "quiet",
+          .options = {},
+          .read = nullptr,
+          .make = [](const FeatureContext& context) -> std::unique_ptr<Feature> {
+            return std::make_unique<QuietFeature>(context);
+          }};
+}
+
+}  // namespace cg2d

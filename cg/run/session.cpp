@@ -1,0 +1,276 @@
+#include "cg/run/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/matrix/reproducible_sums.hpp"
+#include "cg/matrix/row_lengths.hpp"
+#include "cg/run/run_checkpoints.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/tuning/run_plan.hpp"
+
+namespace cg2d {
+
+Session::Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
+                 SessionReport& report)
+    : options_(options),
+      group_(group),
+      progress_(progress),
+      report_(report),
+      features_({.options = options_,
+                 .group = group_,
+                 .progress = progress_,
+                 .report = report_,
+                 .mine = mine_,
+                 .trace = trace_}) {
+  report_.configuration = options.configuration;
+}
+
+void Session::prepare() {
+  check_configuration(options_.configuration);
+  features_.call(&Feature::prepare);
+  const int thread_count = options_.configuration.thread_count;
+  report_.environment = inspect_environment(group_, thread_count);
+  if (options_.names_hosts) name_by_host(*report_.environment);
+  if (group_.rank() == 0) report_.provenance = inspect_provenance(*report_.environment, options_.names_hosts);
+  group_.waiter().set_mode(report_.environment->wait_mode());
+  report_.wait_mode = group_.waiter().mode();
+  if (report_.environment->oversubscribed && thread_count > 1) {
+    report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
+                                           group_.size(), thread_count));
+  }
+  for (const auto& node : report_.environment->nodes) {
+    if (node.processor_quota > 0.0)
+      report_.warnings.push_back(
+          fmt::format("a control group allows the time of {:.3g} processors on {}: {} used as such",
+                      node.processor_quota, node.name, format_count(node.core_count, "core")));
+  }
+  report_.profile = load_profile(options_.profile, *report_.environment, group_);
+  report_.grid_is_automatic = options_.leaves_grid_open();
+}
+
+void Session::open_checkpoints(const std::string& command) {
+  auto choice = choose_restart(options_.checkpoint, command, group_);
+  found_checkpoint_ = std::move(choice.found);
+  is_restarted_ = found_checkpoint_.has_value();
+  std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
+  if (choice.claim) checkpoint_writer_.emplace(std::move(*choice.claim), choice.generation, group_);
+}
+
+void Session::take_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for) {
+  report_.configuration.grid = grid;
+  report_.kernel_choice = kernel_for(grid);
+  report_.configuration.kernel = report_.kernel_choice.kernel->name;
+}
+
+void Session::check_reproducible() const {
+  if (!report_.configuration.is_reproducible) return;
+  agree_on(group_, [&] {
+    if (const auto reason = why_not_reproducible_here(); !reason.empty())
+      throw RunError(ExitCode::unavailable,
+                     fmt::format("--reproducible on: {} (rank {})", reason, group_.rank()));
+  });
+}
+
+void Session::check_choices() const {
+  const auto& transport = first_transport();
+  if (const auto reason = transport.why_unavailable(group_); !reason.empty())
+    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
+  agree_on(group_, [&] {
+    const auto& kernel = *report_.kernel_choice.kernel;
+    if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
+      throw RunError(ExitCode::unavailable,
+                     fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
+    }
+  });
+}
+
+void Session::begin_threads() {
+  features_.call(&Feature::before_threads);
+  binding_.emplace(group_, *report_.environment, options_.bind, report_.configuration.thread_count);
+  report_.binding = binding_->result();
+}
+
+GridShortlist Session::shortlist(const MatrixFacts& matrix, const KernelFor& kernel_for,
+                                 const std::optional<MachineDescription>& machine) {
+  return make_grid_shortlist(group_, {.matrix = matrix,
+                                      .configuration = report_.configuration,
+                                      .machine = machine,
+                                      .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& {
+                                        return *kernel_for(grid).kernel;
+                                      }});
+}
+
+void Session::try_grids(const MatrixSource& source, const GridShortlist& shortlist,
+                        const KernelFor& kernel_for) {
+  if (shortlist.grids.size() > 1) progress_.say("trying grids");
+  const auto environment = granted_environment();
+  const auto shared = configuration_of_trials();
+  report_.grid_trial = cg2d::try_grids(
+      group_,
+      {.source = source, .configuration = shared, .environment = environment, .kernel_for = kernel_for},
+      shortlist);
+  take_grid(report_.grid_trial->best, kernel_for);
+}
+
+const comm::TransportRow& Session::first_transport() const {
+  return chooses_transport() ? comm::default_transport()
+                             : *comm::find_transport(report_.configuration.transport);
+}
+
+Configuration Session::configuration_of_trials() const {
+  auto shared = report_.configuration;
+  shared.transport = first_transport().name;
+  return shared;
+}
+
+void Session::choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
+                               const std::shared_ptr<BlockProduct>& product, std::optional<double> shift) {
+  progress_.say("choosing the transport");
+  const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
+  const auto environment = granted_environment();
+  auto trial = cg2d::choose_transport(group_, {.source = source,
+                                               .trial = {.layout = layout,
+                                                         .configuration = report_.configuration,
+                                                         .product = product,
+                                                         .shift = shift},
+                                               .environment = environment,
+                                               .profile = report_.profile,
+                                               .profile_source = options_.profile,
+                                               .say = say});
+  std::ranges::move(warnings_of(trial, options_.profile, source.facts()),
+                    std::back_inserter(report_.warnings));
+  take_transport(std::move(trial));
+}
+
+void Session::take_transport(TransportTrial trial) {
+  report_.configuration.transport = trial.best;
+  report_.transport_trial = std::move(trial);
+}
+
+void Session::take_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
+  mine_.nonzero_count = block.nonzero_count();
+  mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
+  mine_.csr_bytes = block.byte_count();
+  if (!options_.guard.checks) return;
+  agree_on(group_,
+           [&] { checksums_.emplace(block, report_.kernel_choice.kernel->storage, layout, group_.rank()); });
+}
+
+ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout& layout) {
+  auto converted = convert_block(std::move(block),
+                                 assembly_plan(group_, layout, report_.configuration, report_.kernel_choice));
+  mine_.block_bytes = converted.product->matrix_byte_count();
+  return converted;
+}
+
+StreamedBlockParts Session::stream_parts(const StreamedMatrix& matrix,
+                                         const comm::BlockLayout& layout) const {
+  const auto environment = granted_environment();
+  const auto& node = environment.node_of(group_.rank());
+  return {.source = matrix.source,
+          .matrix_hash = matrix.hash,
+          .layout = layout,
+          .kernel = report_.kernel_choice,
+          .options = options_.out_of_core,
+          .memory_bytes = memory_of_rank() - matrix.vector_bytes,
+          .sums_values = matrix.sums_values,
+          .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
+                    .node_rank_count = node.rank_count},
+          .room = node.memory,
+          .storages = report_.profile.storages};
+}
+
+std::unique_ptr<BlockProduct> Session::stream(const StreamedMatrix& matrix, const comm::BlockLayout& layout) {
+  streamed_ = make_streamed_block(stream_parts(matrix, layout), group_, progress_);
+  streamed_kernel_ = streamed_.kernel.get();
+  mine_.nonzero_count = streamed_.figures.nonzero_count;
+  mine_.row_lengths = streamed_.figures.row_lengths;
+  mine_.block_bytes = streamed_kernel_->matrix_byte_count();
+  mine_.streamed_bytes_per_product = static_cast<double>(streamed_kernel_->streamed_byte_count());
+  return std::make_unique<BlockProduct>(*report_.kernel_choice.kernel, std::move(streamed_.kernel),
+                                        layout.column_block(layout.grid().column_of(group_.rank())).size(),
+                                        report_.kernel_choice.vector_count);
+}
+
+AssembledOperator Session::connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product) {
+  const auto& configuration = report_.configuration;
+  auto communicator = cg2d::connect(*product, *comm::find_transport(configuration.transport),
+                                    assembly_plan(group_, layout, configuration, report_.kernel_choice));
+  report_.is_resolved = true;
+  report_.is_symmetric = product->is_symmetric();
+  report_.instruction_set = product->instruction_set();
+  mine_.product_work[index_of(Phase::multiply)] =
+      work_of_block_product(*communicator, *product, mine_.nonzero_count);
+  if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
+  return {std::move(product), std::move(communicator), group_, configuration.thread_count,
+          options_.time_phases};
+}
+
+std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
+  const bool is_streamed = streamed_kernel_ != nullptr && streamed_kernel_->streamed_byte_count() > 0;
+  return is_streamed ? streamed_kernel_->file().most_panel_bytes() : product.matrix_byte_count();
+}
+
+GuardedParts Session::guarded_parts(const comm::BlockLayout& layout, AssembledOperator& assembled) const {
+  return {group_, layout, assembled.communicator(), assembled.product(), report_.configuration.thread_count};
+}
+
+RepeatReport Session::measured_repeat(const RegionMeasurement& measurement) {
+  RepeatReport repeat;
+  repeat.time_s = group_.maximum(measurement.times().region_s);
+  repeat.ranks = group_.gather_one(measurement.times());
+  features_.call(&Feature::end_repeat, repeat);
+  return repeat;
+}
+
+void Session::check_storage() const {
+  agree_on(group_, [&] {
+    if (streamed_kernel_ != nullptr && streamed_kernel_->failure())
+      throw RunError(*streamed_kernel_->failure());
+  });
+}
+
+void Session::note_stream() {
+  if (streamed_kernel_ == nullptr) return;
+  report_.out_of_core =
+      facts_of(streamed_, *streamed_kernel_, options_.out_of_core, options_.memory_limit_bytes, group_);
+}
+
+void Session::gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last) {
+  mine_.clocks_per_scope = timer.measure_clocks_per_scope();
+  mine_.ticks_per_second = ticks_per_second;
+  mine_.resident_bytes = resident_bytes();
+  // The system counts the peak by fewer readings than the memory of the moment.
+  mine_.peak_bytes = std::max(peak_resident_bytes(), mine_.resident_bytes);
+  mine_.huge_page_bytes = huge_page_bytes();
+  features_.call(&Feature::finish);
+  report_.ranks = group_.gather_one(mine_);
+  features_.call(&Feature::conclude, last);
+}
+
+Environment Session::granted_environment() const {
+  return report_.environment->granted(options_.memory_limit_bytes);
+}
+
+std::int64_t Session::memory_of_rank() const {
+  return report_.environment->memory_of_rank(group_.rank(), options_.memory_limit_bytes);
+}
+
+std::string Session::how_to_go_on(const std::string& failure) const {
+  if (!checkpoint_writer_ || !report_.provenance) return {};
+  return cg2d::how_to_go_on({.asked = options_.checkpoint,
+                             .configuration = report_.configuration,
+                             .grid_was_open = report_.grid_is_automatic,
+                             .kernel_was_open = !options_.configuration.has_kernel(),
+                             .is_restarted = is_restarted_,
+                             .last_generation = checkpoint_writer_->last_generation(),
+                             .failure = failure},
+                            report_.provenance->command);
+}
+
+}  // namespace cg2d

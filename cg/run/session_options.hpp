@@ -1,0 +1,75 @@
+#pragma once
+
+// The options that every measured workload has.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cg/base/progress.hpp"
+#include "cg/base/values.hpp"
+#include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/guard/guard_report.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/run/feature_settings.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/streaming/out_of_core_options.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_trace.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "comm/block_layout.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d {
+
+/// Options for the choice of a grid that the configuration leaves open.
+struct OpenGridOptions {
+  std::optional<int> columns;  ///< --px: the rows follow from the number of ranks
+  bool is_official = false;    ///< --grid official: that of the official program
+  bool tries_grids = true;     ///< without these: measure the best few; else the rule chooses
+
+  /// Whether these options alone say which grid it is.
+  [[nodiscard]] bool name_a_grid() const { return columns || is_official; }
+};
+
+/// The grid that the official program would use on that many ranks; empty if that is not a power of two.
+/// It takes as many process columns as rows, or twice as many (its npcols, which are the column blocks of the
+/// matrix: our Px).
+std::optional<comm::ProcessGrid> official_grid(int rank_count);
+
+/// The grid that these options name; empty where they leave it open. Throws InputError where it does not exist for
+/// that many ranks.
+std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, int rank_count);
+
+/// The options that do not depend on what is measured.
+struct SessionOptions {
+  Configuration configuration;  ///< as asked for: grid, kernel and transport may be open
+  OpenGridOptions open_grid;
+  kernels::Tuning tuning;  ///< settings of the kernel; the empty ones were not asked for
+  ProfileSource profile;
+  BindMode bind = BindMode::automatic;
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  OutOfCoreOptions out_of_core;
+  std::string format = "text";
+  std::string output;  ///< of the report; empty: standard output
+  TextDetail detail;
+  CounterOptions counters;
+  TraceOptions trace;
+  CheckpointOptions checkpoint;
+  GuardOptions guard;            ///< --guard, --inject
+  bool measures_limits = false;  ///< --roofline
+  bool time_phases = true;
+  FeatureSettings features;  ///< settings that have no member here
+  bool names_hosts = false;  ///< --hostname
+  ProgressMode progress = ProgressMode::on_a_terminal;
+
+  [[nodiscard]] bool leaves_grid_open() const {
+    return !configuration.has_grid() && !open_grid.name_a_grid();
+  }
+};
+
+/// The grid that these options say; empty where they leave it open. Throws InputError, which lists the valid ones, for a grid that
+/// does not match the number of ranks.
+std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int rank_count);
+
+}  // namespace cg2d

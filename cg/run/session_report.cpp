@@ -1,0 +1,76 @@
+#include "cg/run/session_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace cg2d {
+namespace {
+
+template <typename Value>
+double mean_over_ranks(const RepeatReport& repeat, const Value& value) {
+  double sum = 0.0;
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) sum += value(rank, repeat.ranks[rank]);
+  return sum / static_cast<double>(repeat.ranks.size());
+}
+
+}  // namespace
+
+std::optional<double> account_of(const RepeatReport& repeat, std::string_view event_name) {
+  double sum = 0.0;
+  for (const auto& rank : repeat.counts) {
+    const auto figure = usage_of(event_name, rank.usage);
+    if (!figure) return std::nullopt;
+    sum += static_cast<double>(*figure);
+  }
+  return sum;
+}
+
+std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event) {
+  const auto& name = counters.counted[event];
+  const auto& counts = repeat.counts;
+  bool counted_any = false;
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    const auto counted = counts[rank].region[event];
+    const auto account = usage_of(name, counts[rank].usage);
+    counted_any = counted_any || counted != 0;
+    if (account && !agrees_with_usage(counted, *account, event_kind(name))) {
+      return fmt::format("{} is wrong: {} counted in the timed region of rank {}, but the OS total is {}",
+                         name, counted, rank, *account);
+    }
+  }
+  // Software events have been tried, and none may be right; those of the processor would have happened.
+  if (counted_any || find_software_event(name) != nullptr) return {};
+  return fmt::format("{} counted nothing in the timed region: the processor may not have it (cg2d events)",
+                     name);
+}
+
+Spread spread_of(std::span<const double> values) {
+  Spread spread;
+  if (values.empty()) return spread;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  spread.minimum = *least;
+  spread.maximum = *most;
+  spread.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return spread;
+}
+
+double phase_coverage(const RepeatReport& repeat) {
+  return mean_over_ranks(repeat, [](std::size_t, const RankTimes& times) {
+    std::uint64_t clocks = 0;
+    for (const auto& record : times.phases) clocks += record.clocks;
+    return static_cast<double>(clocks) / static_cast<double>(times.region_clocks);
+  });
+}
+
+double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat) {
+  return mean_over_ranks(repeat, [&](std::size_t rank, const RankTimes& times) {
+    std::uint64_t readings = times.wait_count;
+    for (const auto& record : times.phases) readings += record.calls;
+    return static_cast<double>(readings) * ranks[rank].clocks_per_scope /
+           static_cast<double>(times.region_clocks);
+  });
+}
+
+}  // namespace cg2d

@@ -1,0 +1,139 @@
+#pragma once
+
+// The part of a result that does not depend on what was measured.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/checkpoint/checkpoint_interval.hpp"
+#include "cg/guard/guard_report.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/provenance.hpp"
+#include "cg/machine/quiet.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/matrix/row_lengths.hpp"
+#include "cg/run/roofline.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/solver/npb_iteration.hpp"
+#include "cg/solver/vector_ops.hpp"
+#include "cg/streaming/out_of_core.hpp"
+#include "cg/timing/events.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "cg/tuning/grid_trial.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/transport_choice.hpp"
+#include "comm/communicator.hpp"
+#include "comm/waiter.hpp"
+
+namespace cg2d {
+
+/// One rank's clocks over one timed region. Trivially copyable: ranks send it as it is.
+struct RankTimes {
+  PhaseRecords phases;
+  std::array<comm::Traffic, comm::operation_count> sent;
+  std::uint64_t region_clocks = 0;
+  std::uint64_t wait_count = 0;
+  double region_s = 0.0;
+  VectorWork dot_work;
+  VectorWork update_work;
+};
+
+/// One timed run of all outer iterations.
+struct RepeatReport {
+  double time_s = 0.0;  ///< the slowest rank's
+  std::vector<OuterStep> steps;
+  std::vector<RankTimes> ranks;
+  std::vector<RankCounts> counts;  ///< of each rank; empty: no events were counted
+  QuietResult quiet;
+};
+
+/// One rank's block, memory and costs of timing.
+struct RankResult {
+  std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
+  RowLengths row_lengths;          ///< likewise
+  std::int64_t csr_bytes = 0;      ///< the whole block as it was generated
+  std::int64_t block_bytes = 0;    ///< in the format of the kernel
+  std::int64_t peak_bytes = 0;
+  std::int64_t resident_bytes = 0;   ///< at the end of the run
+  std::int64_t huge_page_bytes = 0;  ///< of them, in huge pages
+  double ticks_per_second = 0.0;
+  double clocks_per_scope = 0.0;
+  double clocks_per_reading = 0.0;  ///< of the counters
+  /// The least work of one product in each phase that multiplies: the matrix, where there is one, and vectors
+  /// over its rows and columns.
+  std::array<VectorWork, phase_count> product_work{};
+  double streamed_bytes_per_product = 0.0;  ///< with --out-of-core
+  MachineLimits limits;                     ///< with --roofline
+};
+
+/// The events that were counted; all is empty where none was asked for.
+struct CounterResult {
+  std::vector<std::string> asked;
+  std::vector<std::string> counted;
+  std::vector<RefusedEvent> refused;
+  bool multiplexed = false;
+  bool counts_all_threads = false;
+};
+
+/// The common part of the reports of runs and solves.
+struct SessionReport {
+  ExitCode code = ExitCode::success;
+  std::string reason;  ///< one line, empty on success
+  std::vector<std::string> warnings;
+  comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< of ranks in the timed region
+  bool is_resolved = false;  ///< no value of the configuration is open any more: the work came to its product
+  bool grid_is_automatic = false;
+  bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
+  /// The requested configuration; an open value is replaced when it is chosen.
+  Configuration configuration;
+  std::optional<GridTrial> grid_trial;            ///< where one was asked for
+  std::optional<TransportTrial> transport_trial;  ///< with --transport auto
+  std::string instruction_set;
+  ChosenKernel kernel_choice;
+  LoadedProfile profile;
+  std::optional<Environment> environment;
+  std::optional<Provenance> provenance;  ///< on rank 0
+  std::optional<BindingResult> binding;  ///< unless the work ended before it
+  std::vector<RankResult> ranks;
+  CounterResult counters;
+  std::optional<GuardReport> guard;            ///< with --guard or --inject
+  std::optional<OutOfCoreFacts> out_of_core;   ///< with --out-of-core
+  std::optional<CheckpointFacts> checkpoints;  ///< with --checkpoint
+
+  /// Notes why the work ended.
+  void note_failure(const RunError& error) {
+    code = error.code();
+    reason = error.what();
+  }
+};
+
+/// The system's own account of an event in the region, all ranks; nothing where it has no such figure.
+std::optional<double> account_of(const RepeatReport& repeat, std::string_view event_name);
+/// Why the counts of an event in a repetition are not to be trusted: they contradict the system's account by more
+/// than 2 %, or nothing was counted and nothing says that this is right. Empty: no doubt.
+std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event);
+
+/// min, mean, max over ranks.
+struct Spread {
+  double minimum = 0.0;
+  double mean = 0.0;
+  double maximum = 0.0;
+  /// max / mean - 1, the share by which the slowest rank exceeds the mean.
+  [[nodiscard]] double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
+};
+Spread spread_of(std::span<const double> values);
+
+/// Share of the timed region that the phases cover, mean over ranks.
+double phase_coverage(const RepeatReport& repeat);
+/// Share of the timed region that reading the counter took, mean over ranks.
+double timing_share(std::span<const RankResult> ranks, const RepeatReport& repeat);
+
+}  // namespace cg2d

@@ -1,0 +1,67 @@
+// --stall-limit: the end of a run in which nothing goes on.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/watch/exit_watch.hpp"
+#include "cg/watch/stall_watch.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view option_name = "--stall-limit";
+
+class StallFeature final : public Feature {
+ public:
+  explicit StallFeature(const FeatureContext& context)
+      : options_(context.options.features.of<StallOptions>()), group_(context.group) {}
+
+  void attach(const MeasuredWork& work) override {
+    watch_.emplace(options_, group_, work.solver.timer, work.solver.observers);
+  }
+  [[nodiscard]] OuterStepObserver* outer_observer() override { return watch_ ? &*watch_ : nullptr; }
+  void begin_repeat(int number) override { watch_->begin_repeat(number); }
+  void detach() override { watch_.reset(); }
+
+ private:
+  StallOptions options_;
+  comm::RankGroup& group_;
+  std::optional<StallWatch> watch_;
+};
+
+/// With the end of all ranks; with "none" nothing is watched.
+void read(const OptionTexts& texts, FeatureSettings& settings) {
+  const auto given = texts.find(option_name);
+  if (given == texts.end() || given->second == "none") return;
+  const double limit_s = seconds_from(option_name, given->second);
+  if (limit_s <= 0.0)
+    throw InputError(
+        fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", option_name, given->second));
+  settings.set(StallOptions{.limit_s = limit_s, .end = end_all_ranks});
+}
+
+}  // namespace
+
+FeatureRow stall_feature() {
+  static constexpr std::array options{FeatureOption{
+      .name = option_name,
+      .value = "TIME",
+      .default_text = "none",
+      .group = "Output",
+      .help = "end with code 85 when no iteration goes on for that long, and say what each rank waits for"}};
+  return {.name = "stall limit",
+          .options = options,
+          .read = read,
+          .make = [](const FeatureContext& context) -> std::unique_ptr<Feature> {
+            if (context.options.features.of<StallOptions>().limit_s <= 0.0) return nullptr;
+            return std::make_unique<StallFeature>(context);
+          }};
+}
+
+}  // namespace cg2d
