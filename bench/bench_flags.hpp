@@ -21,11 +21,11 @@ class Flags {
 
   /// Takes "--<name>=<value>" out and returns its value, or `otherwise`; the last one counts.
   std::string take(std::string_view name, std::string_view otherwise);
-  /// The same for one of some words; the first one is taken if none is given. Throws InputError.
+  /// Takes a flag whose value is one of some words; the first word is the default. Throws InputError.
   std::string take_choice(std::string_view name, std::initializer_list<std::string_view> words);
-  /// The same for a whole number >= 1. Throws InputError.
+  /// Takes a flag whose value is a whole number >= 1. Throws InputError.
   int take_count(std::string_view name, int otherwise);
-  /// The same for the letters of problem classes, such as "SWA". Throws InputError.
+  /// Takes a flag whose value is the letters of problem classes, such as "SWA". Throws InputError.
   std::vector<Problem> take_classes(std::string_view otherwise);
 
   /// --cvl, --prefetch and --block-width of the kernels; options that are not given are empty. Throws

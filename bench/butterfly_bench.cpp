@@ -110,7 +110,7 @@ class CheckedCommunicator {
 /// The numbers of calls.
 struct Counts {
   int calls = 0;           // in a batch
-  int blocking_calls = 0;  // likewise, of MPI's blocking all-reduce
+  int blocking_calls = 0;  // calls of MPI's blocking all-reduce in a batch
   int batches = 0;
 };
 
@@ -162,7 +162,7 @@ class Table {
     std::fflush(stdout);
   }
 
-  /// The same for an operation of a communicator, with the messages that it counted itself.
+  /// Times an operation of a communicator, with the messages that the communicator counted.
   template <typename Call>
   void time_operation(const Line& line, Communicator& communicator, Operation operation, const Call& call) {
     const auto before = communicator.sent(operation);

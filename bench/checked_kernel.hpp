@@ -107,7 +107,7 @@ struct BlockSource {
   std::string name;
   std::function<kernels::CsrBlock()> make;
   std::function<void(kernels::CsrBlock&)> keep_half;  ///< drops one entry of each mirrored pair
-  int row_length = 0;                                 ///< of all rows; 0: they differ
+  int row_length = 0;                                 ///< length of every row; 0: the lengths differ
 };
 
 /// Times kernels on blocks. Keeps the block and the kernel of the last benchmark: Google Benchmark calls one

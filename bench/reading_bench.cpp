@@ -196,7 +196,7 @@ class ReadingUnderTest {
 
   void read_parts(Seconds& seconds) {
     const auto located = cg2d::read_market_header(text_path_);
-    std::int64_t sum = 0;  // of anything, so that the compiler drops nothing
+    std::int64_t sum = 0;  // sum of what is read, so that the compiler drops nothing
     seconds.bytes.push_back(seconds_of(group_, [&] {
       for_each_block(text_path_, group_, located.body_offset,
                      [&](std::string_view lines) { sum += std::ssize(lines); });
@@ -223,7 +223,7 @@ class ReadingUnderTest {
   }
 
  private:
-  /// As cg2d solve reads: with its checks.
+  /// Reads a matrix as cg2d solve does: with its checks.
   std::unique_ptr<cg2d::SystemMatrix> read(const std::string& path) {
     auto matrix = cg2d::open_matrix({.path = path}, group_);
     matrix->require_symmetric(group_);
@@ -254,7 +254,7 @@ class ReadingUnderTest {
   std::size_t warmed_bytes_;
   RankGroup& group_;
   std::int64_t block_bytes_ = 0;
-  std::array<std::int64_t, 3> sums_{};  // of the first block
+  std::array<std::int64_t, 3> sums_{};  // nonzeros, and CRC-32C of columns and values, of the first block
 };
 
 // ---------------------------------------------------------------- the table

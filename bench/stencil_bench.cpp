@@ -57,7 +57,7 @@ struct Work {
 
 struct Timed {
   const Work* work;
-  cg2d::Sample seconds;  // of one call
+  cg2d::Sample seconds;  // seconds of one call
 };
 
 /// Times all in turns, batch after batch; of one call on the slowest rank. Collective.

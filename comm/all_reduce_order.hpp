@@ -31,7 +31,7 @@ class AllReduceOrder {
   [[nodiscard]] std::size_t place_of_sum(std::size_t left, std::size_t right);
 
   std::vector<Schedule> schedules_;
-  std::vector<double> numbers_;  // those of the ranks, then the sums
+  std::vector<double> numbers_;  // numbers of the ranks, then the sums
   std::vector<std::pair<std::size_t, std::size_t>> additions_;
   std::size_t result_ = 0;
 };

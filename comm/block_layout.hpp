@@ -61,8 +61,8 @@ class BlockLayout {
   /// n. Throws std::invalid_argument when it is anything else.
   BlockLayout(ProcessGrid grid, std::vector<std::int64_t> piece_starts);
 
-  /// The same cut of vectors with `count` neighbours in the place of each element: all borders are so many times as
-  /// large. Communicators for it move `count` vectors at once.
+  /// This cut for vectors with `count` neighbours in the place of each element: all borders are so many times
+  /// as large. Communicators for it move `count` vectors at once.
   [[nodiscard]] BlockLayout with_elements_times(int count) const;
 
   [[nodiscard]] ProcessGrid grid() const { return grid_; }

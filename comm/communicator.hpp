@@ -197,8 +197,8 @@ class Communicator {
 
   /// Gathers column block j of p over the process column. Cost: collection_traffic().
   virtual void collect() = 0;
-  /// The same in parts. All ranks of the group begin and finish it alike; how far each has come in between is
-  /// its own affair. Cost: collection_traffic().
+  /// collect() in parts. All ranks of the group begin and finish it alike; how far each has come in between
+  /// is its own affair. Cost: collection_traffic().
   Collection begin_collect() { return Collection(*this); }
   /// Sums the partial results over the process row, in a fixed order. Cost: summation_traffic().
   virtual void sum() = 0;
@@ -207,8 +207,9 @@ class Communicator {
   /// Sums as many numbers as one of scalar_counts says over all ranks: the same bits on every rank. Cost:
   /// dot_traffic().
   virtual void sum_scalars(std::span<double> values) = 0;
-  /// The same with other operations in between, the same ones on all ranks: the same bits. How far it gets
-  /// meanwhile is the transport's affair; one that cannot do better completes it here. Cost: dot_traffic().
+  /// sum_scalars() with other operations in between, the same ones on all ranks: the same bits. How far it
+  /// gets meanwhile is the transport's affair; one that cannot do better completes it here. Cost:
+  /// dot_traffic().
   ScalarSum begin_sum_scalars(std::span<double> values) { return {*this, values}; }
 
   /// The largest of one number of each rank, on every rank, whatever the transport: by MPI's own all-reduce, which counts
@@ -234,7 +235,7 @@ class Communicator {
   virtual void wait_for_collected(std::size_t part) = 0;
   virtual void progress_collection() {}
   virtual void finish_collection() = 0;
-  /// Those of ScalarSum.
+  /// The members of ScalarSum, as the transport has them.
   virtual void start_scalar_sum(std::span<double> values) { sum_scalars(values); }
   virtual void finish_scalar_sum(std::span<double> /*values*/) {}
 
@@ -262,14 +263,14 @@ struct CommunicatorOptions {
 /// The messages that sent() of a transport counts.
 enum class CountedTraffic {
   messages,       ///< as the schedules have them, which also fix the order of sums
-  calls,          ///< of MPI's collectives, and the bytes handed over to them
+  calls,          ///< calls of MPI's collectives, and the bytes handed over to them
   between_nodes,  ///< messages from node to node; inside a node nothing is sent
 };
 
 /// The order in which sum_scalars() adds.
 enum class ScalarOrder {
-  butterfly,             ///< that of all_reduce_schedule(), over all ranks
-  butterfly_over_nodes,  ///< the same inside each node, then over the nodes
+  butterfly,             ///< order of all_reduce_schedule(), over all ranks
+  butterfly_over_nodes,  ///< order of all_reduce_schedule() inside each node, then over the nodes
   mpi,                   ///< MPI's own
 };
 

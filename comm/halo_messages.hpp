@@ -33,7 +33,7 @@ class HaloMessages {
 
  private:
   struct Message {
-    Box part;       // of the operand
+    Box part;       // part of the operand
     Buffer packed;  // empty: the part is consecutive
     Buffer received;
     Transfer send;

@@ -19,7 +19,7 @@ namespace cg2d::comm {
 
 /// The points outside of a box that a stencil reads.
 struct HaloShape {
-  int width = 1;             ///< of the halo, in points; >= 1
+  int width = 1;             ///< width of the halo, in points; >= 1
   bool has_corners = false;  ///< the points across edges and corners, too, not across faces only
 };
 

@@ -17,7 +17,7 @@
 
 namespace cg2d::comm {
 
-/// The same on all ranks when they part.
+/// The result of exchange_last_codes(); the same on all ranks.
 struct LastCodes {
   std::int64_t largest = 0;
   bool on_several_hosts = false;

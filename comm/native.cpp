@@ -136,7 +136,7 @@ class ReduceScatter final : public Collective<PreparedOperation> {
   void unpack() override { std::ranges::copy(sum_.span(), block().begin() + own().begin); }
 
  private:
-  Buffer sum_;  // of my piece
+  Buffer sum_;  // sum of my piece
 };
 
 class AllReduce final : public Collective<PreparedOperation> {

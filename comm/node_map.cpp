@@ -40,7 +40,7 @@ int NodeMap::carrier(int node, int other_node) const {
 NodeMap make_node_map(RankGroup& group, int ranks_per_node) {
   const auto hosts = group.gather_all(host_name());
   std::map<std::string, int> counts;                   // ranks of the host so far
-  std::map<std::pair<std::string, int>, int> numbers;  // of nodes, by host and part of it
+  std::map<std::pair<std::string, int>, int> numbers;  // numbers of nodes, by host and part of it
   std::vector<int> node_of;
   for (const auto& host : hosts) {
     const int part = ranks_per_node > 0 ? counts[host]++ / ranks_per_node : 0;

@@ -34,7 +34,7 @@ IndexRange block_of_group(const BlockLayout& layout, SummedOver over, int group)
 /// One rank's piece in the sums that one node sends to another, which are those over the sender's ranks.
 struct NodeSum {
   int rank = 0;             ///< whose piece of q
-  std::int64_t offset = 0;  ///< of the first element, in the message
+  std::int64_t offset = 0;  ///< offset of the first element, in the message
 };
 
 /// The sums for ranks of `to` to whose pieces ranks of `from` contribute, in the order of the ranks. Empty

@@ -22,7 +22,7 @@ namespace cg2d::comm {
 /// in a program.
 struct VariableShape {
   std::size_t count = 1;
-  std::size_t byte_count = 8;  ///< of each; at most INT_MAX
+  std::size_t byte_count = 8;  ///< bytes of each variable; at most INT_MAX
 
   /// Offset of variable `index` in the memory of a transfer.
   [[nodiscard]] std::size_t offset(std::size_t index) const { return index * stride(); }

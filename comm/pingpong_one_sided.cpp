@@ -166,7 +166,7 @@ class OneSidedPingPong final : public PingPong {
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   std::vector<std::byte> private_;
-  std::vector<std::byte> copied_;  // what others have put
+  std::vector<std::byte> copied_;  // variables that others have put, copied out of the window
   OpenWindow window_;
 };
 

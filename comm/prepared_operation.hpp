@@ -24,7 +24,7 @@ class PreparedOperation {
 
   /// Throws MpiError.
   virtual void run() = 0;
-  /// The same in two halves, with other operations between them; an operation that cannot do so runs in the
+  /// run() in two halves, with other operations between them; an operation that cannot do so runs in the
   /// first one. The first half waits for nobody where it can. Each throws MpiError.
   virtual void begin_run() { run(); }
   virtual void end_run() {}
@@ -50,10 +50,10 @@ class PreparedGather : public PreparedOperation {
 /// A collective operation over a block of pieces, one piece per member of a group of ranks.
 struct BlockCollective {
   Operation operation;  ///< its messages are counted as this one's
-  SumForm form;         ///< of a sum
+  SumForm form;         ///< form of a sum
   Schedule schedule;    ///< this member's
   GroupPieces pieces;
-  std::vector<int> ranks;  ///< of the members, in the order of the pieces
+  std::vector<int> ranks;  ///< ranks of the members, in the order of the pieces
   int member = 0;          ///< this rank's place among them
   std::span<double> block;
 };

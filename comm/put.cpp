@@ -123,7 +123,7 @@ class MpiPutPort final : public PutPort {
   }
 
   RankGroup& group_;
-  std::int64_t answer_offset_;  // of an element that nobody writes, after the others
+  std::int64_t answer_offset_;  // offset of an element that nobody writes, after the others
   std::shared_ptr<RmaWindow> window_;
   std::unique_ptr<Doorbells> bells_;  // only where waiting ranks yield
 };

@@ -45,8 +45,8 @@ class PutHalo final : public HaloExchange {
     HaloPart part;
     Buffer packed;                                       // empty: the part is consecutive
     std::array<std::int64_t, halo_turns> target{};       // offset of the points in the partner's memory
-    std::array<std::int64_t, halo_turns> target_flag{};  // there
-    std::array<std::int64_t, halo_turns> flag{};         // of what this rank receives
+    std::array<std::int64_t, halo_turns> target_flag{};  // offset of the flag in the partner's memory
+    std::array<std::int64_t, halo_turns> flag{};         // offset of the flag of what this rank receives
   };
 
   [[nodiscard]] std::size_t turn() const { return static_cast<std::size_t>(number_ % halo_turns); }
@@ -59,7 +59,7 @@ class PutHalo final : public HaloExchange {
   Buffer operand_;
   std::vector<Message> messages_;
   std::array<std::vector<HaloView>, halo_turns> views_;
-  std::uint64_t number_ = 0;  // of the exchange
+  std::uint64_t number_ = 0;  // number of the exchange
 };
 
 std::vector<PutSlot> PutHalo::make_room(std::span<double> memory) {

@@ -53,7 +53,7 @@ class RankGroup {
   [[nodiscard]] double maximum(double value);
   /// Element by element the maximum over these ranks, which include this one; collective over them, as part(). Set-up only.
   void maxima(const std::vector<int>& ranks, std::span<double> values);
-  /// Likewise the sum.
+  /// Element by element the sum over these ranks; collective over them, as part(). Set-up only.
   void sums(const std::vector<int>& ranks, std::span<std::int64_t> values);
   /// Sum of the values of all lower ranks; 0 on rank 0.
   [[nodiscard]] std::int64_t sum_of_lower_ranks(std::int64_t value);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a rank is for the operating system, as far as waiting depends on it, and calls of MPI that are not the
-// same everywhere. CMake takes one of the two implementations:
+// The kind of a rank for the operating system, as far as waiting depends on it, and calls of MPI that are not
+// the same everywhere. CMake takes one of the two implementations:
 //
 //   ranks_as_processes.cpp    a process of its own, as every MPI has it
 //   ranks_as_threads.cpp      a thread of one process, and only one of them runs at a time: SimGrid's SMPI,

@@ -11,7 +11,7 @@ bool has_own_process() { return false; }
 // A rank that waits in MPI takes no step, and the simulator sees a deadlock by itself.
 WaitMode possible_mode(WaitMode /*mode*/) { return WaitMode::block; }
 
-// Of simulated time: the simulator runs the other ranks meanwhile.
+// Lets simulated time pass: the simulator runs the other ranks meanwhile.
 void give_way() {
   constexpr useconds_t moment_us = 100;
   smpi_usleep(moment_us);

@@ -107,7 +107,7 @@ Schedule summation_schedule(const BlockLayout& layout, int rank, SumForm form);
 /// same bits with each of them.
 std::vector<std::vector<IndexRange>> collection_parts(const BlockLayout& layout, int rank);
 
-/// The same in the other direction: collection over the process row, summation over the process column.
+/// The mirrored schedules: collection over the process row, summation over the process column.
 Schedule mirrored_collection_schedule(const BlockLayout& layout, int rank);
 Schedule mirrored_summation_schedule(const BlockLayout& layout, int rank, SumForm form);
 

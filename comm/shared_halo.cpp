@@ -94,11 +94,11 @@ class SharedHalo final : public HaloExchange {
 
   SharedHaloPlace place_;
   std::span<double> operand_;
-  std::vector<HaloControl*> near_;  // of the partners on this node
+  std::vector<HaloControl*> near_;  // control words of the partners on this node
   std::vector<HaloView> views_;
   std::unique_ptr<Endpoint> endpoint_;    // only with several nodes
-  std::optional<HaloMessages> messages_;  // likewise
-  std::uint64_t number_ = 0;              // of the exchange
+  std::optional<HaloMessages> messages_;  // only with several nodes
+  std::uint64_t number_ = 0;              // number of the exchange
 };
 
 }  // namespace

@@ -302,7 +302,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   std::unique_ptr<SharedSum> sum_;
   std::unique_ptr<SharedSum> column_sum_;  // only when mirrored
 
-  std::optional<NodeExchange> exchange_;        // of the collection, where there are other nodes
+  std::optional<NodeExchange> exchange_;        // messages of the collection, where there are other nodes
   std::vector<std::vector<int>> sent_columns_;  // process columns with pieces in each message of this rank
 
   std::array<double, largest_scalar_count> node_sum_values_{};
@@ -313,7 +313,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
   ScalarSumCounts scalar_sums_;
   std::uint64_t scalars_at_collection_ = 0;  // begun before the last collection
   bool reads_operand_ = false;
-  bool has_all_pieces_ = true;  // of the last collection
+  bool has_all_pieces_ = true;  // whether all pieces of the last collection have come
 };
 
 }  // namespace

@@ -50,8 +50,8 @@ class SharedSum {
   std::span<double> partial_;
   int my_group_ = 0;                         // whose partial sums I write
   int summed_group_ = 0;                     // whose sums my piece is
-  std::vector<std::uint64_t> local_counts_;  // of each group: ranks of this node
-  std::vector<const double*> sources_;       // of my piece
+  std::vector<std::uint64_t> local_counts_;  // ranks of this node, by group
+  std::vector<const double*> sources_;       // partial sums of my piece
   Buffer result_;
   bool in_place_ = false;  // a group of one: the partial sums are the sums
   std::vector<Share> shares_;

@@ -77,7 +77,7 @@ class Endpoint {
   /// For a send that was started a while ago: its receiver may sleep because it needs calls of MPI on this
   /// rank to fetch the message, which this rank makes from now on.
   void remind(const Transfer& send) const;
-  /// Likewise while this rank has other work: looks once, and reminds the receiver if it has not all of it.
+  /// Looks once for a send while this rank has other work, and reminds the receiver if it has not all of it.
   void push(const Transfer& send) const;
   /// Waits for both, in the order that lets the partner go on first.
   void wait_for(const Transfer& send, const Transfer& receive) const;

@@ -75,7 +75,7 @@ class Waiter {
   /// when reached() may have changed, or after a while.
   template <typename Reached, typename Sleep>
   void wait_until(const Reached& reached, const Sleep& sleep);
-  /// The same where no rank can wake this one: it takes short naps.
+  /// wait_until() where no rank can wake this one: it takes short naps.
   template <typename Reached>
   void wait_until(const Reached& reached);
 
@@ -89,7 +89,7 @@ class Waiter {
     return std::atomic_ref(awaited_rank_).load(std::memory_order_relaxed);
   }
 
-  /// Likewise for `mode`.
+  /// Waits from now on in the possible_mode() for `mode`.
   void set_mode(WaitMode mode);
   void set_tick_source(TickSource ticks) { ticks_ = ticks; }
   [[nodiscard]] WaitMode mode() const { return mode_; }

@@ -24,7 +24,7 @@ class WordExchange {
     const auto r = static_cast<std::size_t>(rank);
     return std::span(incoming_[r]).first(static_cast<std::size_t>(incoming_counts_[r]));
   }
-  /// The same words, moved out of the buffers.
+  /// The received words, moved out of the buffers.
   [[nodiscard]] std::vector<std::vector<std::uint64_t>> take_received();
 
  private:

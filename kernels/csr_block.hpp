@@ -41,7 +41,7 @@ StoredArray stored_array(ArrayKind kind, PageBuffer<T>& elements) {
 struct ArraysElsewhere {
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
-  std::span<const std::size_t> array_bytes{};  ///< of each of the kernel's StoredArrays
+  std::span<const std::size_t> array_bytes{};  ///< bytes of each of the kernel's StoredArrays
 };
 
 /// Row r is the entries row_starts[r] ... row_starts[r+1]-1, its columns in rising order, each in

@@ -19,9 +19,9 @@ struct CsrRowOperands {
   std::int64_t first_row;
   std::int64_t last_row;
   const double* p;
-  double* q;  // of the whole block
+  double* q;  // q of the whole block
   bool are_added;
-  // Of reproducible loops only: see Operands and KernelOptions.
+  // Operands of reproducible loops only: see Operands and KernelOptions.
   double* q_low;
   double p_bound;
   const double* row_bounds;

@@ -17,7 +17,7 @@ template <typename Part>
 class ExactSums {
  public:
   CG2D_INLINE ExactSums(const ChunkRows& rows, const RowSellVectors& vectors) : begin_{}, low_{}, sums_{} {
-    double bounds[row_sell_lanes] = {};  // of lanes without a row: 0; their terms are zeros
+    double bounds[row_sell_lanes] = {};  // 0 for lanes without a row: their terms are zeros
     const double* const first = vectors.row_bounds + rows.first;
     if (rows.listed_count == 0) {
       std::memcpy(bounds, first, sizeof(bounds));

@@ -65,7 +65,7 @@ using FourWords = std::int64_t __attribute__((vector_size(4 * sizeof(double))));
 using EightLanes = double __attribute__((vector_size(sell_lanes * sizeof(double))));
 using EightWords = std::int64_t __attribute__((vector_size(sell_lanes * sizeof(double))));
 
-/// Those of all lanes.
+/// The constants of all lanes for the low parts.
 template <typename Words, typename Lanes>
 CG2D_INLINE void set_low_constants(const Lanes& high, double low_share, Lanes& constants) {
   constants = reinterpret_cast<Lanes>(reinterpret_cast<Words>(high) & binade_bits) * low_share;

@@ -38,7 +38,7 @@ struct ExactSum {
   double low = 0.0;
 };
 
-/// What is added to a term and subtracted again.
+/// The numbers that are added to a term and subtracted again.
 struct SplitConstants {
   double high = 0.0;
   double low = 0.0;

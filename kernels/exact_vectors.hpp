@@ -12,7 +12,7 @@ namespace cg2d::kernels {
 
 /// The largest magnitude, 0 for no elements; NaN is passed over.
 [[nodiscard]] double largest_magnitude(std::span<const double> x);
-/// That of the products x1 y1, ..., xn yn.
+/// The largest magnitude of the products x1 y1, ..., xn yn.
 [[nodiscard]] double largest_product(std::span<const double> x, std::span<const double> y);
 /// This part of x . y. bound, most_terms: those of exact_sums.hpp for the whole vectors.
 [[nodiscard]] ExactSum exact_dot(std::span<const double> x, std::span<const double> y, double bound,

@@ -21,7 +21,7 @@ CG2D_INLINE void step_on_line(const HeatLines& all_lines, const HeatWeights& all
   }
 }
 
-// The same loop, compiled for each instruction set: see CG2D_STENCIL_LOOP in stencil_lines.cpp.
+// The portable loop, compiled for each instruction set: see CG2D_STENCIL_LOOP in stencil_lines.cpp.
 void heat_loop_portable(const HeatLines& lines, const HeatWeights& weights, std::int64_t count,
                         double* target) {
   step_on_line(lines, weights, count, target);

@@ -14,9 +14,9 @@ namespace cg2d::kernels {
 /// The lines around the points of one line, each pointing to its point 0: line y of plane z is in the middle. No line overlaps another.
 struct HeatLines {
   double* previous = nullptr;      ///< line y-1; overwritten by `next` (see HeatLoop)
-  const double* lower = nullptr;   ///< of plane z-1
+  const double* lower = nullptr;   ///< line y of plane z-1
   const double* middle = nullptr;  ///< also read at -1 and at `count`
-  const double* upper = nullptr;   ///< of plane z+1
+  const double* upper = nullptr;   ///< line y of plane z+1
   const double* next = nullptr;    ///< line y+1
 };
 

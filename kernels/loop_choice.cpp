@@ -10,7 +10,7 @@
 namespace cg2d::kernels {
 namespace {
 
-// Of the small block.
+// The sizes of the small block.
 constexpr std::int64_t small_rows = 512;
 constexpr std::int64_t small_columns = 2048;
 constexpr std::int64_t small_row_entries = 16;

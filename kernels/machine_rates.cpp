@@ -134,7 +134,7 @@ ReadWork::ReadWork(int thread_count, std::int64_t byte_count) {
   const auto threads = static_cast<std::size_t>(thread_count);
   const std::size_t steps =
       static_cast<std::size_t>(byte_count) / (sizeof(double) * doubles_per_step * threads);
-  const std::size_t count = std::max<std::size_t>(steps, 1) * doubles_per_step;  // of each thread
+  const std::size_t count = std::max<std::size_t>(steps, 1) * doubles_per_step;  // numbers of each thread
   numbers_ = PageBuffer<double>(count * threads);
   for (std::size_t part = 0; part < threads; ++part)
     parts_.push_back({.numbers = numbers_.data() + part * count, .count = count});
@@ -152,7 +152,7 @@ ReadWork::ReadWork(int thread_count, std::int64_t byte_count) {
 bool ReadWork::read(std::int64_t pass_count) {
   const SumLoop loop = widest_loop();
   const int thread_count = static_cast<int>(parts_.size());
-  // The same schedule as that of writing: each thread reads its own part.
+  // The schedule is that of writing: each thread reads its own part.
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
   for (int index = 0; index < thread_count; ++index) {
     auto& part = parts_[static_cast<std::size_t>(index)];

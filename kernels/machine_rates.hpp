@@ -30,8 +30,8 @@ class ReadWork {
   struct Part {
     double* numbers = nullptr;
     std::size_t count = 0;
-    double expected_sum = 0.0;  // of one pass
-    double sum = 0.0;           // of one batch
+    double expected_sum = 0.0;  // sum of one pass
+    double sum = 0.0;           // sum of one batch
   };
   PageBuffer<double> numbers_;
   std::vector<Part> parts_;

@@ -34,7 +34,7 @@ class PageMemory {
   PageMemory() = default;
   /// Zeroed pages. Throws std::bad_alloc when the address space has no room; a page is taken only when it is first written.
   explicit PageMemory(std::size_t byte_count) : address_(map_pages(byte_count)), byte_count_(byte_count) {}
-  /// So many bytes that are nowhere until lend().
+  /// Memory of so many bytes that is nowhere until lend().
   static PageMemory nowhere(std::size_t byte_count) {
     PageMemory memory;
     memory.byte_count_ = byte_count;

@@ -101,7 +101,7 @@ CG2D_INLINE void add_sums_of_lines(const LinePair& now, const LinePair& before, 
   add(pr_before, now.p, before.r, sums.pr_before);
 }
 
-// The same loops, compiled for each instruction set: see CG2D_STENCIL_LOOP in stencil_lines.cpp.
+// The portable loops, compiled for each instruction set: see CG2D_STENCIL_LOOP in stencil_lines.cpp.
 // NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has no parentheses
 #define CG2D_POWER_LOOPS(suffix, target_attribute, Lanes)                                                  \
   target_attribute void step_##suffix(const PowerLines& lines, double weight, std::int64_t count,          \

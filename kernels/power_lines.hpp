@@ -16,11 +16,11 @@ namespace cg2d::kernels {
 /// The lines around the points of one line, each pointing to its point 0.
 struct PowerLines {
   const double* previous = nullptr;  ///< line y-1
-  const double* lower = nullptr;     ///< of plane z-1
+  const double* lower = nullptr;     ///< line y of plane z-1
   const double* middle = nullptr;    ///< also read at -1 and at `count`
-  const double* upper = nullptr;     ///< of plane z+1
+  const double* upper = nullptr;     ///< line y of plane z+1
   const double* next = nullptr;      ///< line y+1
-  const double* before = nullptr;    ///< the same points of the polynomial before that of the other lines
+  const double* before = nullptr;    ///< line y of plane z of the polynomial before that of the other lines
 };
 
 /// Lines of two vectors.

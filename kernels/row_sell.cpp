@@ -19,7 +19,7 @@ enum class StepKind { consecutive, near, far };
 
 /// The rows of one chunk, longest first; all have entries, or none has.
 struct ChunkRows {
-  std::span<const std::uint16_t> rows;  // of the window
+  std::span<const std::uint16_t> rows;  // rows of the window
   std::array<std::int64_t, lanes> first_entry{};
   std::array<std::int64_t, lanes> length{};
 

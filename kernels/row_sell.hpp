@@ -34,7 +34,7 @@ struct RowChunk {
   std::uint32_t consecutive_steps;
   std::uint32_t near_steps;
   std::uint32_t far_steps;
-  std::uint16_t first_row;  ///< of lane 0, counted from the window's first row
+  std::uint16_t first_row;  ///< row of lane 0, counted from the window's first row
   std::uint16_t
       listed_row_count;  ///< 0: the lanes' rows follow each other; else so many are in RowSellPart::rows
 };

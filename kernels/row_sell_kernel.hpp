@@ -29,7 +29,7 @@ struct RowSellWindows {
 struct RowSellVectors {
   const double* p;
   double* q;  // the part's rows are set, or added to
-  // Of reproducible sums only: see Operands and KernelOptions.
+  // Operands of reproducible sums only: see Operands and KernelOptions.
   double* q_low;
   const double* row_bounds;
   double p_bound;

@@ -27,9 +27,10 @@ struct SellBlocks {
 /// The vectors of a loop, which are those of the whole block.
 struct SellVectors {
   const double* p;
-  double* q;         // sums are added to it
-  double* q_low;     // of reproducible sums only
-  double low_share;  // likewise: SplitConstants::low over the greatest power of two in SplitConstants::high
+  double* q;      // sums are added to it
+  double* q_low;  // low parts of reproducible sums
+  // SplitConstants::low over the greatest power of two in SplitConstants::high; reproducible sums only.
+  double low_share;
 };
 
 using SellLoop = void (*)(const SellBlocks& range, const SellVectors& vectors);
@@ -39,8 +40,8 @@ struct SellChunk {
   const double* values;
   const std::uint16_t* columns;
   std::uint32_t steps;
-  const double* p;            // of the column block
-  const std::uint16_t* rows;  // of each lane, counted from the window's first row
+  const double* p;            // p of the column block
+  const std::uint16_t* rows;  // row of each lane, counted from the window's first row
   std::int64_t window_row;    // the window's first row
   std::int64_t prefetch_distance;
 };

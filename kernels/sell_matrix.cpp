@@ -85,16 +85,16 @@ class WindowSorter {
   std::size_t window_rows_;
   std::size_t row_count_ = 0;
   std::vector<std::uint32_t> lengths_;       // by column block, then row
-  std::vector<std::uint32_t> entry_counts_;  // of each column block; a window has less than 2^32 entries
+  std::vector<std::uint32_t> entry_counts_;  // entries of each column block; a window has less than 2^32
   std::vector<std::uint32_t> bucket_ends_;
   std::vector<std::uint16_t> ordered_;
 };
 
 /// The rows of one chunk, with their entries in its column block.
 struct ChunkRows {
-  std::span<const std::uint16_t> rows;                // of the window, at most as many as there are lanes
+  std::span<const std::uint16_t> rows;                // rows of the window, at most one per lane
   std::array<std::int64_t, max_lanes> first_entry{};  // in the block, of each row
-  std::array<std::uint32_t, max_lanes> length{};      // of each row, falling
+  std::array<std::uint32_t, max_lanes> length{};      // length of each row, falling
 };
 
 /// Says which entry of a chunk stands in which step and lane.

@@ -74,9 +74,9 @@ struct SellPart {
   PageBuffer<std::uint16_t> rows;           // shape.lanes per chunk, counted from the window's first row
   PageBuffer<std::uint32_t> steps;          // the number of steps of each chunk
   PageBuffer<std::uint16_t> positions;      // shape.window_rows per window with chunks, if the shape has them
-  PageBuffer<std::int64_t> first_chunk;     // of each window, block by block, and the end
-  PageBuffer<std::int64_t> first_step;      // of each block, and the end
-  PageBuffer<std::int64_t> first_position;  // of each block, and the end
+  PageBuffer<std::int64_t> first_chunk;     // first chunk of each window, block by block, and the end
+  PageBuffer<std::int64_t> first_step;      // first step of each block, and the end
+  PageBuffer<std::int64_t> first_position;  // first position of each block, and the end
 
   /// Without arrays: the figures of the rows first_row ... first_row + row_count - 1 of a block.
   static SellPart of_rows(const SellShape& shape, std::int64_t first_row, std::int64_t row_count,
@@ -99,9 +99,10 @@ std::vector<SellPart> sell_parts(const CsrBlock& block, int thread_count, const 
 /// The cut of many rows into bands; multiples of the shape's window_rows.
 struct BandSizes {
   std::int64_t most_rows_of_one = 0;  ///< up to so many rows are one band
-  std::int64_t rows = 0;              ///< of a band at most, where there are more
+  std::int64_t rows = 0;              ///< most rows of a band, where there are more
 };
-/// The same with each thread's rows in bands of about equal size, whole windows, one part each; one band at least.
+/// sell_parts() with each thread's rows in bands of about equal size, whole windows, one part each; one band
+/// at least.
 std::vector<std::vector<SellPart>> sell_bands(const CsrBlock& block, int thread_count, const SellShape& shape,
                                               const BandSizes& sizes);
 

@@ -96,7 +96,7 @@ class SeveralBlocks final : public SpmvKernel {
 /// On meshes they are not: plain CSR takes few entries per row as fast as the memory gives them. One pass over the
 /// entries.
 bool are_worthwhile(const CsrBlock& block, std::int64_t width) {
-  constexpr std::int64_t least_entries = 4;  // of a row in a column block, on average
+  constexpr std::int64_t least_entries = 4;  // mean entries of a row in a column block
   const int shift = std::countr_zero(static_cast<std::uint64_t>(width));
   std::int64_t pieces = 0;
   for (std::int64_t row = 0; row < block.row_count; ++row) {

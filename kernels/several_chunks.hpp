@@ -45,11 +45,11 @@ struct Chunk {
   const double* values;
   const std::uint16_t* columns;
   std::int64_t steps;
-  const std::uint16_t* rows;  // of each lane
-  const double* p_columns;    // of the column block
-  const double* p_rows;       // of the window, with half storage
-  double* q_rows;             // of the window
-  double* q_columns;          // of the column block, with half storage
+  const std::uint16_t* rows;  // row of each lane
+  const double* p_columns;    // p of the column block
+  const double* p_rows;       // p of the window, with half storage
+  double* q_rows;             // q of the window
+  double* q_columns;          // q of the column block, with half storage
 };
 
 /// A window's rows are taken in the order of their lengths, which no processor foresees; between two column blocks
@@ -63,7 +63,7 @@ inline __attribute__((always_inline)) void prefetch_next_window(const double* q,
   for (std::int64_t k = 0; k < chunk_size; k += line) __builtin_prefetch(next + k, 1, 2);
 }
 
-/// As many lanes at once as there are registers: Form::registers_per_lane times the elements of a row for each.
+/// Multiplies as many lanes at once as fit registers: Form::registers_per_lane times a row's elements each.
 template <typename Form, typename Row>
 inline __attribute__((always_inline)) void multiply_chunk(const Chunk& chunk) {
   constexpr std::int64_t registers = 8;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Of functions that are the same for all instruction sets, and are inlined into ones with the set's attribute.
+/// For functions shared by all instruction sets, which are inlined into ones with the set's attribute.
 #define CG2D_INLINE inline __attribute__((always_inline))
 
 namespace cg2d::kernels {

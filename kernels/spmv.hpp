@@ -48,12 +48,12 @@ struct Operands {
   std::span<const double> p_columns{};  ///< column_count doubles
   std::span<const double> p_rows{};     ///< row_count doubles with half storage; ignored, may be empty, else
   std::span<double> q_rows{};           ///< row_count doubles, overwritten or added to
-  std::span<double>
-      q_columns{};  ///< column_count doubles with half storage, overwritten or added to; likewise
+  /// column_count doubles with half storage, overwritten or added to; ignored, may be empty, else.
+  std::span<double> q_columns{};
   /// Reproducible kernels only. The sums are q_rows + q_rows_low: row_count doubles, overwritten or added to as q_rows.
   std::span<double> q_rows_low{};
-  /// Likewise: a power of two, no less than any element of the whole vector, whose part p_columns is; the same for all of the
-  /// blocks whose sums are added up.
+  /// Reproducible kernels only: a power of two, no less than any magnitude in the whole vector, of which
+  /// p_columns is a part; the same for all of the blocks whose sums are added up.
   double p_bound = 0.0;
 };
 
@@ -93,7 +93,7 @@ class SpmvKernel {
   [[nodiscard]] virtual std::string_view instruction_set() const = 0;
   /// The whole product, q overwritten. The same operands give the same bits every time.
   void multiply(const Operands& operands) { multiply(operands, {}); }
-  /// The same, added to q_rows, or one share of it. The bits do not depend on the number of shares.
+  /// The product added to q_rows, or one share of it. The bits do not depend on the number of shares.
   virtual void multiply(const Operands& operands, const ProductMode& mode) = 0;
   /// Bytes of matrix data that one product reads.
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const = 0;
@@ -134,7 +134,8 @@ struct KernelOptions {
   /// Bounds of KernelRow::make_reproducible: for each row of the block a power of two that is no less than the sum of the magnitudes in the whole
   /// row of the matrix, of which the block may have a part (row_magnitude_bound()). Empty: sums as usual.
   std::span<const double> row_bounds{};
-  /// Likewise, a power of two: no less than the number of entries of any row of the matrix.
+  /// A bound of KernelRow::make_reproducible: a power of two, no less than the number of entries of any row
+  /// of the matrix.
   double most_terms = 0.0;
 };
 
@@ -157,8 +158,8 @@ struct KernelRow {
   double bytes_per_nonzero = 0.0;
   bool converts = false;  ///< makes a format of its own from the CSR; for a moment both are in memory
   Tuning defaults{};
-  std::vector<InstructionSet>
-      instruction_sets{};  ///< of the loops that run on this processor, narrowest first
+  /// Instruction sets of the loops that run on this processor, narrowest first.
+  std::vector<InstructionSet> instruction_sets{};
   /// The one of these that the kernel takes by itself; the same at every call. The first call may measure.
   InstructionSet (*preferred_instruction_set)() = [] { return InstructionSet::portable; };
   /// The reason why the kernel cannot serve on this processor; empty when it can.
@@ -177,7 +178,7 @@ struct KernelRow {
   /// std::invalid_argument for sizes of arrays that are not those of such a block.
   std::unique_ptr<SpmvKernel> (*make_elsewhere)(const ArraysElsewhere& block,
                                                 const KernelOptions& options) = nullptr;
-  /// The same for make_for_several.
+  /// Makes the kernel that make_for_several makes, for arrays that are lent to it, as make_elsewhere.
   std::unique_ptr<SpmvKernel> (*make_several_elsewhere)(const ArraysElsewhere& block,
                                                         const KernelOptions& options) = nullptr;
   /// Rows that are converted together, by any of the makers: panels that begin at multiples of it have the bits of the whole block.

@@ -27,7 +27,7 @@ struct Part {
   std::int64_t first_row = 0;
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
-  PageBuffer<std::uint32_t> lengths;  // of every row in every column block
+  PageBuffer<std::uint32_t> lengths;  // length of every row in every column block
   PageBuffer<std::uint16_t> columns;  // counted from the column block's first one
   PageBuffer<double> values;
   std::vector<std::int64_t> block_starts;  // the first entry of every column block, and the end

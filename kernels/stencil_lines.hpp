@@ -29,7 +29,7 @@ using StencilLoop = void (*)(const StencilLines& lines, std::int64_t begin, std:
 
 /// Lines of the domain that follow each other in memory, all of them and those around them.
 struct LineRun {
-  std::int64_t length = 0;  ///< of each line
+  std::int64_t length = 0;  ///< points of each line
   std::int64_t count = 0;
   bool begins = true;  ///< the first point of each line has no neighbour before it
   bool ends = true;    ///< the last point of each line has no neighbour after it
@@ -71,7 +71,7 @@ class StreamWriter {
   static constexpr std::int64_t largest_room = 1024;
 
   StreamWriter() = default;
-  /// What was written is in memory, and ordered before what this thread writes from now on.
+  /// Afterwards the numbers are in memory, and ordered before what this thread writes from now on.
   ~StreamWriter() { finish(); }
   StreamWriter(const StreamWriter&) = delete;
   StreamWriter& operator=(const StreamWriter&) = delete;
@@ -89,7 +89,7 @@ class StreamWriter {
   void write_all();
 
   alignas(64) std::array<double, capacity> buffer_{};
-  double* target_ = nullptr;  // of buffer_[0]
+  double* target_ = nullptr;  // target of buffer_[0]
   std::int64_t count_ = 0;
 };
 

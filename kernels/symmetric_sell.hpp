@@ -68,18 +68,18 @@ struct Chunk {
   const double* values;
   const std::uint16_t* columns;
   std::uint32_t steps;
-  const std::uint16_t* rows;  // of each lane
-  const double* p_rows;       // of the window
-  double* row_sums;           // of the lanes; overwritten
-  ColumnPair* pairs;          // of the column block
+  const std::uint16_t* rows;  // row of each lane
+  const double* p_rows;       // p of the window
+  double* row_sums;           // sums of the lanes; overwritten
+  ColumnPair* pairs;          // pairs of the column block
   std::int64_t prefetch_distance;
 };
 
 /// A window of a column block whose chunks are multiplied.
 struct WindowSums {
   const double* row_sums;
-  const std::uint16_t* positions;  // of each row
-  double* q_rows;                  // of the window
+  const std::uint16_t* positions;  // position of each row
+  double* q_rows;                  // q of the window
   std::int64_t row_count;
 };
 
@@ -204,7 +204,7 @@ class Kernel final : public SpmvKernel {
   Loop loop_;
   std::int64_t prefetch_distance_;
   std::int64_t column_count_;
-  std::vector<Bands> bands_;  // of each thread, one at least
+  std::vector<Bands> bands_;  // bands of each thread, one at least
   ColumnSums column_sums_;
   std::vector<PageBuffer<ColumnPair>> pairs_;  // one column block per thread
   std::vector<PageBuffer<double>> row_sums_;   // one window per thread

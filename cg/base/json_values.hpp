@@ -47,7 +47,7 @@ Integer integer_at(const nlohmann::ordered_json& json, const std::string& key) {
   return value.get<Integer>();
 }
 
-/// The same where earlier programs did not write the member: then `otherwise`.
+/// integer_at(), or `otherwise` where an earlier program did not write the member.
 template <typename Integer>
 Integer integer_or(const nlohmann::ordered_json& json, const std::string& key, Integer otherwise) {
   return json.contains(key) ? integer_at<Integer>(json, key) : otherwise;

@@ -89,9 +89,9 @@ class OutputFile {
   std::string path_;
   int direct_ = -1;               // written directly
   int overwritten_ = -1;          // the target, where it is known that it cannot be replaced
-  std::string block_;             // of the text, not written yet
+  std::string block_;             // text that is not written yet
   bool is_whole_ = true;          // the block is all of the text
-  std::unique_ptr<Spool> spool_;  // what has been written
+  std::unique_ptr<Spool> spool_;  // text that has been written
   int trouble_ = 0;               // the reason, where the result goes elsewhere
   std::size_t refuge_count_ = 0;  // other places that have been tried
 };

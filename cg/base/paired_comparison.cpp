@@ -223,7 +223,7 @@ std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound
   const double by_count = 0.5 * static_cast<double>(against) / static_cast<double>(ratios.size());
   const double wrong_side = std::max({by_noise, by_count, 1e-9});
   constexpr double power = 0.8;
-  // As many as there are did not do.
+  // The rounds that there are were too few.
   const int first = std::max(fewest, static_cast<int>(ratios.size()) + 2);
   for (int count = first; count <= most_suggested_rounds; ++count) {
     const int rank = rank_of_bound(count, tail_probability);

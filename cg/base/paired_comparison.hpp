@@ -35,7 +35,7 @@ RoundTimes rounds_of(std::span<const double> seconds);
 
 /// Ratios of paired rounds: the median, and the interval that holds the true median.
 struct RatioInterval {
-  double median = 1.0;  ///< of one round or more
+  double median = 1.0;  ///< median of one round or more
   double low = 0.0;     ///< 0 and infinity where there are too few rounds
   double high = 0.0;
   std::size_t round_count = 0;  ///< 0: no round has both
@@ -51,7 +51,7 @@ struct RatioInterval {
 /// the rounds are not independent: the interval grows by half of that drift, by Theil and Sen's slope, on both
 /// sides.
 RatioInterval interval_of(const std::vector<double>& ratios, double tail_probability);
-/// The same of slower / faster, round by round.
+/// interval_of() the ratios slower / faster, round by round.
 RatioInterval ratio_of(const RoundTimes& slower, const RoundTimes& faster, double tail_probability);
 
 /// The interval of a ratio that many configurations have in common, by their ratios in each round. Each round's
@@ -76,7 +76,7 @@ enum class Certainty {
   too_few_rounds,       ///< no times whatever could decide in so few rounds
   not_distinguishable,  ///< enough rounds, whose ratios do not separate them
 };
-/// As JSON has it: "alone", "decided", "too-few-rounds", "not-distinguishable".
+/// Name in JSON: "alone", "decided", "too-few-rounds", "not-distinguishable".
 std::string_view certainty_name(Certainty certainty);
 /// The mark in tables of an alternative that is best (*) or may be (~); empty for all others, and for one that is alone.
 std::string_view best_mark(Certainty certainty, bool may_be_best);

@@ -57,12 +57,12 @@ void* allocate_pages(std::size_t byte_count);
 /// `byte_count`: as it was asked for.
 void free_pages(void* address, std::size_t byte_count) noexcept;
 
-/// The same for the buffers of a communicator (comm::CommunicatorOptions::memory).
+/// Memory of allocate_pages() for the buffers of a communicator (comm::CommunicatorOptions::memory).
 std::pmr::memory_resource& page_memory();
 
-/// The same for the standard containers. Stateless: all are equal. Making a container of a size writes
-/// nothing, since the memory is zero already. So the system places each page near the thread that first
-/// writes it, which may be one of many in an operation.
+/// Memory of allocate_pages() for the standard containers. Stateless: all are equal. Making a container of a
+/// size writes nothing, since the memory is zero already. So the system places each page near the thread that
+/// first writes it, which may be one of many in an operation.
 template <typename T>
 struct HugePageAllocator {
   static_assert(std::is_arithmetic_v<T>, "memory full of zeros must be as good as T()");

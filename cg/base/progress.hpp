@@ -19,7 +19,7 @@ class ProgressDisplay;
 /// Writes one line, after the progress line of a terminal has been erased. A line that cannot be written (a full
 /// disk) is lost, but never the run.
 void say_on_stderr(const std::string& text) noexcept;
-/// The same before the process ends in the midst of a task: no progress line is drawn after it.
+/// Writes one line before the process ends in the midst of a task: no progress line is drawn after it.
 void say_last_on_stderr(const std::string& text) noexcept;
 
 /// Waits until the launcher, which passes on what ranks write to stderr, has read it, for two seconds at most. A
@@ -29,9 +29,9 @@ void wait_for_readers_of_stderr();
 /// Who sees progress: those with a terminal, all (--progress), or nobody, who gets no warnings, either (--quiet).
 enum class ProgressMode { on_a_terminal, always, quiet };
 
-/// What a command is doing. Objects of one process share one display, which shows the latest text; it goes with the
-/// last of them, and the progress line with it. Local. Cost: a clock reading where nothing is due, else a write of
-/// about 100 bytes, which is left out where the terminal does not take it.
+/// A command's progress on stderr. Objects of one process share one display, which shows the latest text; it
+/// goes with the last of them, and the progress line with it. Local. Cost: a clock reading where nothing is
+/// due, else a write of about 100 bytes, which is left out where the terminal does not take it.
 class Progress {
  public:
   Progress(ProgressMode mode, int rank);
@@ -92,7 +92,7 @@ class PlannedProgress {
  public:
   PlannedProgress(const Progress& progress, std::vector<Work> works)
       : progress_(progress), task_(std::move(works)) {}
-  /// As PlannedTask::begin().
+  /// Begins a work: PlannedTask::begin().
   void say(const std::string& key);
 
  private:

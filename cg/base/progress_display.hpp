@@ -14,10 +14,10 @@
 
 namespace cg2d {
 
-/// What is being done.
+/// The text of a progress line, and its times in seconds.
 struct ProgressText {
   std::string task{};
-  std::string part{};  ///< of the task; may be empty
+  std::string part{};  ///< part of the task; may be empty
   double elapsed_s = 0.0;
   std::optional<double> remaining_s{};
 
@@ -50,10 +50,10 @@ class ProgressDisplay {
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
   void say_task(const std::string& text);
-  /// The same, without a plain line.
+  /// Sets the task without a plain line.
   void begin_task(const std::string& text);
   void say_part(const std::string& text);
-  /// The same text with the time as it is now, where a second has passed. Only on a terminal.
+  /// Draws the current text with the time as it is now, where a second has passed. Only on a terminal.
   void draw_time();
   void expect(double remaining_s);
   /// Whether a step in a timed region is to be shown.

@@ -55,7 +55,7 @@ class PlannedTask {
  private:
   std::vector<Work> works_;
   std::optional<std::size_t> current_;
-  double begin_s_ = 0.0;  // of the current one
+  double begin_s_ = 0.0;  // begin of the current work, seconds
   WorkTimes times_;
 };
 

@@ -9,7 +9,7 @@ namespace cg2d {
 /// The account, as getrusage and the clocks of processor time have it: sums since the start.
 struct SystemUsage {
   std::int64_t switches = 0;              ///< to another thread, voluntary and involuntary
-  std::int64_t involuntary_switches = 0;  ///< those of them by which the system took the processor away
+  std::int64_t involuntary_switches = 0;  ///< switches by which the system took the processor away
   std::int64_t minor_faults = 0;
   std::int64_t major_faults = 0;
   std::int64_t processor_ns = 0;

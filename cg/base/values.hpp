@@ -89,7 +89,7 @@ void require_grid_of(const comm::ProcessGrid& grid, int rank_count);
 /// Throws InputError that lists the known names, and the one that was probably meant.
 void require_known(const std::string& option, const std::string& value,
                    const std::vector<std::string>& known);
-/// The same for a value that is not among them.
+/// Throws the InputError of require_known() for a value that is not among the known names.
 [[noreturn]] void refuse_unknown(const std::string& option, const std::string& value,
                                  const std::vector<std::string>& known);
 /// The name that is most like `name`, upper and lower case alike, or the only one that begins so; empty: none is near.
@@ -121,7 +121,7 @@ inline std::int64_t saturated_sum(std::int64_t a, std::int64_t b) {
 
 /// "12.3 MB", decimal units.
 std::string format_bytes(std::int64_t byte_count);
-/// The same, rounded up: a limit of so many bytes is no smaller.
+/// "12.3 MB", rounded up: a limit of so many bytes is no smaller.
 std::string format_bytes_above(std::int64_t byte_count);
 
 /// A number as Fortran's E<width>.<digits> prints it: "0.2271274548263E+02".

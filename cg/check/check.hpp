@@ -25,7 +25,7 @@ std::string_view name_of(CheckStatus status);
 /// The result of one check of one thing; the same on every rank.
 struct CheckResult {
   std::string check{};    ///< the name of its row in check_table()
-  std::string subject{};  ///< what was checked, such as "sell, avx512"
+  std::string subject{};  ///< the object of the check, such as "sell, avx512"
   CheckStatus status = CheckStatus::ok;
   double figure = 0.0;     ///< ok: figure <= tolerance
   double tolerance = 0.0;  ///< nothing where it is unavailable
@@ -47,13 +47,14 @@ struct OwnFigure {
 /// The worst figure of all ranks, judged, with the reason of the first rank that has one. Collective.
 CheckResult judged_over_ranks(const OwnFigure& mine, double tolerance, comm::RankGroup& group);
 
-/// What is checked.
+/// The configuration, kernels, transports and grids to be checked.
 struct CheckPlan {
   /// Threads, form of the sum, overlap and nodes of all checks; kernel and transport of those that take one.
   Configuration configuration;
   kernels::Tuning tuning{};
   std::vector<const kernels::KernelRow*> kernels{};
-  bool takes_all_loops = false;  ///< of these kernels: each instruction set, threads, several vectors
+  /// Checks each instruction set of the kernels, threads and several vectors, too.
+  bool takes_all_loops = false;
   std::vector<const comm::TransportRow*> transports{};
   std::vector<comm::ProcessGrid> some_grids{};  ///< for transports and operators
   std::vector<comm::ProcessGrid> grids{};       ///< for the benchmark

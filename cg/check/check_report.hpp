@@ -16,7 +16,7 @@ struct CheckReport {
   std::string blas;
   int rank_count = 1;
   int node_count = 1;
-  std::vector<std::string> instruction_sets{};  ///< of rank 0's processor
+  std::vector<std::string> instruction_sets{};  ///< instruction sets of rank 0's processor
   std::vector<CheckResult> results{};
   double seconds = 0.0;
 

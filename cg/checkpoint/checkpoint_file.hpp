@@ -39,7 +39,7 @@ struct CheckpointHeader {
   std::uint32_t byte_order = expected_byte_order;
   CheckpointKind kind = CheckpointKind::run;
   std::uint32_t vector_count = 0;
-  std::uint64_t matrix_hash = 0;  ///< of all that the state depends on
+  std::uint64_t matrix_hash = 0;  ///< hash of all that the state depends on
   std::int64_t order = 0;         ///< elements of each whole vector
   std::int64_t generation = 1;    ///< counts the checkpoints of a folder
   std::int64_t step = 0;          ///< iterations that are done
@@ -49,9 +49,9 @@ struct CheckpointHeader {
   std::int32_t rank_count = 1;  ///< files of the checkpoint
   std::int64_t number_count = 0;
   std::uint32_t numbers_checksum = 0;
-  std::uint32_t data_checksum = 0;  ///< of numbers and vectors
+  std::uint32_t data_checksum = 0;  ///< CRC-32C of numbers and vectors
   std::uint32_t unused = 0;
-  std::uint32_t checksum = 0;  ///< of the members before it
+  std::uint32_t checksum = 0;  ///< CRC-32C of the members before it
 
   [[nodiscard]] comm::IndexRange range() const { return {begin, end}; }
 };
@@ -63,7 +63,7 @@ struct CheckpointData {
   std::span<const std::span<const double>> vectors;  ///< each of the elements of the header's range
 };
 
-/// What the name of a file says: "00000012.3-of-4.checkpoint".
+/// The name of a checkpoint file, with its generation and rank: "00000012.3-of-4.checkpoint".
 struct CheckpointName {
   std::int64_t generation = 0;
   int rank = 0;
@@ -80,7 +80,7 @@ std::optional<CheckpointName> checkpoint_name_from(std::string_view text);
 /// disk. The file has no name before it is complete, so that a kill leaves nothing; where the file system has no such files, it has a
 /// temporary one that begins with a dot. Throws RunError (cannot_create, cannot_write), and leaves nothing then.
 void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data);
-/// The same without giving the file a name: what it costs, and whether it can be done.
+/// Writes a file without giving it a name, to learn the cost and whether it can be done.
 void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data);
 
 /// Reads a file; what it returns has been checked. Throws FileError with the reason.

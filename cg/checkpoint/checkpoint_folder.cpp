@@ -38,7 +38,7 @@ std::vector<CheckpointName> names_in(const std::string& folder) {
   return names;
 }
 
-/// As rank 0 sees them, on every rank.
+/// The generations that rank 0 sees in a folder, on every rank.
 Generations generations_in(const std::string& folder, comm::RankGroup& group) {
   std::string text;
   agree_on(group, [&] {
@@ -283,7 +283,7 @@ bool CheckpointWriter::first_says(bool value) const {
   return group_.maximum(std::int64_t{value && group_.rank() == 0 ? 1 : 0}) > 0;
 }
 
-/// What cannot be removed stays: it does no harm.
+/// Removes files by their names. One that cannot be removed stays: it does no harm.
 void CheckpointWriter::remove(const std::vector<CheckpointName>& names) const {
   for (const auto& name : names) unlink(name.path_in(folder_).c_str());
 }

@@ -32,7 +32,7 @@ struct CheckpointState {
 struct FoundCheckpoint {
   std::string folder;
   std::int64_t generation = 0;
-  std::vector<CheckpointHeader> headers;  ///< of its files, by rank
+  std::vector<CheckpointHeader> headers;  ///< headers of its files, by rank
   std::vector<double> numbers;
   std::vector<std::string> rejected;  ///< why each newer generation was not taken, newest first
 
@@ -60,12 +60,12 @@ struct CheckpointClaim {
 /// Makes the folder where it is missing. Collective. Throws RunError as FolderClaim, alike on every rank.
 CheckpointClaim claim_checkpoints(std::string folder, comm::RankGroup& group);
 
-/// What --checkpoint and --restart come to.
+/// The outcome of --checkpoint and --restart.
 struct RestartChoice {
-  std::optional<CheckpointClaim> claim;  ///< of the folder of --checkpoint
+  std::optional<CheckpointClaim> claim;  ///< claim of the folder of --checkpoint
   std::optional<FoundCheckpoint> found;  ///< to go on from
-  std::optional<std::int64_t>
-      generation;  ///< of that, where new checkpoints go into its folder; for CheckpointWriter
+  /// Generation of `found`, where new checkpoints go into its folder; for CheckpointWriter.
+  std::optional<std::int64_t> generation;
   std::vector<std::string> warnings;
 };
 /// Claims the folder of --checkpoint, and then finds the checkpoint to go on from, if one was asked for: no other run replaces it
@@ -91,7 +91,7 @@ class CheckpointWriter {
   /// took. Throws as rehearse(); earlier generations are untouched then.
   double save(const CheckpointState& state);
 
-  /// What rank 0 says, on every rank.
+  /// Rank 0's value, on every rank.
   [[nodiscard]] bool first_says(bool value) const;
 
   [[nodiscard]] const std::string& folder() const { return folder_; }

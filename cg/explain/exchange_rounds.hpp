@@ -19,9 +19,9 @@ inline std::size_t index_of(int number) { return static_cast<std::size_t>(number
 /// A piece of a vector on one rank. Empty pieces are held nowhere.
 struct HeldPiece {
   std::string_view vector;  ///< "p", "q", or "p.q": a scalar
-  int number = 0;           ///< of the piece, in the layout
+  int number = 0;           ///< number of the piece in the layout
   int summed_ranks = 0;     ///< how many ranks' partial sums it adds up; 0: it is no sum
-  int rank_count = 0;       ///< of the whole sum; 0: likewise
+  int rank_count = 0;       ///< ranks in the whole sum; 0: it is no sum
   [[nodiscard]] bool is_partial() const { return summed_ranks < rank_count; }
   friend bool operator==(const HeldPiece&, const HeldPiece&) = default;
 };

@@ -72,7 +72,7 @@ std::size_t OpenFile::read_at(std::int64_t position, std::span<char> bytes) cons
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   constexpr std::array<char, 2> gzip_magic{'\x1f', '\x8b'};
   constexpr std::array<char, 4> zstd_magic{'\x28', '\xb5', '\x2f', '\xfd'};
-  // Of 16 magic numbers of frames to be skipped (RFC 8878, 3.1.2) the one that pzstd begins its files with.
+  // The magic number that pzstd begins its files with: one of 16 for frames to be skipped (RFC 8878, 3.1.2).
   constexpr std::array<char, 4> skippable_magic{'\x50', '\x2a', '\x4d', '\x18'};
   auto file = std::make_unique<OpenFile>(path);
   std::array<char, 4> first{};

@@ -39,7 +39,7 @@ struct CacheHeader {
   std::int64_t nonzero_count = 0;
   std::uint64_t pattern_sum = 0;  ///< StoredMatrix::pattern_sum()
   std::uint32_t checksum_of_checksums = 0;
-  std::uint32_t checksum = 0;  ///< of the members before it
+  std::uint32_t checksum = 0;  ///< CRC-32C of the members before it
 };
 static_assert(sizeof(CacheHeader) == 48 && std::is_trivially_copyable_v<CacheHeader>);
 

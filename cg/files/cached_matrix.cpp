@@ -130,7 +130,7 @@ class SharedOutput {
   comm::RankGroup& group_;
   std::string temporary_path_;
   int descriptor_ = -1;
-  bool is_in_place_ = false;  // or complete, under the temporary name
+  bool is_in_place_ = false;  // the file has its name; else it is complete, under the temporary name
 };
 
 /// Writes data in any order, and keeps what they add to the checksums of the chunks: these are of what was meant, whatever the device has.

@@ -44,7 +44,7 @@ inline DigitRun digits_of_word(const char* place) {
   return {.value = number_of_eight((letters << half) << half), .length = length};
 }
 
-/// The same one by one.
+/// Reads a run of digits one by one.
 inline DigitRun digits_one_by_one(const char* place, const char* end) {
   DigitRun run;
   for (; run.length < 8 && place != end && *place >= '0' && *place <= '9'; ++place, ++run.length)

@@ -122,7 +122,8 @@ class EntryStore::BucketSorter {
     return static_cast<std::uint16_t>(chunk.rows()[k] >> origin_bits_);
   }
 
-  /// As an ordered file with both triangles leaves it. Cost: otherwise as many entries as are in order.
+  /// Whether a bucket is as an ordered file with both triangles leaves it. Cost: a look at the entries in
+  /// order.
   [[nodiscard]] bool is_in_order(const Bucket& bucket) const {
     std::pair<int, std::int32_t> before{-1, 0};
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
@@ -382,7 +383,7 @@ void EntryStore::order_chunks() {
     contents.insert(contents.end(), bucket.chunks.begin(), bucket.chunks.end());
   auto places = contents;
   std::ranges::sort(places);
-  std::vector<std::size_t> sources;  // of each place: the place that has its content now
+  std::vector<std::size_t> sources;  // for each place: the place that has its content now
   bool is_near = true;
   for (const auto content : contents) {
     const auto source = static_cast<std::size_t>(std::ranges::lower_bound(places, content) - places.begin());

@@ -43,8 +43,8 @@ class RowDeal {
   std::int64_t order_;
   int rank_count_;
   int shift_;
-  std::vector<std::int32_t> owners_;   // of each bucket: a division per entry would cost more
-  std::vector<std::uint32_t> places_;  // likewise
+  std::vector<std::int32_t> owners_;   // owner of each bucket: a division per entry would cost more
+  std::vector<std::uint32_t> places_;  // number of each bucket among its owner's
 };
 
 /// The values of entries: any, or 1 for each, as in a file that has a pattern only.
@@ -238,9 +238,9 @@ class EntryStore {
   std::vector<Bucket> buckets_;
   std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory
   std::vector<Slab> slabs_;
-  std::size_t chunk_count_ = 0;              // of the slabs, that are in use or were
+  std::size_t chunk_count_ = 0;              // chunks of the slabs that are in use or were
   std::vector<std::byte*> free_;             // memory of chunks that have left for the scratch file
-  mutable std::optional<RunError> failure_;  // also of reading
+  mutable std::optional<RunError> failure_;  // failure to write or read a chunk
   std::vector<std::byte> lost_;              // a chunk for entries that are lost after a failure
 };
 

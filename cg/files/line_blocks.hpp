@@ -44,8 +44,8 @@ class LineBlocks {
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
   std::size_t filled_ = 0;          // bytes in the buffer
-  std::size_t handed_out_ = 0;      // of them, by the last next()
-  std::int64_t offset_ = 0;         // of the buffer's first byte
+  std::size_t handed_out_ = 0;      // bytes of the buffer that the last next() handed out
+  std::int64_t offset_ = 0;         // offset of the buffer's first byte in the content
   std::int64_t end_ = 0;
   bool at_end_of_file_ = false;
 };
@@ -53,8 +53,8 @@ class LineBlocks {
 /// The header of a Matrix Market file, and where it ends.
 struct LocatedHeader {
   MarketHeader header;
-  std::int64_t line_count = 0;   ///< of the header
-  std::int64_t body_offset = 0;  ///< of the first byte after it
+  std::int64_t line_count = 0;   ///< lines of the header
+  std::int64_t body_offset = 0;  ///< offset of the first byte after the header
 };
 /// Reads it. Throws FileError.
 LocatedHeader read_market_header(const std::string& path);

@@ -27,7 +27,7 @@ std::string name_of(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-/// So many lines of entries, with those that symmetry adds.
+/// The entries in so many lines, with those that symmetry adds.
 std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) {
   if (header.symmetry == MarketSymmetry::general) return line_count;
   return line_count + std::max<std::int64_t>(line_count - header.row_count, 0);  // the diagonal has no mirror

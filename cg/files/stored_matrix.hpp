@@ -48,9 +48,10 @@ class EntryCollector {
 /// Facts about a matrix that are known before its entries are read or made, and the memory that this takes.
 struct ExpectedMatrix {
   std::int64_t order = 0;
-  std::int64_t entry_count = 0;    ///< at most
-  std::int64_t working_bytes = 0;  ///< of a rank, beside its block, while the stored rows become blocks
-  std::int64_t making_bytes = 0;   ///< of all ranks together, until the rows are stored
+  std::int64_t entry_count = 0;  ///< at most
+  /// Memory of a rank, beside its block, while the stored rows become blocks.
+  std::int64_t working_bytes = 0;
+  std::int64_t making_bytes = 0;  ///< memory of all ranks together, until the rows are stored
 };
 ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
                                int rank_count);
@@ -135,11 +136,11 @@ class StoredMatrix final : public SystemMatrix {
   std::string name_;
   std::optional<RandomPermutation> permutation_;
   NotFinite not_finite_;                    // the first of this rank's rows
-  std::vector<std::uint32_t> row_lengths_;  // of this rank's rows, by their local numbers
-  std::vector<double> diagonal_;            // likewise
+  std::vector<std::uint32_t> row_lengths_;  // lengths of this rank's rows, by their local numbers
+  std::vector<double> diagonal_;            // diagonal of this rank's rows, by their local numbers
   std::uint64_t pattern_sum_ = 0;           // over the entries of all ranks
-  std::uint64_t asymmetry_sum_ = 0;         // likewise: 0 for a symmetric matrix
-  std::int64_t nonzero_count_ = 0;          // of all ranks
+  std::uint64_t asymmetry_sum_ = 0;         // sum over the entries of all ranks; 0 for a symmetric matrix
+  std::int64_t nonzero_count_ = 0;          // nonzeros of all ranks
   MatrixFacts facts_;
   std::optional<Symmetrization> symmetrization_;
 };

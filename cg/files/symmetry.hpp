@@ -41,7 +41,7 @@ struct UnequalPair {
 
 struct Asymmetry {
   UnequalPair first;    ///< in the order of rows, of those beyond the tolerance
-  UnequalPair largest;  ///< of all; the first of several that differ as much
+  UnequalPair largest;  ///< largest difference of all pairs; the first of several that differ as much
 };
 /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Alike on every rank, whatever their number.
 /// Collective. Cost: a search for each entry. Throws the store's failure(), MpiError, std::bad_alloc.

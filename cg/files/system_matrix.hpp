@@ -22,8 +22,8 @@ namespace cg2d {
 /// The distance between the triangles of a matrix before each pair of mirrored entries became their mean.
 struct Symmetrization {
   double tolerance = 0.0;
-  double largest_difference = 0.0;  ///< of |a_ij - a_ji| / sqrt(|a_ii a_jj|); 0: A was symmetric
-  std::int64_t row = 0;  ///< of the first pair with it, from 0, in the original order; row > column
+  double largest_difference = 0.0;  ///< largest |a_ij - a_ji| / sqrt(|a_ii a_jj|); 0: A was symmetric
+  std::int64_t row = 0;  ///< row of the first pair with it, from 0, in the original order; row > column
   std::int64_t column = 0;
 
   /// "the largest difference was 2.2e-16 of sqrt(a_ii a_jj), at (2, 1)".
@@ -34,8 +34,8 @@ struct Symmetrization {
 /// std::bad_alloc.
 class SystemMatrix : public MatrixSource {
  public:
-  /// The same as build(), and the last: afterwards no more blocks can be made. Takes little more memory than the
-  /// block.
+  /// Makes this rank's block as build() does, and is the last call: afterwards no more blocks can be made.
+  /// Takes little more memory than the block.
   [[nodiscard]] virtual kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) = 0;
   /// Throws RunError (bad_data) that names the first pair of entries that differ, and both values.
   virtual void require_symmetric(comm::RankGroup& group) const = 0;

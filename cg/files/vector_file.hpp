@@ -20,8 +20,8 @@ class OutputFile;
 
 /// How a vector, or several, lie on the ranks. Files have the original order of the rows, column after column.
 struct VectorPlace {
-  std::int64_t size = 0;       ///< of the whole vector; of several: of all together
-  std::size_t local_size = 0;  ///< of this rank's piece
+  std::int64_t size = 0;       ///< elements of the whole vector; of several vectors: of all together
+  std::size_t local_size = 0;  ///< elements of this rank's piece
   /// The original row of an element of this rank; of column c of several: c times the number of rows later.
   std::function<std::int64_t(std::size_t element)> row_of;
   int column_count = 1;  ///< the number of vectors

@@ -36,7 +36,7 @@ class VectorLines {
   std::optional<LineFault> parse(const std::string& path, const Put& put) {
     LineBlocks blocks(open_source(path));
     blocks.start(located_.body_offset, std::numeric_limits<std::int64_t>::max());
-    std::int64_t line_number = located_.line_count + 1;  // of the line that is next, whole or too long
+    std::int64_t line_number = located_.line_count + 1;  // number of the next line, whole or too long
     try {
       for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
         for (std::size_t begin = 0; begin < lines.size();) {
@@ -98,7 +98,7 @@ class VectorLines {
   const LocatedHeader& located_;
   comm::IndexRange parsed_;
   std::int64_t line_index_ = 0;  // lines with a value so far
-  std::int64_t row_ = 0;         // of the next value of an array
+  std::int64_t row_ = 0;         // row of the next value of an array
   std::int64_t column_ = 0;
 };
 

@@ -60,7 +60,7 @@ std::string event_words(const GridDifference& difference, Phase phase) {
 std::string phase_words(const GridDifference& difference, const PhaseDifference& phase,
                         std::string_view link) {
   std::vector<std::string> parts{us_text(phase.difference_s)};
-  constexpr double least_part = 0.1;  // of the difference of its phase
+  constexpr double least_part = 0.1;  // least share in the difference of its phase
   if (phase.waiting_s * phase.difference_s > 0.0 &&
       std::abs(phase.waiting_s) > least_part * std::abs(phase.difference_s))
     parts.front() += fmt::format(", {} of it waiting", us_text(phase.waiting_s));

@@ -24,12 +24,12 @@ struct PhaseDifference {
   double slower_s = 0.0;
   double faster_s = 0.0;
   double difference_s = 0.0;  ///< slower_s - faster_s
-  double share = 0.0;         ///< of the whole difference; all together are 1
+  double share = 0.0;         ///< share in the whole difference; all together are 1
   /// The time of the faster grid with the slower one's phase in it, by its own time: how much this phase alone costs.
   RatioInterval cost{};
   double waiting_s = 0.0;  ///< difference of the waiting, part of difference_s
   double messages = 0.0;   ///< difference of what a rank sends: exact
-  double bytes = 0.0;      ///< likewise
+  double bytes = 0.0;      ///< difference of the bytes that a rank sends: exact
 
   /// Whether it is beyond the noise: wrong for 1 phase of 100 at most.
   [[nodiscard]] bool is_sure() const { return cost.is_above(1.0) || cost.is_below(1.0); }
@@ -48,8 +48,9 @@ struct GridDifference {
   ConfiguredProblem slower;
   ConfiguredProblem faster;
   RatioInterval ratio;
-  double difference_s = 0.0;              ///< of a CG step, over the same rounds as that of the phases
-  std::vector<PhaseDifference> phases{};  ///< of the benchmark, in their order, and the rest
+  /// Difference of a CG step, over the same rounds as that of the phases.
+  double difference_s = 0.0;
+  std::vector<PhaseDifference> phases{};  ///< phases of the benchmark, in their order, and the rest
   std::vector<EventDifference> events{};  ///< the greatest ratios first, up or down
 
   /// Whether the slower one is slower at all.

@@ -47,8 +47,8 @@ std::string place_text(int rank, int outer_step, int product);
 struct Fault {
   int rank = 0;
   int outer_step = 1;  ///< from 1; or of_a_solve
-  int product =
-      1;  ///< of the outer iteration, from 1: the CG step, or one more for the residual; of a solve: the iteration
+  /// Product of the outer iteration, from 1: CG step, or one more for the residual; of a solve: iteration.
+  int product = 1;
   FaultTarget target = FaultTarget::values;
   std::uint64_t draw = 0;  ///< element and bit follow from it
   // When it has been made:
@@ -64,7 +64,7 @@ std::string describe(const Fault& fault);
 /// The flips of a seed, in the order of their times.
 std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count);
 
-/// The same of a solve: most of them in early iterations, as many solves have few, and none after so many.
+/// The flips of a seed in a solve: most in early iterations, as many solves have few, and none after so many.
 std::vector<Fault> draw_solve_faults(const InjectOptions& options, int rank_count, int most_iterations);
 
 /// Makes this rank's flips. Each is made once: what an outer iteration that is made again meets is what a fault has
@@ -80,7 +80,7 @@ class FaultInjector {
   };
   /// Flips a bit of the vector for each fault of that target at that moment.
   void flip(FaultTarget target, const Moment& moment, std::span<double> vector);
-  /// The same for two vectors that are one after the other.
+  /// Flips a bit of two vectors, one after the other, for each fault of that target at that moment.
   void flip(FaultTarget target, const Moment& moment, std::span<double> first, std::span<double> second);
   /// Flips bits of the matrix. A column number that would leave the vectors gets another bit flipped, and none where there is no
   /// such bit; not so where `columns_are_checked` before the next product.

@@ -122,7 +122,7 @@ class GuardChecks {
   MatrixScale scale_;
   FaultInjector::Moment place_;
 
-  Detection found_;  // of the attempt
+  Detection found_;  // first detection of the attempt
   int failed_attempts_ = 0;
   Detection last_failure_;
   std::string reason_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a guard has done and found.
+// The report of a guard: its options, checks, detections and faults.
 
 #include <array>
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Detection {
   int product = 0;     ///< the last one before it: the CG step, or one more; of a solve: the iteration
   double error = 0.0;
   double tolerance = 0.0;
-  double share = 0.0;  ///< of this rank in an error that ranks add up
+  double share = 0.0;  ///< share of this rank in an error that ranks add up
 };
 /// Rank, check and place, in one line without its end.
 std::string describe(const Detection& detection);
@@ -49,16 +49,16 @@ struct GuardOptions {
   [[nodiscard]] bool is_used() const { return checks || injects; }
 };
 
-/// The same on every rank.
+/// The report of a guard; the same on every rank.
 struct GuardReport {
   GuardOptions options;
-  std::array<std::int64_t, guard_check_count> check_counts{};  ///< of all ranks
+  std::array<std::int64_t, guard_check_count> check_counts{};  ///< checks of all ranks
   std::array<double, guard_check_count>
       largest_ratios{};               ///< error / tolerance where it held; 0 for yes or no
   std::vector<Detection> detections;  ///< the first one of each attempt with some
   int rollback_count = 0;
-  double time_s = 0.0;      ///< of checks in timed repetitions, or in the solve, the slowest rank's
-  double time_share = 0.0;  ///< of the time of these
+  double time_s = 0.0;      ///< time of checks in timed repetitions, or in the solve, of the slowest rank
+  double time_share = 0.0;  ///< share of time_s in the time of these repetitions, or of the solve
   std::vector<Fault> faults;
 
   [[nodiscard]] std::int64_t check_count() const {

@@ -93,7 +93,7 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
         const auto sums =
             blocked_sums(residual_.size(), [&](std::size_t k, double& difference, double& z_square) {
               const double change = residual_[k] - solve_residual_[k];
-              // What was multiplied is a copy of z, of which zeta is to be computed: they must still be alike.
+              // The operand is a copy of z, of which zeta is to be computed: they must still be alike.
               const double moved = z_[k] - operand_[k];
               difference += change * change + moved * moved;
               z_square += z_[k] * z_[k];

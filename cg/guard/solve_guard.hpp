@@ -26,7 +26,7 @@ class SolveGuard final : public SolverGuard, private OperatorWatch {
 
   /// The next outer iterations are 1, 2, ... of so many. Faults are made in the first repetition.
   void begin_repetition(int outer_step_count);
-  /// What has been done since the beginning. Collective. repetitions_s: their time together.
+  /// The report since the beginning. Collective. repetitions_s: the time of all repetitions together.
   [[nodiscard]] GuardReport report(double repetitions_s) const { return checks_.report(repetitions_s); }
 
   [[nodiscard]] LinearOperator& guarded(LinearOperator& matrix) override;
@@ -53,7 +53,7 @@ class SolveGuard final : public SolverGuard, private OperatorWatch {
 
   GuardChecks checks_;
   std::unique_ptr<WatchedOperator> operator_;
-  std::span<double> residual_;     // of the solver
+  std::span<double> residual_;     // the solver's r
   HugePageVector solve_residual_;  // r by the recurrence, at the end of a solve
   std::span<double> z_;
   std::span<double> operand_;  // where the solver writes p
@@ -61,7 +61,7 @@ class SolveGuard final : public SolverGuard, private OperatorWatch {
   int outer_step_count_ = 0;
   int repetition_ = 0;
 
-  // Of an attempt:
+  // State of an attempt:
   int product_number_ = 0;
   bool is_solving_ = false;
   Awaited awaited_ = Awaited::nothing;
@@ -69,7 +69,7 @@ class SolveGuard final : public SolverGuard, private OperatorWatch {
   double product_square_ = 0.0;  // q . q of the step
   StepRelation relation_;
   double largest_rho_ = 0.0;
-  double difference_square_ = 0.0;  // of the two residuals
+  double difference_square_ = 0.0;  // square of the difference of the two residuals
   double own_difference_square_ = 0.0;
   double z_square_ = 0.0;
   bool is_agreed_ = false;

@@ -34,7 +34,7 @@ CheckedError StepRelation::after_step(const CgState& state, double product_squar
   has_last_ = true;
   replacement_count_ = state.replacement_count;
   step.direction_norm = is_first ? std::sqrt(step.rho) : last_.next_direction_norm;
-  // Of an exact solution: further steps change nothing.
+  // An exact solution: further steps change nothing.
   if (step.rho == 0.0 && step.next_rho == 0.0) {
     has_last_ = false;
     return {};

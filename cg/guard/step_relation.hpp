@@ -33,7 +33,7 @@ class StepRelation {
   /// The step before, and bounds that it leaves.
   struct Step {
     double alpha = 0.0;
-    double beta_before = 0.0;  // of its own direction
+    double beta_before = 0.0;  // beta of the step's own direction
     double rho = 0.0;
     double next_rho = 0.0;
     double direction_norm = 0.0;

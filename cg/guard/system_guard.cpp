@@ -48,7 +48,7 @@ std::optional<SystemSolveResult> SystemGuard::solve(const GuardedSystem& system,
     checks_.set_faults(draw_solve_faults(options.inject, checks_.parts().group.size(),
                                          std::min(system.most_iterations, last_faulty_iteration)));
   scale_ = checks_.scale();
-  // Of a positive definite matrix: | a_ij | <= sqrt(a_ii a_jj).
+  // In a positive definite matrix | a_ij | <= sqrt(a_ii a_jj).
   if (!inverse_diagonal_.empty()) scale_.norm = scale_.longest_row;
   if (options.checks) {
     kept_.x = HugePageVector(x_.size());
@@ -137,7 +137,7 @@ void SystemGuard::apply(LinearOperator& matrix) {
   if (is_aside_) return matrix.apply();
   const bool is_of_step = products_of_step_ == 0;
   if (products_of_step_ >= 0) ++products_of_step_;
-  // Of a step, its number; else that of the last one.
+  // Number of the step under way, or of the last one.
   checks_.set_place(of_a_solve, is_of_step ? steps_done_ + 1 : steps_done_);
   awaited_ = is_of_step ? Awaited::step_product : Awaited::nothing;
   if (is_of_step) {
@@ -206,7 +206,7 @@ void SystemGuard::measure_residual(std::span<const double> product) {
     const double change = b_[k] - product[k] - residual_[k];
     difference += change * change * inverse;
     x_square += x_[k] * x_[k] / inverse;
-    // What was multiplied is a copy of x: they must still be alike.
+    // The operand is a copy of x: they must still be alike.
     if (!(x_[k] == operand_[k])) difference = std::numeric_limits<double>::infinity();
   });
   own_difference_square_ = sums.first;
@@ -214,7 +214,7 @@ void SystemGuard::measure_residual(std::span<const double> product) {
   awaited_ = Awaited::residual_product;
 }
 
-/// As that of SolveGuard.
+/// Sums the measures of the awaited product along with the solver's values, as SolveGuard::sum_over_ranks().
 void SystemGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values) {
   const bool has_checks = checks_.options().checks;
   if (has_checks) {

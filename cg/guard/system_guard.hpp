@@ -36,14 +36,14 @@ struct GuardedSystem {
 /// 2. A clean solve gives the bits of one without a guard, as far as a sum over all ranks does not depend on how many numbers it takes.
 class SystemGuard final : public ProductObserver, public StepObserver, private OperatorWatch {
  public:
-  /// As GuardChecks.
+  /// Arguments and errors as for GuardChecks.
   SystemGuard(const GuardOptions& options, const GuardedParts& parts, const ProductChecksums* checksums);
 
   /// The operator to solve with, in place of that of the block; valid as long as both live. This observes products of the block: see
   /// BlockOperator::set_observer().
   [[nodiscard]] LinearOperator& guarded(LinearOperator& matrix);
-  /// As solve() of a system; empty where an attempt was refused, for reason(). Once. Collective. Cost: one product and some
-  /// vectors copied per segment, beside the checks.
+  /// Solves as solve() of a system; empty where an attempt was refused, for reason(). Once. Collective. Cost:
+  /// one product and some vectors copied per segment, beside the checks.
   std::optional<SystemSolveResult> solve(const GuardedSystem& system, const SystemVectors& vectors,
                                          const StopRule& stop);
   [[nodiscard]] const std::string& reason() const { return checks_.reason(); }
@@ -105,7 +105,7 @@ class SystemGuard final : public ProductObserver, public StepObserver, private O
   std::span<double> residual_;
   std::span<double> operand_;
   MatrixScale scale_;        // with M
-  double guess_norm_ = 0.0;  // of the x that the solve begins with
+  double guess_norm_ = 0.0;  // norm of the x that the solve begins with
   Kept kept_;                // at the beginning of the attempt
   Kept next_;                // at its end
   int segment_count_ = 0;    // that are done
@@ -113,10 +113,10 @@ class SystemGuard final : public ProductObserver, public StepObserver, private O
   int doubt_count_ = 0;
   SystemSolveResult doubted_;  // the last end that is to be confirmed
 
-  // Of an attempt:
+  // State of an attempt:
   int steps_done_ = 0;
   int products_of_step_ = -1;  // -1: outside of a step
-  int kept_products_ = -1;     // the same, while others are set aside
+  int kept_products_ = -1;     // products_of_step_ of before, while products are set aside
   bool is_aside_ = false;
   bool has_stepped_ = false;  // since the residual was computed anew
   bool is_first_state_ = true;
@@ -130,7 +130,7 @@ class SystemGuard final : public ProductObserver, public StepObserver, private O
   double largest_rho_ = 0.0;
   double own_difference_square_ = 0.0;
   double own_x_square_ = 0.0;
-  double difference_square_ = 0.0;  // of b - A x and r
+  double difference_square_ = 0.0;  // square of the difference of b - A x and r
   double x_square_ = 0.0;
 };
 

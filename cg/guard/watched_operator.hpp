@@ -23,7 +23,7 @@ class OperatorWatch : public Interface {
 
 /// The product whose measures the next sum over all ranks takes with it.
 enum class Awaited { nothing, step_product, residual_product };
-/// Of the product of a step, its square; of that of a residual, the squares of the error and of x.
+/// Number of a product's measures: its square in a step; the squares of the error and of x for a residual.
 inline std::size_t measure_count(Awaited awaited) { return static_cast<std::size_t>(awaited); }
 
 /// The operator's own memory, for faults on purpose: const for its users only.

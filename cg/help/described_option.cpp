@@ -82,7 +82,7 @@ DescribedOption described(const CLI::Option& option) {
   if (type.find(value_separator) == std::string::npos) {
     described.placeholder = is_list ? type + ",..." : type;
   } else {
-    constexpr std::size_t most_columns = 26;  // of name and values, beside the text of the help
+    constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
     described.values = split(type, value_separator);
     const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
     described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";

@@ -16,7 +16,7 @@ std::string type_of_values(const std::vector<std::string>& values);
 struct DescribedOption {
   std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name
   std::vector<std::string> values;  ///< known values, and placeholders in capitals; empty: any, or a flag
-  std::string placeholder;          ///< of the value: "FILE", "N"; empty for a flag
+  std::string placeholder;          ///< placeholder of the value: "FILE", "N"; empty for a flag
   std::string description;
   std::string standing;  ///< "required" or "default: X"; empty for a flag, which is off unless given
   std::string group;

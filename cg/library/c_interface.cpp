@@ -39,7 +39,7 @@ struct cg2d_options {
 };
 struct cg2d_solver {
   cg2d::comm::RankGroup& group;
-  std::unique_ptr<cg2d::FunctionOperator> product{};  // of the user, where there is one
+  std::unique_ptr<cg2d::FunctionOperator> product{};  // the user's product, where there is one
   std::optional<cg2d::Solver> solver{};
   cg2d::Solution solution{};
   bool has_solved = false;

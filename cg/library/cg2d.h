@@ -132,7 +132,7 @@ typedef struct cg2d_result {
 typedef struct cg2d_phase {
   const char* name;
   double time_s;
-  double waited_s; /* of these, waiting for other ranks */
+  double waited_s; /* part of time_s spent waiting for other ranks */
   int64_t call_count;
 } cg2d_phase;
 /* Local. Pointers are valid until the next solve. */

@@ -18,7 +18,7 @@ FunctionOperator::FunctionOperator(std::size_t local_size, Product product, comm
     p_.resize(local_size);
     q_.resize(local_size);
   });
-  // Of vectors without elements: only the sums over all ranks are used.
+  // Vectors without elements: only the sums over all ranks are used.
   sums_ = make_communicator(comm::default_transport(), group,
                             equal_pieces(0, {.columns = 1, .rows = group.size()}), {});
 }

@@ -14,12 +14,12 @@ namespace cg2d {
 /// The code that `cg2d solve` ends with, and the status of a solve in the C interface.
 ExitCode exit_code_of(SolveEnd end);
 
-/// The same on every rank.
+/// The result of a solve; the same on every rank.
 struct Solution {
   SystemSolveResult result;
-  double target_norm = 0.0;             ///< of the residual
+  double target_norm = 0.0;             ///< residual norm that the tolerance asks for
   std::vector<double> history{};        ///< norms by the recurrence after each step; the first is before it
-  SpectrumEstimate spectrum{};          ///< of M^-1 A
+  SpectrumEstimate spectrum{};          ///< estimated spectrum of M^-1 A
   double predicted_steps = 0.0;         ///< by the spectrum, to the target; 0: no estimate
   std::string preconditioner_remark{};  ///< on how it was made; empty: as usual
 

@@ -288,12 +288,12 @@ class Solver::Parts {
   comm::BlockLayout layout_;
   std::optional<RandomPermutation> permutation_{};
   FunctionOperator* function_ = nullptr;            // the user's, where it is one
-  std::unique_ptr<AssembledOperator> assembled_{};  // of a matrix
-  // Of an operator that is there.
+  std::unique_ptr<AssembledOperator> assembled_{};  // the operator made of a matrix
+  // Parts of a solver for a user's operator.
   std::unique_ptr<comm::Communicator> communicator_{};
   std::optional<PhaseTimer> own_timer_{};
   std::unique_ptr<LinearOperator> timed_operator_{};
-  // Of either.
+  // Parts of a solver for a matrix or a user's operator.
   PhaseTimer* timer_ = nullptr;
   LinearOperator* operator_ = nullptr;
   std::optional<DistributedVectors> vectors_{};

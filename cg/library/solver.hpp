@@ -23,7 +23,7 @@
 
 namespace cg2d {
 
-/// The same on every rank, but for the diagonal.
+/// Options of a solver; the same on every rank, but for the diagonal.
 struct SolverOptions {
   /// Grid (0 x 0: the one that sends least), kernel ("auto": by a built-in rule), transport, threads, overlap. A
   /// user's operator takes the threads only, for the vector operations.
@@ -44,7 +44,7 @@ struct SolverOptions {
 struct PhaseTime {
   std::string_view name;  ///< as cg/timing/phase.hpp has it
   double time_s = 0.0;
-  double waited_s = 0.0;  ///< of these, waiting for other ranks
+  double waited_s = 0.0;  ///< part of time_s spent waiting for other ranks
   std::int64_t call_count = 0;
 };
 
@@ -62,7 +62,7 @@ class Solver {
   Solver(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options = {});
   /// For a user's operator, which must outlive the solver. Preconditioners that need the matrix itself are refused.
   Solver(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options = {});
-  /// The same; an exception of the product ends the solve with a RunError on every rank.
+  /// For a user's function; an exception of the product ends the solve with a RunError on every rank.
   Solver(FunctionOperator& matrix, comm::RankGroup& group, const SolverOptions& options = {});
   ~Solver();
   Solver(Solver&&) noexcept;
@@ -85,9 +85,9 @@ class Solver {
   /// only what hinders it from being tried is an exception: a tolerance that is negative, NaN or another one than that
   /// of other ranks, a piece of another length.
   Solution solve(std::span<const double> b, std::span<double> x, const ToleranceOptions& tolerance = {});
-  /// The same, from the x that is given where vectors.starts_from_x.
+  /// solve() from the x that is given where vectors.starts_from_x.
   Solution solve(const SystemVectors& vectors, const ToleranceOptions& tolerance = {});
-  /// The same with a rule of the caller's. The solution has no target_norm and no predicted_steps.
+  /// solve() with a stop rule of the caller's. The solution has no target_norm and no predicted_steps.
   Solution solve(const SystemVectors& vectors, const StopRule& stop);
 
   /// Tells the observer of every step from now on; it must outlive the solver.

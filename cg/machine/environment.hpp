@@ -35,9 +35,10 @@ struct NodeInfo {
   std::vector<CacheInfo> caches;  ///< data and unified caches
   /// For what the ranks make, without what each of the processes takes for itself.
   MemoryRoom memory{.available_bytes = 0};
-  std::optional<std::string> governor{};  ///< of the frequency; empty: not known
+  std::optional<std::string> governor{};  ///< governor of the frequency; empty: not known
   std::optional<int> numa_nodes{};
-  std::optional<std::array<double, 3>> load_average{};  ///< of 1, 5 and 15 minutes, when it was inspected
+  /// Means of 1, 5 and 15 minutes, when it was inspected.
+  std::optional<std::array<double, 3>> load_average{};
 
   /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1d 32 KiB, L2 1
   /// MB".

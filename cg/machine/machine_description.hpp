@@ -29,7 +29,7 @@ struct BlockShapeCost {
   double rows = 0.0;
   double columns = 0.0;
   double nonzeros = 0.0;
-  double seconds_per_nonzero = 0.0;  ///< of the product; mean over the ranks
+  double seconds_per_nonzero = 0.0;  ///< seconds of the product per nonzero; mean over the ranks
   /// Time of one pass over a vector between products of such a block, which take the caches from it.
   double dot_s_per_element = 0.0;
   double update_s_per_element = 0.0;
@@ -104,9 +104,9 @@ struct MachineDescription {
   int calibrated_ranks = 0;
   int calibrated_threads = 0;
   std::vector<TransportCost> transports{};  ///< the others; empty if not known
-  MeasurementRecord measured{};             ///< of a calibration
+  MeasurementRecord measured{};             ///< record of the calibration
 
-  /// The same machine through another transport: with its network where it is known, else unchanged.
+  /// This machine through another transport: with its network where it is known, else unchanged.
   [[nodiscard]] MachineDescription through(std::string_view transport) const;
   [[nodiscard]] bool has_kernel(std::string_view kernel_name) const;
   /// Throws InputError that lists the known names.

@@ -24,7 +24,7 @@ using PhaseSeconds = std::array<double, benchmark_phase_count>;
 struct Prediction {
   std::string machine;
   Configuration configuration;  ///< with the kernel that was counted with
-  PhaseSeconds phases{};        ///< of all outer steps
+  PhaseSeconds phases{};        ///< seconds of each phase in all outer steps
 
   [[nodiscard]] double total_s() const;
   [[nodiscard]] double phase_s(Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }

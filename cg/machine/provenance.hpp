@@ -26,7 +26,7 @@ BuildCommit build_commit();
 using Variable = std::pair<std::string, std::string>;
 
 struct Provenance {
-  std::string time;                  ///< of the start, local, with the offset of the zone: ISO 8601
+  std::string time;                  ///< begin of the run, local time with the offset of the zone: ISO 8601
   std::vector<std::string> command;  ///< program and arguments
   BuildCommit commit;
   std::string kernel;               ///< "Linux 6.1.0"

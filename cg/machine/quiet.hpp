@@ -46,18 +46,18 @@ struct NodeLoad {
   bool is_read = false;  ///< false on the other ranks
   double busy_s = 0.0;   ///< all processors together
   int processor_count = 0;
-  double most_steal_s = 0.0;  ///< of the processor with most of it
+  double most_steal_s = 0.0;  ///< steal time of the processor with most of it
   double pressure_s = -1.0;   ///< negative: not known
-  int runnable_before = -1;   ///< likewise
-  int runnable_after = -1;    ///< likewise
+  int runnable_before = -1;   ///< tasks that could run before the region; negative: not known
+  int runnable_after = -1;    ///< tasks that could run after the region; negative: not known
   bool has_like_processors = true;
 };
 
 /// One rank over the region. Trivially copyable: ranks send it as it is.
 struct RankQuiet {
   double region_s = 0.0;
-  double cpu_s = 0.0;                     ///< of all its threads
-  std::int64_t involuntary_switches = 0;  ///< likewise
+  double cpu_s = 0.0;                     ///< processor time of all its threads
+  std::int64_t involuntary_switches = 0;  ///< involuntary context switches of all its threads
   double most_delay_s = -1.0;             ///< waiting of one thread for a processor; negative: not known
   double loop_before_s = 0.0;             ///< the fixed loop
   double loop_after_s = 0.0;
@@ -75,19 +75,19 @@ struct RankRange {
 struct QuietResult {
   std::vector<std::string> disturbances;       ///< one phrase for each criterion that is met; empty: quiet
   bool is_oversubscribed = false;              ///< ranks x threads outnumber cores: fewer criteria count
-  std::int64_t involuntary_switches = 0;       ///< of all ranks
-  std::int64_t most_involuntary_switches = 0;  ///< of one rank
+  std::int64_t involuntary_switches = 0;       ///< involuntary context switches of all ranks
+  std::int64_t most_involuntary_switches = 0;  ///< involuntary context switches of the rank with most of them
   std::optional<double> delay_share;
   std::optional<double> steal_share;
   std::optional<double> other_load;   ///< processors that other processes kept busy, mean over the region
-  std::optional<double> other_share;  ///< the same by the node's processors
+  std::optional<double> other_share;  ///< other_load by the node's processors
   std::optional<double> pressure_share;
   std::optional<RankRange> runnable_before;  ///< over the nodes; the ranks themselves are among them
   std::optional<RankRange> runnable_after;
   RankRange loop_before_s;
   RankRange loop_after_s;
   double loop_spread = 0.0;  ///< over the ranks of a node, the larger one of before and after
-  double loop_change = 0.0;  ///< of one rank, after by before, minus 1; the largest absolute value
+  double loop_change = 0.0;  ///< time of a rank's loop after by before, minus 1; the largest absolute value
 
   /// The processor's speed after the region by that before, minus 1.
   [[nodiscard]] double speed_change() const { return 1.0 / (1.0 + loop_change) - 1.0; }

@@ -25,11 +25,11 @@ struct Topology {
   std::vector<CacheInfo> caches;  ///< data and unified caches, one of each level
 };
 
-/// Of the node that the calling rank is on; cores are empty where nothing is known. Local. Cost: some milliseconds.
+/// Topology of the calling rank's node; no cores where nothing is known. Local. Cost: some milliseconds.
 Topology machine_topology();
 
-/// The same from Linux's own files (Documentation/ABI/stable/sysfs-devices-system-cpu, proc(5)), without hwloc. Virtual machines
-/// whose files name no caches have none.
+/// Topology by Linux's own files (Documentation/ABI/stable/sysfs-devices-system-cpu, proc(5)), without hwloc.
+/// Virtual machines whose files name no caches have none.
 Topology topology_from_files(const SystemFolders& folders = {});
 
 }  // namespace cg2d

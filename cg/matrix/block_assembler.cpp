@@ -21,7 +21,7 @@ struct BlockAssembler::RowTerm {
 /// make.
 struct BlockAssembler::RowTerms {
   std::vector<std::int64_t> term_starts;     // per row of the strip, and the end
-  std::vector<std::int64_t> product_starts;  // likewise
+  std::vector<std::int64_t> product_starts;  // first product of each row of the strip, and the end
   std::vector<RowTerm> terms;
 };
 

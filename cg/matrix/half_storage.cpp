@@ -45,7 +45,7 @@ HalfStorageRule::Position HalfStorageRule::position_of(std::int64_t index) const
 
 void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const comm::IndexRange& columns,
                const HalfStorageRule& rule) {
-  std::vector<HalfStorageRule::Position> positions;  // of the block's columns
+  std::vector<HalfStorageRule::Position> positions;  // positions of the block's columns
   positions.reserve(static_cast<std::size_t>(columns.size()));
   for (auto index = columns.begin; index < columns.end; ++index) positions.push_back(rule.position_of(index));
   std::size_t kept = 0;

@@ -34,7 +34,7 @@ class HalfStorageRule {
     if (row.tile == column.tile) return row.index <= column.index;
     return (row.tile < column.tile) == ((row.tile + column.tile) % 2 == 0);
   }
-  /// The same for global numbers.
+  /// Whether the entry of a global row and column is kept.
   [[nodiscard]] bool keeps(std::int64_t row, std::int64_t column) const {
     return keeps(position_of(row), position_of(column));
   }
@@ -45,7 +45,7 @@ class HalfStorageRule {
  private:
   int tile_shift_;
   std::int64_t tiles_per_block_ = 0;
-  std::vector<std::int64_t> block_starts_;  // of each column block
+  std::vector<std::int64_t> block_starts_;  // first column of each column block
 };
 
 /// Drops the entries that the rule does not keep from the block rows x columns of a symmetric matrix, in

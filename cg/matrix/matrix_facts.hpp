@@ -22,7 +22,7 @@ struct MatrixKey {
   std::string name{};  ///< for people: "A", "U(n 1400, nonzer 7)", or a file's name
   std::int64_t order = 0;
   std::optional<int> nonzer{};     ///< the parameter of the NPB generator; empty for every other source
-  std::uint64_t pattern_hash = 0;  ///< of the source and the parameters that place the nonzeros
+  std::uint64_t pattern_hash = 0;  ///< hash of the source and the parameters that place the nonzeros
 
   friend bool operator==(const MatrixKey& first, const MatrixKey& second) {
     return first.pattern_hash == second.pattern_hash;
@@ -31,7 +31,7 @@ struct MatrixKey {
 
 struct MatrixFacts {
   MatrixKey key{};
-  double nonzero_count = 0.0;  ///< of the whole matrix, expected or counted
+  double nonzero_count = 0.0;  ///< nonzeros of the whole matrix, expected or counted
   /// The expected rows of blocks of 1 / column_block_count of the columns.
   std::function<RowLengthDistribution(int column_block_count)> row_lengths{};
   /// Borders of the pieces of this matrix, for as many pieces as there are ranks; empty: pieces of equal numbers

@@ -53,7 +53,7 @@ class MatrixSource : public Interface {
   /// Known before anything is made, and the same on every rank.
   [[nodiscard]] virtual const MatrixFacts& facts() const = 0;
   [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout) const = 0;
-  /// The same for a block in strips, beside one of which there is no other.
+  /// The work of making a block in strips, with one strip at a time in memory.
   [[nodiscard]] virtual SourcePlan plan_strips(const comm::BlockLayout& layout,
                                                const Strips& /*strips*/) const {
     return plan(layout);
@@ -71,9 +71,10 @@ class MatrixSource : public Interface {
 
   /// Takes the next rows of this rank's block, with the columns of the block.
   using StripSink = std::function<void(kernels::CsrBlock strip)>;
-  /// The same block in strips, one after the other and only one at a time in memory, or the whole block as one, from a source that
-  /// cannot make parts of it. Collective. A sink that fails on one rank alone keeps that to itself until the end (Agreement::attempt).
-  /// Throws what build() throws, and what the sink throws on all ranks.
+  /// Makes this rank's block in strips, one after the other and only one at a time in memory, or the whole
+  /// block as one, from a source that cannot make parts of it. Collective. A sink that fails on one rank
+  /// alone keeps that to itself until the end (Agreement::attempt). Throws what build() throws, and what the
+  /// sink throws on all ranks.
   virtual SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                                    const Strips& /*strips*/, const StripSink& sink) const {
     auto sourced = build(layout, group, thread_count);

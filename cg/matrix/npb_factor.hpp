@@ -15,9 +15,9 @@ namespace cg2d {
 /// One rank's part: blocks of V and V^T at the rank's place in the layout, by whose pieces the numbers of the
 /// vectors are cut like all other indices.
 struct NpbFactor {
-  kernels::CsrBlock factor;      ///< of V: rows are positions, columns the numbers of vectors
-  kernels::CsrBlock transposed;  ///< of V^T
-  std::vector<double> weights;   ///< of the vectors in this rank's column piece
+  kernels::CsrBlock factor;      ///< V: rows are positions, columns the numbers of vectors
+  kernels::CsrBlock transposed;  ///< V^T
+  std::vector<double> weights;   ///< weights of the vectors in this rank's column piece
   double diagonal = 0.0;         ///< rcond - shift
 };
 

@@ -122,14 +122,14 @@ double vector_bytes(const Problem& problem, const comm::ProcessGrid& grid) {
 struct StripMaking {
   VectorStore store = VectorStore::kept;
   int exchanges_per_strip = 1;  ///< in each of which the records of a part of its rows travel
-  double bytes = 0.0;           ///< of a rank, at most
+  double bytes = 0.0;           ///< memory of a rank, at most
 };
 
 /// The vectors are kept where they leave half of the memory to the records.
 StripMaking making_of(const Problem& problem, const comm::ProcessGrid& grid, const Strips& strips) {
   constexpr int most_exchanges = 64;
   constexpr double least_bytes = 1e6;
-  constexpr double bytes_of_part = 2e6;  // of vectors that are drawn again, see DrawnVectors
+  constexpr double bytes_of_part = 2e6;  // bytes of a part of vectors that are drawn again, see DrawnVectors
   const double weight_bytes = 8.0 * static_cast<double>(problem.n) / grid.rank_count();
   const auto allowed = static_cast<double>(strips.working_bytes);
   StripMaking making;

@@ -29,7 +29,7 @@ struct StreamShare {
   comm::IndexRange pairs;                 // the share, as numbers of all pairs
   std::int64_t own_count = 0;             // pairs in range within the share
   std::vector<std::int32_t> positions;    // own, then halo
-  std::vector<double> values;             // likewise
+  std::vector<double> values;             // own values, then halo
   std::vector<std::int64_t> checkpoints;  // pairs in range before every checkpoint_distance-th pair
 
   static constexpr std::int64_t checkpoint_distance = 4096;
@@ -71,10 +71,11 @@ struct SparseVectors {
   std::int64_t first = 0;
   std::int64_t count = 0;
   int stride = 0;                       // room per vector: nonzer + 1
-  std::vector<std::int32_t> lengths;    // of each vector: nonzer or nonzer + 1
+  std::vector<std::int32_t> lengths;    // length of each vector: nonzer or nonzer + 1
   std::vector<std::int32_t> positions;  // count * stride
-  std::vector<double> values;           // likewise
-  std::vector<double> weights;  // of each vector in the matrix, see vector_weights: not set by build_vectors
+  std::vector<double> values;           // count * stride
+  // Weight of each vector in the matrix, see vector_weights: not set by build_vectors.
+  std::vector<double> weights;
 
   [[nodiscard]] std::span<const std::int32_t> positions_of(std::int64_t local_vector) const {
     return {positions.data() + local_vector * stride,

@@ -75,7 +75,7 @@ double official_flop_count(const Problem& problem) {
 }
 
 double true_flop_count(const Problem& problem, std::int64_t nonzero_count) {
-  // The same terms as the official count: 5 vector operations of 2 n per step, 6 per outer iteration.
+  // Terms as in the official count: 5 vector operations of 2 n per step, 6 per outer iteration.
   const auto n = static_cast<double>(problem.n);
   const auto nonzeros = static_cast<double>(nonzero_count);
   return 2.0 * problem.niter * ((cg_steps_per_solve + 1) * nonzeros + n * (cg_steps_per_solve * 5.0 + 6.0));

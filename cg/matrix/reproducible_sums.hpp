@@ -1,7 +1,7 @@
 #pragma once
 
-// What the ranks agree on before a reproducible product (kernels/exact_sums.hpp): bounds that are the same in any cut of the
-// matrix into blocks.
+// Bounds that the ranks agree on before a reproducible product (kernels/exact_sums.hpp): the same in any cut
+// of the matrix into blocks.
 
 #include <string>
 #include <vector>

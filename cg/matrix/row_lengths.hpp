@@ -17,7 +17,7 @@ struct RowLengths {
   std::int64_t row_count = 0;
   std::int64_t nonzero_count = 0;
   std::int64_t shortest = 0;                 ///< 0 without rows
-  std::int64_t longest = 0;                  ///< likewise
+  std::int64_t longest = 0;                  ///< 0 without rows
   std::int64_t short_row_count = 0;          ///< rows below the critical vector length
   std::int64_t short_row_nonzero_count = 0;  ///< nonzeros in them
 

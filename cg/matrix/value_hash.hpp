@@ -31,7 +31,7 @@ std::uint64_t hash_of_element(std::int64_t index, double value);
 struct BlockPlace {
   std::int64_t first_row = 0;
   std::int64_t first_column = 0;
-  std::int64_t order = 0;  ///< of the matrix
+  std::int64_t order = 0;  ///< order of the matrix
 };
 /// The sum of hash_of_element() over the entries of a block, by their places in the matrix. Cost: one pass over the entries.
 std::uint64_t value_sum(const kernels::CsrBlock& block, const BlockPlace& place);

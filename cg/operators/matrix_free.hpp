@@ -51,15 +51,15 @@ struct MatrixFreeInput {
   /// Grid, transport, form of the sum, kernel, threads, overlap, nodes: a row takes those that it has. "auto" stands
   /// for the default ones.
   const Configuration& configuration;
-  std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils; empty: the best
+  std::optional<comm::DomainGrid> domain_grid{};  ///< parts of a stencil's domain; empty: the best
   bool times_phases = false;
   bool changes_sign = false;  ///< -A instead of A, for rows that are negative definite
 };
 
-/// What is known of an operator before it is made.
+/// The size of an operator before it is made.
 struct MatrixFreeSize {
   std::int64_t order = 0;
-  std::int64_t bytes_per_row = 0;  ///< of its parts and its vectors
+  std::int64_t bytes_per_row = 0;  ///< bytes of its parts and its vectors per row
 };
 
 /// One kind of operator. A new one is one file that defines a row, and its entry in the table.
@@ -79,7 +79,7 @@ struct MatrixFreeRow {
 std::span<const MatrixFreeRow> matrix_free_table();
 /// The row of a text "name:arguments", or nullptr.
 const MatrixFreeRow* find_matrix_free(std::string_view text);
-/// The same. Throws InputError that names the known operators.
+/// The row of a text "name:arguments". Throws InputError that names the known operators.
 const MatrixFreeRow& matrix_free_row_of(std::string_view text);
 /// The rows with their arguments, for messages: "laplace2d:NXxNY, ...".
 std::string known_operators();

@@ -132,13 +132,13 @@ class StencilOperator final : public LinearOperator {
   bool has_corners_;
   int thread_count_;
   bool streams_;
-  std::int64_t block_lines_ = 1;  // of a plane in a block of inner lines
+  std::int64_t block_lines_ = 1;  // lines of a plane in a block of inner lines
   HugePageVector q_;
   std::array<comm::IndexRange, comm::dimension_count>
       inner_{};                               // lines that need no halo, by place along y and z
   std::vector<std::int64_t> boundary_lines_;  // with points that need the halo
-  std::int64_t share_count_ = 1;              // of the interior
-  std::vector<ThreadSum> products_;           // of the last apply()
+  std::int64_t share_count_ = 1;              // shares of the interior
+  std::vector<ThreadSum> products_;           // each thread's p . A p in the last apply()
 };
 
 }  // namespace cg2d

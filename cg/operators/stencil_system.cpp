@@ -61,7 +61,7 @@ class StencilSystem final : public MatrixFreeSystem {
                     .ranks_per_node = input.configuration.ranks_per_node,
                     .memory = &page_memory()});
   }
-  /// Of vectors without elements: only the sums over all ranks are used.
+  /// Vectors without elements: only the sums over all ranks are used.
   [[nodiscard]] static std::unique_ptr<comm::Communicator> make_sums(const MatrixFreeInput& input) {
     const comm::ProcessGrid grid{.columns = 1, .rows = input.group.size()};
     return make_communicator(transport_of(input.configuration, input.group), input.group,

@@ -29,14 +29,14 @@ inline constexpr std::int64_t panel_alignment = 4096;
 
 /// The properties that a file must have to serve a run.
 struct PanelFileKey {
-  std::uint64_t matrix_hash = 0;  ///< of all that the values depend on
+  std::uint64_t matrix_hash = 0;  ///< hash of all that the values depend on
   std::array<char, 24> kernel{};  ///< its name, and zeros
   /// The instruction set of the loop that the arrays are for, and zeros; zeros alone where those of all loops are the same.
   std::array<char, 16> instruction_set{};
   std::int64_t block_width = 0;  ///< Tuning::block_width, 0: the kernel has none
   std::int64_t vector_count =
       1;                       ///< KernelOptions::vector_count: kernels for several vectors have other arrays
-  std::int64_t first_row = 0;  ///< of the block
+  std::int64_t first_row = 0;  ///< first row of the block
   std::int64_t row_count = 0;
   std::int64_t first_column = 0;
   std::int64_t column_count = 0;
@@ -49,7 +49,8 @@ struct PanelFileFigures {
   std::int64_t nonzero_count = 0;
   RowLengths row_lengths;
   SourceFacts source;
-  std::uint64_t value_sum = 0;  ///< of the whole block, see value_hash.hpp; 0: not asked for
+  std::uint64_t value_sum =
+      0;  ///< sum of the hashes of the block's entries, see value_hash.hpp; 0: not asked for
 };
 
 /// At the begin of the file. A change of the format changes the version.
@@ -64,10 +65,10 @@ struct PanelFileHeader {
   PanelFileKey key;
   PanelFileFigures figures;
   std::int64_t panel_count = 0;
-  std::int64_t array_count = 0;  ///< of each panel
+  std::int64_t array_count = 0;  ///< arrays of each panel
   std::int64_t index_position = 0;
   std::uint32_t index_checksum = 0;
-  std::uint32_t checksum = 0;  ///< of the members before it
+  std::uint32_t checksum = 0;  ///< CRC-32C of the members before it
 };
 static_assert(std::is_trivially_copyable_v<PanelFileHeader> && sizeof(PanelFileHeader) <= panel_alignment);
 
@@ -108,7 +109,7 @@ class PanelFileWriter {
   NewFile file_;
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
-  std::vector<std::uint64_t> array_bytes_;  // of all panels
+  std::vector<std::uint64_t> array_bytes_;  // bytes of the arrays of all panels
   std::vector<std::byte> image_;
   std::int64_t row_ = 0;
   double write_s_ = 0.0;

@@ -42,9 +42,9 @@ class PanelReader : public Interface {
   virtual PanelResult wait(int slot) = 0;
 };
 
-/// What a reader is made for.
+/// The setup of a reader.
 struct PanelReaderSetup {
-  int descriptor = -1;  ///< of the file; its owner outlives the reader
+  int descriptor = -1;  ///< descriptor of the file; its owner outlives the reader
   int slot_count = 1;   ///< slots are 0 ... slot_count - 1
   /// Memory that most requests are for, and that outlives the reader: it may tell the system of it once and for all.
   std::span<std::byte> buffers{};

@@ -125,7 +125,7 @@ class UringReader final : public PanelReader {
     }
   }
 
-  // Of a request, and of a registered part.
+  // Most bytes of a request, and of a registered part.
   static constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
   int descriptor_;

@@ -28,7 +28,7 @@ struct StreamMemory {
 /// The panels of a file, as far as memory goes.
 struct PanelSizes {
   std::int64_t count = 0;
-  std::int64_t most_bytes = 0;  ///< of one
+  std::int64_t most_bytes = 0;  ///< bytes of the longest panel
 };
 /// As many resident panels as the bytes allow beside the buffers, at most depth of them. Empty: not even two buffers fit.
 std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t byte_count, int depth);
@@ -38,8 +38,8 @@ struct StreamFigures {
   std::int64_t product_count = 0;
   std::int64_t byte_count = 0;  ///< read by products
   double wait_s = 0.0;          ///< products waited for the file
-  double check_s = 0.0;         ///< of checksums
-  double product_s = 0.0;       ///< of all products, waiting and checking included
+  double check_s = 0.0;         ///< seconds spent on checksums
+  double product_s = 0.0;       ///< seconds of all products, waiting and checking included
 };
 
 /// Takes a file of panels of a kernel for a whole block. Every panel is checked against its CRC-32C each time that it has been read; one
@@ -103,7 +103,7 @@ class StreamedKernel final : public kernels::SpmvKernel {
   }
   /// The buffer whose panel was begun first.
   [[nodiscard]] std::size_t oldest() const;
-  /// That of a panel with a number below the end that has arrived, the first of them.
+  /// The buffer with the lowest panel of those below `end` that have arrived.
   [[nodiscard]] std::optional<std::size_t> arrived(std::size_t end) const;
   [[nodiscard]] PanelRequest request_for(std::size_t buffer);
   void check(const PanelEntry& entry, const PanelResult& result, std::span<const std::byte> bytes) const;
@@ -115,10 +115,10 @@ class StreamedKernel final : public kernels::SpmvKernel {
   StreamMemory memory_;
   std::vector<Panel> panels_;
   std::vector<std::size_t> streamed_;        // panels that go through the buffers
-  std::vector<std::size_t> residents_;       // the others
+  std::vector<std::size_t> residents_;       // resident panels
   kernels::PageBuffer<std::byte> resident_;  // the resident panels one after the other, for huge pages
   kernels::PageBuffer<std::byte> buffers_;   // buffer_count of the longest panel
-  std::int64_t buffer_bytes_ = 0;            // of one
+  std::int64_t buffer_bytes_ = 0;            // bytes of one buffer
   std::vector<std::size_t> under_way_;       // the number of the panel in each buffer
   std::size_t next_to_begin_ = 0;            // the number of the panel that is read next
   std::size_t product_end_ = 0;              // the first number of the next product

@@ -20,7 +20,8 @@
 namespace cg2d {
 namespace {
 
-/// Of the diagonal, where the factors break down without; doubled until they do not. (Manteuffel 1980.)
+/// First shift, as a share of the diagonal, where the factors break down without; doubled until they do not.
+/// (Manteuffel 1980.)
 constexpr double first_shift = 1e-3;
 /// Far above the shift that makes any matrix of finite numbers dominated by its diagonal, but for absurd ones.
 constexpr double largest_shift = 1e12;
@@ -66,7 +67,7 @@ void require_block(const PreconditionerInput& input) {
 /// The factors with the shift that they need, and how many ranks needed one.
 struct ShiftedFactors {
   std::optional<IncompleteCholesky> factors;
-  double largest_shift = 0.0;  ///< of all ranks
+  double largest_shift = 0.0;  ///< largest shift of all ranks
   double shifted_ranks = 0.0;
 };
 

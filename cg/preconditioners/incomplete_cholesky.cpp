@@ -91,7 +91,7 @@ class TriangleRows {
     return triangle;
   }
 
-  /// The same for L^T.
+  /// The triangle L^T.
   [[nodiscard]] IncompleteCholesky::Triangle upper() const {
     auto triangle = empty_triangle();
     // First the entries of each row of L^T, then the place of its next one.

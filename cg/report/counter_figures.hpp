@@ -20,7 +20,7 @@ struct FigureRow {
   std::string_view description;
   EventRole numerator;
   std::optional<EventRole> denominator;  ///< none: per nonzero, for the multiply phase only
-  double factor = 1.0;                   ///< of the numerator
+  double factor = 1.0;                   ///< factor of the numerator
 };
 std::span<const FigureRow> figure_table();
 
@@ -28,7 +28,7 @@ using PhaseTotals = std::array<double, phase_count>;
 /// The counts of all ranks, and the work that they belong to.
 struct CountedEvents {
   std::vector<std::string> names;
-  std::vector<PhaseTotals> totals;  ///< of each event
+  std::vector<PhaseTotals> totals;  ///< totals of each event
   double nonzeros_multiplied = 0.0;
 };
 

@@ -15,7 +15,7 @@ struct EventList {
   std::optional<std::string> papi_version;  ///< empty: cg2d was built without it
   std::string remedy;  ///< that would make more events of the processor countable, and what is in its way
   std::vector<KnownEvent> events;
-  std::vector<ResolvedEvents> groups;  ///< what stands for each group here, in the order of their table
+  std::vector<ResolvedEvents> groups;  ///< events of each group here, in the order of their table
 };
 /// Tries every event. Local. Cost: as known_events(). Throws RunError.
 EventList list_events();

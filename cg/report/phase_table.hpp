@@ -26,10 +26,10 @@ struct PhaseFigures {
   std::span<const RankResult> ranks;  ///< with the clocks' frequency and the costs of timing
   double step_count = 0.0;            ///< CG steps of the region
   const Prediction* prediction = nullptr;
-  std::span<const Phase> phases =
-      benchmark_phases;  ///< of a step; the JSON has those of the benchmark in any case
+  /// Phases of a step; the JSON has those of the benchmark in any case.
+  std::span<const Phase> phases = benchmark_phases;
 
-  const CounterResult* counters = nullptr;  ///< of the events that were counted in the region
+  const CounterResult* counters = nullptr;  ///< counts of the events in the region
   double nonzeros_multiplied = 0.0;  ///< by all products of the region, all ranks; 0: there is no matrix
 
   /// The phases of the benchmark, then the others of a step, as the JSON has them.

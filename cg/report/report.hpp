@@ -64,7 +64,7 @@ struct PlannedRun {
   const Configuration& configuration;
   const comm::BlockLayout& layout;
   const MatrixSource& source;
-  const Environment& environment;         ///< of the ranks that plan
+  const Environment& environment;         ///< environment of the ranks that plan
   bool is_here = true;                    ///< the planned ranks are those
   const StreamPlan* streaming = nullptr;  ///< with --out-of-core
 };

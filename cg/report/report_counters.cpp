@@ -106,7 +106,7 @@ Json ratios_json(const PhaseFigures& figures, const PhaseRatios& ratios) {
   return json_by_phase(figures.reported_phases(), [&](auto index) { return value_or_null(ratios[index]); });
 }
 
-/// That of instructions per cycle is also there by its own name.
+/// The JSON of one figure. That of instructions per cycle is also there by its own name.
 Json figure_json(const PhaseFigures& figures, const std::vector<CounterFigure>& derived,
                  std::string_view name) {
   const auto found = std::ranges::find(derived, name, [](const auto& figure) { return figure.row->name; });

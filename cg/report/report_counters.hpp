@@ -19,7 +19,7 @@ nlohmann::ordered_json json_by_phase(std::span<const Phase> phases, const ValueO
   for (const auto phase : phases) json[std::string(phase_name(phase))] = value_of(index_of(phase));
   return json;
 }
-/// The same for the phases of the benchmark.
+/// A JSON object with a value for each phase of the benchmark.
 template <typename ValueOf>
 nlohmann::ordered_json json_by_phase(const ValueOf& value_of) {
   return json_by_phase(benchmark_phases, value_of);

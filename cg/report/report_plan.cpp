@@ -17,9 +17,9 @@ namespace {
 
 /// The plan's figures over all ranks.
 struct PlanTotals {
-  MemoryPlan largest;             // of the rank that needs most
+  MemoryPlan largest;             // memory of the rank that needs most
   std::int64_t memory_bytes = 0;  // all ranks together
-  StepTraffic busiest;            // of the rank that sends most bytes
+  StepTraffic busiest;            // traffic of the rank that sends most bytes
   comm::Traffic all_traffic;      // all ranks together
   comm::IndexRange smallest_piece;
   comm::IndexRange largest_piece;

@@ -35,7 +35,7 @@ struct ComparedConfiguration {
 struct Comparison {
   double threshold = 0.0;
   std::vector<ComparedConfiguration> common;
-  RatioInterval overall;  ///< of all common configurations together
+  RatioInterval overall;  ///< ratio of all common configurations together
   Change overall_change = Change::unknown;
   std::vector<ConfiguredProblem> only_before;
   std::vector<ConfiguredProblem> only_after;
@@ -59,7 +59,7 @@ std::string difference_between(const Comparison& comparison);
 
 /// The table, the configurations that only one set has, the runs that were left out, and the verdict.
 std::string comparison_text(const Comparison& comparison);
-/// The same with all figures. Its schema is compare_result.schema.json beside this file.
+/// The comparison as JSON, with all figures. Its schema is compare_result.schema.json beside this file.
 std::string comparison_json(const Comparison& comparison);
 /// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said.
 std::string verdict_on(const ComparedConfiguration& pair);

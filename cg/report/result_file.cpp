@@ -58,7 +58,7 @@ comm::ProcessGrid grid_from(const Json& json) {
   return grid_of(integer_at<int>(json, "columns"), integer_at<int>(json, "rows"));
 }
 
-/// That of a system: a sweep notes the cut, too.
+/// The problem and configuration asked for in a run of a system: a sweep notes the cut, too.
 ConfiguredProblem asked_of_system(const Json& run) {
   const auto& noted = run.at("sweep").at("configuration");
   ConfiguredProblem asked{.problem = text_in_json(system_name(run.at("system"))),
@@ -380,7 +380,7 @@ void read_benchmark(const Json& run, ResultRecord& record) {
   record.prediction = prediction_from(run);
 }
 
-/// The same of a system.
+/// Reads the run of a system.
 void read_system(const Json& run, ResultRecord& record) {
   require_version(run, std::array{solve_schema_version});
   if (!run.contains("sweep")) throw InputError("it is a result of cg2d solve, and not one of a sweep");

@@ -37,8 +37,8 @@ inline constexpr std::string_view factor_cut = "factors";
 struct ConfiguredProblem {
   std::string problem;  ///< by problem_name(); of a system by system_name()
   Configuration configuration{};
-  /// Of a system, else empty: "nonzeros", "even" or "random:7" for a matrix, "domain 1x2x2" or "factors" without
-  /// one. A domain that is still to be cut: "domain".
+  /// The cut of a system: "nonzeros", "even" or "random:7" for a matrix, "domain 1x2x2" or "factors" without
+  /// one. A domain that is still to be cut: "domain". Empty for the benchmark.
   std::string cut{};
   /// Where the matrix was: "streamed within 105 MB", "streamed" without a limit that was given; empty: in memory.
   std::string storage{};
@@ -47,7 +47,7 @@ struct ConfiguredProblem {
   [[nodiscard]] bool cuts_domain() const { return cut.starts_with(domain_cut); }
   /// The arrangement of the ranks: the grid, "2x4", or the parts of the domain, "1x2x2".
   [[nodiscard]] std::string arrangement() const;
-  /// The same problem and choices with the arrangement left open.
+  /// This problem and its choices with the arrangement left open.
   [[nodiscard]] ConfiguredProblem without_arrangement() const;
   /// All but the problem: "2x4 auto two-sided 1 thread".
   [[nodiscard]] std::string choices() const;
@@ -64,7 +64,7 @@ struct PredictedTimes {
   PhaseSeconds phases_s{};
 };
 
-/// What a run of a sweep is for. All but the first are made beside the timed runs, and their times never count.
+/// The purpose of a run in a sweep. All but the first are made beside timed runs; their times never count.
 enum class RunPurpose { time, counters, limits, trace };
 /// As files and messages have it: "time", "counters", "limits", "trace".
 std::string_view purpose_name(RunPurpose purpose);
@@ -75,13 +75,13 @@ using PhaseValues = std::array<double, benchmark_phase_count>;
 /// Work and waiting of the repetition that a run reports.
 struct RecordedWork {
   double step_count = 0.0;         ///< CG steps
-  double clocks_per_second = 0.0;  ///< of the clock that phases are timed by
-  double timing_share = 0.0;       ///< of the time, for the timing itself
+  double clocks_per_second = 0.0;  ///< rate of the clock that phases are timed by
+  double timing_share = 0.0;       ///< share of the time for the timing itself
   PhaseValues clocks{};
   PhaseValues calls{};
   PhaseValues waited_s{};  ///< waiting for other ranks, part of the phase
   PhaseValues messages{};  ///< sent
-  PhaseValues bytes{};     ///< likewise
+  PhaseValues bytes{};     ///< bytes sent
 };
 
 /// An event that was counted in each phase.
@@ -109,16 +109,16 @@ struct ResultRecord {
   int exit_code = 0;
   std::string kernel_used;      ///< the kernel that ran; empty if the run ended before it was known
   std::int64_t n = 0;           ///< order of the matrix
-  int iteration_count = 0;      ///< of CG in the timed region, of a system; 0 for the benchmark
-  std::vector<double> times_s;  ///< of the timed repetitions; empty if the run failed
-  double time_s = 0.0;          ///< of the repetition that the run reports, the median one
+  int iteration_count = 0;      ///< CG iterations in a system's timed region; 0 for the benchmark
+  std::vector<double> times_s;  ///< seconds of each timed repetition; empty if the run failed
+  double time_s = 0.0;          ///< seconds of the repetition that the run reports, the median one
   /// Seconds of that repetition, means over the ranks; empty if phases were not timed.
   std::optional<PhaseSeconds> phases_s;
-  std::optional<RecordedWork> work;   ///< likewise
+  std::optional<RecordedWork> work;   ///< work of that repetition; empty if phases were not timed
   std::vector<RecordedEvent> events;  ///< empty: none was counted
   std::optional<RecordedLimits> limits;
   std::optional<PredictedTimes> prediction;
-  std::optional<double> duration_s;  ///< of the whole run with its set-up, in a sweep
+  std::optional<double> duration_s;  ///< seconds of the whole run with its set-up, in a sweep
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 
   // Which runs it is comparable with: see comparable_runs().
@@ -127,7 +127,7 @@ struct ResultRecord {
   bool is_in_sweep = false;  ///< whether runs of the same round were made in turns with it
   std::string session;       ///< its sweep with all resumptions; empty for a single run
   int sitting = 1;           ///< which call of cg2d sweep on that session's file made it
-  std::string conditions;    ///< of the machine and the measurement; empty if the run failed early
+  std::string conditions;    ///< conditions of the machine and the measurement; empty if the run failed early
   std::string slowed_by;     ///< the option that made it slower than it would be, as --papi; empty: none
 
   [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
@@ -148,9 +148,9 @@ void mark_replaced(std::vector<ResultRecord>& records);
 /// The records of a text; anything else throws InputError, without the name of the file. A text that ends
 /// within a line of JSON Lines is no error here: see complete_lines().
 std::vector<ResultRecord> parse_results(std::string_view text);
-/// The same of a file; the error names it.
+/// The records of a file; an error names it.
 std::vector<ResultRecord> read_results(const std::string& path);
-/// The same of several files, one after the other.
+/// The records of several files, one after the other.
 std::vector<ResultRecord> read_all_results(const std::vector<std::string>& paths);
 
 /// The records of the whole lines of a sweep's file. An incomplete last line is skipped. Throws InputError,
@@ -163,7 +163,7 @@ std::size_t complete_lines(std::string_view text);
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
 /// different makers do not share a sweep's file.
 std::string maker_of(const Environment& environment);
-/// The same from the parts "program" and "environment" of a result; empty where the second is null.
+/// maker_of() by the parts "program" and "environment" of a result; empty where the second is null.
 std::string maker_from(const nlohmann::ordered_json& program, const nlohmann::ordered_json& environment);
 
 }  // namespace cg2d

@@ -108,7 +108,7 @@ void write_times(ResultsWriter& writer, const RunReport& report) {
   writer.number("Maximum (s)", times.maximum);
 }
 
-/// Of the repetition reported; means over the ranks, rates of all ranks.
+/// Writes the phases of the repetition reported; means over the ranks, rates of all ranks.
 void write_phases(ResultsWriter& writer, const RunReport& report) {
   const auto figures = phases_of(report);
   const auto shares = phase_shares(figures);

@@ -16,12 +16,12 @@ struct MeasuredConfiguration {
   ConfiguredProblem asked;
   std::string kernel_used;
   std::vector<ResultRecord> runs;     ///< the successful ones
-  std::vector<int> round_numbers;     ///< of each of `runs`, as in `rounds`
-  std::vector<double> times_s;        ///< of all their repetitions
-  RoundTimes rounds;                  ///< the same by round: runs of the same number were made in turns
-  std::vector<std::string> statuses;  ///< of the failed ones
-  std::string reason;                 ///< of the first failure
-  int disturbed_count = 0;            ///< of its runs, failed ones among them
+  std::vector<int> round_numbers;     ///< number of the round of each of `runs`, as in `rounds`
+  std::vector<double> times_s;        ///< seconds of all repetitions of `runs`
+  RoundTimes rounds;                  ///< seconds by round: runs of the same number were made in turns
+  std::vector<std::string> statuses;  ///< statuses of the failed runs
+  std::string reason;                 ///< reason of the first failure
+  int disturbed_count = 0;            ///< disturbed ones of its runs, failed ones among them
   int replaced_count = 0;             ///< disturbed runs that a later attempt replaced: not among its runs
 
   /// Whether its times count: no run failed.
@@ -33,8 +33,8 @@ struct MeasuredConfiguration {
 
 /// A run that is not compared with the others.
 struct LeftOutRun {
-  std::string place;      ///< of its record
-  std::string key;        ///< of its configuration
+  std::string place;      ///< place of its record
+  std::string key;        ///< key of its configuration
   std::string reason;     ///< one phrase
   bool is_extra = false;  ///< made beside the timed runs of a sweep, for another purpose
 };
@@ -53,7 +53,7 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records);
 
 /// Configurations that answer one question, and the answer.
 struct Ranking {
-  /// Those whose times count, the best first, then by growing ratio to it.
+  /// Configurations whose times count, the best first, then by growing ratio to it.
   std::vector<MeasuredConfiguration> alternatives;
   BestVerdict verdict;  ///< its indices are those of `alternatives`; nothing where there are none
 
@@ -85,7 +85,7 @@ struct ChoiceVerdict {
 
 struct RunVerdicts {
   std::vector<GridVerdict> grids;      ///< in the order of the first records, then by ranks
-  std::vector<ChoiceVerdict> choices;  ///< likewise
+  std::vector<ChoiceVerdict> choices;  ///< in the order of the first records, then by ranks
   std::vector<LeftOutRun> left_out;
 };
 RunVerdicts verdicts_of(const std::vector<ResultRecord>& records);

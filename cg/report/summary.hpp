@@ -19,9 +19,9 @@ namespace cg2d {
 struct Summary {
   std::string result;  ///< whether it is right, and the numbers that say so
   std::string time;
-  std::string grid;    ///< and why this one
-  std::string kernel;  ///< and why this one
-  std::string limit;   ///< what the machine allows, and how much of it was reached
+  std::string grid;    ///< the grid, and why this one
+  std::string kernel;  ///< the kernel, and why this one
+  std::string limit;   ///< the machine's limit, and how much of it was reached
   std::string quiet;   ///< whether the machine was quiet enough for the time to mean something
 };
 std::string summary_text(const Summary& summary);

@@ -31,7 +31,7 @@ struct TraceOrigin {
   [[nodiscard]] std::string rank_name(int rank) const;
 };
 
-/// That of a run that was performed.
+/// The origin of the trace of a run that was performed.
 TraceOrigin trace_origin_of(const RunReport& report);
 
 /// Rank 0 receives the text of one rank after the other, and commits the file (null on the other ranks).

@@ -21,7 +21,7 @@ namespace cg2d {
 /// All that decides how a block is multiplied; the parts must outlive what is made of it.
 struct AssemblyPlan {
   comm::RankGroup& group;
-  const comm::BlockLayout& layout;     ///< of the matrix: one element per row
+  const comm::BlockLayout& layout;     ///< layout of the matrix: one element per row
   const Configuration& configuration;  ///< threads, overlap, form of the sum, nodes
   const kernels::KernelRow& kernel;
   kernels::Tuning tuning{};
@@ -31,7 +31,7 @@ struct AssemblyPlan {
 
 struct ConvertedBlock {
   std::unique_ptr<BlockProduct> product;
-  double seconds;  ///< of the slowest rank
+  double seconds;  ///< seconds of the slowest rank
 };
 
 /// This rank's block, in the kernel's format. Takes over the whole block; a symmetric kernel drops half of it. Collective. Throws

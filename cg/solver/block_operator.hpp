@@ -128,7 +128,7 @@ class BlockOperator final : public LinearOperator {
     const auto timed = timer_.scope(Phase::collection);
     collection.finish();
   }
-  /// As the other ranks, which do multiply.
+  /// Collects as the other ranks do, which multiply.
   void collect_without_product() {
     if (product_.part_count() == 1) {
       collect();

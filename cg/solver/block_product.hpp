@@ -100,9 +100,9 @@ std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kerne
                                                  const comm::BlockLayout& layout, int rank,
                                                  const kernels::KernelOptions& options);
 
-/// The same with the block cut into strips of columns by comm::collection_parts(), so that the product has as
-/// many parts as the collection, and begins with the columns that are already here while the rest of the
-/// operand is under way. Where a process column has one rank there is nothing to overlap: one part.
+/// Makes a product whose block is cut into strips of columns by comm::collection_parts(), so that the product
+/// has as many parts as the collection, and begins with the columns that are already here while the rest of
+/// the operand is under way. Where a process column has one rank there is nothing to overlap: one part.
 ///
 /// Between shares of a strip the communicator may make progress. The partial sums of the strips are added in
 /// the order of the parts, which depends on layout and rank only: neither transport nor timing changes a bit.

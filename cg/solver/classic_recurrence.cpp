@@ -106,7 +106,7 @@ void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system) 
       [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, preconditioned, p_, system.x); });
 }
 
-/// The same in two passes over the vectors, which makes a difference where they are in memory.
+/// From alpha to the next direction in two passes over the vectors: quicker where these are in memory.
 void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system,
                                     std::span<const double> diagonal) {
   std::array<double, 2> products{};

@@ -21,7 +21,7 @@ comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& co
 /// The cut of vectors that belong to no matrix, as measurements of messages move them: equal pieces.
 comm::BlockLayout equal_pieces(std::int64_t order, const comm::ProcessGrid& grid);
 
-/// The same options with the program's memory for the buffers.
+/// Options with the program's memory for the buffers.
 comm::CommunicatorOptions with_page_memory(comm::CommunicatorOptions options);
 
 /// A communicator with the program's memory for its buffers. Collective. Throws RunError, on every rank

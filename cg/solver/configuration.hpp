@@ -27,9 +27,9 @@ inline constexpr comm::SumForm default_sum_form = comm::SumForm::reduce_scatter;
 struct Configuration {
   comm::ProcessGrid grid{.columns = 0, .rows = 0};        ///< 0 x 0: still to be chosen
   std::string kernel{automatic_choice};                   ///< a row's name, or automatic_choice
-  std::string transport{comm::default_transport().name};  ///< likewise
+  std::string transport{comm::default_transport().name};  ///< a row's name, or automatic_choice
   comm::SumForm sum_form = default_sum_form;              ///< over a process row
-  int thread_count = 1;                                   ///< of each rank
+  int thread_count = 1;                                   ///< threads of each rank
   bool overlaps = false;         ///< the product begins while the collection is under way
   bool is_reproducible = false;  ///< the same bits on any grid, transport, kernel and number of threads
   int ranks_per_node = 0;        ///< pretended nodes of so many ranks; 0: the real ones
@@ -47,14 +47,14 @@ enum class AxisType { text, number, flag };
 /// and comparisons follow the table.
 struct ConfigurationAxis {
   std::string_view name;         ///< key in JSON, column in CSV
-  std::string_view option;       ///< of the command line, "--sum"
+  std::string_view option;       ///< option of the command line, "--sum"
   std::string_view help{};       ///< for one value, in `cg2d run --help`
   std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
   AxisType type;
   std::vector<std::string> (*values)() = nullptr;  ///< all that parse() takes; nullptr: numbers
   /// Throws InputError: the option, the text, and the texts that would be valid.
   void (*parse)(Configuration& configuration, std::string_view text) = nullptr;
-  /// The same for a value in a file of results, which another version of the program may have written: names
+  /// Parses a value in a file of results, which another version of the program may have written: names
   /// of kernels and transports that this version does not have are kept.
   void (*parse_recorded)(Configuration& configuration, std::string_view text);
   /// The text that parse() takes.

@@ -26,7 +26,7 @@ struct SolveResult {
 /// All that the rest of a solve depends on, besides b and x, after a step.
 struct CgSnapshot {
   CgState state;               ///< as observers get it
-  double replaced_norm = 0.0;  ///< of the last recomputed residual from which the recurrence began again
+  double replaced_norm = 0.0;  ///< norm of the last recomputed residual from which the recurrence began again
   std::span<const double> residual;  ///< this rank's pieces of r and of the next direction
   std::span<const double> direction;
 };
@@ -43,7 +43,7 @@ struct SolveCalls {
   [[nodiscard]] constexpr int updates() const { return 3 * step_count + 3; }
 };
 
-/// The same for ConjugateGradient::residual_norm().
+/// The calls of ConjugateGradient::residual_norm().
 struct ResidualCalls {
   static constexpr int products = 1;
   static constexpr int dots = 1;
@@ -63,7 +63,7 @@ class ConjugateGradient {
   /// product and one sum for each time that the stop rule says `converged`; nothing is allocated, but for the vectors of
   /// the classic form the first time that rounding spoils another and it goes on instead.
   SolveResult solve(std::span<const double> b, std::span<double> x, const StopRule& stop);
-  /// The same from the x that is given. Cost: one more product and one more sum.
+  /// x := about A^-1 b, from the x that is given. Cost: that of solve(), one more product and one more sum.
   SolveResult solve_from(std::span<const double> b, std::span<double> x, const StopRule& stop);
 
   /// Goes on with the x that is given from a snapshot of an earlier solve of the same system; on the same grid with the same bits. The
@@ -97,7 +97,7 @@ class ConjugateGradient {
   std::unique_ptr<CgRecurrence> own_recurrence_;
   std::unique_ptr<CgRecurrence> classic_recurrence_;  // where another form has been spoiled by rounding
   CgRecurrence* recurrence_;                          // one of them: of the solve under way, or of the last
-  double replaced_norm_ = 0.0;                        // of the solve under way
+  double replaced_norm_ = 0.0;                        // CgSnapshot::replaced_norm of the solve under way
 };
 
 }  // namespace cg2d

@@ -48,7 +48,7 @@ class DistributedVectors {
     terms(local_);
     matrix_.sum_over_ranks(values);
   }
-  /// The same in two halves: values := the array that terms(VectorOps&) returns, summed when finish_sums()
+  /// sums() in two halves: values := the array that terms(VectorOps&) returns, summed when finish_sums()
   /// returns. Products may be made in between, other sums not; values must live until then.
   template <typename Values, typename Terms>
   void begin_sums(Values& values, const Terms& terms) {

@@ -46,7 +46,7 @@ class LanczosEstimates final : public StepObserver {
   };
   struct TridiagonalRow {
     double diagonal;
-    double before_square;  ///< of the entry before the diagonal
+    double before_square;  ///< square of the entry before the diagonal
   };
   struct Interval {
     double low;
@@ -65,7 +65,7 @@ class ResidualHistory final : public StepObserver {
   explicit ResidualHistory(int most_steps);
 
   bool after_step(const CgState& state) override;
-  /// As that of LanczosEstimates.
+  /// The solve goes back to its state after so many steps: the later norms are dropped.
   void go_back_to(int step_count);
   [[nodiscard]] const std::vector<double>& norms() const { return norms_; }
 

@@ -33,9 +33,9 @@ class LinearOperator : public Interface {
   /// Adds each number over all ranks: the same bits on every rank. As many numbers as one of
   /// comm::Communicator::scalar_counts says. Collective. With one rank there is nothing to do.
   virtual void sum_over_ranks(std::span<double> values) = 0;
-  /// The same in two halves, with products but no other sum between them; the values must live until the second
-  /// one. The operand is as after no sum: operand() is called before it is written again. An operator that can
-  /// do no better sums in the first half.
+  /// sum_over_ranks() in two halves, with products but no other sum between them; values must live until the
+  /// second one. The operand is as after no sum: operand() is called before it is written again. An operator
+  /// that can do no better sums in the first half.
   virtual void begin_sum_over_ranks(std::span<double> values) { sum_over_ranks(values); }
   virtual void finish_sum_over_ranks() {}
 

@@ -55,7 +55,7 @@ class OuterStepObserver : public Interface {
   virtual void after_outer_step(int /*number*/, const OuterStep& /*step*/) {}
 };
 
-/// What becomes of an attempt at an outer iteration.
+/// The verdict on an attempt at an outer iteration.
 enum class AttemptVerdict { accepted, again, refused };
 
 /// Checks every attempt at an outer iteration, and may ask for another one from the same x.
@@ -87,7 +87,7 @@ class NpbIteration {
   /// asks_to_stop: of this rank; it travels with the sums that are there anyway.
   OuterStep outer_step(double shift, bool asks_to_stop);
 
-  /// So many CG steps of an outer iteration, for timing; x stays as it is.
+  /// Makes so many CG steps of an outer iteration, for timing; x stays as it is.
   void cg_steps(int count);
 
   /// At most that many further outer iterations; ends early after one that must_stop(). Observers get numbers that go on from

@@ -79,7 +79,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     multiply(u());
     vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), w_); });
   }
-  /// Also on ranks without elements: applying M^-1 may be collective.
+  /// result := M^-1 vector where there is an M. On every rank: applying M^-1 may be collective.
   void precondition(std::span<const double> vector, std::span<double> result) {
     if (!is_preconditioned_) return;
     const auto preconditioned = preconditioner_.apply(vector, vectors_);

@@ -331,7 +331,7 @@ void SeveralSystems::take_products(std::span<const double> preconditioned) {
   }
 }
 
-/// Of the systems that seem to have converged: now r is b - A x.
+/// Takes r . r of the systems that seem to have converged: now r is b - A x.
 void SeveralSystems::take_residual_squares() {
   const auto squares = numbers(alpha_);
   vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });

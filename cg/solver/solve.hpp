@@ -20,8 +20,8 @@ struct SystemVectors {
   std::span<const double> b;
   std::span<double> x;
   bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
-  const CgSnapshot* snapshot =
-      nullptr;  ///< of an earlier solve, whose x is given, to go on from; one system only
+  /// State of an earlier solve to go on from, whose x is given; one system only.
+  const CgSnapshot* snapshot = nullptr;
 };
 
 /// x := about A^-1 b by a solver that the caller has made, with its observers and clocks; the rest as for
@@ -29,7 +29,7 @@ struct SystemVectors {
 SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
                         const StopRule& stop);
 
-/// The same result with names; without a residual that is recomputed now.
+/// The result of a solve with names; without a residual that is recomputed now.
 SystemSolveResult system_result_of(const SolveResult& solved);
 
 /// Solves one system, or several with the same matrix. Every operation is collective over the operator's ranks.

@@ -42,8 +42,8 @@ struct SystemSolveResult {
   double quantity_value = 0.0;
   double quantity_rounding = 0.0;
   int quantity_step = 0;
-  double condition_number =
-      0.0;  ///< of M^-1 A, estimated from below by whoever watched the steps; 0: by nobody
+  /// Condition number of M^-1 A, estimated from below by whoever watched the steps; 0: by nobody.
+  double condition_number = 0.0;
 };
 
 /// The names of a solve's options in sentences: those of SolveOptions, unless a program has its own.

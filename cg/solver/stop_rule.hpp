@@ -21,8 +21,9 @@ class StopRule : public Interface {
   /// bound of r . M^-1 r, `stagnated` of an idle solve with the number of idle steps that the order of A allows: they hold only then.
   /// `not_finite` becomes `stagnated` where A, b, M and the first guess are finite.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
-  /// The same within a step, when p . A p is known and x has not changed yet. `not_positive_definite` is asked again with the
-  /// rounding bound of p . A p, and holds only then; `stagnated` begins again with the recomputed residual.
+  /// The end within a step, when p . A p is known and x has not changed yet. `not_positive_definite` is asked
+  /// again with the rounding bound of p . A p, and holds only then; `stagnated` begins again with the
+  /// recomputed residual.
   [[nodiscard]] virtual std::optional<SolveEnd> end_within_step(const CgState& /*state*/) const {
     return std::nullopt;
   }
@@ -44,7 +45,7 @@ class FixedSteps final : public StopRule {
 
 /// The numbers of Tolerance.
 struct ToleranceOptions {
-  double relative = 1e-8;  ///< of || b ||
+  double relative = 1e-8;  ///< share of || b ||
   double absolute = 0.0;
   int most_steps = 10'000;
 };

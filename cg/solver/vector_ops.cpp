@@ -17,7 +17,7 @@ namespace {
 // 2026-11). With 16384 instead, the updates of class A (14000 elements) on 4 threads took 1.5 times as long.
 constexpr std::size_t shortest_for_threads = 8192;
 
-// Of y: 8 kB, and as many of x.
+// Elements of y in a block that stays in the cache: 8 kB, and as many of x.
 constexpr std::size_t cached_elements = 1024;
 
 /// One call: `vector_count` vectors read or written, `flop_count` operations per element.

@@ -70,7 +70,7 @@ class VectorOps {
                                                     std::span<const double> d, std::span<double> r);
   /// x := x + a p, then p := z + b p: the end of a step and its next direction, p read once. Counts as two operations.
   void step_and_turn(double a, double b, std::span<const double> z, std::span<double> p, std::span<double> x);
-  /// The same with z = D r for the diagonal d of D.
+  /// step_and_turn() with z = D r for the diagonal d of D.
   void step_and_turn(double a, double b, std::span<const double> d, std::span<const double> r,
                      std::span<double> p, std::span<double> x);
   /// y := x + b y

@@ -14,8 +14,8 @@ namespace cg2d {
 
 /// The work of a rank, whatever the block.
 struct StencilWork {
-  std::int64_t plane_count = 0;                                  ///< of the largest slab
-  int step_count = 0;                                            ///< of the whole run
+  std::int64_t plane_count = 0;                                  ///< planes of the largest slab
+  int step_count = 0;                                            ///< steps of the whole run
   std::function<std::int64_t(int step_count)> planes_of_pass{};  ///< computed in a pass of so many steps
 };
 
@@ -37,7 +37,7 @@ struct BlockPrediction {
   int pass_count = 0;
   double computing_s = 0.0;
   double storage_s = 0.0;  ///< reading and writing, were they alone
-  double total_s = 0.0;    ///< of each pass the longer of both
+  double total_s = 0.0;    ///< sum over the passes of the longer of computing and storage
 };
 
 /// 1, 2, 3, 4, 6, 8, 12, ...: up to `most`, which is the last one.

@@ -16,8 +16,8 @@ namespace cg2d {
 struct BlockTrialPlan {
   const StencilMethod& method;
   StencilWork work;
-  int most_block = 1;            ///< what memory, steps and slabs allow
-  std::int64_t plane_count = 0;  ///< of this rank's slab
+  int most_block = 1;            ///< longest block that memory, steps and slabs allow
+  std::int64_t plane_count = 0;  ///< planes of this rank's slab
   int planes_per_moment = 1;
   PlaneStore* store = nullptr;  ///< nullptr: reading and writing take no time
 };

@@ -51,7 +51,8 @@ class BorderExchange {
     }
   };
   void connect(Side& side, int partner);
-  /// Those of `depth` planes that lie nearest to the other slab; is_lower: the neighbour's planes come before.
+  /// The `depth_now` of depth_ planes nearest to the other slab; is_lower: the neighbour's planes come
+  /// before.
   [[nodiscard]] comm::IndexRange nearest(bool is_lower, bool is_received, int depth_now) const;
 
   PlaneLayout layout_;

@@ -14,7 +14,7 @@ namespace cg2d {
 /// Where the steps end early.
 struct CoordinateLimits {
   int step_count = 1;              ///< s; as many polynomials of p and r, beside T_0, are in the sums
-  double wanted_square_sum = 0.0;  ///< of r
+  double wanted_square_sum = 0.0;  ///< r . r at which the steps end
 };
 
 /// The end of the steps.

@@ -79,7 +79,7 @@ class FileStore final : public PlaneStore {
   [[nodiscard]] bool is_direct() const override { return file_.is_direct(); }
 
  private:
-  /// That of a plane by its place in the pass, or by its number.
+  /// The slot of a plane by its place in the pass, or by its number.
   [[nodiscard]] int slot_of(std::int64_t index) const { return static_cast<int>(index % depth_); }
   [[nodiscard]] int slot_to_write(std::int64_t z) const { return depth_ + slot_of(z); }
   [[nodiscard]] std::span<std::byte> bytes(int slot) {
@@ -146,10 +146,10 @@ class FileStore final : public PlaneStore {
   int depth_;
   ScratchFile file_;
   kernels::PageBuffer<double> buffers_;
-  std::vector<std::uint32_t> checksums_;                     // of what was written last
+  std::vector<std::uint32_t> checksums_;                     // CRC-32C of what was written last, by plane
   std::vector<std::optional<std::int64_t>> written_planes_;  // by slot: under way
   StoreFigures figures_;
-  PlaneSequence sequence_;               // of this pass
+  PlaneSequence sequence_;               // planes of this pass
   std::int64_t next_ = 0;                // place in it
   std::int64_t started_ = 0;             // planes
   std::unique_ptr<PanelReader> reader_;  // the last member: its requests end before their buffers

@@ -36,7 +36,7 @@ class HeatField {
  private:
   struct Mode {
     double amplitude = 0.0;
-    double decay = 0.0;  ///< of a step
+    double decay = 0.0;  ///< factor per step
     std::vector<double> along_x{};
     std::vector<double> along_y{};
     std::int64_t wave_z = 1;

@@ -71,7 +71,7 @@ class HeatMethod final : public StencilMethod {
  private:
   /// Slabs begin so far below the shares of ranks, and a pass brings them as far above: first and last rank compute as much as others.
   static int planes_below(int block) { return block / 2; }
-  /// So many steps upwards; less than 0: downwards.
+  /// Planes moved by so many steps upwards; less than 0: downwards.
   [[nodiscard]] comm::IndexRange moved(const comm::IndexRange& planes, int steps) const {
     return SkewedPass{.domain_planes = shape_[2], .slab = planes}.planes(steps);
   }
@@ -93,7 +93,7 @@ class HeatMethod final : public StencilMethod {
   bool is_next_downward_ = false;
   Sweep sweep_;
   SkewedPass pass_;
-  int borrowed_steps_ = 0;  // of this pass
+  int borrowed_steps_ = 0;  // steps of this pass whose borrowed planes have been waited for
   std::vector<const double*> given_;
 };
 
@@ -147,7 +147,7 @@ std::span<const double* const> HeatMethod::borrow(std::int64_t first, std::span<
   return given_;
 }
 
-/// Those of step 0; the others are made where they are lent from.
+/// Lends the planes of step 0; the others are made where they are lent from.
 void HeatMethod::lend_given(std::int64_t first, std::span<const double* const> given) {
   const auto lent = pass_.lent(0);
   for (std::size_t k = 0; k < given.size(); ++k) {

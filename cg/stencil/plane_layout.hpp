@@ -40,7 +40,7 @@ struct PlaneLayout {
 
 /// One plane of a result.
 struct PlaneFigures {
-  double sum = 0.0;             ///< of all points, line by line
+  double sum = 0.0;             ///< sum of all points, line by line
   double largest_error = 0;     ///< heat: largest difference from the closed form; NaN if a point is NaN
   double squared_residual = 0;  ///< s-step CG: of this plane's equations
   std::uint32_t checksum{};     ///< CRC-32C of the points, without the zeros around the lines
@@ -53,7 +53,7 @@ struct PlaneFigures {
 ///     step 1                 z0-1 | z0 ... z1-1 | z1
 ///     step 2                      | z0 ... z1-1 |
 struct SlabPass {
-  std::int64_t domain_planes = 0;  ///< of all ranks
+  std::int64_t domain_planes = 0;  ///< planes of all ranks
   comm::IndexRange slab{};         ///< the rank's own
   int step_count = 0;
 
@@ -76,7 +76,7 @@ struct SkewedPass {
   /// Planes of the next rank that a step reads.
   static constexpr std::int64_t border_planes = 2;
 
-  std::int64_t domain_planes = 0;  ///< of all ranks
+  std::int64_t domain_planes = 0;  ///< planes of all ranks
   comm::IndexRange slab{};         ///< the rank's own before the pass
   int step_count = 0;
 
@@ -91,7 +91,7 @@ struct SkewedPass {
     const auto end = planes(step).end;
     return {.begin = end, .end = is_last() || step == step_count ? end : end + border_planes};
   }
-  /// Those that the rank before needs.
+  /// The planes of a step but the last that the rank before needs.
   [[nodiscard]] comm::IndexRange lent(int step) const {
     const auto begin = planes(step).begin;
     return {.begin = begin, .end = is_first() || step == step_count ? begin : begin + border_planes};

@@ -5,8 +5,8 @@
 namespace cg2d {
 namespace {
 
-constexpr double weight_of_first = 1.0 / 6.0;   // of T_1
-constexpr double weight_of_others = 1.0 / 3.0;  // of T_2, T_3, ...
+constexpr double weight_of_first = 1.0 / 6.0;   // weight of T_1
+constexpr double weight_of_others = 1.0 / 3.0;  // weight of T_2, T_3, ...
 
 /// Lines of p, a zero, and r.
 PlaneLayout pair_layout(const PlaneLayout& domain) {

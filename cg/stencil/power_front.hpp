@@ -56,11 +56,11 @@ class PowerFront {
   void take_line(std::int64_t z, std::int64_t y, const double* plane, const Visit& visit);
   void make_line(int step, std::int64_t z, std::int64_t y, const Visit& visit);
 
-  std::int64_t point_count_;  // of a line of p
+  std::int64_t point_count_;  // points of a line of p
   PlaneLayout given_;
-  PlaneLayout layout_;  // of p, a zero, and r
+  PlaneLayout layout_;  // lines of p, a zero, and r
   kernels::PowerLoops loops_;
-  std::int64_t planes_kept_;  // of each step
+  std::int64_t planes_kept_;  // planes kept of each step
   SlabPass pass_;
   kernels::PageBuffer<double> planes_;
   std::vector<double> zeros_;

@@ -249,10 +249,10 @@ class SStepCgMethod final : public StencilMethod {
   MethodPlan plan_;
   std::unique_ptr<CgPass> pass_;
   std::unique_ptr<BorderExchange> border_;
-  int exchange_depth_ = 1;  // of the pass, or of the check after the last one
+  int exchange_depth_ = 1;  // depth for the pass, or for the check after the last one
   double communication_s_ = 0.0;
   double residual_ = 0.0;          // relative, as the recurrences have it
-  std::vector<double> residuals_;  // likewise, after each step
+  std::vector<double> residuals_;  // relative residual after each step, as the recurrences have it
 };
 
 void SStepCgMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
@@ -266,7 +266,7 @@ void SStepCgMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
   });
 }
 
-/// What neighbours need at first.
+/// Keeps the start values of planes that neighbours need at first.
 void SStepCgMethod::keep_start_values() {
   std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
   for (std::int64_t z = 0; z < plan_.share.size(); ++z) {

@@ -40,7 +40,7 @@ class StencilMethod : public Interface {
   [[nodiscard]] virtual const PlaneLayout& layout() const = 0;
   /// No pass has more steps.
   [[nodiscard]] virtual int most_steps() const = 0;
-  /// Likewise where a trial chooses.
+  /// The most steps of a pass where a trial chooses.
   [[nodiscard]] virtual int most_tried_steps() const = 0;
   /// Planes that a pass moves on by where there is memory enough: a power of two.
   [[nodiscard]] virtual int most_planes_per_moment() const = 0;
@@ -58,7 +58,7 @@ class StencilMethod : public Interface {
   virtual void fill_start(std::int64_t z, double* plane) const = 0;
   using TrialMoment =
       std::function<void(std::span<const double* const> given, std::span<double* const> made)>;
-  /// As advance(), without a place: each call is one more moment in the middle of a long pass of `block` steps.
+  /// advance() without a place: each call is one more moment in the middle of a long pass of `block` steps.
   [[nodiscard]] virtual TrialMoment trial_moment(int block, int planes_per_moment) const = 0;
 
   /// Memory for the passes, and what is known of neighbours at first. Collective. Throws MpiError; RunError on every rank alike.
@@ -91,7 +91,7 @@ class StencilMethod : public Interface {
 /// A row of the table.
 struct StencilMethodRow {
   std::string_view name;
-  std::string_view subject;  ///< its steps are those of it
+  std::string_view subject;  ///< subject of its steps, for the report
   int vector_count;          ///< in a plane of the store
   bool has_residual;         ///< it may end at one
   std::unique_ptr<StencilMethod> (*make)(const StencilOptions& options);

@@ -23,7 +23,7 @@ struct StencilOptions {
   std::vector<std::string>
       folders{};               ///< rank r takes number r modulo their number; empty: the domain is in memory
   std::optional<int> block{};  ///< temporal block, steps; empty: chosen by a trial
-  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  std::int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
   std::string format = "text";
   std::string output{};  ///< empty: standard output
   ProgressMode progress = ProgressMode::on_a_terminal;

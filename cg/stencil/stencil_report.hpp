@@ -19,10 +19,10 @@ namespace cg2d {
 struct StencilRank {
   std::int64_t plane_count = 0;
   double computing_s = 0.0;      ///< the steps, and checksums of what is read and written
-  StoreFigures moved{};          ///< and the waiting for it
+  StoreFigures moved{};          ///< bytes read and written, and the waiting for them
   double communication_s = 0.0;  ///< waiting for planes of other ranks, and for sums over all ranks
   double barrier_s = 0.0;        ///< after a pass, until the last rank has made it
-  double total_s = 0.0;          ///< of all passes
+  double total_s = 0.0;          ///< seconds of all passes
   std::int64_t sent_bytes = 0;
   std::int64_t peak_bytes = 0;  ///< resident memory of the process
   bool is_direct = false;
@@ -34,7 +34,7 @@ struct StencilRank {
 /// The figures that a trial measured and predicted.
 struct BlockChoice {
   std::vector<BlockTrial> trials{};
-  std::vector<BlockPrediction> predictions{};  ///< of each trial
+  std::vector<BlockPrediction> predictions{};  ///< prediction for each trial
   StorageTimes storage{};
   double duration_s = 0.0;
 };
@@ -53,7 +53,7 @@ struct DomainFigures {
 struct StencilSolve {
   int iterations = 0;
   double residual = 0.0;            ///< as the recurrences have it
-  double true_residual = 0.0;       ///< of the x that was found
+  double true_residual = 0.0;       ///< residual of the x that was found
   double wanted_residual = 0.0;     ///< 0: none
   std::vector<double> residuals{};  ///< as the recurrences have it, after each iteration
 
@@ -82,7 +82,7 @@ struct StencilReport {
   QuietResult quiet{};   ///< over all steps
   std::vector<StencilRank> ranks{};
   DomainFigures domain{};
-  std::optional<StencilSolve> solve{};  ///< of method s-step-cg
+  std::optional<StencilSolve> solve{};  ///< result of method s-step-cg
 
   [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(shape).size(); }
   /// Points times steps, without those that are computed twice.

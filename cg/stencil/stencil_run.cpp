@@ -103,7 +103,7 @@ void StencilRun::make_passes() {
   mine_.sent_bytes = method_->sent_bytes();
 }
 
-/// What is neither a wait for the device nor communication is computing.
+/// Takes the times of an action: all but waiting for the device and communication is computing.
 void StencilRun::take_times(const std::function<void()>& action) {
   const Stopwatch stopwatch;
   const double waited_before = store_->figures().wait_s();

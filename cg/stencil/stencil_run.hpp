@@ -64,12 +64,12 @@ class StencilRun {
   const PanelReaderRow& reader_;
   std::unique_ptr<StencilMethod> method_;
   const PlaneLayout& layout_;
-  comm::IndexRange share_;  // of the domain's planes
+  comm::IndexRange share_;  // this rank's planes of the domain
   StencilReport report_;
   std::optional<Environment> environment_{};
   int node_ = 0;
   NodeInfo node_info_;
-  std::int64_t available_bytes_ = 0;  // of memory, for this rank
+  std::int64_t available_bytes_ = 0;  // memory for this rank
   int planes_per_moment_ = 1;
   int most_block_ = 1;
   std::unique_ptr<PlaneStore> store_;

@@ -14,8 +14,9 @@
 
 namespace cg2d {
 
-/// Of each step but the last, two planes for the rank before, and two of the next rank, in the direction of the pass. A rank makes the former early
-/// and needs the latter late, so that messages are hidden behind computing. Ranks follow each other along z.
+/// Border planes of each step but the last: two for the rank before, and two of the next rank, in the
+/// direction of the pass. A rank makes the former early and needs the latter late, so that messages are
+/// hidden behind computing. Ranks follow each other along z.
 class StepBorders {
  public:
   /// depth: steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
@@ -27,7 +28,7 @@ class StepBorders {
   void begin(const Sweep& sweep, int step_count);
   /// Number 0 and 1, in the direction of the pass: the rank's own, which it fills.
   [[nodiscard]] double* lent(int step, std::int64_t number) { return plane(lent_, step, number); }
-  /// Those of the next rank: after wait_for(step).
+  /// Planes 0 and 1 of the next rank: after wait_for(step).
   [[nodiscard]] const double* borrowed(int step, std::int64_t number) {
     return plane(borrowed_, step, number);
   }
@@ -70,7 +71,7 @@ class StepBorders {
   std::array<Side, 2> sides_;  // below and above
   Side* before_ = nullptr;     // in the direction of the pass
   Side* after_ = nullptr;
-  int step_count_ = 0;  // of the pass
+  int step_count_ = 0;  // steps of the pass
   int sent_steps_ = 0;
   double waited_s_ = 0.0;
 };

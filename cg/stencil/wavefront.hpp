@@ -13,8 +13,9 @@
 
 namespace cg2d {
 
-/// Of each step but the last, the two planes that the rank before needs, which the pass fills, and the first two of the next rank, at
-/// SkewedPass::border_place(). nullptr where the pass has none. Those of step 0 are given, not moved here.
+/// Border planes of each step but the last: `lent`, the two that the rank before needs, which the pass fills,
+/// and `borrowed`, the first two of the next rank, at SkewedPass::border_place(). nullptr where the pass has
+/// none. Those of step 0 are given, not moved here.
 struct WavefrontBorders {
   double* lent = nullptr;
   const double* borrowed = nullptr;
@@ -35,7 +36,7 @@ struct WavefrontBorders {
 class Wavefront {
  public:
   struct Options {
-    int most_steps = 1;         ///< of a pass
+    int most_steps = 1;         ///< most steps of a pass
     int planes_per_moment = 1;  ///< n
     kernels::HeatLoop loop = kernels::heat_loop();
   };
@@ -89,10 +90,10 @@ class Wavefront {
   std::int64_t planes_per_moment_;
   SkewedPass pass_;
   WavefrontBorders borders_;
-  std::int64_t first_ = 0;                // of this moment
+  std::int64_t first_ = 0;                // first plane given in this moment
   std::vector<comm::IndexRange> active_;  // by step: of the n planes of this moment those that it computes
-  kernels::PageBuffer<double> kept_;      // of each step but the last: two planes
-  kernels::PageBuffer<double> passed_;  // of each step but the last: line y of n+2 planes at place y modulo 2
+  kernels::PageBuffer<double> kept_;      // two planes of each step but the last
+  kernels::PageBuffer<double> passed_;  // line y of n+2 planes of each step but the last, at place y modulo 2
   kernels::PageBuffer<double> made_;    // a line of n planes of two steps, which take turns
   std::vector<double> zeros_;           // a line
   StepLine line_;                       // that a step has just made

@@ -11,7 +11,7 @@ namespace cg2d {
 struct ClaimedFolder {
   std::string_view option;  ///< that names the folder, for messages, such as "--checkpoint"
   std::string folder;
-  std::string lock_name;  ///< of the file in it that is locked
+  std::string lock_name;  ///< name of the file in it that is locked
 };
 
 /// Makes the folder where it is missing, and locks a file in it (flock) during its lifetime. The lock ends with the process, whatever

@@ -9,7 +9,7 @@
 
 namespace cg2d {
 
-/// Of one rank.
+/// The room that one rank needs for its file.
 struct RoomNeeded {
   std::string option;  ///< for the message, such as --out-of-core
   std::string folder;

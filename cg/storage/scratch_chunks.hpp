@@ -31,7 +31,8 @@ class ScratchChunks {
   void put(std::size_t chunk, std::span<const std::byte> bytes);
   /// The bytes that were put last. Throws RunError: cannot_write for an error of the device (74), bad_data where it gives others (65).
   void get(std::size_t chunk, std::span<std::byte> bytes) const;
-  /// The same for places here and there. Valid until 64 other chunks have been looked at, or this one is put.
+  /// The bytes that were put last, for access here and there. Valid until 64 other chunks have been looked
+  /// at, or this one is put.
   std::span<const std::byte> look_at(std::size_t chunk);
 
  private:

@@ -279,7 +279,7 @@ StreamLimits limits_of(const OutOfCoreFacts& facts) {
 }
 
 StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group) {
-  constexpr std::int64_t sample_bytes = std::int64_t{256} << 20;  // of a node
+  constexpr std::int64_t sample_bytes = std::int64_t{256} << 20;  // bytes of the sample on a node
   constexpr double least_s = 0.3;
   const auto key = key_of(parts, group.rank());
   const auto strips = strips_for(parts, key, group);

@@ -27,19 +27,19 @@ struct StreamTuning {
   int depth = 8;          ///< panels under way, and the one that is multiplied
   bool is_tuned = false;  ///< by `cg2d tune --out-of-core`
 };
-/// Those of the profile for this folder and number of ranks on a node, or else those of StreamTuning.
+/// The tuning of the profile for this folder and number of ranks on a node, or else the default.
 StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count);
 
 /// How a rank shares the memory of its node.
 struct NodeShare {
-  std::int64_t beside_bytes =
-      0;  ///< of this rank, beside its panels: vectors, and the process as it was before
+  /// Memory of this rank beside its panels: vectors, and the process as it was before.
+  std::int64_t beside_bytes = 0;
   int node_rank_count = 1;
 };
 
 /// One rank's part. Trivially copyable: ranks send it as it is.
 struct RankStream {
-  std::int64_t file_bytes = 0;  ///< of all panels
+  std::int64_t file_bytes = 0;  ///< bytes of all panels
   std::int64_t panel_count = 0;
   std::int64_t most_panel_bytes = 0;
   StreamMemory memory;
@@ -60,7 +60,7 @@ struct OutOfCoreFacts {
   std::string reader;
   std::int64_t memory_limit_bytes = 0;  ///< the user's, of a node; 0: none was given
   double write_s = 0.0;         ///< generated, converted and put on the disk; 0 where the files were there
-  double device_write_s = 0.0;  ///< of that, the slowest rank's writing, and waiting for the disk
+  double device_write_s = 0.0;  ///< part of write_s: the slowest rank's writing, and waiting for the disk
   std::vector<RankStream> ranks;
 };
 
@@ -70,7 +70,7 @@ inline constexpr std::int64_t stream_program_bytes = std::int64_t{2} << 20;
 /// All that the block depends on, and where it may go.
 struct StreamedBlockParts {
   const MatrixSource& source;     ///< that makes strips
-  std::uint64_t matrix_hash = 0;  ///< of all that its values depend on
+  std::uint64_t matrix_hash = 0;  ///< hash of all that its values depend on
   const comm::BlockLayout& layout;
   const ChosenKernel& kernel;
   const OutOfCoreOptions& options;
@@ -79,7 +79,7 @@ struct StreamedBlockParts {
   bool sums_values = false;  ///< PanelFileFigures::value_sum
   NodeShare share{};
   MemoryRoom room{};
-  const std::vector<StorageCase>& storages;  ///< of the tuning profile
+  const std::vector<StorageCase>& storages;  ///< storage cases of the tuning profile
 };
 
 /// The streamed block, ready for its first product, and what is known of it.
@@ -105,13 +105,13 @@ StreamLimits limits_of(const OutOfCoreFacts& facts);
 
 /// The facts that are known of a run before its matrix is made.
 struct StreamPlan {
-  std::int64_t file_bytes = 0;          ///< of all ranks
-  std::int64_t largest_file_bytes = 0;  ///< of one rank
+  std::int64_t file_bytes = 0;          ///< bytes of the files of all ranks
+  std::int64_t largest_file_bytes = 0;  ///< bytes of the largest rank's file
   std::int64_t free_bytes = 0;          ///< in the folder that has least
   std::int64_t streamed_bytes = 0;      ///< by a product, all ranks
   double storage_bytes_per_s = 0.0;     ///< measured, all ranks at once
-  double reading_s = 0.0;               ///< of a product, the slowest rank's
-  double multiply_s = 0.0;              ///< of a product; 0: not known
+  double reading_s = 0.0;               ///< reading of a product, seconds of the slowest rank
+  double multiply_s = 0.0;              ///< seconds of a product; 0: not known
   StreamLimits limits;                  ///< where multiply_s is known
 
   /// 0 where it is not known.

@@ -69,10 +69,10 @@ class SourceMatrix final : public SystemMatrix {
   const SourceRow& row_;
   std::unique_ptr<MatrixSource> source_;
   std::optional<RandomPermutation> permutation_;  // none
-  Strips strips_;                                 // of a rank's share of the rows
-  std::vector<std::uint32_t> row_lengths_;        // of this rank's share
-  std::vector<double> diagonal_;                  // likewise
-  std::int64_t nonzero_count_ = 0;                // of all ranks
+  Strips strips_;                                 // strips of a rank's share of the rows
+  std::vector<std::uint32_t> row_lengths_;        // lengths of the rows of this rank's share
+  std::vector<double> diagonal_;                  // diagonal of this rank's share
+  std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
   MatrixFacts facts_;
 };
 

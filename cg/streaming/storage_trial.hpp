@@ -24,8 +24,9 @@ struct StorageTrial {
 };
 
 struct StorageTrialConfig {
-  const std::string& folder;      ///< of this rank
-  std::int64_t memory_bytes = 0;  ///< of this rank, as StreamedBlockParts; its buffers get a part of it
+  const std::string& folder;  ///< this rank's folder
+  /// Memory of this rank, as StreamedBlockParts; its buffers get a part of it.
+  std::int64_t memory_bytes = 0;
   int node_rank_count = 1;
 };
 

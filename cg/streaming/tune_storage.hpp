@@ -14,7 +14,7 @@ namespace cg2d {
 
 struct StorageTuneOptions {
   OutOfCoreOptions out_of_core;
-  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  std::int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
   ProfileSource profile;                ///< where the result goes; unused: nowhere
   bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so
   ProgressMode progress = ProgressMode::on_a_terminal;

@@ -37,7 +37,7 @@ struct TransferOptions {
 struct TransferTime {
   std::string method;
   int variable_count = 1;
-  std::int64_t byte_count = 8;  ///< of one variable
+  std::int64_t byte_count = 8;  ///< bytes of one variable
   Sample seconds;               ///< per message
   [[nodiscard]] double bytes_per_s() const { return static_cast<double>(byte_count) / seconds.median; }
 };
@@ -80,7 +80,7 @@ Phase communication_phase_at(std::size_t index);
 
 struct TransportPhases {
   std::string transport;
-  std::vector<Sample> seconds{};  ///< of one call, by communication_phase_at()
+  std::vector<Sample> seconds{};  ///< seconds of one call, by communication_phase_at()
 };
 
 /// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.

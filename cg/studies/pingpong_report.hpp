@@ -25,7 +25,7 @@ struct PingPongReport {
   std::vector<SumTime> sums{};
   std::string sums_left_out{};  ///< why MPI_Allreduce is not among them; empty if it is
   Problem problem;
-  Configuration configuration;  ///< of the phases, without transport and kernel
+  Configuration configuration;  ///< configuration of the phases, without transport and kernel
   std::vector<TransportPhases> phases{};
   std::vector<std::pair<std::string, std::string>> transports_left_out{};  ///< name and reason
   QuietResult quiet{};                                                     ///< over all measurements

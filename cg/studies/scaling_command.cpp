@@ -117,7 +117,7 @@ class WayComparison {
     });
   }
 
-  /// The same text on every rank. Collective.
+  /// Why the transport of a way is unavailable; the same text on every rank. Collective.
   std::string why_unavailable(const ScalingWay& way) {
     const auto* const transport = comm::find_transport(way.configuration.transport);
     if (transport == nullptr || way.rank_count == 1) return {};
@@ -229,7 +229,7 @@ class WayComparison {
     if (group_.rank() == 0) say_on_stderr("--budget is spent; the table says what is not distinguishable");
   }
 
-  /// The same on every rank: rank 0, which has the runs, broadcasts one letter per way.
+  /// The ways that are still open, on every rank: rank 0, which has the runs, broadcasts one letter per way.
   std::vector<ScalingWay> open_ways() {
     std::string letters(study_.ways.size(), 'n');
     if (group_.rank() == 0) {
@@ -260,7 +260,7 @@ class WayComparison {
                                                }});
       const auto report = complete_run(run_options_for(way), *group, progress);
       times_.add(work_of(way), watch.seconds());
-      // The same would be wrong with every other run.
+      // Every other run would fail in the same way.
       if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
         throw RunError(report.code, report.reason);
       if (group_.rank() == 0) note(way, round, report);
@@ -301,7 +301,7 @@ class WayComparison {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
-  WorkTimes times_;                        // of whole runs, on their ranks
+  WorkTimes times_;                        // seconds of whole runs, on their ranks
   std::vector<ScalingWay> left_of_round_;  // from the one under way on
   ScalingStudy study_;                     // its runs and warnings on rank 0
 };

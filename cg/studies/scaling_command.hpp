@@ -21,7 +21,7 @@ struct ScalingOptions {
   bool weak = false;                    ///< n grows with the cores
   std::vector<int> core_counts;         ///< empty: the usual ones, up to the ranks started
   std::vector<std::string> transports;  ///< empty: those of the usual ones that are available
-  RunOptions common;                    ///< of every run, except for what its way says
+  RunOptions common;                    ///< options of every run, except for what its way says
   std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string format = "text";

@@ -36,10 +36,10 @@ struct ScalingRun {
   Problem problem;     ///< as this number of cores has it
   /// The configuration as run; empty if the run ended before it was known.
   std::optional<Configuration> configuration{};
-  double time_s = 0.0;  ///< of the timed region; this and the following members only on success
+  double time_s = 0.0;  ///< seconds of the timed region; this and the following members only on success
   double zeta = 0.0;
   CommunicationShares shares{};
-  std::string disturbance{};  ///< of its timed region, one line; empty: it was quiet
+  std::string disturbance{};  ///< disturbance of its timed region, one line; empty: it was quiet
 
   [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
   [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
@@ -51,13 +51,13 @@ struct ScalingStudy {
   bool weak = false;
   std::vector<int> core_counts;
   std::vector<std::string> transports;
-  Configuration configuration;  ///< of every way, except for threads and transport
+  Configuration configuration;  ///< configuration of every way, except for threads and transport
   int round_count = 0;
   std::vector<ScalingWay> ways;  ///< in the order of the plan
   std::vector<ScalingRun> runs;  ///< in the order in which they ran
   std::vector<std::string> warnings;
   bool is_interrupted = false;
-  std::optional<Environment> machine;    ///< of all ranks started
+  std::optional<Environment> machine;    ///< environment of all ranks started
   std::optional<Provenance> provenance;  ///< on rank 0
 };
 
@@ -68,14 +68,14 @@ struct ScalingRow {
   /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
   /// set.
   std::optional<Sample> time_s;
-  ScalingRun median_run;  ///< of an even number the lower of the middle two
+  ScalingRun median_run;  ///< run of the median time; of an even number the lower of the middle two
   double mops_total = 0.0;
   std::optional<double> speed_up;    ///< its Mop/s by those on one core
   std::optional<double> efficiency;  ///< speed-up by cores
   double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many cores
   bool is_candidate = false;         ///< see BestVerdict
   bool may_be_best = false;          ///< the candidate, or not known to be worse than it
-  Certainty certainty = Certainty::alone;  ///< of the verdict on as many cores
+  Certainty certainty = Certainty::alone;  ///< certainty of the verdict on as many cores
 
   [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
   [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }

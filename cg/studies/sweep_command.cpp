@@ -313,7 +313,7 @@ class Sweep {
   RunDurations durations_;
 };
 
-/// As complete_run(), with its trace in a file. Collective over the group.
+/// Makes a run as complete_run(), with its trace in a file. Collective over the group.
 RunReport traced_run(const RunOptions& options, comm::RankGroup& group, const Progress& progress) {
   BenchmarkRun run(options, group, progress);
   try {

@@ -29,7 +29,7 @@ struct SweepRounds {
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string output = "cg2d-sweep.jsonl";
   bool fresh = false;
-  ExtraRuns extras;  ///< of the benchmark only
+  ExtraRuns extras;  ///< extra runs, of the benchmark only
   SweepTableOptions tables{};
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
@@ -37,7 +37,7 @@ struct SweepRounds {
 /// The options of `cg2d sweep` for the benchmark.
 struct SweepOptions {
   SweepAxes axes;     ///< without rank counts: all ranks started
-  RunOptions common;  ///< of every run, except for the axes
+  RunOptions common;  ///< options of every run, except for the axes
   SweepRounds rounds;
 };
 

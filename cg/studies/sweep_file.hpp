@@ -16,16 +16,16 @@ namespace cg2d {
 /// sitting.
 struct SweepCircumstances {
   int round_count = 1;       ///< as many as were asked for
-  double duration_s = 0.0;   ///< of the whole run
+  double duration_s = 0.0;   ///< seconds of the whole run
   std::string session{};     ///< the file's sweep, with all its resumptions
   int sitting = 1;           ///< the call of cg2d sweep that made the run
-  std::string trace_file{};  ///< of a run whose purpose is a trace
+  std::string trace_file{};  ///< trace of a run whose purpose is a trace
 };
 
 /// The result of a step as a sweep's file holds it. run: of report_json() or solve_json(); gets the key "sweep".
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step,
                                   const SweepCircumstances& circumstances);
-/// The same as one line of the file, with its end.
+/// The result of a step as one line of the file, with its end.
 std::string sweep_line(const nlohmann::ordered_json& run);
 
 /// A file that is open for appending, and locked against a second sweep, during the object's life.

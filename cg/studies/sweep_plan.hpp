@@ -23,13 +23,13 @@ namespace cg2d {
 /// The grids of --grid. None: every grid.
 struct NamedGrids {
   std::vector<comm::ProcessGrid> grids;
-  bool has_official = false;  ///< also the official program's, of each number of ranks
+  bool has_official = false;  ///< takes the official program's grid of each number of ranks, too
 
   [[nodiscard]] bool are_all() const { return grids.empty() && !has_official; }
 };
 
-/// Those for that many ranks, in their order, the official one last. Throws InputError where it is named and does not
-/// exist.
+/// The grids for that many ranks, in their order, the official one last. Throws InputError where it is named
+/// and does not exist.
 std::vector<comm::ProcessGrid> grids_for(const NamedGrids& named, int rank_count);
 
 /// The numbers of ranks of a sweep that names none: those of its grids, and all that were started where it names no
@@ -42,7 +42,7 @@ struct SweepAxes {
   std::vector<int> rank_counts;
   std::vector<int> columns;  ///< Px; empty: every divisor of the rank count
   NamedGrids named{};
-  AxisValues values;  ///< of the other axes, by name
+  AxisValues values;  ///< values of the other axes, by name
 };
 
 /// Every configuration on every grid: rank counts outermost, then grids, and the other axes. The rest as for

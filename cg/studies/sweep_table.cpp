@@ -19,7 +19,7 @@ namespace {
 
 /// The rows of one table, by growing ranks.
 struct Table {
-  ConfiguredProblem common;  ///< of all cells; without a grid
+  ConfiguredProblem common;  ///< problem and configuration of all cells; without a grid
   std::vector<GridVerdict> rows;
 };
 

@@ -11,7 +11,7 @@
 
 namespace cg2d {
 
-/// What else the tables of a sweep say.
+/// Further contents of a sweep's tables.
 struct SweepTableOptions {
   std::optional<GridPair> why{};  ///< these grids against each other, instead of the best against others
   bool has_paper = false;         ///< also Tables 2 to 6 of the paper

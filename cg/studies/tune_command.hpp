@@ -22,7 +22,7 @@ namespace cg2d {
 struct TuneOptions {
   std::vector<Problem> problems;
   NamedGrids grids;             ///< none: every grid of the ranks
-  Configuration configuration;  ///< of every case, without grid and kernel
+  Configuration configuration;  ///< configuration of every case, without grid and kernel
   BindMode bind = BindMode::automatic;
   ProfileSource profile;         ///< where the result goes; unused: nowhere
   StorageTuneOptions storage;    ///< with folders: measures their storage, and no kernels

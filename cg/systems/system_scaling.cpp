@@ -174,7 +174,7 @@ class SystemScaling {
       const Progress within(Progress::Within{progress_, {}});
       const auto report = measure_system(options, *ranks, systems_.of(options, *ranks, within), within);
       times_.add(work_of(row.way), watch.seconds());
-      // The same would be wrong with every other run.
+      // Every other run would fail in the same way.
       if (report.code == ExitCode::usage || report.code == ExitCode::unavailable)
         throw RunError(report.code, report.reason);
       if (group_.rank() == 0) note(row, round, report);
@@ -318,7 +318,7 @@ class SystemScaling {
   comm::RankGroup& group_;
   FirstRanks first_ranks_;
   Progress progress_;
-  WorkTimes times_;  // of whole measurements
+  WorkTimes times_;  // seconds of whole measurements
   KeptSystems systems_;
   Environment machine_;
   int round_count_ = 0;

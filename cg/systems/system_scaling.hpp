@@ -35,7 +35,7 @@ std::string scaled_operator(const std::string& text, int rank_count, bool weak);
 /// One way to iterate on a number of ranks.
 struct SystemWay {
   int rank_count = 1;
-  bool is_assembled = true;  ///< or read from a file
+  bool is_assembled = true;  ///< assembled, or read from a file
   std::string transport;
   friend bool operator==(const SystemWay&, const SystemWay&) = default;
 
@@ -49,8 +49,8 @@ struct SystemScalingRun {
   int round = 1;
   ExitCode code = ExitCode::success;
   std::string reason;       ///< empty on success
-  double time_s = 0.0;      ///< of all iterations
-  std::string disturbance;  ///< of its timed region; empty: it was quiet
+  double time_s = 0.0;      ///< seconds of all iterations
+  std::string disturbance;  ///< disturbance of its timed region; empty: it was quiet
 };
 
 /// A way with its runs and figures.
@@ -65,7 +65,7 @@ struct SystemScalingRow {
   std::optional<double> efficiency;  ///< speed-up by ranks
   double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many ranks
   bool may_be_best = false;          ///< the candidate, or not known to be worse than it
-  Certainty certainty = Certainty::alone;  ///< of the verdict on as many ranks
+  Certainty certainty = Certainty::alone;  ///< certainty of the verdict on as many ranks
 };
 
 /// Sets the figures of all rows from their runs. Pure.

@@ -22,10 +22,10 @@ inline constexpr int usual_iteration_count = 50;
 struct SystemAxes {
   std::vector<int> rank_counts;           ///< empty: all ranks started
   std::vector<int> columns;               ///< Px; empty: every divisor of the rank count
-  NamedGrids named{};                     ///< of a matrix
+  NamedGrids named{};                     ///< grids of a matrix
   std::vector<comm::DomainGrid> domains;  ///< empty: all that have no more parts than points
-  std::vector<std::string> cuts;          ///< of a matrix, as --cut takes them
-  AxisValues values;                      ///< of the other axes, by name
+  std::vector<std::string> cuts;          ///< cuts of a matrix, as --cut takes them
+  AxisValues values;                      ///< values of the other axes, by name
 };
 
 /// The options of `cg2d sweep` for a system.

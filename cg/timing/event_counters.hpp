@@ -35,7 +35,7 @@ class EventCounters {
  private:
   UsageScope usage_scope_;
   std::unique_ptr<SoftwareCounters> software_;  ///< null: no event is theirs
-  std::unique_ptr<PapiCounters> papi_;          ///< likewise
+  std::unique_ptr<PapiCounters> papi_;          ///< null: no event is theirs
   std::vector<std::string> event_names_;
   std::vector<RefusedEvent> refused_;
   /// Where the values of each belong in the common list.

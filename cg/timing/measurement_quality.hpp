@@ -17,7 +17,7 @@ struct MeasurementQuality {
   /// processor. Not per second of the clock: the more processes there are, the less often a thread runs.
   double switches_per_s = 0.0;
   double steal_share = 0.0;  ///< share of the processors' time that the hypervisor took, of the worst node
-  double spread = 0.0;       ///< of the repeats that spread most, see spread_of_repeats()
+  double spread = 0.0;       ///< spread of the repeats that spread most, see spread_of_repeats()
 };
 
 /// (upper quartile - lower quartile) / median: a single spike counts for little. 0 of fewer than four values.

@@ -24,7 +24,8 @@ bool papi_knows(const std::string& event_name);
 
 /// Names of PAPI's presets, the kernel's generic events and the processor's own, without a trial.
 std::vector<std::string> papi_event_names();
-/// The same events, each tried by counting. Local. Cost: well under a second, some seconds on processors with
+/// The events of papi_event_names(), each tried by counting. Local. Cost: well under a second, some seconds
+/// on processors with thousands of events. Throws RunError (unavailable) if PAPI itself does not start.
 /// thousands of events. Throws RunError (unavailable) if PAPI itself does not start.
 std::vector<KnownEvent> known_papi_events();
 

@@ -33,9 +33,9 @@ enum class LocalWork {
   none,            ///< it only moves data
   product,         ///< this rank's block times its part of the operand
   stencil,         ///< a stencil on this rank's points, or a part of them
-  additions,       ///< of the elements that arrive
+  additions,       ///< additions of the elements that arrive
   dot_products,    ///< as VectorOps counts them
-  vector_updates,  ///< likewise
+  vector_updates,  ///< vector updates, as VectorOps counts them
 };
 
 /// The bandwidth that bounds a phase from below.
@@ -45,7 +45,8 @@ struct PhaseRow {
   Phase phase;
   std::string_view name;  ///< as the paper has it, where it has one; key in every report
   std::string_view description;
-  std::optional<comm::Operation> operation;  ///< of the communicator, where the phase consists of one
+  /// The communicator's operation, where the phase consists of one.
+  std::optional<comm::Operation> operation;
   LocalWork work;
   PhaseLimit limit;
   bool is_of_benchmark = true;  ///< a step of the benchmark has it, and so every report of a run

@@ -19,7 +19,7 @@ struct RankCounts {
   std::array<CounterValues, phase_count> phases{};
   CounterValues region{};
   std::uint64_t reading_count = 0;
-  SystemUsage usage;  ///< of the region, by the system's own account
+  SystemUsage usage;  ///< usage of the region, by the system's own account
 };
 
 /// Clocks of each phase since the last reading.
@@ -56,7 +56,7 @@ class PhaseCounters final : public PhaseObserver {
   void end_region();
   [[nodiscard]] const RankCounts& counts() const { return counts_; }
 
-  /// Of a phase that is read by itself.
+  /// Reference clocks of the shortest phase that is read by itself.
   [[nodiscard]] std::uint64_t fewest_clocks() const { return fewest_clocks_; }
   /// Reference clocks that one reading costs, the smallest mean of several batches.
   [[nodiscard]] double clocks_per_reading() const { return clocks_per_reading_; }

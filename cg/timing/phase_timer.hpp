@@ -17,8 +17,8 @@ namespace cg2d {
 /// The clocks of one phase on this rank.
 struct PhaseRecord {
   std::uint64_t clocks = 0;         ///< reference cycles inside the phase
-  std::uint64_t waited_clocks = 0;  ///< of these, waiting for other ranks
-  std::uint64_t hidden_clocks = 0;  ///< of other phases, while communication of this one was under way
+  std::uint64_t waited_clocks = 0;  ///< clocks inside the phase spent waiting for other ranks
+  std::uint64_t hidden_clocks = 0;  ///< clocks of other phases, while communication of this one was under way
   std::uint64_t calls = 0;
 };
 using PhaseRecords = std::array<PhaseRecord, phase_count>;
@@ -79,7 +79,7 @@ class PhaseTimer {
   void attach(PhaseObserver& observer) { observers_.push_back(&observer); }
   void detach(const PhaseObserver& observer) { std::erase(observers_, &observer); }
 
-  /// What goes on at this moment.
+  /// The activity at this moment.
   struct Activity {
     std::uint64_t change_count = 0;  ///< phases that have begun or ended so far
     std::optional<Phase> phase{};    ///< that is under way

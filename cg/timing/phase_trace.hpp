@@ -69,8 +69,9 @@ struct TraceEvent {
 
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::int32_t kind = 0;    ///< a phase's index, cg_step or outer_iteration
-  std::int32_t number = 0;  ///< of the CG step, over all outer iterations, or of the outer iteration; from 0
+  std::int32_t kind = 0;  ///< a phase's index, cg_step or outer_iteration
+  /// Number of the CG step, over all outer iterations, or of the outer iteration; from 0.
+  std::int32_t number = 0;
 };
 
 /// Room for a trace: steps that are recorded, and events that all of them have at most.
@@ -91,7 +92,7 @@ class PhaseTrace final : public PhaseObserver {
   /// The most events of one CG step with a product in one part: 14 phases (BlockOperator::apply() up to five, with
   /// reproducible sums ten; ConjugateGradient four), its own bar, and one to spare.
   static constexpr std::size_t events_per_step = 16;
-  /// The same for what an outer iteration does outside of its CG steps.
+  /// The most events of an outer iteration outside of its CG steps.
   static constexpr std::size_t events_per_outer_iteration = 20;
   /// A product in parts has two more phases for each part after the first.
   static constexpr std::size_t events_per_part = 2;

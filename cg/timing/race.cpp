@@ -25,7 +25,7 @@ struct Runner {
   const std::function<void()>& work;
   double once_s = 0.0;
   std::int64_t calls = 1;         // in a turn
-  std::vector<double> seconds{};  // of one call, turn by turn
+  std::vector<double> seconds{};  // seconds of one call, turn by turn
 
   /// As many calls as take the shortest turn, by doubling them: a single call that happened to be fast must
   /// not make turns of minutes on a machine that others use, too.

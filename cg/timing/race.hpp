@@ -36,9 +36,9 @@ std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<Ob
 struct RaceResult {
   std::vector<std::vector<double>> turns;
 
-  /// Of each work.
+  /// Median seconds of each work.
   [[nodiscard]] std::vector<double> medians() const;
-  /// Of the turns that spread most: see spread_of_repeats().
+  /// Spread of the turns that spread most: see spread_of_repeats().
   [[nodiscard]] double spread() const;
 };
 /// Collective; the same answer on every rank.

@@ -79,7 +79,7 @@ std::int64_t migrate() {
   return moves;
 }
 
-/// What the trial raises, for an account that says 0.
+/// Counts that the trial raises, for an account that says 0.
 constexpr SystemUsage usually_raised{
     .switches = trial_naps, .minor_faults = trial_pages, .processor_ns = trial_spin_ns};
 

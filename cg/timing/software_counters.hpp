@@ -50,8 +50,8 @@ class SoftwareCounters {
   UsageScope scope_;
   KernelCounters kernel_;
   std::vector<Source> sources_;  ///< one per event
-  bool has_clock_ = false;       ///< of processor time
-  bool reads_account_ = false;   ///< other figures of the account, too
+  bool has_clock_ = false;       ///< reads the clock of processor time
+  bool reads_account_ = false;   ///< reads other figures of the account
   std::vector<std::int64_t> trial_counts_;
   std::vector<RefusedEvent> refused_;
 };

@@ -22,7 +22,7 @@ std::string counting_remedy() {
 
 std::optional<std::string> papi_version() { return std::nullopt; }
 
-/// Of names that look like its own it cannot be told whether they are misspelt.
+/// Throws RunError for a name that looks like PAPI's own: nothing tells whether it is misspelt.
 bool papi_knows(const std::string& event_name) {
   if (!event_name.starts_with("PAPI_") && event_name.find("::") == std::string::npos) return false;
   throw RunError(ExitCode::unavailable,

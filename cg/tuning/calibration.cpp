@@ -115,7 +115,7 @@ std::vector<double> measure_additions(comm::RankGroup& group, Transports transpo
 struct StepTimes {
   PhaseSeconds phases{};
   PhaseSeconds waiting{};
-  double spread = 0.0;  // of typical_times(): of the totals
+  double spread = 0.0;  // spread of the totals, by typical_times()
 
   [[nodiscard]] double total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
 };
@@ -181,7 +181,7 @@ class MeasuredGrid {
   comm::RankGroup& group_;
   std::unique_ptr<GridSolver> solver_;
   std::vector<PhaseRecords> steps_;
-  double step_s_ = 0.0;  // of the last one
+  double step_s_ = 0.0;  // seconds of the last step
 };
 
 constexpr int fewest_turns = 20;
@@ -204,7 +204,7 @@ struct MeasuredCase {
   Configuration configuration{};
   ChosenKernel chosen{};
   StepTimes times{};
-  double nonzeros = 0.0;  // of one rank's block
+  double nonzeros = 0.0;  // nonzeros of one rank's block
   comm::BlockLayout layout;
 
   [[nodiscard]] const comm::ProcessGrid& grid() const { return configuration.grid; }
@@ -472,7 +472,7 @@ void plan_matrix(const MatrixSource& source, std::span<const Configuration> conf
                  std::vector<Work>& works) {
   if (configurations.empty()) return;
   constexpr double product_s = 0.35e-9;
-  constexpr double generation_s = 80e-9;  // and conversion
+  constexpr double generation_s = 80e-9;  // generation and conversion
   const double nonzeros = source.facts().nonzero_count / configurations.front().grid.rank_count();
   for (const auto& configuration : configurations)
     works.push_back({making_stage(source, configuration), "generation", generation_s * nonzeros});
@@ -499,7 +499,7 @@ std::vector<Work> works_of_calibration(comm::RankGroup& group, const Calibration
     if (serves_other_transports(config, *source)) plan_matrix(*source, others, works);
   }
   constexpr double messages_s = 0.8;  // the budgets of the races of one transport
-  constexpr double curve_s = 1.4;     // those of one kernel
+  constexpr double curve_s = 1.4;     // budgets of the races of one kernel
   works.push_back({message_stage, "messages", messages_s * static_cast<double>(transports.size())});
   works.push_back({curve_stage_of_kernels, "curves", curve_s * static_cast<double>(kernels.size())});
   return works;

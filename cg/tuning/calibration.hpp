@@ -19,8 +19,9 @@ namespace cg2d {
 
 /// The cases of a calibration.
 struct CalibrationConfig {
-  std::span<const std::unique_ptr<MatrixSource>> sources;  ///< of the matrices whose blocks are measured
-  const Configuration& configuration;                      ///< its grid and transport are each case's own
+  /// Sources of the matrices whose blocks are measured.
+  std::span<const std::unique_ptr<MatrixSource>> sources;
+  const Configuration& configuration;  ///< its grid and transport are each case's own
   const Environment& environment;
   const LoadedProfile& profile;  ///< for the kernel and its settings
 };

@@ -68,9 +68,9 @@ auto measure_up_to_three_times(comm::RankGroup& group, const CarefulConfig& conf
   }
 }
 
-/// The same for results without which there is nothing to go on with: throws RunError with code 75 (on every
-/// rank alike) for a measurement that was disturbed or unphysical every time, after show(careful), which is
-/// collective and gives the user what was measured.
+/// measure_up_to_three_times() for results without which there is nothing to go on with: throws RunError with
+/// code 75 (on every rank alike) for a measurement that was disturbed or unphysical every time, after
+/// show(careful), which is collective and gives the user what was measured.
 template <typename Measure, typename Check, typename Show>
 auto measure_carefully(comm::RankGroup& group, const CarefulConfig& config, const std::string& what,
                        const Measure& measure, const Check& why_unphysical, const Show& show)

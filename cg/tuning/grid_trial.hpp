@@ -54,7 +54,7 @@ struct GridTrial {
   comm::ProcessGrid best;        ///< the verdict's candidate; the first of the shortlist without a trial
   std::string shortlist_by;      ///< the source of the grids: "model" or "rule"
   std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
-  double duration_s = 0.0;       ///< of the whole trial, with the making of its blocks
+  double duration_s = 0.0;       ///< seconds of the whole trial, with the making of its blocks
   std::string skipped_because;   ///< one phrase; empty with a trial
   RaceVerdict verdict;           ///< how sure the choice is
 };

@@ -29,8 +29,8 @@ struct ProfileSource {
 struct LoadedProfile {
   std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels
   std::vector<TransportCase> transports{};    ///< whether or not there are kernels
-  std::vector<StorageCase> storages{};        ///< likewise
-  std::string path;                           ///< of the file that was read; empty if none was
+  std::vector<StorageCase> storages{};        ///< whether or not there are kernels
+  std::string path;                           ///< path of the file that was read; empty if none was
   std::string absence;                        ///< one phrase; empty with a profile
 };
 
@@ -49,7 +49,7 @@ std::string_view choice_origin_name(ChoiceOrigin origin);
 struct ChosenKernel {
   const kernels::KernelRow* kernel = &kernels::default_kernel();
   kernels::Tuning tuning;  ///< the settings in force; empty where the kernel has no such setting
-  int vector_count = 1;    ///< of one product; with 2 or more, empty settings are the kernel's own
+  int vector_count = 1;    ///< vectors of one product; with 2 or more, empty settings are the kernel's own
   /// In force for the kernels that have one; for the others the value that it would have.
   int critical_vector_length = 0;
   ChoiceOrigin kernel_origin = ChoiceOrigin::built_in_rule;

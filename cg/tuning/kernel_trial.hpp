@@ -30,7 +30,7 @@ struct KernelTrial {
   std::string best;
   std::vector<TriedKernel> tried;  ///< in the order of the table; empty without a trial
   std::vector<SkippedKernel> skipped;
-  double duration_s = 0.0;      ///< of the whole trial, with the making of the formats
+  double duration_s = 0.0;      ///< seconds of the whole trial, with the making of the formats
   std::string skipped_because;  ///< one phrase; empty with a trial
   RaceVerdict verdict;          ///< which of them is ahead, and how sure that is
 };
@@ -52,7 +52,7 @@ struct KernelTrialConfig {
   const Configuration& configuration;  ///< grid and transport must be known
   const Environment& environment;
   const kernels::Tuning& asked;  ///< settings from the command line
-  int vector_count = 1;          ///< of one product
+  int vector_count = 1;          ///< vectors of one product
   ConversionLimit limit{};
 };
 

@@ -34,7 +34,7 @@ double peak_bytes_per_nonzero(const kernels::KernelRow& kernel, double copied_sh
 
 /// Memory of strips of columns beside the block that they are cut from, while they are made.
 struct StripCost {
-  double copied_share = 0.0;  ///< of the entries that one of them takes: in memory twice for a moment
+  double copied_share = 0.0;  ///< share of the entries that one strip takes: in memory twice for a moment
   std::int64_t count = 0;
 };
 

@@ -22,7 +22,7 @@ namespace cg2d {
 struct MemoryPlan {
   std::int64_t process_bytes = 0;  ///< Environment::process_bytes, where the plan is of a whole process
   std::int64_t block_bytes = 0;    ///< the expected block, and the format made from it
-  std::int64_t format_bytes = 0;   ///< of these, what stays when the format is made
+  std::int64_t format_bytes = 0;   ///< part of block_bytes that stays when the format is made
   std::int64_t vector_bytes = 0;   ///< pieces, column block, row block, buffers for messages
   std::int64_t working_bytes = 0;  ///< beside the block while it is made
   [[nodiscard]] std::int64_t total_bytes() const {
@@ -36,7 +36,8 @@ struct MemoryPlan {
 /// Without the process.
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank);
-/// The same for a matrix of which no more is known than its order and number of nonzeros. working_bytes: SourcePlan::working_bytes.
+/// The plan of a matrix of which no more is known than its order and number of nonzeros. working_bytes:
+/// SourcePlan::working_bytes.
 MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
                        const Configuration& configuration, const comm::BlockLayout& layout, int rank);
 /// Bytes of such parts on a rank. The rows of a piece are taken to be of mean length, and all of their nonzeros to lie in
@@ -49,8 +50,7 @@ std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& lay
 /// answer.
 void check_memory(const Environment& environment, const std::function<std::int64_t(int rank)>& bytes_of_rank,
                   std::string_view advice = "take a smaller matrix or more nodes");
-/// The same for a matrix and plain CG; `beside`: what
-/// the ranks need beside these.
+/// check_memory() for a matrix and plain CG; `beside`: what the ranks need beside these.
 void check_memory(const MatrixSource& source, const Configuration& configuration,
                   const comm::BlockLayout& layout, const Environment& environment,
                   const PieceMemory& beside = {});

@@ -37,8 +37,8 @@ struct TransportTrial {
   bool from_profile = false;            ///< nothing was measured now
   std::vector<TimedTransport> tried{};  ///< by time; the verdict's candidate first, where there is one
   std::vector<SkippedTransport> skipped{};
-  double duration_s = 0.0;         ///< of all attempts; 0 without a measurement
-  double spread = 0.0;             ///< of the last attempt, see MeasurementQuality
+  double duration_s = 0.0;         ///< seconds of all attempts; 0 without a measurement
+  double spread = 0.0;             ///< spread of the last attempt, see MeasurementQuality
   MeasurementRecord measured{};    ///< whenever it was measured
   std::string kept_in{};           ///< the profile that has the result; empty: none
   std::string not_kept_because{};  ///< one phrase; empty where kept
@@ -78,7 +78,7 @@ struct BlockTrialConfig {
   const comm::BlockLayout& layout;
   const Configuration& configuration;
   std::shared_ptr<BlockProduct> product;  ///< the same for all transports
-  /// Of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, where
+  /// Shift of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, where
   /// GridSolver::few_steps are done: after 25 steps a system may be solved to rounding, and its zeta be anything.
   std::optional<double> shift{};
 };

@@ -180,7 +180,7 @@ kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow
 
 /// The stages of a case, for progress and its plan.
 struct CaseStages {
-  std::string name;  // of the case
+  std::string name;  // name of the case
 
   CaseStages(const MatrixSource& source, const CaseConfig& config)
       : name(fmt::format("class {}, grid {}", source.facts().key.name, config.configuration.grid.name())) {}

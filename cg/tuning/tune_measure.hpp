@@ -42,7 +42,7 @@ std::int64_t row_length_bytes();
 /// The solver that a case is measured in.
 struct CaseConfig {
   const Configuration& configuration;  ///< grid and transport must be known; the kernel is each one's own
-  double shift = 0.0;                  ///< of the outer iterations, whose zeta is compared
+  double shift = 0.0;                  ///< shift of the outer iterations, whose zeta is compared
   int critical_vector_length = 0;      ///< the search for a kernel's own one begins there
 };
 

@@ -59,7 +59,7 @@ struct TunedCase {
 /// One phrase for the time of a CG step that is less than the arithmetic of its product takes, empty for a good
 /// one. name: of its kernel or transport.
 std::string why_unphysical(std::string_view name, double step_s, double nonzeros_per_thread);
-/// The same for all kernels of a case.
+/// One phrase for the first unphysical time of a case's kernels, empty for good ones.
 std::string why_unphysical(const TunedCase& tuned);
 
 /// The conditions under which transports are compared: all that changes what a CG step sends, or where it
@@ -90,13 +90,13 @@ struct TransportCase {
 /// The way to read panels of a matrix from the storage of a folder.
 struct StorageCase {
   std::string folder;  ///< absolute
-  int rank_count = 1;  ///< of a node, which read at once
+  int rank_count = 1;  ///< ranks of a node, which read at once
   std::int64_t panel_bytes = 0;
   int depth = 0;             ///< panels under way
-  double bytes_per_s = 0.0;  ///< of these ranks together
+  double bytes_per_s = 0.0;  ///< rate of these ranks together
   MeasurementRecord measured{};
 };
-/// As StorageCase::folder.
+/// The path of a folder as in StorageCase::folder.
 std::string storage_folder(const std::string& folder);
 
 /// "spin", "yield" or "sleep".
@@ -109,7 +109,7 @@ struct ProcessorProfile {
   std::vector<TunedCase> cases;
   std::vector<TransportCase> transports;
   std::vector<StorageCase> storages{};
-  MeasurementRecord measured{};  ///< of the curve
+  MeasurementRecord measured{};  ///< record of the curve
 
   /// Whether cg2d tune has measured here; else the profile has no data of kernels.
   [[nodiscard]] bool knows_kernels() const { return critical_vector_length.has_value(); }

@@ -166,7 +166,7 @@ TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   constexpr mode_t all_may_write = 0666;
   std::ofstream(path("result.json")) << "a text that is longer than the new one";
   ASSERT_EQ(chmod(path("result.json").c_str(), all_may_write), 0);
-  // As in /tmp, and in a folder that the user cannot write.
+  // Folders such as /tmp, and one that the user cannot write.
   for (const mode_t mode : {01777U, 0755U}) {
     ASSERT_EQ(chmod(folder_.path().c_str(), mode), 0);
     ASSERT_EQ(seteuid(nobody), 0);

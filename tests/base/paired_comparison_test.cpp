@@ -187,7 +187,7 @@ struct Noise {
   double common_drift = 0.02;  ///< random walk from round to round that hits all alike
   double own_drift = 0.02;     ///< each grid's own: correlated over some rounds
   double own_trend = 0.01;     ///< each grid's own: from the first round to the last
-  double spike_share = 0.01;   ///< of runs that take ten times as long
+  double spike_share = 0.01;   ///< share of runs that take ten times as long
 };
 
 /// Grid 0 is the best; the next takes `gap` more, the others a little more than that.

@@ -26,7 +26,7 @@ using test::group;
 
 constexpr std::int64_t order = 23;
 
-/// Of rank 0, for all.
+/// A temporary folder of rank 0, for all ranks.
 class CommonFolder {
  public:
   CommonFolder() {

@@ -169,8 +169,8 @@ bool adds_as_butterfly(const Case& current) {
   return current.transport.scalar_order != ScalarOrder::mpi;
 }
 
-/// The same bits as the simulated butterfly, hence on every rank and on every run, where it adds in that
-/// order.
+/// Expects the bits of the simulated butterfly, hence the same on every rank and on every run, where the
+/// communicator adds in that order.
 void expect_scalar_sum(const Case& current, Communicator& communicator, std::size_t count, int round) {
   auto values = awkward_scalars(group().rank(), count, round);
   communicator.sum_scalars(values);
@@ -329,7 +329,7 @@ TEST(CommunicatorContractTest, CollectionsInPartsAndWholeOnesTakeTurns) {
     const auto communicator = current.make();
     ProductCheck check(*communicator, current.layout(), group().rank());
     for (int round = 0; round < 4; ++round) {
-      // Also several in a row, with nothing in between.
+      // Some collections in parts follow each other, with nothing in between.
       check.expect_collection_in_parts(round);
       if (round % 3 == 0) check.expect_collection(round + 100);
       if (round % 2 == 0) check.expect_sum_and_shuffle(round);

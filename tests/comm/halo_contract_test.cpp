@@ -69,7 +69,7 @@ std::vector<HaloPart> parts_that_are_sent(const TransportRow& transport, const H
   return parts;
 }
 
-/// What one exchange of this rank counts as sent.
+/// The traffic that one exchange of this rank counts as sent.
 Traffic expected_traffic(const TransportRow& transport, const HaloOptions& options,
                          const DomainLayout& layout) {
   auto traffic = halo_traffic(parts_that_are_sent(transport, options, layout));

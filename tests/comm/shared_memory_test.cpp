@@ -73,7 +73,7 @@ class ThreadMessages final : public NodeMessages {
                  const std::vector<NodeMessage>& receives)
       : boxes_(boxes), rank_(rank), sends_(sends), receives_(receives) {}
 
-  /// As MPI may: messages can arrive from now on.
+  /// Messages can arrive from now on, as with MPI.
   void start_receives() override {
     for (const auto& message : receives_) {
       for (const auto& range : message.ranges) std::ranges::fill(part(message, range), -1.0);
@@ -251,7 +251,7 @@ TEST(SharedMemoryTest, WithoutASumOfScalarsInBetweenWritersWaitForReaders) {
             if (round % 3 == 0) continue;  // collections in a row
             delays.maybe();
             check.expect_sum_and_shuffle(round);
-            if (round % 3 == 1) check.expect_sum_and_shuffle(round + 1000);  // and sums
+            if (round % 3 == 1) check.expect_sum_and_shuffle(round + 1000);  // sums in a row
           }
         });
       }

@@ -134,7 +134,7 @@ TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   expect_ordered(store, jumping_entry_count);
   EXPECT_EQ(store.value_at(77'777, 19), value_of(77'777, 19));
   EXPECT_FALSE(store.failure());
-  constexpr std::int64_t room = 8'000'000;  // of the bucket that is put in order, and of the allocator
+  constexpr std::int64_t room = 8'000'000;  // bytes of the bucket that is put in order, and of the allocator
   EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(deal) + room);
   EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(deal) + room);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));

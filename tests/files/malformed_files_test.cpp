@@ -277,7 +277,7 @@ class MalformedFilesTest : public testing::Test {
   [[nodiscard]] std::string message_of_reading() const {
     return message_of([&] { static_cast<void>(read_market_matrix({.path = path_}, group())); });
   }
-  /// As a vector of 3 elements, which lie on the last rank.
+  /// The message of reading a vector of 3 elements, which lie on the last rank.
   [[nodiscard]] std::string message_of_reading_a_vector() const {
     const VectorPlace place{.size = 3,
                             .local_size = group().rank() + 1 == group().size() ? std::size_t{3} : 0,

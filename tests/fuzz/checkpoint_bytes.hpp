@@ -18,7 +18,7 @@ namespace cg2d::fuzz {
 
 inline constexpr std::int64_t checkpointed_order = 12;
 inline constexpr std::uint64_t solve_hash = 42;
-/// Of the run below, as cg/run makes it: FNV-1a of the text "run n 12, nonzer 3, shift 5, niter 9".
+/// Hash of the run below, as cg/run makes it: FNV-1a of the text "run n 12, nonzer 3, shift 5, niter 9".
 inline constexpr std::uint64_t run_hash = 0x1fadfc4611fee980U;
 
 inline Problem checkpointed_problem() {

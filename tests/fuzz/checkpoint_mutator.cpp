@@ -22,7 +22,7 @@ std::int64_t folded(std::int64_t value, std::uint64_t count) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) % count);
 }
 
-/// What is kept of the bytes after the header, as so many numbers.
+/// The bytes after the header that are kept, as so many numbers.
 std::vector<double> taken(const std::string& bytes, std::size_t& position, std::int64_t count) {
   std::vector<double> numbers(static_cast<std::size_t>(count), 0.5);
   const auto size =

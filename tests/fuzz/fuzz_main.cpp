@@ -1,4 +1,4 @@
-// What libFuzzer calls for each input; its main() is in the library.
+// The function that libFuzzer calls for each input; its main() is in the library.
 
 #include <cstddef>
 #include <cstdint>

@@ -161,7 +161,7 @@ TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassW) {
   expect_that_harm_is_found("W", test::by_extent(20, 60, 3000));
 }
 
-/// So many flips that every attempt meets one, in any array: the run ends, and not by a crash.
+/// Every attempt meets one of so many flips, in any array: the run ends, and not by a crash.
 TEST(FaultCampaignTest, ManyFlipsEndTheRun) {
   auto problem = *find_class("S");
   problem.niter = 3;

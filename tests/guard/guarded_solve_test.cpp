@@ -26,7 +26,7 @@ Problem class_with(const char* name, int outer_step_count) {
   return problem;
 }
 
-/// Of all checks: how near the errors of clean solves come to the tolerances.
+/// Upper bound on error / tolerance of every check in clean solves.
 constexpr double largest_clean_ratio = 0.5;
 
 void expect_clean(const test::GuardedRun& run, const Problem& problem) {

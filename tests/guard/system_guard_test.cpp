@@ -52,7 +52,7 @@ bool has_same_x(const GuardedSystemRun& left, const GuardedSystemRun& right) {
   return group().maximum(is_same ? 0.0 : 1.0) == 0.0;
 }
 
-/// Of all checks: how near the errors of clean solves come to the tolerances.
+/// Upper bound on error / tolerance of every check in clean solves.
 constexpr double largest_clean_ratio = 0.5;
 
 TEST(SystemGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
@@ -139,7 +139,7 @@ TEST(SystemGuardTest, FlipsAreFoundOrDoNoHarm) {
   EXPECT_LE(counts.missed, counts.harmful / 1000);
 }
 
-/// So many flips that every attempt meets one: the solve ends, and not by a crash.
+/// Every attempt meets one of so many flips: the solve ends, and not by a crash.
 TEST(SystemGuardTest, ManyFlipsEndTheSolve) {
   auto system = test_system(2);
   const auto run = system.run({.checks = true, .injects = true, .inject = {.seed = 3, .count = 2000}});

@@ -118,7 +118,7 @@ TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheR
   }
 }
 
-/// Of csr-short for 8 vectors: plain CSR stores 12 bytes per nonzero, column blocks 10.
+/// Bytes per nonzero of csr-short for 8 vectors: plain CSR stores 12, column blocks 10.
 double bytes_per_nonzero(const CsrBlock& block, int block_width) {
   const auto kernel =
       make_several_blocks(block.copy(), {.tuning = {.block_width = block_width}, .vector_count = 8});

@@ -7,7 +7,7 @@
 namespace cg2d::physical_bounds_test {
 namespace {
 
-/// As measured on two quiet cores, 2026-11-22.
+/// A machine as measured on two quiet cores, 2026-11-22.
 MachineDescription quiet_machine() {
   MachineDescription machine;
   machine.network = {.start_up_s = 0.7e-6, .bytes_per_s = 5e9, .add_s_per_element = 0.2e-9};

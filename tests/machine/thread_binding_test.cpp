@@ -54,7 +54,7 @@ TEST(AssignCoresTest, AThreadGetsAllProcessorsOfItsCore) {
 }
 
 TEST(AssignCoresTest, TheOrderIsThatOfTheTopology) {
-  // As on machines whose processors alternate between two sockets.
+  // Cores of machines whose processors alternate between two sockets.
   const std::vector<ProcessorSet> cores{{0}, {2}, {1}, {3}};
   const auto mask = first_processors(4);
   const auto assignment = assign_cores({.cores = cores, .masks = {mask, mask}}, 2);

@@ -51,7 +51,7 @@ TEST(ThinnedTest, EachNonzeroFallsIntoOneOfTheBlocks) {
   const RowLengthDistribution whole{.share = {0.5, 0.0, 0.5}};
   const auto half = thinned(whole, 2);
   ASSERT_EQ(half.share.size(), 3U);
-  constexpr double rounding = 1e-14;  // of logarithms and exponentials of single digits
+  constexpr double rounding = 1e-14;  // rounding of logarithms and exponentials of single digits
   EXPECT_NEAR(half.share[0], 0.5 + 0.5 * 0.25, rounding);
   EXPECT_NEAR(half.share[1], 0.5 * 0.5, rounding);
   EXPECT_NEAR(half.share[2], 0.5 * 0.25, rounding);
@@ -68,7 +68,7 @@ TEST(ThinnedTest, KeepsAllRowsAndTheirShareOfTheNonzerosAndIsQuickForLongRows) {
   for (const int columns : {2, 7, 1024}) {
     SCOPED_TRACE(columns);
     const auto narrow = thinned(whole, columns);
-    constexpr double rounding = 1e-6;  // of logarithms of factorials of millions
+    constexpr double rounding = 1e-6;  // rounding of logarithms of factorials of millions
     EXPECT_NEAR(std::accumulate(narrow.share.begin(), narrow.share.end(), 0.0), 1.0, rounding);
     EXPECT_NEAR(narrow.mean() / (whole.mean() / columns), 1.0, rounding);
   }
@@ -105,7 +105,7 @@ TEST(CountedFactsTest, AgreeWithTheExpectedFiguresOfTheBenchmark) {
     SCOPED_TRACE(columns);
     const auto from_rows = counted.row_lengths(columns);
     const auto from_parameters = expected.row_lengths(columns);
-    // As in cp_pacs_multiply_test.cpp: the random numbers are fixed.
+    // The random numbers are fixed, as in cp_pacs_multiply_test.cpp.
     EXPECT_NEAR(from_rows.mean() / from_parameters.mean(), 1.0, 0.005);
     const int mean = static_cast<int>(from_parameters.mean());
     for (const int length : {mean / 2, mean, 2 * mean})

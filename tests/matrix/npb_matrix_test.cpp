@@ -111,7 +111,7 @@ TEST(NpbMatrixTest, StripsOfTheBlockHaveItsRows) {
 }
 
 TEST(NpbMatrixTest, TheReferenceIsSymmetricToTheBit) {
-  // And with it every union of blocks, by the test above.
+  // Every union of blocks is symmetric with it, by the test above.
   for (const auto& problem : test::awkward_problems()) {
     const auto matrix = test::build_reference_matrix(problem, test::draw_reference_vectors(problem));
     std::int64_t asymmetric_count = 0;
@@ -168,7 +168,7 @@ TEST(NpbMatrixTest, TheFactsOfTheSourceFitItsBlocks) {
   EXPECT_EQ(facts.key.order, problem.n);
   const auto layout = comm::BlockLayout::even(facts.key.order, {.columns = group().size(), .rows = 1});
   const auto count = group().sum(source->build(layout, group(), 1).block.nonzero_count());
-  constexpr double tolerance = 0.005;  // of the positions' randomness; seen was 0.1 %
+  constexpr double tolerance = 0.005;  // randomness of the positions; seen was 0.1 %
   EXPECT_NEAR(static_cast<double>(count) / facts.nonzero_count, 1.0, tolerance);
 }
 

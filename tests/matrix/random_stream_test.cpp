@@ -43,7 +43,7 @@ TEST(RandomStreamTest, JumpingEqualsStepping) {
 }
 
 TEST(RandomStreamTest, JumpsAddUp) {
-  // As far as class F reaches, and beyond.
+  // Jumps as far as class F reaches, and beyond.
   for (const std::uint64_t first :
        {std::uint64_t{12'345}, std::uint64_t{5'000'000'000}, std::uint64_t{1} << 43}) {
     for (const std::uint64_t second : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7'777'777'777}}) {

@@ -345,7 +345,7 @@ TEST_P(TroubleTest, WhatDoesNotIsNamedAndLeavesNoNumber) {
         std::tuple(FaultKind::short_count, ExitCode::bad_data, "cut off"),
         std::tuple(FaultKind::flipped_bit, ExitCode::bad_data, "found damaged data")}) {
     auto kernel = kernel_with(2, {fault, fault});
-    // That product, and every later one.
+    // The product in trouble, and every later one.
     for (int repeat = 0; repeat < 2; ++repeat) EXPECT_TRUE(has_no_number(product_of(kernel, row_, block_)));
     ASSERT_TRUE(kernel.failure());
     EXPECT_EQ(kernel.failure()->code(), code);

@@ -9,7 +9,7 @@
 namespace cg2d::counter_figures_test {
 namespace {
 
-/// That many in multiply, a tenth of it in dot, none elsewhere.
+/// Totals of `in_multiply` in multiply, a tenth of it in dot, none elsewhere.
 PhaseTotals totals(double in_multiply) {
   PhaseTotals made{};
   made[index_of(Phase::multiply)] = in_multiply;

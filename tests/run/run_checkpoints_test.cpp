@@ -64,7 +64,7 @@ class GridRun {
   std::unique_ptr<SteppedSolver> solver_;
 };
 
-/// Of rank 0, for all ranks.
+/// A temporary folder of rank 0, for all ranks.
 struct CommonFolder {
   CommonFolder() {
     if (group().rank() == 0) own = std::make_unique<test::TemporaryFolder>();

@@ -94,7 +94,7 @@ TEST(ConjugateGradientTest, EndsAtTheStepLimit) {
   const auto limited = solve_rows(matrix, 23, Tolerance({.relative = 1e-12, .most_steps = 4})).result;
   EXPECT_EQ(limited.end, SolveEnd::step_limit);
   EXPECT_EQ(limited.step_count, 4);
-  // As in the benchmark, steps after the solution change nothing.
+  // Steps after the solution change nothing, as in the benchmark.
   const auto fixed = solve_rows(matrix, 23, FixedSteps(60));
   EXPECT_EQ(fixed.result.end, SolveEnd::step_limit);
   EXPECT_EQ(fixed.result.step_count, 60);

@@ -154,7 +154,7 @@ TEST(OverlapTest, TheProductHasThePartsOfTheCollection) {
       EXPECT_EQ(product.overlapped->part_count(), comm::collection_parts(layout, group().rank()).size());
       EXPECT_EQ(product.overlapped->kernel().name, name);
       EXPECT_EQ(product.overlapped->is_symmetric(), product.kernel.stores_half());
-      // The same entries; each strip has starts for all rows of its own.
+      // Strips hold the entries of the whole block; each strip has starts for all rows of its own.
       const auto starts = static_cast<std::int64_t>(sizeof(std::int64_t)) *
                           (layout.row_block(layout.grid().row_of(group().rank())).size() + 1);
       EXPECT_EQ((product.overlapped->matrix_byte_count() - product.whole->matrix_byte_count()) % starts, 0);

@@ -136,7 +136,7 @@ std::vector<test::NamedLayout> chosen_layouts(std::int64_t n, comm::ProcessGrid 
 
 void expect_same_bits_on_every_grid(const Problem& problem, int most_layouts) {
   const auto expected = figures_of_one_rank(problem);
-  // So that numbers of ranks begin with different ones.
+  // Different numbers of ranks begin with different configurations.
   const auto first_turn = static_cast<std::size_t>(group().size()) * 5;
   auto turn = first_turn;
   for (const auto& grid : comm::factorizations(group().size())) {

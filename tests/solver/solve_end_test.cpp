@@ -66,7 +66,7 @@ TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
   EXPECT_EQ(result.replacement_count, 0);
   // One more product and one more sum than the steps need.
   EXPECT_EQ(matrix.product_count, result.step_count + 1);
-  EXPECT_EQ(matrix.sum_count, 1 + 2 * result.step_count + 1 + 1);  // and one for the lengths of b and x
+  EXPECT_EQ(matrix.sum_count, 1 + 2 * result.step_count + 1 + 1);  // the last one for the lengths of b and x
   EXPECT_TRUE(contains(sentence_of(result), "recomputed")) << sentence_of(result);
 }
 
@@ -176,7 +176,7 @@ DenseRows diagonal_rows(std::size_t size, double high, double decades) {
 TEST(SolveEndTest, ADiagonalOfAllMagnitudesEndsWithItsConditionNumber) {
   auto result = solve_rows(diagonal_rows(40, 300.0, 570.0), std::vector<double>(40, 1.0)).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
-  result.condition_number = 1e25;  // of who watched the steps
+  result.condition_number = 1e25;  // condition number by whoever watched the steps
   EXPECT_TRUE(contains(sentence_of(result), "condition number: 1e+25 or more")) << sentence_of(result);
 }
 
@@ -262,7 +262,7 @@ TEST(SolveEndTest, AResidualThatIsNotMadeSmallerStagnatesBeforeTheStepLimit) {
   auto result = solve_rows(diagonal_rows(30, 200.0, 400.0), std::vector<double>(30, 1.0)).result;
   EXPECT_EQ(result.end, SolveEnd::stagnated) << sentence_of(result);
   EXPECT_LT(result.step_count, 5000);
-  result.quantity = "r . r";  // or p . A p was zero to rounding before
+  result.quantity = "r . r";  // in place of p . A p, if that was zero to rounding first
   EXPECT_TRUE(contains(sentence_of(result), "jacobi")) << sentence_of(result);
 }
 

@@ -295,7 +295,7 @@ TEST(SolverTest, CountsThePhasesOfAnOuterStep) {
     EXPECT_EQ(calls(phase), 26U) << phase_name(phase);
   }
   EXPECT_EQ(calls(Phase::dot), 53U);  // rho at first, two per step, the residual, and x z with z z
-  // As many messages as the plan of the same layout says.
+  // The messages are as many as the plan of the same layout says.
   const auto layout = comm::BlockLayout::even(problem.n, comm::factorizations(group().size()).front());
   const auto planned = comm::collection_traffic(layout, group().rank());
   EXPECT_EQ(steps.communicator().sent(comm::Operation::collect).message_count, 26 * planned.message_count);

@@ -102,7 +102,7 @@ TEST(PowerFrontTest, PassesOverSlabsMakeThePolynomialsOfTheDomain) {
                                            {.begin = 0, .end = 1},
                                            {.begin = shape[2] / 2, .end = shape[2]},
                                            {.begin = shape[2] / 3, .end = shape[2] / 3 + 1}}) {
-        // What an earlier pass has left does not count.
+        // Values that an earlier pass has left do not count.
         for (const int steps : {5, 0, 1, 2, 3, 4}) {
           SCOPED_TRACE(testing::Message()
                        << shape[0] << "x" << shape[1] << "x" << shape[2] << ", " << n << " planes, slab "

@@ -156,7 +156,7 @@ TEST(WavefrontTest, PassesHaveTheBitsOfPlainSteps) {
         Wavefront wavefront(
             PlaneLayout(shape),
             {.most_steps = 7, .planes_per_moment = planes_per_moment, .loop = kernels::heat_loop(set)});
-        // What an earlier pass has left does not count: the first one is the longest.
+        // Values that an earlier pass has left do not count: the first pass is the longest.
         for (const int steps : {7, 1, 2, 3, 4, 5, 6}) {
           for (const auto& slab : slabs_of(shape[2], steps)) {
             SCOPED_TRACE(std::to_string(steps) + " steps, planes " + std::to_string(slab.begin) + " to " +

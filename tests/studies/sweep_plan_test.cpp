@@ -167,7 +167,7 @@ TEST(SweepPlanTest, TheRemainingTimeComesFromWhatRanAlready) {
   const auto expected = [&](std::size_t k) {
     return durations.expected({SweepStep{.asked = all[k], .round = 2}}).value();
   };
-  EXPECT_DOUBLE_EQ(expected(0), 1.0);   // the same: of two the lower one, as every median
+  EXPECT_DOUBLE_EQ(expected(0), 1.0);   // the configuration's own runs: of two the lower one, as every median
   EXPECT_DOUBLE_EQ(expected(1), 2.0);   // its class
   EXPECT_DOUBLE_EQ(expected(3), 11.0);  // its class
   EXPECT_DOUBLE_EQ(expected(5), 50.0);  // 15 seconds for 3 units of work so far

@@ -80,7 +80,8 @@ TEST(SweepTableTest, TheOfficialGridMayBeTheBest) {
       "P = 4: best is 2x2 with 1 s, better than 1x4 by 25 % (25 ... 25 %); that is the official grid, too.");
 }
 
-/// The same with a run that would make 2x1 the best one, and with something that forbids to compare it.
+/// Tables of clear_sweep() with a run that would make 2x1 the best one, and with something that forbids to
+/// compare it.
 template <typename Forbid>
 std::string tables_with(const Forbid& forbid) {
   auto records = clear_sweep();

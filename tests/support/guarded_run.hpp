@@ -20,7 +20,7 @@ namespace cg2d::test {
 struct GuardedRun {
   std::vector<OuterStep> steps;
   GuardReport report;
-  std::string reason;  ///< of a refusal
+  std::string reason;  ///< reason of a refusal
 
   [[nodiscard]] bool is_refused() const { return !steps.empty() && steps.back().is_refused; }
   [[nodiscard]] double zeta() const { return steps.back().zeta; }
@@ -50,7 +50,7 @@ class GuardedProblem {
   kernels::CsrBlock block_;
 };
 
-/// The same with a kernel and a communicator, made once. The problem must outlive it.
+/// The solver of a guarded problem, with a kernel and a communicator, made once. The problem must outlive it.
 class GuardedSolver {
  public:
   GuardedSolver(const GuardedProblem& problem, const SolverConfig& config)

@@ -54,7 +54,7 @@ class GuardedTestSystem {
     for (auto row = piece.begin; row < piece.end; ++row) {
       b_.push_back(1.0 + 0.1 * static_cast<double>(row % 7));
       guess_.push_back(0.01 * static_cast<double>(row % 5));
-      // As the Laplacian is the same in every row.
+      // The Laplacian's diagonal is the same in every row.
       diagonal_.push_back(laplacian_diagonal_ * scale_of(row) * scale_of(row));
     }
   }

@@ -59,7 +59,7 @@ class FailurePrinter final : public testing::EmptyTestEventListener {
 
  private:
   int rank_;
-  std::string name_;  // of the test that runs
+  std::string name_;  // name of the test that runs
 };
 
 void print_on_rank_0_only(int rank) {

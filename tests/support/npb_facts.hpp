@@ -27,7 +27,7 @@ struct NpbFacts {
   std::uint64_t final_seed;
   std::int64_t duplicate_pairs;     // dropped, since the vector had the position; -1: not known
   std::int64_t out_of_range_pairs;  // dropped, since the position was >= n; -1: not known
-  std::span<const double> zetas;    // of every outer step; empty: not known
+  std::span<const double> zetas;    // zeta of every outer step; empty: not known
 };
 
 /// For sums in another order of additions: 1e4 to 1e7 rounding errors of 1e-16, most of which cancel.

@@ -25,7 +25,7 @@ inline ResultRecord phase_record_of(int columns, int rows, const PhaseValues& st
   return record;
 }
 
-/// The same with a counted event in each phase.
+/// A record of phase_record_of() with a counted event in each phase.
 inline ResultRecord counted_record_of(int columns, int rows, const PhaseValues& step_s,
                                       const PhaseValues& counts) {
   auto record = phase_record_of(columns, rows, step_s);

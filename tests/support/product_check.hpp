@@ -66,7 +66,7 @@ class ProductCheck {
     EXPECT_EQ(copy_of(mirror_.row_block()), values_of(row_block_, [&](auto i) { return operand(i, round); }));
   }
 
-  /// The same in parts; the elements of each part are compared as soon as it has arrived.
+  /// Checks the collection in parts; the elements of each part are compared as soon as it has arrived.
   void expect_collection_in_parts(int round) {
     const auto piece = communicator_.piece();
     std::ranges::copy(values_of(column_piece_, [&](auto i) { return operand(i, round); }), piece.begin());

@@ -33,7 +33,7 @@ inline ResultRecord record_of(int columns, int rows, double time_s, int round = 
   return record;
 }
 
-/// The same as a run that failed.
+/// The record of a run that failed.
 inline ResultRecord failed_record_of(int columns, int rows, const std::string& status) {
   auto record = record_of(columns, rows, 1.0);
   record.status = status;
@@ -53,7 +53,7 @@ inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
                     {.round_count = 3, .duration_s = 0.25, .session = "a session"});
 }
 
-/// The same as a line of the sweep's file.
+/// The result of sweep_json_of() as a line of the sweep's file.
 inline std::string line_of(int columns, int rows, int round) {
   return sweep_line(sweep_json_of(columns, rows, round));
 }

@@ -68,7 +68,7 @@ class SharedExchange {
 
   comm::SharedSegment segment_;
   comm::Waiter waiter_{comm::WaitMode::yield};
-  std::uint64_t count_ = 0;  // of operations
+  std::uint64_t count_ = 0;  // number of operations
 };
 
 }  // namespace cg2d::test

@@ -54,7 +54,7 @@ inline kernels::CsrBlock laplace_block(const Box& box, const comm::IndexRange& r
   return block;
 }
 
-/// The same for a rank of a layout.
+/// The block of a Laplacian for a rank of a layout.
 inline kernels::CsrBlock laplace_block(const Box& box, const comm::BlockLayout& layout, int rank) {
   return laplace_block(box, layout.row_block(layout.grid().row_of(rank)),
                        layout.column_block(layout.grid().column_of(rank)));

@@ -14,7 +14,7 @@ struct TestRow {
   int rank_count;
 };
 
-/// Of this program.
+/// The tests of this program.
 std::span<const TestRow> test_rows();
 
 }  // namespace cg2d::test

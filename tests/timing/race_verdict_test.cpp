@@ -12,7 +12,7 @@
 namespace cg2d::race_verdict_test {
 namespace {
 
-/// So many turns with a little noise.
+/// Seconds of so many turns with a little noise.
 std::vector<double> turns_around(double seconds, int count) {
   std::vector<double> turns;
   for (int turn = 0; turn < count; ++turn) turns.push_back(seconds * (1.0 + 0.005 * ((4 * turn) % count)));

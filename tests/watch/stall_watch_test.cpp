@@ -91,7 +91,7 @@ TEST(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
       testing::internal::CaptureStderr();
       return said.find("no progress for 0.5 s") != std::string::npos;
     }));
-    // As steps come while it is decided and afterwards, for longer than the second that ranks take to speak.
+    // Steps come while the end is decided and afterwards, for more than the second that ranks take to speak.
     for (int k = 0; k < 30; ++k) {
       observers.before_step();
       std::this_thread::sleep_for(milliseconds(50));
