@@ -10,7 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/commands/run_command.hpp"
-#include "cg/commands/session_arguments.hpp"
+#include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"

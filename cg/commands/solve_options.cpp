@@ -11,7 +11,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/commands/measured_system_options.hpp"
-#include "cg/commands/session_arguments.hpp"
+#include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"

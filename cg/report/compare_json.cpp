@@ -7,6 +7,7 @@
 #include "cg/base/json_verdicts.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
+#include "cg/report/session_json.hpp"
 
 namespace cg2d {
 namespace {

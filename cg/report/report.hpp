@@ -17,17 +17,11 @@ namespace cg2d {
 inline constexpr int result_schema_version = 2;
 
 class MatrixSource;
-struct CheckpointFacts;
 struct Configuration;
 struct Environment;
-struct GridTrial;
-struct RaceVerdict;
-struct GuardReport;
-struct OutOfCoreFacts;
 struct Problem;
 struct RunReport;
 struct StreamPlan;
-struct TransportTrial;
 
 /// One format; a new one is one file that defines a row, and its entry in the table.
 struct ReportFormat {
@@ -39,20 +33,9 @@ struct ReportFormat {
 std::span<const ReportFormat> report_format_table();
 const ReportFormat& report_format(std::string_view name);
 
-/// The format "json" as a value (run_result.schema.json), and the parts of it that other results share.
+/// The format "json" as a value (run_result.schema.json), and its part "problem".
 nlohmann::ordered_json report_json(const RunReport& report);
-nlohmann::ordered_json program_json();
 nlohmann::ordered_json problem_json(const Problem& problem);
-nlohmann::ordered_json checkpoints_json(const CheckpointFacts& facts);
-nlohmann::ordered_json out_of_core_json(const OutOfCoreFacts& facts);
-nlohmann::ordered_json guard_json(const GuardReport& guard);
-nlohmann::ordered_json injected_json(const GuardReport& guard);
-/// How sure the choice of a trial is.
-nlohmann::ordered_json race_verdict_json(const RaceVerdict& verdict);
-nlohmann::ordered_json grid_trial_json(const GridTrial& trial);
-nlohmann::ordered_json transport_trial_json(const TransportTrial& trial);
-/// Nodes with their processors and caches, the place of each rank, versions.
-nlohmann::ordered_json environment_json(const Environment& environment);
 
 /// The file of --report: lines "Section::name=value", as results of HPCG have them; for people, and for scripts that take
 /// single figures.

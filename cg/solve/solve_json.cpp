@@ -4,27 +4,14 @@
 
 #include "cg/base/json_values.hpp"
 #include "cg/report/phase_table.hpp"
-#include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
+#include "cg/report/session_json.hpp"
 #include "cg/solve/solve_report.hpp"
 
 namespace cg2d {
 namespace {
-
-Json environment_of(const SolveReport& report) {
-  if (!report.environment) return nullptr;
-  auto json = environment_json(*report.environment);
-  json["waiting"] = wait_mode_name(report.wait_mode);
-  json["thread_binding"] = nullptr;
-  if (report.binding) {
-    json["thread_binding"] = {{"is_bound", report.binding->is_bound}, {"why_not", report.binding->why_not}};
-    for (std::size_t rank = 0; rank < report.binding->ranks.size(); ++rank)
-      json["binding"][rank]["threads"] = report.binding->ranks[rank];
-  }
-  return json;
-}
 
 Json system_json(const SystemOptions& options, const SolveReport& report) {
   Json json{{"matrix", options.matrix_text()},
@@ -95,21 +82,10 @@ Json kernel_trial_json(const KernelTrial& trial) {
           {"skipped_because", trial.skipped_because}};
 }
 
-Json configuration_json(const SolveReport& report) {
-  const auto& grid = report.configuration.grid;
-  Json json{{"ranks", grid.rank_count()},
-            {"grid",
-             {{"name", grid.name()},
-              {"columns", grid.columns},
-              {"rows", grid.rows},
-              {"automatic", report.grid_is_automatic}}}};
-  put_axes(json, report.configuration, AxesIn::a_report);
-  json["symmetric_storage"] = report.is_symmetric;
-  json["instruction_set"] = report.instruction_set;
+Json configuration_of(const SolveReport& report) {
+  auto json = session_configuration_json(report);
   if (report.kernel_trial) json["kernel_trial"] = kernel_trial_json(*report.kernel_trial);
   if (report.matrix_free) json["matrix_free_cut"] = report.matrix_free->cut;
-  if (report.transport_trial) json["transport_trial"] = transport_trial_json(*report.transport_trial);
-  if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
   return json;
 }
 
@@ -156,21 +132,16 @@ std::string write_json(const SystemOptions& options, const SolveReport& report) 
 
 Json solve_json(const SystemOptions& options, const SolveReport& report) {
   const bool has_phases = report.solution && timed_step_count(report) > 0;
-  Json json{{"schema_version", solve_schema_version},
-            {"program", program_json()},
-            {"status", status_name(report.code)},
-            {"reason", report.reason},
-            {"exit_code", static_cast<int>(report.code)},
-            {"warnings", report.warnings},
-            {"system", system_json(options, report)},
-            {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
-            {"environment", environment_of(report)},
-            {"configuration", report.is_resolved ? configuration_json(report) : Json(nullptr)},
-            {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
-            {"result", report.solution ? result_json(report) : Json(nullptr)},
-            {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)},
-            {"roofline", has_phases ? roofline_json(phase_figures(report)) : Json(nullptr)},
-            {"counters", has_phases ? counters_json(phase_figures(report)) : Json(nullptr)}};
+  auto json = head_json(report, solve_schema_version);
+  json.update({{"system", system_json(options, report)},
+               {"provenance", report.provenance ? provenance_json(*report.provenance) : Json(nullptr)},
+               {"environment", session_environment_json(report)},
+               {"configuration", report.is_resolved ? configuration_of(report) : Json(nullptr)},
+               {"setup", report.ranks.empty() ? Json(nullptr) : setup_json(options, report)},
+               {"result", report.solution ? result_json(report) : Json(nullptr)},
+               {"phases", has_phases ? phase_table_json(phase_figures(report)) : Json(nullptr)},
+               {"roofline", has_phases ? roofline_json(phase_figures(report)) : Json(nullptr)},
+               {"counters", has_phases ? counters_json(phase_figures(report)) : Json(nullptr)}});
   if (report.restart) {
     const auto& checkpoint = report.restart->checkpoint;
     json["restart"] = {{"folder", checkpoint.folder},
@@ -178,10 +149,7 @@ Json solve_json(const SystemOptions& options, const SolveReport& report) {
                        {"earlier_iterations", report.restart->state.number},
                        {"rejected", checkpoint.rejected}};
   }
-  if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
-  if (report.out_of_core) json["out_of_core"] = out_of_core_json(*report.out_of_core);
-  if (report.guard && report.guard->options.checks) json["guard"] = guard_json(*report.guard);
-  if (report.guard && report.guard->options.injects) json["injected"] = injected_json(*report.guard);
+  put_feature_sections(json, report);
   if (report.quiet)
     json["quiet"] = {{"disturbed", report.quiet->is_disturbed()}, {"reason", report.quiet->reason()}};
   return json;

@@ -5,6 +5,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_origin.hpp"
+#include "cg/report/session_json.hpp"
 #include "cg/studies/scaling_table.hpp"
 
 namespace cg2d {

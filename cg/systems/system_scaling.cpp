@@ -16,6 +16,7 @@
 #include "cg/matrix/stencil.hpp"
 #include "cg/operators/matrix_free.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/session_json.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"

@@ -127,7 +127,8 @@ set(text_parsers
     comm/two_sided.cpp)
 
 # The command line on top of them.
-file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp)
+file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp
+     ${PROJECT_SOURCE_DIR}/cg/run/*feature*.cpp)
 set(command_parsers
     ${command_sources}
     cg/check/check_report.cpp
@@ -152,6 +153,7 @@ set(command_parsers
     cg/report/report_json.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
+    cg/report/session_json.cpp
     cg/storage/folder_list.cpp
     cg/streaming/out_of_core_options.cpp
     cg/solve/solve_json.cpp

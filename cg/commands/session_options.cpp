@@ -1,4 +1,4 @@
-#include "cg/commands/session_arguments.hpp"
+#include "cg/commands/session_options.hpp"
 
 #include "cg/base/errors.hpp"
 #include "cg/help/described_option.hpp"
