@@ -14,7 +14,7 @@
 
 #include "bench/bench_flags.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/blas/blas_library.hpp"
+#include "cg/machine/blas/blas_library.hpp"
 #include "cg/solver/vector_ops.hpp"
 
 namespace {

@@ -3,10 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include "cg/base/values.hpp"
-#include "cg/check/check_command.hpp"
-#include "cg/check/check_report.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/run/check/check_command.hpp"
+#include "cg/run/check/check_report.hpp"
 
 namespace cg2d {
 namespace {

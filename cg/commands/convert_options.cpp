@@ -11,14 +11,14 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/storage/folder_list.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/files/cached_matrix.hpp"
-#include "cg/files/matrix_file.hpp"
+#include "cg/matrix/files/cached_matrix.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/storage/folder_list.hpp"
 
 namespace cg2d {
 namespace {

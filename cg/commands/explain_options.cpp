@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/explain/explain_command.hpp"
 #include "cg/explain/explanation.hpp"
-#include "cg/help/described_option.hpp"
 
 namespace cg2d {
 namespace {

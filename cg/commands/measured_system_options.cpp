@@ -1,5 +1,5 @@
 #include "cg/commands/measured_system_options.hpp"
-#include "cg/help/described_option.hpp"
+#include "cg/commands/help/described_option.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/operators/matrix_free.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/cg_recurrence.hpp"
-#include "cg/systems/system_runs.hpp"
-#include "cg/systems/system_sweep.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "cg/studies/systems/system_runs.hpp"
+#include "cg/studies/systems/system_sweep.hpp"
 
 namespace cg2d {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/solve/solve_options.hpp"
+#include "cg/run/solve/solve_options.hpp"
 
 namespace cg2d {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/help/described_option.hpp"
 #include "cg/studies/model_command.hpp"
 
 namespace cg2d {

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/run_command.hpp"
 #include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/help/described_option.hpp"
 #include "cg/report/report.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"

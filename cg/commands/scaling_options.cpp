@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/help/described_option.hpp"
 #include "cg/studies/scaling_command.hpp"
 #include "cg/studies/scaling_table.hpp"
-#include "cg/systems/system_scaling.hpp"
+#include "cg/studies/systems/system_scaling.hpp"
 
 namespace cg2d {
 namespace {

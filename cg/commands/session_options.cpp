@@ -1,7 +1,7 @@
 #include "cg/commands/session_options.hpp"
 
 #include "cg/base/errors.hpp"
-#include "cg/help/described_option.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/run/feature.hpp"
 
 namespace cg2d {

@@ -10,7 +10,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/help/described_option.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/timing/event_groups.hpp"
 

@@ -1,6 +1,6 @@
 // The command line of `cg2d solve`.
 
-#include "cg/solve/solve_options.hpp"
+#include "cg/run/solve/solve_options.hpp"
 
 #include <fmt/format.h>
 
@@ -10,16 +10,16 @@
 #include <utility>
 
 #include "cg/base/values.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
+#include "cg/commands/solve_command.hpp"
 #include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/help/described_option.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/operators/matrix_free.hpp"
-#include "cg/solve/solve_command.hpp"
-#include "cg/solve/solve_report.hpp"
+#include "cg/report/solve/solve_format.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {
 namespace {

@@ -6,15 +6,15 @@
 #include <string>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/folder_list.hpp"
 #include "cg/base/values.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/help/described_option.hpp"
 #include "cg/stencil/stencil_command.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
-#include "cg/storage/folder_list.hpp"
 
 namespace cg2d {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "cg/base/errors.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/shared_options.hpp"
-#include "cg/help/described_option.hpp"
-#include "cg/streaming/out_of_core_options.hpp"
+#include "cg/run/streaming/out_of_core_options.hpp"
 
 namespace cg2d {
 

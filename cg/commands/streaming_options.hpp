@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "cg/guard/guard_report.hpp"
+#include "cg/run/guard/guard_report.hpp"
+#include "cg/run/streaming/out_of_core_options.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/streaming/out_of_core_options.hpp"
 
 namespace CLI {
 class App;

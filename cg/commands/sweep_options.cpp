@@ -11,18 +11,18 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/help/described_option.hpp"
-#include "cg/operators/matrix_free.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/report/result_file.hpp"
-#include "cg/solve/solve_report.hpp"
+#include "cg/run/solve/solve_report.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/studies/sweep_command.hpp"
 #include "cg/studies/sweep_table.hpp"
 #include "cg/studies/sweep_verdict.hpp"
-#include "cg/systems/system_sweep.hpp"
+#include "cg/studies/systems/system_sweep.hpp"
 
 namespace cg2d {
 namespace {

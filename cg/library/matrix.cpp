@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "cg/base/errors.hpp"
-#include "cg/files/market_text.hpp"
-#include "cg/files/matrix_file.hpp"
+#include "cg/matrix/files/market_text.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
 
 namespace cg2d {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "cg/base/agreement.hpp"
-#include "cg/files/stored_matrix.hpp"
-#include "cg/files/system_matrix.hpp"
+#include "cg/matrix/files/stored_matrix.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -69,7 +69,7 @@ std::unique_ptr<SystemMatrix> matrix_from_rows(std::int64_t order, const MatrixR
 
 /// The matrix of a file: Matrix Market, plain or compressed, or the binary form that `cg2d convert` writes. Collective.
 /// Throws RunError (bad_data), on every rank alike: file, line, what was found and what was expected. open_matrix()
-/// (cg/files/matrix_file.hpp) has more options.
+/// (cg/matrix/files/matrix_file.hpp) has more options.
 std::unique_ptr<SystemMatrix> matrix_from_file(const std::string& path, comm::RankGroup& group);
 
 }  // namespace cg2d

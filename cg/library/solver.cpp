@@ -12,12 +12,12 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/library/built_in_choice.hpp"
-#include "cg/operators/matrix_free.hpp"
-#include "cg/preconditioners/diagonal_block.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/lanczos.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
+#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {

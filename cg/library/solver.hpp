@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/files/system_matrix.hpp"
 #include "cg/library/function_operator.hpp"
 #include "cg/library/solution.hpp"
 #include "cg/library/vectors.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/solve.hpp"

@@ -8,7 +8,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/files/value_scatter.hpp"
+#include "cg/matrix/files/value_scatter.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Vectors of a user between the ranks that have their elements and the pieces that a Solver works on. For vectors in
-// files, read_vector() and write_vector() of cg/files/vector_file.hpp take the same place.
+// files, read_vector() and write_vector() of cg/matrix/files/vector_file.hpp take the same place.
 
 #include <cstdint>
 #include <optional>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/files/permutation.hpp"
-#include "cg/files/vector_file.hpp"
+#include "cg/matrix/files/permutation.hpp"
+#include "cg/matrix/files/vector_file.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 

@@ -16,7 +16,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
-#include "cg/blas/blas_library.hpp"
+#include "cg/machine/blas/blas_library.hpp"
 #include "cg/machine/topology.hpp"
 
 namespace cg2d {

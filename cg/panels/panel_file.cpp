@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cg/base/sample.hpp"
-#include "cg/files/open_file.hpp"
-#include "cg/storage/crc32c.hpp"
+#include "cg/base/storage/crc32c.hpp"
+#include "cg/matrix/files/open_file.hpp"
 
 namespace cg2d {
 namespace {

@@ -17,9 +17,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "cg/base/storage/new_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/row_lengths.hpp"
-#include "cg/storage/new_file.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {

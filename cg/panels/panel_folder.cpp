@@ -9,8 +9,8 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/files/byte_source.hpp"
-#include "cg/storage/new_file.hpp"
+#include "cg/base/storage/new_file.hpp"
+#include "cg/matrix/files/byte_source.hpp"
 
 namespace cg2d {
 

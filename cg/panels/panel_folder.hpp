@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "cg/base/storage/folder_claim.hpp"
 #include "cg/panels/panel_file.hpp"
-#include "cg/storage/folder_claim.hpp"
 
 namespace cg2d {
 

@@ -8,7 +8,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/storage/crc32c.hpp"
+#include "cg/base/storage/crc32c.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "cg/base/storage/scratch_file.hpp"
 #include "cg/panels/panel_reader.hpp"
-#include "cg/storage/scratch_file.hpp"
 
 namespace cg2d {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "cg/base/sample.hpp"
-#include "cg/files/byte_source.hpp"
-#include "cg/storage/crc32c.hpp"
+#include "cg/base/storage/crc32c.hpp"
+#include "cg/matrix/files/byte_source.hpp"
 
 namespace cg2d {
 

@@ -9,8 +9,8 @@
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_json.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/streaming/out_of_core.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {

@@ -17,9 +17,9 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/solver/cg_recurrence.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 
 namespace cg2d {
 namespace {

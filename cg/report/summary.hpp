@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include "cg/checkpoint/checkpoint_interval.hpp"
-#include "cg/guard/guard_report.hpp"
 #include "cg/report/phase_table.hpp"
+#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/guard/guard_report.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/streaming/out_of_core.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 

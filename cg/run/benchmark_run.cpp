@@ -11,10 +11,10 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/check/check.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_market.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 

@@ -10,9 +10,9 @@
 
 #include "cg/base/process_memory.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/checkpoint/checkpoint_folder.hpp"
-#include "cg/checkpoint/checkpoint_interval.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
+#include "cg/run/checkpoint/checkpoint_interval.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "comm/block_layout.hpp"

@@ -9,8 +9,8 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/watch/exit_watch.hpp"
-#include "cg/watch/stall_watch.hpp"
+#include "cg/run/watch/exit_watch.hpp"
+#include "cg/run/watch/stall_watch.hpp"
 
 namespace cg2d {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "cg/files/permutation.hpp"
+#include "cg/matrix/files/permutation.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Preconditioners: operators M that are easy to invert and near A. The room cg/preconditioners has a table of
+// Preconditioners: operators M that are easy to invert and near A. The room cg/solver/preconditioners has a table of
 // them.
 
 #include <span>

@@ -37,7 +37,8 @@ struct BlockPrediction {
   int pass_count = 0;
   double computing_s = 0.0;
   double storage_s = 0.0;  ///< reading and writing, were they alone
-  double total_s = 0.0;    ///< sum over the passes of the longer of computing and storage
+  /// All passes: the longer of computing, with the work of storing, and of storage, with a reserve.
+  double total_s = 0.0;
 };
 
 /// 1, 2, 3, 4, 6, 8, 12, ...: up to `most`, which is the last one.

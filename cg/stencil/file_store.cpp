@@ -11,9 +11,9 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/storage/crc32c.hpp"
+#include "cg/base/storage/scratch_file.hpp"
 #include "cg/stencil/plane_store.hpp"
-#include "cg/storage/crc32c.hpp"
-#include "cg/storage/scratch_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {

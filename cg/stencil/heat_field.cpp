@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "cg/storage/crc32c.hpp"
+#include "cg/base/storage/crc32c.hpp"
 
 namespace cg2d {
 namespace {

@@ -12,11 +12,11 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/storage/crc32c.hpp"
 #include "cg/stencil/border_exchange.hpp"
 #include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "cg/storage/crc32c.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {

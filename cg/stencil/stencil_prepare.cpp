@@ -7,11 +7,11 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/folder_list.hpp"
+#include "cg/base/storage/node_room.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/stencil/stencil_run.hpp"
-#include "cg/storage/folder_list.hpp"
-#include "cg/storage/node_room.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/heat_lines.hpp"
 

@@ -9,9 +9,9 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
+#include "cg/base/storage/crc32c.hpp"
 #include "cg/base/values.hpp"
 #include "cg/stencil/block_trial.hpp"
-#include "cg/storage/crc32c.hpp"
 
 namespace cg2d {
 

@@ -10,7 +10,7 @@
 
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/grids/paper_tables.hpp"
+#include "cg/report/grids/paper_tables.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/studies/sweep_verdict.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/grids/grid_differences.hpp"
+#include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/run_verdict.hpp"
 
 namespace cg2d {

@@ -9,7 +9,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/json_verdicts.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/grids/grid_difference_json.hpp"
+#include "cg/report/grids/grid_difference_json.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_json.hpp"
 #include "cg/run/run_options.hpp"

@@ -12,8 +12,8 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "comm/block_layout.hpp"
 
 namespace cg2d {

@@ -239,7 +239,7 @@ def check_finished(place, document):
 
 def check_finished_system(place, document):
     """The same for a line of a sweep of a system."""
-    where = "not a line of cg2d sweep as in cg/solve/solve_result.schema.json"
+    where = "not a line of cg2d sweep as in cg/report/solve/solve_result.schema.json"
     try:
         run = Run(place, systems.as_run(document))
         check_keys(run.document)

@@ -164,5 +164,5 @@ class Schema:
 def schema_of(name, needs_keys=False):
     """name: of a file of cg2d, which stands beside this package where it is installed, and in a room in the sources."""
     installed = HERE.parent / name
-    path = installed if installed.exists() else next((HERE.parent.parent / "cg").glob(f"*/{name}"))
+    path = installed if installed.exists() else next((HERE.parent.parent / "cg").rglob(name))
     return Schema(json.loads(path.read_text(encoding="utf-8")), needs_keys)

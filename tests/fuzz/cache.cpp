@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cg/files/cache_file.hpp"
+#include "cg/matrix/files/cache_file.hpp"
 #include "fuzz/cache_bytes.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // Matrices in binary form as bytes in memory: written and checked here a second time, from the description in
-// cg/files/cache_file.hpp, for fuzz targets and their seeds.
+// cg/matrix/files/cache_file.hpp, for fuzz targets and their seeds.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/files/cache_file.hpp"
+#include "cg/matrix/files/cache_file.hpp"
 #include "fuzz/slow_crc32c.hpp"
 
 namespace cg2d::fuzz {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Files of checkpoints as bytes in memory: written and checked here a second time, from the description in
-// cg/checkpoint/checkpoint_file.hpp; and what the seeds are checkpoints of.
+// cg/run/checkpoint/checkpoint_file.hpp; and what the seeds are checkpoints of.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/checkpoint/checkpoint_file.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/run/checkpoint/checkpoint_file.hpp"
 #include "fuzz/slow_crc32c.hpp"
 
 namespace cg2d::fuzz {

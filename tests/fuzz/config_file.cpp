@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/help/config_file.hpp"
+#include "cg/commands/help/config_file.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"
 #include "fuzz/targets.hpp"

@@ -64,27 +64,27 @@ endfunction()
 set(file_parsers
     cg/base/errors.cpp
     cg/base/values.cpp
-    cg/files/byte_source.cpp
-    cg/files/cache_file.cpp
-    cg/files/compressed_source.cpp
-    cg/storage/crc32c.cpp
-    cg/files/line_blocks.cpp
-    cg/files/market_text.cpp
+    cg/matrix/files/byte_source.cpp
+    cg/matrix/files/cache_file.cpp
+    cg/matrix/files/compressed_source.cpp
+    cg/base/storage/crc32c.cpp
+    cg/matrix/files/line_blocks.cpp
+    cg/matrix/files/market_text.cpp
     comm/block_layout.cpp)
 
 # Files of checkpoints, and the states in them. The observers that save beside the latter run: what they call is absent.
 set(checkpoint_parsers
     cg/base/output_file.cpp
-    cg/checkpoint/checkpoint_file.cpp
+    cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
     cg/run/run_checkpoints.cpp
-    cg/solve/solve_checkpoints.cpp
-    cg/storage/folder_room.cpp
-    cg/storage/new_file.cpp
-    cg/storage/whole_write.cpp)
+    cg/run/solve/solve_checkpoints.cpp
+    cg/base/storage/folder_room.cpp
+    cg/base/storage/new_file.cpp
+    cg/base/storage/whole_write.cpp)
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
-file(GLOB help_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/help/*.cpp)
+file(GLOB help_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/help/*.cpp)
 set(text_parsers
     ${help_sources}
     cg/base/control_group.cpp
@@ -104,10 +104,10 @@ set(text_parsers
     cg/machine/physical_bounds.cpp
     cg/matrix/matrix_facts.cpp
     cg/matrix/problem.cpp
-    cg/preconditioners/block_jacobi_preconditioner.cpp
-    cg/preconditioners/chebyshev_preconditioner.cpp
-    cg/preconditioners/jacobi_preconditioner.cpp
-    cg/preconditioners/preconditioner_table.cpp
+    cg/solver/preconditioners/block_jacobi_preconditioner.cpp
+    cg/solver/preconditioners/chebyshev_preconditioner.cpp
+    cg/solver/preconditioners/jacobi_preconditioner.cpp
+    cg/solver/preconditioners/preconditioner_table.cpp
     cg/report/result_compare.cpp
     cg/report/result_export.cpp
     cg/report/result_file.cpp
@@ -131,22 +131,22 @@ file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PRO
      ${PROJECT_SOURCE_DIR}/cg/run/*feature*.cpp)
 set(command_parsers
     ${command_sources}
-    cg/check/check_report.cpp
+    cg/run/check/check_report.cpp
     cg/commands/events_command.cpp
     cg/commands/help_command.cpp
     cg/commands/subcommand.cpp
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
-    cg/guard/faults.cpp
+    cg/run/guard/faults.cpp
     cg/machine/processor_set.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp
     cg/matrix/stencil.cpp
     cg/matrix/stencil_matrix.cpp
-    cg/operators/factored_system.cpp
-    cg/operators/matrix_free.cpp
-    cg/operators/stencil_system.cpp
+    cg/solver/operators/factored_system.cpp
+    cg/solver/operators/matrix_free.cpp
+    cg/solver/operators/stencil_system.cpp
     cg/report/event_list.cpp
     cg/report/report.cpp
     cg/report/report_csv.cpp
@@ -154,11 +154,13 @@ set(command_parsers
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/report/session_json.cpp
-    cg/storage/folder_list.cpp
-    cg/streaming/out_of_core_options.cpp
-    cg/solve/solve_json.cpp
-    cg/solve/solve_report.cpp
-    cg/solve/solve_text.cpp
+    cg/base/storage/folder_list.cpp
+    cg/run/streaming/out_of_core_options.cpp
+    cg/report/solve/solve_json.cpp
+    cg/report/solve/solve_format.cpp
+    cg/run/solve/solve_options.cpp
+    cg/run/solve/solve_report.cpp
+    cg/report/solve/solve_text.cpp
     cg/stencil/stencil_method.cpp
     cg/stencil/stencil_options.cpp
     cg/stencil/stencil_report.cpp
@@ -168,8 +170,8 @@ set(command_parsers
     cg/studies/scaling_plan.cpp
     cg/studies/scaling_table.cpp
     cg/studies/scaling_text.cpp
-    cg/systems/system_runs.cpp
-    cg/systems/system_scaling.cpp
+    cg/studies/systems/system_runs.cpp
+    cg/studies/systems/system_scaling.cpp
     cg/timing/event_groups.cpp
     cg/timing/events.cpp
     cg/timing/phase_counters.cpp

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/files/market_text.hpp"
+#include "cg/matrix/files/market_text.hpp"
 
 namespace cg2d::fuzz {
 

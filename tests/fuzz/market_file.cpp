@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cg/files/line_blocks.hpp"
-#include "cg/files/vector_lines.hpp"
+#include "cg/matrix/files/line_blocks.hpp"
+#include "cg/matrix/files/vector_lines.hpp"
 #include "fuzz/market_entries.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/files/matrix_file.hpp"
 #include "cg/library/layout.hpp"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
 #include "cg/library/vectors.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "kernels/spmv.hpp"
 #include "support/line_system.hpp"
 #include "support/mpi_test.hpp"

@@ -48,7 +48,7 @@ class Fault:
 
 @dataclasses.dataclass(frozen=True)
 class Placed:
-    """A fault with its source, a path from the top of the repository. The source's folder is its room."""
+    """A fault with its source, a path from the top of the repository. The source's folder is its room here, also within another one."""
 
     fault: Fault
     source: pathlib.PurePath
@@ -201,7 +201,7 @@ class Laboratory:
 
     def stages(self, room):
         """(target, options of ctest) from the tests that are nearest to a room to all others."""
-        label = pathlib.PurePath(room).name
+        label = pathlib.PurePath(room).parts[:2][-1]  # tests of cg/run/guard are those of cg/run
         left_out = [] if self.thorough else ["^thorough$"]
         done = []
         for stage, target in ((label, f"{label}_tests"), ("quick", "quick_tests"), ("", "all" if self.thorough else "default_tests")):

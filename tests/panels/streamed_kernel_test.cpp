@@ -20,10 +20,10 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/storage/folder_room.hpp"
+#include "cg/base/storage/new_file.hpp"
 #include "cg/panels/panel_folder.hpp"
 #include "cg/panels/storage_rate.hpp"
-#include "cg/storage/folder_room.hpp"
-#include "cg/storage/new_file.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/random_blocks.hpp"
 #include "support/temporary_folder.hpp"

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 from program_runner import CANNOT_CREATE, USAGE, ProgramTest, run_program
-from schemas import study_validator
+from schemas import validator_of
 
 METHODS = ["blocking", "nonblocking", "put-immediate", "put-delayed", "get-immediate", "get-delayed", "shared"]
 PHASES = ["collection", "summation", "shuffle", "dot"]
@@ -22,7 +22,7 @@ class PingPongTest(ProgramTest):
 
     def test_json_is_as_in_the_schema(self):
         document = self.document_of(3, *SMALL, "--pairs", "0:1,2:0", "--grid", "3x1")
-        study_validator("pingpong_result.schema.json").validate(document)
+        validator_of("pingpong_result.schema.json").validate(document)
         self.assertEqual(document["provenance"]["command"][1], "pingpong")
         self.assertEqual(document["ranks"], 3)
         self.assertEqual([pair["ranks"] for pair in document["pairs"]], [[0, 1], [2, 0]])

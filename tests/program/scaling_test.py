@@ -25,7 +25,7 @@ from program_runner import (
     run_command,
     run_program,
 )
-from schemas import study_validator
+from schemas import validator_of
 
 TOLERANCE = 1e-10  # of the benchmark, for zeta
 SHORT = ("--niter", "1", "--rounds", "1")  # where the figures do not matter
@@ -53,7 +53,7 @@ FOUR_CORES = [
 class ScalingTest(ProgramTest):
     @classmethod
     def setUpClass(cls):
-        cls.validator = study_validator("scaling_result.schema.json")
+        cls.validator = validator_of("scaling_result.schema.json")
 
     def scaling(self, rank_count, *arguments):
         words = [] if "--class" in arguments else ["--class", "S"]

@@ -25,7 +25,7 @@ class SolveCheckpointTest(ProgramTest):
 
     def document(self, rank_count, *arguments):
         document = self.document_of(rank_count, *arguments, "-o", self.x)
-        validator_of("solve", "solve_result.schema.json").validate(document)
+        validator_of("solve_result.schema.json").validate(document)
         return document
 
     def saved(self, rank_count, *arguments):
@@ -134,7 +134,7 @@ class Signals(SolveCheckpointTest):
             outcome = run.finish()
         self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
         document = json.loads(result.read_text())
-        validator_of("solve", "solve_result.schema.json").validate(document)
+        validator_of("solve_result.schema.json").validate(document)
         self.assertEqual(document["checkpoints"]["count"], 1)
         command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
         self.assertEqual(run_command([*launch_words(2), *command]).exit_code, SUCCESS)

@@ -32,7 +32,7 @@ class Measured(ProgramTest):
         outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
         self.assertEqual(outcome.exit_code, code, outcome)
         document = outcome.document()
-        validator_of("solve", "solve_result.schema.json").validate(document)
+        validator_of("solve_result.schema.json").validate(document)
         return document
 
     def text_of(self, rank_count, *arguments):
@@ -178,7 +178,7 @@ class Signals(Measured):
                 outcome = self.interrupt(rank_count, send, *self.ENDLESS, "--format", "json", "--output", result, "-o", x, "--trace", trace)
                 self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
                 document = json.loads(result.read_text())
-                validator_of("solve", "solve_result.schema.json").validate(document)
+                validator_of("solve_result.schema.json").validate(document)
                 self.assertEqual((document["status"], document["result"]["end"]), ("interrupted", "stopped"))
                 self.assertRegex(document["reason"], r"^interrupted by a signal after \d+ iteration")
                 self.assertIn("cg2d: " + document["reason"], outcome.stderr)

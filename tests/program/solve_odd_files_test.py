@@ -19,7 +19,7 @@ MATRIX = SYMMETRIC + "2 2 3\n" + ENTRIES
 BANNER_LINE = 'expected a line such as "%%MatrixMarket matrix coordinate real symmetric"'
 PACKED = gzip.compress(MATRIX.encode(), mtime=0)
 
-# All kinds of faults, one or two of each: tests/files/malformed_files_test.cpp has every one. Name, content, message.
+# All kinds of faults, one or two of each: tests/matrix/malformed_files_test.cpp has every one. Name, content, message.
 MALFORMED_MATRICES = (
     ("empty", "", f":1: found an empty file, {BANNER_LINE}"),
     ("header only", SYMMETRIC, ":2: found the end of the file, expected the line of sizes"),

@@ -45,7 +45,7 @@ class SolveOutOfCoreTest(ProgramTest):
 
     def document(self, rank_count, *arguments):
         document = self.run_well(rank_count, "solve", *arguments, "-o", self.x, *FORM).document()
-        validator_of("solve", "solve_result.schema.json").validate(document)
+        validator_of("solve_result.schema.json").validate(document)
         return document
 
     def streamed(self, rank_count, *arguments):

@@ -47,7 +47,7 @@ class SeveralTest(ProgramTest):
         outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
         self.assertEqual(outcome.exit_code, code, outcome)
         document = outcome.document()
-        validator_of("solve", "solve_result.schema.json").validate(document)
+        validator_of("solve_result.schema.json").validate(document)
         return document
 
     def solution_of(self, rank_count, *arguments):

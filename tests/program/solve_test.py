@@ -77,7 +77,7 @@ class SolveTest(ProgramTest):
         outcome = self.solve(rank_count, *arguments, "--format", "json")
         self.assertEqual(outcome.exit_code, code, outcome)
         document = outcome.document()
-        validator_of("solve", "solve_result.schema.json").validate(document)
+        validator_of("solve_result.schema.json").validate(document)
         self.assertEqual(document["exit_code"], code)
         return document
 

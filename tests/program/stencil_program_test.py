@@ -25,7 +25,7 @@ class StencilTest(ProgramTest):
 
     def document(self, rank_count, *arguments, steps=STEPS):
         document = self.run_well(rank_count, "stencil", *SHAPE, *steps, *arguments, "--format", "json").document()
-        validator_of("stencil", "stencil_result.schema.json").validate(document)
+        validator_of("stencil_result.schema.json").validate(document)
         return document
 
     def assert_nothing_left(self):

@@ -15,7 +15,7 @@ class SystemScalingTest(ProgramTest):
     def scaling(self, *arguments, ranks=4):
         words = ("--iterations", str(ITERATIONS), "--rounds", "2", *arguments, "--format", "json")
         result = json.loads(self.run_well(ranks, "scaling", *words).stdout)
-        validator_of("systems", "system_scaling.schema.json").validate(result)
+        validator_of("system_scaling.schema.json").validate(result)
         return result
 
     def refused(self, message, *arguments):

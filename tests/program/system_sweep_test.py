@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from program_runner import PROGRAM, PROJECT, SUCCESS, USAGE, ProgramTest, factorizations, run_program
-from schemas import study_validator, validator_of
+from schemas import validator_of
 
 BAD_DATA, NOT_POSITIVE_DEFINITE = 65, 80
 LAPLACIAN = "laplace3d:9x8x7"
@@ -48,7 +48,7 @@ class SystemSweepTest(ProgramTest):
 
     def verdicts(self):
         verdicts = json.loads(self.run_well(0, "sweep", "--show", self.file, "--format", "json").stdout)
-        study_validator("sweep_verdict.schema.json").validate(verdicts)
+        validator_of("sweep_verdict.schema.json").validate(verdicts)
         return verdicts
 
     def refused(self, message, *arguments):
@@ -65,7 +65,7 @@ class SystemSweepTest(ProgramTest):
         )
         grids = [*factorizations(4), *factorizations(6)]
         self.assertEqual(found, sorted((*grid, cut, r) for grid in grids for cut in ("nonzeros", "even", "random:3") for r in (1, 2)))
-        validator = validator_of("solve", "solve_result.schema.json")
+        validator = validator_of("solve_result.schema.json")
         for line in lines:
             validator.validate(line)
             self.assertEqual((line["result"]["end"], line["result"]["iterations"]), ("step_limit", 6))
@@ -119,7 +119,7 @@ class SystemSweepTest(ProgramTest):
         expected = {(ranks, "domain"): triples(ranks) for ranks in (4, 6)}
         expected |= {(ranks, "nonzeros"): {f"{x}x{y}" for x, y in factorizations(ranks)} for ranks in (4, 6)}
         self.assertEqual(cells, expected)
-        validator = validator_of("solve", "solve_result.schema.json")
+        validator = validator_of("solve_result.schema.json")
         for line in self.lines():
             validator.validate(line)
             self.assertEqual(line["system"]["is_assembled"], line["sweep"]["configuration"]["cut"] == "nonzeros")
@@ -155,7 +155,7 @@ class SystemSweepTest(ProgramTest):
     def test_a_system_that_is_solved_earlier_is_refused(self):
         outcome = self.sweep(2, "--operator", "laplace2d:4x4", "--iterations", "100", "--repeat", "1")
         self.assertEqual(outcome.exit_code, USAGE, outcome)
-        validator = validator_of("solve", "solve_result.schema.json")
+        validator = validator_of("solve_result.schema.json")
         for line in self.lines():
             validator.validate(line)
             self.assertRegex(line["reason"], r"^--iterations 100: the system is solved to rounding after \d+ iterations?; take no more")

@@ -159,7 +159,7 @@ class TransportAutoTest(ProgramTest):
     def solve_of(self, *arguments):
         """The configuration of a solve on two ranks, and its warnings."""
         document = self.document_of(2, "solve", *arguments, "--transport", "auto", "--profile", self.profile, "--keep-disturbed")
-        validator = validator_of("solve", "solve_result.schema.json")
+        validator = validator_of("solve_result.schema.json")
         validator.evolve(schema={"$ref": "#/$defs/configuration"}).validate(document["configuration"])
         self.assertEqual(document["result"]["end"], "converged")
         configuration = document["configuration"]

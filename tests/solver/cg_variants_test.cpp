@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "cg/preconditioners/diagonal_block.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/lanczos.hpp"
+#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/solve.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"

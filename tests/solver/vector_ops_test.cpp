@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/blas/blas_library.hpp"
+#include "cg/machine/blas/blas_library.hpp"
 #include "support/bits.hpp"
 
 namespace cg2d::vector_ops_test {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/storage/crc32c.hpp"
+#include "cg/base/storage/crc32c.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/heat_domain.hpp"
 #include "support/mpi_test.hpp"

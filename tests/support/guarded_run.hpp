@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "cg/guard/solve_guard.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/run/guard/solve_guard.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solver_run.hpp"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "cg/guard/system_guard.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/preconditioners/preconditioner_table.hpp"
+#include "cg/run/guard/system_guard.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solver_run.hpp"
 

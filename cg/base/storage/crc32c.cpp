@@ -1,0 +1,157 @@
+#include "cg/base/storage/crc32c.hpp"
+
+#include <cassert>
+#include <cstring>
+#include <vector>
+
+namespace cg2d {
+namespace {
+
+constexpr std::uint32_t reversed_polynomial = 0x82f63b78U;
+
+constexpr std::array<std::uint32_t, 256> make_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t k = 0; k < table.size(); ++k) {
+    std::uint32_t rest = k;
+    for (int bit = 0; bit < 8; ++bit) rest = (rest >> 1U) ^ ((rest & 1U) != 0 ? reversed_polynomial : 0U);
+    table[k] = rest;
+  }
+  return table;
+}
+
+std::uint32_t by_table(std::uint32_t state, std::span<const std::byte> bytes) {
+  static constexpr auto table = make_table();
+  for (const auto byte : bytes)
+    state = (state >> 8U) ^ table[(state ^ static_cast<std::uint32_t>(byte)) & 0xffU];
+  return state;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t state,
+                                                               std::span<const std::byte> bytes) {
+  std::uint64_t wide = state;
+  while (bytes.size() >= sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    wide = __builtin_ia32_crc32di(wide, word);
+    bytes = bytes.subspan(sizeof(word));
+  }
+  return by_table(static_cast<std::uint32_t>(wide), bytes);
+}
+
+/// The state after so many zero bytes, by a table for each byte of the state: the step of a CRC is linear.
+class ZerosAppended {
+ public:
+  explicit ZerosAppended(std::size_t zero_count) {
+    const std::vector<std::byte> zeros(zero_count);
+    for (std::size_t byte = 0; byte < tables_.size(); ++byte) {
+      for (std::uint32_t value = 0; value < tables_[byte].size(); ++value) {
+        const bool is_power = (value & (value - 1U)) == 0;
+        const std::uint32_t lowest = value & (~value + 1U);
+        tables_[byte][value] = is_power ? by_instruction(value << (8U * byte), zeros)
+                                        : tables_[byte][lowest] ^ tables_[byte][value ^ lowest];
+      }
+    }
+  }
+  std::uint32_t operator()(std::uint32_t state) const {
+    return tables_[0][state & 0xffU] ^ tables_[1][(state >> 8U) & 0xffU] ^
+           tables_[2][(state >> 16U) & 0xffU] ^ tables_[3][state >> 24U];
+  }
+
+ private:
+  std::array<std::array<std::uint32_t, 256>, 4> tables_{};
+};
+
+/// The states of three pieces, whole words at a time. Returns how many bytes of each it took.
+__attribute__((target("sse4.2"))) std::size_t go_on(std::array<std::uint64_t, 3>& states,
+                                                    const std::array<const std::byte*, 3>& pieces,
+                                                    std::size_t byte_count) {
+  auto now = states;
+  std::size_t done = 0;
+  for (; done + sizeof(std::uint64_t) <= byte_count; done += sizeof(std::uint64_t)) {
+    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, pieces[piece] + done, sizeof(word));
+      now[piece] = __builtin_ia32_crc32di(now[piece], word);
+    }
+  }
+  states = now;
+  return done;
+}
+
+/// Three pieces of long data at a time, since the instruction waits for its own result only: f(s, a b) = f(f(s, a), 0 ... 0) + f(0, b).
+std::uint32_t by_three_pieces(std::uint32_t state, std::span<const std::byte> bytes) {
+  constexpr std::size_t piece_bytes = 8192;
+  static const ZerosAppended zeros_appended(piece_bytes);
+  while (bytes.size() >= 3 * piece_bytes) {
+    std::array<std::uint64_t, 3> wide{state, 0, 0};
+    go_on(wide, {bytes.data(), bytes.data() + piece_bytes, bytes.data() + 2 * piece_bytes}, piece_bytes);
+    state = zeros_appended(static_cast<std::uint32_t>(wide[0])) ^ static_cast<std::uint32_t>(wide[1]);
+    state = zeros_appended(state) ^ static_cast<std::uint32_t>(wide[2]);
+    bytes = bytes.subspan(3 * piece_bytes);
+  }
+  return by_instruction(state, bytes);
+}
+
+bool has_instruction() {
+  static const bool is_there = __builtin_cpu_supports("sse4.2") != 0;
+  return is_there;
+}
+
+std::array<std::uint32_t, 3> three_by_instruction(const std::array<std::span<const std::byte>, 3>& pieces) {
+  std::array<std::uint64_t, 3> wide{~std::uint32_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}};
+  const auto done = go_on(wide, {pieces[0].data(), pieces[1].data(), pieces[2].data()}, pieces[0].size());
+  std::array<std::uint32_t, 3> checksums{};
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece)
+    checksums[piece] = ~by_table(static_cast<std::uint32_t>(wide[piece]), pieces[piece].subspan(done));
+  return checksums;
+}
+#endif
+
+// Polynomials modulo that of the checksum; the highest bit is the coefficient of 1, as in a state.
+
+constexpr std::uint32_t polynomial_one = 1U << 31U;
+
+std::uint32_t product(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum = 0;
+  for (std::uint32_t bit = polynomial_one; bit != 0; bit >>= 1U) {
+    if ((a & bit) != 0) sum ^= b;
+    b = (b >> 1U) ^ ((b & 1U) != 0 ? reversed_polynomial : 0U);
+  }
+  return sum;
+}
+
+/// The state after so many zero bytes: its product with x^(8 count).
+std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
+  std::uint32_t power = polynomial_one >> 8U;
+  for (; count > 0; count >>= 1, power = product(power, power)) {
+    if ((count & 1) != 0) state = product(state, power);
+  }
+  return state;
+}
+
+}  // namespace
+
+std::uint32_t crc32c_of_zeros(std::int64_t byte_count) { return ~after_zeros(~std::uint32_t{0}, byte_count); }
+
+/// The difference of two checksums of equally long data depends on the difference of the data only, and zeros before that leave it as it is.
+std::uint32_t crc32c_share(std::uint32_t checksum, const PieceLength& length) {
+  return after_zeros(checksum ^ crc32c_of_zeros(length.byte_count), length.bytes_after);
+}
+
+std::array<std::uint32_t, 3> crc32c_of_three(const std::array<std::span<const std::byte>, 3>& pieces) {
+  assert(pieces[1].size() == pieces[0].size() && pieces[2].size() == pieces[0].size());
+#if defined(__x86_64__)
+  if (has_instruction()) return three_by_instruction(pieces);
+#endif
+  return {crc32c(pieces[0]), crc32c(pieces[1]), crc32c(pieces[2])};
+}
+
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
+#if defined(__x86_64__)
+  if (has_instruction()) return ~by_three_pieces(~before, bytes);
+#endif
+  return ~by_table(~before, bytes);
+}
+
+}  // namespace cg2d

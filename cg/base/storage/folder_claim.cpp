@@ -1,0 +1,96 @@
+#include "cg/base/storage/folder_claim.hpp"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <system_error>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
+
+namespace cg2d {
+namespace {
+
+void make_folder(std::string_view option, const std::string& folder) {
+  constexpr mode_t all_may_do_all = 0777;  // as far as the user's mask lets them
+  if (mkdir(folder.c_str(), all_may_do_all) == 0) return;
+  const int error = errno;
+  std::error_code ignored;
+  if (error == EEXIST && std::filesystem::is_directory(folder, ignored)) return;
+  throw RunError(
+      ExitCode::cannot_create,
+      fmt::format("cannot create the folder {}: {}; name one for {} in a folder that can be written", folder,
+                  std::strerror(error), option));
+}
+
+}  // namespace
+
+FolderClaim::FolderClaim(const ClaimedFolder& claimed)
+    : option_(claimed.option), folder_(claimed.folder), lock_path_(claimed.folder + "/" + claimed.lock_name) {
+  make_folder(option_, folder_);
+  while (!takes_lock()) {
+  }
+  write_holder();
+}
+
+/// False: another run has removed the file that was locked. Then there is a new one, or none.
+bool FolderClaim::takes_lock() {
+  constexpr mode_t all_may_read_and_write = 0666;
+  descriptor_ = open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, all_may_read_and_write);
+  if (descriptor_ < 0) cannot_create(lock_path_);
+  is_locked_ = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  if (!is_locked_ && errno != EWOULDBLOCK) return true;
+  struct stat locked {};
+  struct stat named {};
+  if (is_locked_ && fstat(descriptor_, &locked) == 0 && stat(lock_path_.c_str(), &named) == 0 &&
+      locked.st_ino == named.st_ino)
+    return true;
+  const auto other = is_locked_ ? std::string() : holder();
+  close(descriptor_);
+  if (is_locked_) return false;
+  throw RunError(
+      ExitCode::folder_in_use,
+      fmt::format(
+          "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end",
+          option_, folder_, other, lock_path_));
+}
+
+/// For people: what cannot be written is not missed.
+void FolderClaim::write_holder() const {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  const auto text = fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(), host.data(),
+                                fmt::gmtime(std::time(nullptr)));
+  static_cast<void>(ftruncate(descriptor_, 0) == 0 && pwrite(descriptor_, text.data(), text.size(), 0) > 0);
+}
+
+/// "process 71 on node3 since 2026-11-25T12:00:00Z "; "it " where the file does not tell (yet).
+std::string FolderClaim::holder() const {
+  std::array<char, 512> text{};
+  if (pread(descriptor_, text.data(), text.size() - 1, 0) <= 0) return "it ";
+  const std::string_view all = text.data();
+  return std::string(all.substr(0, all.find('\n'))) + " ";
+}
+
+std::string FolderClaim::warning() const {
+  if (is_locked_) return {};
+  return fmt::format("{} {}: its file system has no locks, so nothing keeps another run out of it", option_,
+                     folder_);
+}
+
+/// The name goes first: see takes_lock().
+FolderClaim::~FolderClaim() {
+  unlink(lock_path_.c_str());
+  close(descriptor_);
+}
+
+}  // namespace cg2d

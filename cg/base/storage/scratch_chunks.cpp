@@ -1,0 +1,103 @@
+#include "cg/base/storage/scratch_chunks.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/storage/crc32c.hpp"
+#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/whole_write.hpp"
+
+namespace cg2d {
+namespace {
+
+std::int64_t position_of(std::size_t chunk) {
+  return static_cast<std::int64_t>(chunk * ScratchChunks::chunk_bytes);
+}
+
+}  // namespace
+
+ScratchChunks::ScratchChunks(std::string folder)
+    : folder_(std::move(folder)), descriptor_(open_scratch(folder_, 0)) {
+  if (descriptor_ < 0) cannot_create_scratch(folder_);
+}
+
+ScratchChunks::~ScratchChunks() { close(descriptor_); }
+
+std::size_t ScratchChunks::add() {
+  constexpr std::size_t chunks_at_once = 512;  // 32 MiB
+  if (checksums_.size() == chunks_with_room_) {
+    take_scratch_room(
+        descriptor_,
+        {.begin = position_of(chunks_with_room_), .end = position_of(chunks_with_room_ + chunks_at_once)},
+        folder_);
+    chunks_with_room_ += chunks_at_once;
+  }
+  checksums_.push_back(0);
+  return checksums_.size() - 1;
+}
+
+void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
+  std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
+  checksums_[chunk] = crc32c(bytes);
+  if (!write_whole(descriptor_, position_of(chunk), bytes)) fail("written", chunk, errno);
+  // Writing to the device begins now, so that pages are clean when the system wants them back. Systems that cannot do so lose nothing.
+  const int outcome = sync_file_range(descriptor_, position_of(chunk), static_cast<off_t>(bytes.size()),
+                                      SYNC_FILE_RANGE_WRITE);
+  if (outcome != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail("written", chunk, errno);
+}
+
+void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto count = pread(descriptor_, bytes.data() + done, bytes.size() - done,
+                             position_of(chunk) + static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("read", chunk, errno);
+    if (count == 0) fail_by_damage(chunk);
+    done += static_cast<std::size_t>(count);
+  }
+  if (crc32c(bytes) != checksums_[chunk]) fail_by_damage(chunk);
+}
+
+std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
+  constexpr std::size_t most_known = 64;
+  auto known = std::ranges::find(known_, chunk, &KnownChunk::chunk);
+  if (known != known_.end()) {
+    known_.splice(known_.begin(), known_, known);
+    return known_.front().bytes;
+  }
+  KnownChunk fresh{.chunk = chunk};
+  if (known_.size() == most_known) {
+    fresh.bytes = std::move(known_.back().bytes);
+    known_.pop_back();
+  }
+  fresh.bytes.resize(chunk_bytes);
+  get(chunk, fresh.bytes);
+  known_.push_front(std::move(fresh));
+  return known_.front().bytes;
+}
+
+void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {
+  throw RunError(ExitCode::cannot_write,
+                 fmt::format("the file without a name in the folder {} cannot be {} at byte {}: {}", folder_,
+                             what, position_of(chunk), std::strerror(error)));
+}
+
+/// The system tells of a failed write-back once, to those that ask.
+void ScratchChunks::fail_by_damage(std::size_t chunk) const {
+  if (fsync(descriptor_) != 0) fail("written", chunk, errno);
+  throw RunError(
+      ExitCode::bad_data,
+      fmt::format("the file without a name in the folder {}: found damaged data at byte {}, expected what "
+                  "was written there: its device loses data",
+                  folder_, position_of(chunk)));
+}
+
+}  // namespace cg2d

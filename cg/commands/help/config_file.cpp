@@ -1,0 +1,134 @@
+#include "cg/commands/help/config_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
+#include "cg/commands/help/described_option.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Whether a value begins with a quote that does not end it: CLI11 has taken the quotes of all others away.
+bool has_open_quote(const std::string& value) { return value.starts_with('"') || value.starts_with('\''); }
+
+/// The option of a command that a key names; nullptr: none.
+const CLI::Option* option_of(const CLI::App& command, const std::string& key) {
+  const auto* const option = command.get_option_no_throw("--" + key);
+  return option != nullptr ? option : command.get_option_no_throw(key);
+}
+
+/// The names that a file may have for the options of a command.
+std::vector<std::string> names_in_files(const CLI::App& command) {
+  auto names = long_names(command, false);
+  std::erase_if(names, [&](const auto& name) { return !option_of(command, name)->get_configurable(); });
+  return names;
+}
+
+/// The command of a section. Throws InputError.
+const CLI::App& command_of(const CLI::App& program, const std::vector<std::string>& section) {
+  const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
+  if (command != nullptr) return *command;
+  std::vector<std::string> names;
+  for (const auto* known : program.get_subcommands({})) names.push_back(known->get_name());
+  throw InputError(fmt::format("[{}]: a section is for a command of cg2d, and there is none of that name{}",
+                               fmt::join(section, "."), did_you_mean(section.front(), names)));
+}
+
+/// Throws InputError for a key that is no option of the command, and for a value that is none.
+void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
+  const auto* const option = option_of(command, item.name);
+  if (option == nullptr) {
+    throw InputError(fmt::format("{}: not an option of cg2d {}{}", item.name, command.get_name(),
+                                 did_you_mean(item.name, names_in_files(command))));
+  }
+  if (!option->get_configurable())
+    throw InputError(fmt::format("{}: is given on the command line only, as --{}", item.name, item.name));
+  if (item.inputs.empty() || item.inputs.front() == "{}")
+    throw InputError(fmt::format("{}: has no value; leave the line out", item.name));
+  if (std::ranges::any_of(item.inputs, has_open_quote))
+    throw InputError(
+        fmt::format("{}: a quote is not closed (# begins a comment within quotes, too)", item.name));
+}
+
+}  // namespace
+
+std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
+  std::vector<CLI::ConfigItem> own;
+  const auto take = [&](CLI::ConfigItem& item) {
+    if (item.parents.empty()) item.parents = {command_.get_name()};
+    const auto& command = command_of(*command_.get_parent(), item.parents);
+    if (item.name == "++" || item.name == "--") return;  // CLI11's begin and end of a section
+    if (&command != &command_) return;
+    check_item(command_, item);
+    const auto* const option = option_of(command_, item.name);
+    if (std::ranges::any_of(own,
+                            [&](const auto& other) { return option_of(command_, other.name) == option; }))
+      throw InputError(fmt::format("{}: given twice", item.name));
+    own.push_back(std::move(item));
+  };
+  for (auto& item : CLI::ConfigBase::from_config(input)) {
+    try {
+      take(item);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--config {}: {}", path_, error.what()));
+    }
+  }
+  return own;
+}
+
+void ConfigFile::require_readable() const {
+  std::optional<std::string> text;
+  try {
+    text = text_of_file(path_);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--config {}: {}", path_, error.what()));
+  }
+  if (!text) throw InputError(fmt::format("--config {}: no such file", path_));
+  if (text->empty()) throw InputError(fmt::format("--config {}: is empty", path_));
+}
+
+namespace {
+
+/// The options as CLI11 writes them, which has no escapes, and as it reads them again.
+std::vector<CLI::ConfigItem> read_back(const std::string& lines) {
+  std::istringstream text(lines);
+  return CLI::ConfigTOML().from_config(text);
+}
+
+/// Whether CLI11 reads a list, perhaps an empty one, in place of the value.
+bool is_list(const std::string& value) {
+  return (value.starts_with('[') && value.ends_with(']')) || value == "{}";
+}
+
+void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>& items) {
+  if (option.count() == 0 || !option.get_configurable()) return;
+  const auto values = option.reduced_results();
+  const bool has_list = std::ranges::any_of(values, is_list);
+  const auto is_held = [&](const CLI::ConfigItem& item) {
+    return item.name == option.get_single_name() && item.parents.empty() && item.inputs == values &&
+           std::ranges::none_of(item.inputs, has_open_quote);
+  };
+  if (!has_list && std::ranges::any_of(items, is_held)) return;
+  throw InputError(
+      fmt::format("--save-config: {}: no file of options can hold {}; leave out quotes, #, commas, brackets "
+                  "and control characters",
+                  option.get_name(), fmt::join(values, ",")));
+}
+
+}  // namespace
+
+std::string config_text(const CLI::App& command) {
+  const auto lines = CLI::ConfigTOML().to_config(&command, false, false, "");
+  const auto items = read_back(lines);
+  for (const auto* option : command.get_options()) require_held(*option, items);
+  return fmt::format("[{}]\n{}", command.get_name(), lines);
+}
+
+}  // namespace cg2d

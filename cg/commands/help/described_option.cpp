@@ -1,0 +1,146 @@
+#include "cg/commands/help/described_option.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr char value_separator = '|';
+
+/// "PXxPY", "random:SEED": a capital after the first letter stands for more than itself; classes are single capitals.
+bool is_placeholder(const std::string& value) {
+  return value.size() > 1 && std::any_of(value.begin(), value.end(), is_upper_letter);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::string_view rest(text);
+  for (auto end = rest.find(separator); end != std::string_view::npos; end = rest.find(separator)) {
+    parts.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  parts.emplace_back(rest);
+  return parts;
+}
+
+std::string standing_of(const CLI::Option& option) {
+  if (option.get_required()) return "required";
+  const auto text = option.get_default_str();
+  return fmt::format("default: {}", text.empty() || text == "[]" || text == "\"\"" ? "none" : text);
+}
+
+}  // namespace
+
+std::string type_of_values(const std::vector<std::string>& values) {
+  return fmt::format("{}", fmt::join(values, std::string(1, value_separator)));
+}
+
+bool DescribedOption::takes_file() const {
+  const bool is_named = std::find(values.begin(), values.end(), "FILE") != values.end();
+  return is_named || placeholder.find("FILE") != std::string::npos ||
+         (is_positional && names.front() != "COMMAND");
+}
+
+std::vector<std::string> DescribedOption::literal_values() const {
+  std::vector<std::string> literal;
+  std::remove_copy_if(values.begin(), values.end(), std::back_inserter(literal), is_placeholder);
+  return literal;
+}
+
+std::string DescribedOption::head() const {
+  const auto names_text = fmt::format("{}", fmt::join(names, ","));
+  return is_flag() || is_positional ? names_text : fmt::format("{} {}", names_text, placeholder);
+}
+
+std::string DescribedOption::text() const {
+  std::string text = description;
+  if (!values.empty() && placeholder.find(value_separator) == std::string::npos)
+    text += fmt::format("; {}: {}", values.size() == 1 ? "value" : "values", fmt::join(values, ", "));
+  return standing.empty() ? text : fmt::format("{} ({})", text, standing);
+}
+
+DescribedOption described(const CLI::Option& option) {
+  DescribedOption described;
+  described.description = option.get_description();
+  described.group = option.get_group();
+  described.is_positional = !option.nonpositional();
+  if (described.is_positional) {
+    described.names = {option.get_name(true, false)};
+  } else {
+    for (const auto& name : option.get_snames()) described.names.push_back("-" + name);
+    described.names.push_back("--" + option.get_lnames().front());  // others are former names
+  }
+  if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
+  described.standing = standing_of(option);
+  const auto type = option.get_type_name();
+  const bool is_list = option.get_delimiter() != '\0';
+  if (type.find(value_separator) == std::string::npos) {
+    described.placeholder = is_list ? type + ",..." : type;
+  } else {
+    constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
+    described.values = split(type, value_separator);
+    const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
+    described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";
+  }
+  if (described.is_positional) described.placeholder.clear();
+  return described;
+}
+
+std::vector<DescribedOption> described_options(const CLI::App& parser) {
+  std::vector<DescribedOption> all;
+  const auto is_shown = [](const CLI::Option* option) { return !option->get_group().empty(); };
+  for (const auto* option : parser.get_options(is_shown)) all.push_back(described(*option));
+  std::stable_partition(all.begin(), all.end(), [](const auto& option) { return option.is_positional; });
+  return all;
+}
+
+std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden) {
+  std::vector<std::string> names;
+  for (const auto* option : parser.get_options({})) {
+    const auto& all = option->get_lnames();
+    if (all.empty() || (!with_hidden && option->get_group().empty())) continue;
+    names.insert(names.end(), all.begin(), with_hidden ? all.end() : all.begin() + 1);
+  }
+  return names;
+}
+
+const CLI::App* find_command(const CLI::App& program, std::string_view name) {
+  const auto found =
+      program.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
+  return found.empty() ? nullptr : found.front();
+}
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  std::string result;
+  std::size_t column = indent;
+  bool begins_line = true;
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_of(" \n"), text.size());
+    const auto word = text.substr(0, end);
+    if (!begins_line && column + 1 + word.size() > width) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+      begins_line = true;
+    }
+    if (!begins_line) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+    begins_line = end < text.size() && text[end] == '\n';
+    if (begins_line) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
+}  // namespace cg2d

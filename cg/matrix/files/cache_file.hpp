@@ -1,0 +1,110 @@
+#pragma once
+
+// The binary form of a matrix, .cg2d: its layout, and reading any part of it with its checksums. No MPI.
+//
+//     bytes 0 ... 4095   header, see CacheHeader, then zeros
+//     row starts         order + 1 numbers of 8 bytes: the rows as in CSR
+//     diagonal           order numbers of 8 bytes
+//     values             one of 8 bytes per nonzero
+//     columns            one of 4 bytes per nonzero, rising in each row
+//     checksums          CRC-32C, 4 bytes each: one for each 64 KiB from byte 4096 to the end of the columns
+//
+// Numbers are in the order of bytes of the machine that wrote the file; byte_order tells a machine of another order
+// to refuse it. The header's own checksum, and that of the checksums, stand in the header.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "cg/matrix/files/open_file.hpp"
+
+namespace cg2d {
+
+/// At the begin of the file. A change of the layout changes the version.
+struct CacheHeader {
+  static constexpr std::array<char, 8> expected_magic{'C', 'G', '2', 'D', 'M', 'T', 'X', '\n'};
+  static constexpr std::uint32_t expected_version = 1;
+  static constexpr std::uint32_t expected_byte_order = 0x01020304;
+
+  std::array<char, 8> magic = expected_magic;
+  std::uint32_t version = expected_version;
+  std::uint32_t byte_order = expected_byte_order;
+  std::int64_t order = 0;
+  std::int64_t nonzero_count = 0;
+  std::uint64_t pattern_sum = 0;  ///< StoredMatrix::pattern_sum()
+  std::uint32_t checksum_of_checksums = 0;
+  std::uint32_t checksum = 0;  ///< CRC-32C of the members before it
+};
+static_assert(sizeof(CacheHeader) == 48 && std::is_trivially_copyable_v<CacheHeader>);
+
+/// Positions in the file.
+struct CacheLayout {
+  static constexpr std::int64_t data_begin = 4096;
+  static constexpr std::int64_t chunk_bytes = std::int64_t{1} << 16;
+
+  explicit CacheLayout(const CacheHeader& header)
+      : row_starts(data_begin),
+        diagonal(row_starts + 8 * (header.order + 1)),
+        values(diagonal + 8 * header.order),
+        columns(values + 8 * header.nonzero_count),
+        data_end(columns + 4 * header.nonzero_count),
+        chunk_count((data_end - data_begin + chunk_bytes - 1) / chunk_bytes),
+        file_end(data_end + 4 * chunk_count) {}
+
+  /// Position of a chunk in the file, bytes.
+  [[nodiscard]] static std::int64_t chunk_begin(std::int64_t chunk) {
+    return data_begin + chunk * chunk_bytes;
+  }
+  [[nodiscard]] std::int64_t chunk_size(std::int64_t chunk) const {
+    return std::min(chunk_bytes, data_end - chunk_begin(chunk));
+  }
+
+  std::int64_t row_starts;
+  std::int64_t diagonal;
+  std::int64_t values;
+  std::int64_t columns;
+  std::int64_t data_end;
+  std::int64_t chunk_count;
+  std::int64_t file_end;
+};
+
+/// The checksum of a header's members.
+std::uint32_t checksum_of(const CacheHeader& header);
+
+/// Whether a file begins as a matrix in binary form does. Throws FileError.
+bool is_cache_file(const std::string& path);
+
+/// Reads parts of a file; what it returns has been checked: by the checksums, and row starts and columns for being within the
+/// matrix, since a program may also write a wrong file with right checksums. Throws FileError.
+class CacheReader {
+ public:
+  explicit CacheReader(const std::string& path);
+
+  [[nodiscard]] const CacheHeader& header() const { return header_; }
+  /// Elements first ... first + values.size() - 1 of a section. Cost: one pass over the bytes, and up to 64 KiB on
+  /// either side of them.
+  void read_row_starts(std::int64_t first, std::span<std::int64_t> row_starts) const;
+  void read_diagonal(std::int64_t first, std::span<double> diagonal) const;
+  void read_values(std::int64_t first, std::span<double> values) const;
+  void read_columns(std::int64_t first, std::span<std::int32_t> columns) const;
+  [[nodiscard]] std::int64_t row_start(std::int64_t row) const;
+  /// The checksums of all chunks, as the file has them.
+  [[nodiscard]] std::span<const std::uint32_t> checksums() const { return checksums_; }
+
+ private:
+  void check_header();
+  void read(std::int64_t position, std::span<std::byte> bytes) const;
+  void check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const;
+
+  OpenFile file_;
+  CacheHeader header_;
+  std::vector<std::uint32_t> checksums_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,539 @@
+#include "cg/matrix/files/cached_matrix.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/storage/crc32c.hpp"
+#include "cg/base/storage/whole_write.hpp"
+#include "cg/matrix/files/value_scatter.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t window_entries = std::int64_t{1} << 20;  // 12 MB at a time
+// 3 MB at a time: strips are made where there is little memory.
+constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
+
+// ---------------------------------------------------------------- writing
+
+/// A file that all ranks write, under a temporary name until it is complete.
+class SharedOutput {
+ public:
+  SharedOutput(std::string path, comm::RankGroup& group) : path_(std::move(path)), group_(group) {
+    agree_on(group, [&] {
+      if (group.rank() == 0) create();
+    });
+    temporary_path_ = group.broadcast(temporary_path_);
+    try {
+      agree_on(group, [&] { open_on_this_rank(); });
+    } catch (...) {
+      close();  // no destructor runs for an object that was not made
+      throw;
+    }
+  }
+  ~SharedOutput() { close(); }
+  SharedOutput(const SharedOutput&) = delete;
+  SharedOutput& operator=(const SharedOutput&) = delete;
+
+  template <typename T>
+  void write(std::int64_t position, std::span<const T> values) const {
+    if (!write_whole(descriptor_, position, std::as_bytes(values))) cannot_write(path_);
+  }
+  /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
+  void put_on_disk() const {
+    if (::fsync(descriptor_) != 0) cannot_write(path_);
+  }
+  /// From the device, where put_on_disk() was called before. A file without a part of these bytes has zeros there.
+  void read_back(std::int64_t position, std::span<std::byte> bytes) const {
+    ::posix_fadvise(descriptor_, static_cast<off_t>(position), static_cast<off_t>(bytes.size()),
+                    POSIX_FADV_DONTNEED);
+    std::ranges::fill(bytes, std::byte{0});
+    if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) < 0)
+      cannot_write(path_);
+  }
+  /// The header and the checksums can be read, and fit together.
+  void require_readable() const {
+    ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+    try {
+      const CacheReader reader(temporary_path_);
+    } catch (const FileError&) {
+      fail_by_damage(0);
+    }
+  }
+  [[noreturn]] void fail_by_damage(std::int64_t position) const {
+    throw RunError(
+        ExitCode::cannot_write,
+        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
+                    path_, position));
+  }
+  /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
+  void put_in_place() {
+    keep_permissions(path_, descriptor_);
+    is_in_place_ = true;
+    if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
+      throw RunError(ExitCode::cannot_write, fmt::format("cannot write {}: {}; the result is in {}", path_,
+                                                         std::strerror(errno), temporary_path_));
+  }
+
+ private:
+  void create() {
+    path_ = output_target(path_);
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+      throw RunError(ExitCode::cannot_create,
+                     fmt::format("cannot create {}: it is {}; name a file", path_,
+                                 S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device"));
+    }
+    if (!can_be_replaced(path_)) {
+      throw RunError(ExitCode::cannot_create,
+                     fmt::format("cannot create {}: it cannot be replaced (a mount point, or another user's "
+                                 "file in a folder with the sticky "
+                                 "bit); name another file",
+                                 path_));
+    }
+    temporary_path_ = path_ + ".XXXXXX";
+    descriptor_ = ::mkostemp(temporary_path_.data(), O_CLOEXEC);
+    if (descriptor_ < 0) cannot_create(path_);
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    constexpr mode_t usual_permissions = 0666;
+    ::fchmod(descriptor_, usual_permissions & ~mask);
+  }
+  void open_on_this_rank() {
+    if (group_.rank() == 0) return;
+    descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CLOEXEC);
+    if (descriptor_ >= 0) return;
+    throw RunError(
+        ExitCode::cannot_create,
+        fmt::format("cannot create {}: rank {} cannot open what rank 0 has made there ({}); name a "
+                    "file in a folder that all ranks can write",
+                    path_, group_.rank(), std::strerror(errno)));
+  }
+  void close() const {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
+  }
+
+  std::string path_;
+  comm::RankGroup& group_;
+  std::string temporary_path_;
+  int descriptor_ = -1;
+  bool is_in_place_ = false;  // the file has its name; else it is complete, under the temporary name
+};
+
+/// Writes data in any order, and keeps what they add to the checksums of the chunks: these are of what was meant, whatever the device has.
+class ChecksummedOutput {
+ public:
+  ChecksummedOutput(const CacheLayout& layout, const SharedOutput& output)
+      : layout_(layout), output_(output), shares_(static_cast<std::size_t>(layout.chunk_count)) {}
+
+  /// Bytes between CacheLayout::data_begin and data_end.
+  template <typename T>
+  void write(std::int64_t position, std::span<const T> values) {
+    output_.write(position, values);
+    for (auto bytes = std::as_bytes(values); !bytes.empty();) {
+      const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
+      const auto end = CacheLayout::chunk_begin(chunk) + layout_.chunk_size(chunk);
+      const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
+      position += std::ssize(piece);
+      shares_[static_cast<std::size_t>(chunk)] ^=
+          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece), .bytes_after = end - position});
+      bytes = bytes.subspan(piece.size());
+    }
+  }
+  /// By number of the chunk: the share of what this rank has written, 0 for nothing.
+  [[nodiscard]] std::span<const std::uint32_t> shares() const { return shares_; }
+
+ private:
+  const CacheLayout& layout_;
+  const SharedOutput& output_;
+  std::vector<std::uint32_t> shares_;
+};
+
+/// This rank's rows, bucket by bucket, at their places.
+void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, ChecksummedOutput& output,
+                std::span<const std::int64_t> bucket_starts) {
+  const auto& store = matrix.store();
+  const auto& deal = store.deal();
+  std::vector<std::int64_t> row_starts;
+  std::vector<double> diagonal;
+  std::vector<double> values;
+  std::vector<std::int32_t> columns;
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    const auto first_row = store.first_row(bucket);
+    const auto row_count = std::min(deal.rows_per_bucket(), deal.order() - first_row);
+    const auto start = bucket_starts[static_cast<std::size_t>(deal.bucket_of(first_row))];
+    row_starts.assign(static_cast<std::size_t>(row_count), 0);
+    diagonal.assign(static_cast<std::size_t>(row_count), 0.0);
+    values.clear();
+    columns.clear();
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      const auto row = static_cast<std::size_t>(part.row - first_row);
+      row_starts[row] += std::ssize(part.columns);
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        if (part.columns[k] == part.row) diagonal[row] = part.values[k];
+      }
+      values.insert(values.end(), part.values.begin(), part.values.end());
+      columns.insert(columns.end(), part.columns.begin(), part.columns.end());
+    });
+    if (store.failure()) throw RunError(*store.failure());
+    std::int64_t next = start;
+    for (auto& row_start : row_starts) row_start = std::exchange(next, next + row_start);
+    output.write<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
+    output.write<double>(layout.diagonal + 8 * first_row, diagonal);
+    output.write<double>(layout.values + 8 * start, values);
+    output.write<std::int32_t>(layout.columns + 4 * start, columns);
+  }
+}
+
+/// The nonzeros before each bucket.
+std::vector<std::int64_t> bucket_starts_of(const EntryStore& store, comm::RankGroup& group) {
+  std::vector<std::int64_t> own(store.bucket_count());
+  for (std::size_t bucket = 0; bucket < own.size(); ++bucket) own[bucket] = store.entry_count(bucket);
+  const auto all = group.gather_all(std::span<const std::int64_t>(own));
+  const auto& deal = store.deal();
+  std::vector<std::int64_t> starts{0};
+  for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
+    const auto row = deal.first_row_of(bucket);
+    starts.push_back(starts.back() + all[static_cast<std::size_t>(deal.owner_of(row))][deal.place_of(row)]);
+  }
+  return starts;
+}
+
+/// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
+std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOwners& owners,
+                                        const ChecksummedOutput& output, comm::RankGroup& group) {
+  const auto mine = owners.range_of(group.rank());
+  std::vector<std::uint32_t> checksums;
+  for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
+    checksums.push_back(crc32c_of_zeros(layout.chunk_size(chunk)));
+  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    for (std::size_t k = 0; k < words.size(); k += 2)
+      checksums[words[k] - static_cast<std::uint64_t>(mine.begin)] ^=
+          static_cast<std::uint32_t>(words[k + 1]);
+  };
+  WordRounds rounds(group, receive);
+  for (std::size_t chunk = 0; chunk < output.shares().size(); ++chunk) {
+    if (output.shares()[chunk] == 0) continue;
+    auto& buffer = rounds.to(owners.owner_of(static_cast<std::int64_t>(chunk)), 2);
+    buffer.insert(buffer.end(), {chunk, output.shares()[chunk]});
+  }
+  rounds.finish();
+  return checksums;
+}
+
+/// Throws where the file does not have what was written to it.
+void require_written(const CacheLayout& layout, const comm::IndexRange& chunks,
+                     std::span<const std::uint32_t> checksums, const SharedOutput& output) {
+  std::vector<std::byte> bytes;
+  for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
+    bytes.resize(static_cast<std::size_t>(layout.chunk_size(chunk)));
+    output.read_back(CacheLayout::chunk_begin(chunk), bytes);
+    if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
+      output.fail_by_damage(CacheLayout::chunk_begin(chunk));
+  }
+}
+
+// ---------------------------------------------------------------- reading
+
+/// Entries first ... end-1, so many at a time.
+struct EntryWindows {
+  comm::IndexRange entries;
+  std::int64_t window = window_entries;
+  bool has_values = true;  ///< otherwise none are read
+};
+
+/// Reads entries in windows: visit(first, columns, values).
+template <typename Visit>
+void for_each_window(const CacheReader& reader, const EntryWindows& windows, const Visit& visit) {
+  const auto& entries = windows.entries;
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  for (auto first = entries.begin; first < entries.end; first += windows.window) {
+    const auto count = static_cast<std::size_t>(std::min(windows.window, entries.end - first));
+    columns.resize(count);
+    reader.read_columns(first, columns);
+    if (windows.has_values) {
+      values.resize(count);
+      reader.read_values(first, values);
+    }
+    visit(first, std::span<const std::int32_t>(columns), std::span<const double>(values));
+  }
+}
+
+/// Rows of a block, whose columns are all taken: both arrays are read to their places.
+kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRange& rows,
+                                  std::int64_t column_count) {
+  const auto row_count = static_cast<std::size_t>(rows.size());
+  kernels::CsrBlock block{.row_count = rows.size(),
+                          .column_count = column_count,
+                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                          .columns = {},
+                          .values = {}};
+  reader.read_row_starts(rows.begin, block.row_starts.span());
+  const auto first = block.row_starts[0];
+  for (auto& start : block.row_starts.span()) start -= first;
+  const auto count = static_cast<std::size_t>(block.row_starts[row_count]);
+  block.columns = kernels::PageBuffer<std::int32_t>(count);
+  block.values = kernels::PageBuffer<double>(count);
+  reader.read_columns(first, block.columns.span());
+  reader.read_values(first, block.values.span());
+  return block;
+}
+
+/// The entries of some columns. Room is reserved for all, and taken by those that are there.
+kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::IndexRange& rows,
+                                       const comm::IndexRange& columns, std::int64_t window) {
+  const auto row_count = static_cast<std::size_t>(rows.size());
+  std::vector<std::int64_t> starts(row_count + 1);
+  reader.read_row_starts(rows.begin, starts);
+  const auto count = static_cast<std::size_t>(starts.back() - starts.front());
+  kernels::CsrBlock block{.row_count = rows.size(),
+                          .column_count = columns.size(),
+                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                          .columns = kernels::PageBuffer<std::int32_t>(count),
+                          .values = kernels::PageBuffer<double>(count)};
+  std::size_t row = 0;
+  std::size_t kept = 0;
+  const auto keep = [&](std::int64_t first, std::span<const std::int32_t> window_columns,
+                        std::span<const double> window_values) {
+    for (std::size_t k = 0; k < window_columns.size(); ++k) {
+      for (; first + static_cast<std::int64_t>(k) >= starts[row + 1]; ++row)
+        block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
+      if (!columns.contains(window_columns[k])) continue;
+      block.columns[kept] = static_cast<std::int32_t>(window_columns[k] - columns.begin);
+      block.values[kept] = window_values[k];
+      ++kept;
+    }
+  };
+  for_each_window(reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
+                  keep);
+  for (; row < row_count; ++row) block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
+  block.columns.resize(kept);
+  block.values.resize(kept);
+  return block;
+}
+
+}  // namespace
+
+void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group) {
+  CacheHeader header{
+      .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
+  const CacheLayout layout(header);
+  SharedOutput output(path, group);
+  const auto bucket_starts = bucket_starts_of(matrix.store(), group);
+  ChecksummedOutput checksummed(layout, output);
+  agree_on(group, [&] {
+    write_rows(matrix, layout, checksummed, bucket_starts);
+    if (group.rank() == 0)
+      checksummed.write<std::int64_t>(layout.row_starts + 8 * header.order,
+                                      std::span<const std::int64_t>(&header.nonzero_count, 1));
+    output.put_on_disk();
+  });
+  const auto owners = RangeOwners::equal_shares(layout.chunk_count, group.size());
+  const auto own = checksums_of(layout, owners, checksummed, group);
+  std::vector<std::uint32_t> all;
+  for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
+    all.insert(all.end(), theirs.begin(), theirs.end());
+  header.checksum_of_checksums = crc32c(std::as_bytes(std::span(all)));
+  header.checksum = checksum_of(header);
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    output.write<std::uint32_t>(layout.data_end, all);
+    output.write<CacheHeader>(0, std::span<const CacheHeader>(&header, 1));
+    output.put_on_disk();
+  });
+  // After the last writing to the disk: nothing but the name follows.
+  agree_on(group, [&] {
+    require_written(layout, owners.range_of(group.rank()), own, output);
+    if (group.rank() == 0) output.require_readable();
+  });
+  agree_on(group, [&] {
+    if (group.rank() == 0) output.put_in_place();
+  });
+}
+
+CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group) {
+  std::vector<std::uint32_t> lengths;
+  require_same_file(path, group);
+  agree_on(group, [&] {
+    reader_ = std::make_unique<CacheReader>(path);
+    const auto rows = comm::share_of(order(), group.rank(), group.size());
+    std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
+    reader_->read_row_starts(rows.begin, starts);
+    for (std::size_t k = 1; k < starts.size(); ++k)
+      lengths.push_back(static_cast<std::uint32_t>(starts[k] - starts[k - 1]));
+  });
+  facts_ = facts_of_rows({.name = std::move(name), .order = order()}, lengths,
+                         group.rank() == 0 ? reader_->header().pattern_sum : 0, group);
+}
+
+SourcePlan CachedMatrix::plan(const comm::BlockLayout& /*layout*/) const {
+  return {.working_bytes = std::int64_t{2} * 12 * window_entries, .strip_count = 1};
+}
+
+SourcePlan CachedMatrix::plan_strips(const comm::BlockLayout& layout, const Strips& strips) const {
+  const bool has_all_columns = layout.grid().columns == 1;
+  return {.working_bytes = has_all_columns ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries,
+          .strip_count = strips.count};
+}
+
+std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int rank,
+                                         const Strips& strips) const {
+  const auto rows = layout.row_block(layout.grid().row_of(rank));
+  std::int64_t longest = 0;
+  auto begin = reader_->row_start(rows.begin);
+  for (int strip = 0; strip < strips.count; ++strip) {
+    const auto end = reader_->row_start(rows.begin + strips.rows_of(strip, rows.size()).end);
+    longest = std::max(longest, end - begin);
+    begin = end;
+  }
+  return longest;
+}
+
+/// A rank that cannot read goes on without strips until all come to the end.
+SourceFacts CachedMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                       int /*thread_count*/, const Strips& strips,
+                                       const StripSink& sink) const {
+  const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
+  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+  Agreement agreement(group);
+  for (int strip = 0; strip < strips.count; ++strip) {
+    agreement.attempt([&] {
+      const auto local = strips.rows_of(strip, rows.size());
+      const comm::IndexRange rows_of_strip{.begin = rows.begin + local.begin, .end = rows.begin + local.end};
+      sink(layout.grid().columns == 1
+               ? read_whole_rows(*reader_, rows_of_strip, columns.size())
+               : read_columns_of_rows(*reader_, rows_of_strip, columns, strip_window_entries));
+    });
+  }
+  agreement.reach();
+  return {};
+}
+
+std::optional<std::uint64_t> CachedMatrix::content_hash() const {
+  const auto checksums = std::as_bytes(reader_->checksums());
+  const auto of_checksums = hash_of_text({reinterpret_cast<const char*>(checksums.data()), checksums.size()});
+  const auto& header = reader_->header();
+  return hash_of_text(fmt::format("cg2d convert {} {} {} {}", header.order, header.nonzero_count,
+                                  header.pattern_sum, of_checksums));
+}
+
+SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                 int /*thread_count*/) const {
+  const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
+  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
+  SourcedBlock result;
+  agree_on(group, [&] {
+    result.block = layout.grid().columns == 1 ? read_whole_rows(*reader_, rows, columns.size())
+                                              : read_columns_of_rows(*reader_, rows, columns, window_entries);
+  });
+  return result;
+}
+
+kernels::CsrBlock CachedMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
+  return build(layout, group, 1).block;
+}
+
+void CachedMatrix::require_positive_diagonal(comm::RankGroup& group) const {
+  const auto rows = comm::share_of(order(), group.rank(), group.size());
+  std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
+  agree_on(group, [&] { reader_->read_diagonal(rows.begin, diagonal); });
+  const auto found = std::ranges::find_if(diagonal, [](double value) { return !(value > 0.0); });
+  const bool is_found = found != diagonal.end();
+  require_no_such_row(
+      facts_.key.name, order(),
+      {.row = is_found ? rows.begin + (found - diagonal.begin()) : order(), .value = is_found ? *found : 0.0},
+      group);
+}
+
+HugePageVector CachedMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
+  const auto piece = layout.piece(layout.column_piece_of(group.rank()));
+  HugePageVector values(static_cast<std::size_t>(piece.size()));
+  agree_on(group, [&] { reader_->read_diagonal(piece.begin, values); });
+  return values;
+}
+
+/// Every rank searches the row starts for every border, in the file.
+std::vector<std::int64_t> CachedMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
+  std::vector<std::int64_t> starts{0};
+  agree_on(group, [&] {
+    for (int k = 1; k < piece_count; ++k) {
+      const double goal = static_cast<double>(nonzero_count()) * k / piece_count;
+      std::int64_t low = 0;
+      std::int64_t high = order();
+      while (low < high) {  // the first row whose middle of weight lies beyond the goal
+        const auto row = low + (high - low) / 2;
+        const auto begin = static_cast<double>(reader_->row_start(row));
+        const auto end = static_cast<double>(reader_->row_start(row + 1));
+        if (begin + 0.5 * (end - begin) < goal) {
+          low = row + 1;
+        } else {
+          high = row;
+        }
+      }
+      starts.push_back(low);
+    }
+    starts.push_back(order());
+  });
+  return starts;
+}
+
+std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                           comm::RankGroup& group) const {
+  const auto grid = layout.grid();
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  agree_on(group, [&] {
+    const auto own = comm::share_of(nonzero_count(), group.rank(), group.size());
+    for (int process_row = 0; process_row < grid.rows; ++process_row) {
+      const auto rows = layout.row_block(process_row);
+      const comm::IndexRange entries{.begin = std::max(own.begin, reader_->row_start(rows.begin)),
+                                     .end = std::min(own.end, reader_->row_start(rows.end))};
+      auto* const row_counts = counts.data() + grid.rank_at(process_row, 0);
+      if (grid.columns == 1) {
+        *row_counts += std::max<std::int64_t>(entries.size(), 0);
+        continue;
+      }
+      for_each_window(
+          *reader_, {.entries = entries, .has_values = false},
+          [&](std::int64_t /*first*/, std::span<const std::int32_t> columns, std::span<const double>) {
+            for (const auto column : columns) ++row_counts[layout.column_block_of(column)];
+          });
+    }
+  });
+  std::vector<std::int64_t> sums(counts.size());
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
+    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
+  return sums;
+}
+
+void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
+                             int rank_count) const {
+  const auto rows = comm::share_of(order(), rank, rank_count);
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
+  reader_->read_row_starts(rows.begin, starts);
+  std::size_t row = 0;
+  for_each_window(
+      *reader_, {.entries = {.begin = starts.front(), .end = starts.back()}},
+      [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;
+          collector.add(permutation(rows.begin + static_cast<std::int64_t>(row)), permutation(columns[k]),
+                        values[k]);
+        }
+      });
+}
+
+}  // namespace cg2d

@@ -1,0 +1,278 @@
+#pragma once
+
+// The rows of a matrix whose order of arrival nobody knows: a rank's share of them, kept in little more memory
+// than the entries take. No MPI.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/storage/scratch_chunks.hpp"
+#include "kernels/page_buffer.hpp"
+
+namespace cg2d {
+
+/// Deals rows out to ranks: buckets of 2^k consecutive rows, in turns, so that neither a dense corner of the
+/// matrix nor the order of a file lands on one rank.
+class RowDeal {
+ public:
+  RowDeal(std::int64_t order, int rank_count);
+
+  [[nodiscard]] std::int64_t order() const { return order_; }
+  [[nodiscard]] int rank_count() const { return rank_count_; }
+  [[nodiscard]] std::int64_t bucket_count() const { return (order_ + rows_per_bucket() - 1) >> shift_; }
+  [[nodiscard]] std::int64_t rows_per_bucket() const { return std::int64_t{1} << shift_; }
+  [[nodiscard]] std::int64_t bucket_of(std::int64_t row) const { return row >> shift_; }
+  [[nodiscard]] std::int64_t first_row_of(std::int64_t bucket) const { return bucket << shift_; }
+  [[nodiscard]] int owner_of(std::int64_t row) const {
+    return owners_[static_cast<std::size_t>(row >> shift_)];
+  }
+  /// The number of a bucket among its owner's.
+  [[nodiscard]] std::size_t place_of(std::int64_t row) const {
+    return places_[static_cast<std::size_t>(row >> shift_)];
+  }
+
+ private:
+  std::int64_t order_;
+  int rank_count_;
+  int shift_;
+  std::vector<std::int32_t> owners_;   // owner of each bucket: a division per entry would cost more
+  std::vector<std::uint32_t> places_;  // number of each bucket among its owner's
+};
+
+/// The values of entries: any, or 1 for each, as in a file that has a pattern only.
+enum class EntryValues { any, ones };
+
+/// Bytes that a store takes for an entry: column, row and origin, and the value where it may be any.
+constexpr std::int64_t stored_entry_bytes(EntryValues values) { return values == EntryValues::any ? 14 : 6; }
+
+/// One rank's rows. Entries come one by one in any order, each with its origin; seal() puts them in order and sums
+/// those that are there twice; afterwards they are read row by row. Memory: 14 bytes per entry, 6 where all values are 1,
+/// in chunks that go back to the system in the order of the buckets, and half a chunk per bucket. Throws std::bad_alloc.
+class EntryStore {
+ public:
+  /// scratch: where the entries lie, in place of memory, of which a chunk per bucket is used then; nullptr: nowhere else.
+  EntryStore(const RowDeal& deal, int rank, EntryValues values = EntryValues::any,
+             std::unique_ptr<ScratchChunks> scratch = nullptr);
+  /// The most memory that chunks take where entries lie elsewhere, until a bucket is put in order.
+  static std::int64_t open_bytes(const RowDeal& deal) {
+    return static_cast<std::int64_t>(ChunkForm::byte_count) * (deal.bucket_count() / deal.rank_count() + 1);
+  }
+
+  [[nodiscard]] const RowDeal& deal() const { return deal_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
+  [[nodiscard]] std::int64_t entry_count() const;
+  /// Why entries are missing: there was no room for them in memory or on the device of the scratch folder, or it did not give back what it was given.
+  /// Empty: none is.
+  [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
+  /// The most memory that so many entries take on all ranks together.
+  static std::int64_t most_bytes(const RowDeal& deal, std::int64_t entry_count, EntryValues values) {
+    const auto open_chunks = std::min(deal.bucket_count(), entry_count);
+    return stored_entry_bytes(values) * entry_count +
+           static_cast<std::int64_t>(ChunkForm::byte_count) * open_chunks;
+  }
+
+  /// The rank that an entry comes from; ranks that follow each other share a number where there are more than 16.
+  /// Each rank reads its own part of a file, one after the other: when the entries of a row lie together by origin, the
+  /// rows of an ordered file are in order, however the messages of the ranks have come in between.
+  enum class Origin : std::uint16_t {};
+  [[nodiscard]] Origin origin_of(int rank) const {
+    return static_cast<Origin>((std::int64_t{rank} << origin_bits_) / deal_.rank_count());
+  }
+
+  /// row: one of this rank's. value: 1 where the store has no others.
+  void add(std::int64_t row, std::int32_t column, double value, Origin origin) {
+    Bucket& bucket = buckets_[deal_.place_of(row)];
+    if (bucket.fill == form_.capacity) open_chunk(bucket);
+    const Chunk chunk(bucket.open, form_);
+    if (has_values()) chunk.values()[bucket.fill] = value;
+    chunk.columns()[bucket.fill] = column;
+    chunk.rows()[bucket.fill] = static_cast<std::uint16_t>(((row - bucket.first_row) << origin_bits_) |
+                                                           static_cast<std::int64_t>(origin));
+    ++bucket.fill;
+  }
+
+  /// Rows in rising order, columns in rising order within each, every place once. Cost: one pass over the
+  /// entries, bucket by bucket.
+  void seal();
+
+  /// A part of a row: all of it, or as much as lies together.
+  struct RowPart {
+    std::int64_t row = 0;
+    std::int64_t first = 0;  ///< the number of the part's first entry within its row
+    std::span<const std::int32_t> columns{};
+    std::span<const double> values{};
+    bool is_all_ones = false;  ///< known to be, without a look at the values
+  };
+  /// The number of this rank's buckets; after seal() they are visited one by one, rows rising.
+  [[nodiscard]] std::size_t bucket_count() const { return buckets_.size(); }
+  [[nodiscard]] std::int64_t first_row(std::size_t bucket) const { return buckets_[bucket].first_row; }
+  /// The number of a row among this rank's; those of a bucket lie together, and the last bucket has numbers without a row.
+  [[nodiscard]] std::size_t local_row(std::int64_t row) const {
+    const auto within = row - deal_.first_row_of(deal_.bucket_of(row));
+    return deal_.place_of(row) * static_cast<std::size_t>(deal_.rows_per_bucket()) +
+           static_cast<std::size_t>(within);
+  }
+  [[nodiscard]] std::int64_t entry_count(std::size_t bucket) const {
+    return static_cast<std::int64_t>(entry_count_of(buckets_[bucket]));
+  }
+  /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none. Where there is a failure(), or
+  /// one is met, the rest is left out: look at it afterwards.
+  template <typename Visit>
+  void for_each_part(std::size_t bucket, Visit&& visit) const;
+  /// Empties a bucket, and gives back the huge pages that no other bucket uses: few are kept for long where the buckets
+  /// are dropped in their order after seal().
+  void drop(std::size_t bucket);
+  /// The value at a place of a sealed row of this rank; empty where there is no entry, and after a failure(). Cost: a search.
+  [[nodiscard]] std::optional<double> value_at(std::int64_t row, std::int32_t column) const;
+
+ private:
+  /// The places in a chunk: values, where there are any, then columns, then rows relative to the bucket.
+  struct ChunkForm {
+    static constexpr std::size_t byte_count = ScratchChunks::chunk_bytes;
+
+    explicit ChunkForm(EntryValues values)
+        : capacity(byte_count / static_cast<std::size_t>(stored_entry_bytes(values)) / 8 * 8),
+          value_bytes(values == EntryValues::any ? capacity * sizeof(double) : 0) {}
+
+    std::size_t capacity;
+    std::size_t value_bytes;
+  };
+
+  /// Before seal() a row has the origin in its last bits.
+  template <typename Byte>
+  class ChunkOf {
+    template <typename T>
+    using Like = std::conditional_t<std::is_const_v<Byte>, const T, T>;
+
+   public:
+    ChunkOf(Byte* begin, const ChunkForm& form)
+        : values_(begin),
+          columns_(begin + form.value_bytes),
+          rows_(columns_ + form.capacity * sizeof(std::int32_t)) {}
+    [[nodiscard]] Like<double>* values() const { return reinterpret_cast<Like<double>*>(values_); }
+    [[nodiscard]] Like<std::int32_t>* columns() const {
+      return reinterpret_cast<Like<std::int32_t>*>(columns_);
+    }
+    [[nodiscard]] Like<std::uint16_t>* rows() const { return reinterpret_cast<Like<std::uint16_t>*>(rows_); }
+
+   private:
+    Byte* values_;
+    Byte* columns_;
+    Byte* rows_;
+  };
+  using Chunk = ChunkOf<std::byte>;
+  using ConstChunk = ChunkOf<const std::byte>;
+
+  /// All chunks but the last one are full.
+  struct Bucket {
+    std::int64_t first_row = 0;
+    std::byte* open = nullptr;          // the last chunk, in memory; in a scratch file after seal(): none
+    std::size_t fill = 0;               // entries in it; without a chunk it counts as full
+    std::vector<std::size_t> chunks{};  // their numbers, in memory or in the scratch file
+  };
+  /// An entry that is there more than once in a store without values.
+  struct Multiple {
+    std::int64_t row = 0;
+    std::int32_t column = 0;
+    double value = 0.0;
+  };
+  template <typename Entry>
+  class BucketSorter;
+  struct ValuedEntry;
+  struct OneEntry;
+
+  static constexpr std::size_t huge_page_bytes = std::size_t{1} << 21;
+  static constexpr std::size_t slab_bytes = 16 * huge_page_bytes;
+  static constexpr std::size_t chunks_per_slab = slab_bytes / ChunkForm::byte_count;
+  struct Slab {
+    kernels::PageBuffer<std::byte> memory;
+    std::array<std::size_t, slab_bytes / huge_page_bytes> closed_counts{};  // chunks closed, by huge page
+  };
+
+  [[nodiscard]] bool has_values() const { return form_.value_bytes != 0; }
+  [[nodiscard]] std::size_t entry_count_of(const Bucket& bucket) const {
+    return bucket.chunks.empty() ? 0 : (bucket.chunks.size() - 1) * form_.capacity + bucket.fill;
+  }
+  [[nodiscard]] std::size_t entries_in(const Bucket& bucket, std::size_t chunk) const {
+    return chunk + 1 == bucket.chunks.size() ? bucket.fill : form_.capacity;
+  }
+  /// The multiples of a part of a row.
+  [[nodiscard]] std::span<const Multiple> multiples_of(std::int64_t row,
+                                                       std::span<const std::int32_t> columns) const;
+  void set_multiples(RowPart& part, std::vector<double>& values) const;
+  template <typename Entry>
+  void order_buckets();
+  void open_chunk(Bucket& bucket);
+  void lose(Bucket& bucket);
+  std::size_t new_chunk();
+  std::byte* free_memory();
+  /// The address of a chunk in memory.
+  [[nodiscard]] std::byte* address_of(std::size_t chunk) const {
+    return const_cast<std::byte*>(slabs_[chunk / chunks_per_slab].memory.data()) +
+           chunk % chunks_per_slab * ChunkForm::byte_count;
+  }
+  std::vector<std::byte*> bring_back(const Bucket& bucket);
+  void put_away(Bucket& bucket, std::span<std::byte* const> contents, bool are_changed);
+  const std::byte* read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const;
+  const std::byte* look_at(std::size_t chunk) const;
+  void close_chunk(std::size_t chunk);
+  void order_chunks();
+  void permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const;
+  void shrink(Bucket& bucket, std::size_t entry_count);
+
+  RowDeal deal_;
+  int rank_;
+  int origin_bits_;
+  ChunkForm form_;
+  std::vector<double> ones_;         // the values of a chunk in a store without them
+  std::vector<Multiple> multiples_;  // in the order of their places, after seal()
+  std::vector<Bucket> buckets_;
+  std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory
+  std::vector<Slab> slabs_;
+  std::size_t chunk_count_ = 0;              // chunks of the slabs that are in use or were
+  std::vector<std::byte*> free_;             // memory of chunks that have left for the scratch file
+  mutable std::optional<RunError> failure_;  // failure to write or read a chunk
+  std::vector<std::byte> lost_;              // a chunk for entries that are lost after a failure
+};
+
+template <typename Visit>
+void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
+  const Bucket& bucket = buckets_[bucket_number];
+  std::vector<double> changed;  // values of a part that are not all 1
+  std::vector<std::byte> buffer;
+  std::int64_t row_before = -1;
+  std::int64_t first = 0;
+  for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
+    const auto* const bytes = read_chunk(bucket.chunks[c], buffer);
+    if (bytes == nullptr) return;
+    const ConstChunk chunk(bytes, form_);
+    const std::size_t count = entries_in(bucket, c);
+    for (std::size_t begin = 0; begin < count;) {
+      const auto row = chunk.rows()[begin];
+      std::size_t end = begin + 1;
+      while (end < count && chunk.rows()[end] == row) ++end;
+      first = row == row_before ? first : 0;
+      RowPart part{.row = bucket.first_row + row,
+                   .first = first,
+                   .columns = {chunk.columns() + begin, end - begin},
+                   .values = {has_values() ? chunk.values() + begin : ones_.data(), end - begin},
+                   .is_all_ones = !has_values()};
+      if (!multiples_.empty()) set_multiples(part, changed);
+      visit(part);
+      first += static_cast<std::int64_t>(end - begin);
+      row_before = row;
+      begin = end;
+    }
+  }
+}
+
+}  // namespace cg2d

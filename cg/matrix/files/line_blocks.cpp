@@ -1,0 +1,240 @@
+#include "cg/matrix/files/line_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t whole_file = std::numeric_limits<std::int64_t>::max();
+
+/// Calls visit(line, offset) for every line of the file until it returns false.
+template <typename Visit>
+void for_each_line(const std::string& path, const Visit& visit) {
+  LineBlocks blocks(open_source(path));
+  blocks.start(0, whole_file);
+  for (auto block = blocks.next(); !block.empty(); block = blocks.next()) {
+    for (std::size_t begin = 0; begin < block.size();) {
+      const auto end = block.find('\n', begin);
+      if (!visit(block.substr(begin, end - begin), blocks.offset() + static_cast<std::int64_t>(begin)))
+        return;
+      begin = end + 1;
+    }
+  }
+}
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+}  // namespace
+
+LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source)
+    : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
+
+void LineBlocks::start(std::int64_t begin, std::int64_t end) {
+  filled_ = 0;
+  handed_out_ = 0;
+  end_ = end;
+  // A line that begins before the range belongs to another one, unless it ends just before it.
+  source_->skip_to(std::max<std::int64_t>(begin - 1, 0));
+  offset_ = source_->position();
+  if (begin > 0) skip_rest_of_line();
+}
+
+void LineBlocks::skip_rest_of_line() {
+  while (read_more(most_line_bytes)) {
+    const auto* const found = static_cast<const char*>(std::memchr(buffer_.get(), '\n', filled_));
+    handed_out_ = found == nullptr ? filled_ : static_cast<std::size_t>(found - buffer_.get()) + 1;
+    if (found != nullptr || offset_ + static_cast<std::int64_t>(filled_) >= end_) return;
+    offset_ += static_cast<std::int64_t>(filled_);
+    filled_ = 0;
+    handed_out_ = 0;
+  }
+}
+
+/// False at the end of the file.
+bool LineBlocks::read_more(std::size_t byte_count) {
+  const auto room = std::min(byte_count, buffer_bytes - 1 - filled_);  // one is left for a line feed
+  const auto count = source_->read({buffer_.get() + filled_, room});
+  filled_ += count;
+  at_end_of_file_ = count < room;
+  return count > 0;
+}
+
+/// The number of bytes in the buffer up to the end of the last line that may be handed out; 0: more is needed.
+std::size_t LineBlocks::end_of_block(bool is_complete) const {
+  if (is_complete) {
+    const auto last_begin = static_cast<std::size_t>(std::max<std::int64_t>(end_ - 1 - offset_, 0));
+    const auto* const found =
+        static_cast<const char*>(std::memchr(buffer_.get() + last_begin, '\n', filled_ - last_begin));
+    return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.get()) + 1;
+  }
+  const auto* const found = static_cast<const char*>(memrchr(buffer_.get(), '\n', filled_));
+  return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.get()) + 1;
+}
+
+/// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
+/// Searches from the end of the longest line that is allowed, so that it looks at few bytes and at most lines not at
+/// all. Only so are the same lines refused wherever the blocks and the shares of the ranks begin.
+std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
+  std::size_t line = 0;
+  while (end - line > most_line_bytes + 1) {
+    const auto* const found =
+        static_cast<const char*>(memrchr(buffer_.get() + line, '\n', most_line_bytes + 1));
+    if (found == nullptr) return line;
+    line = static_cast<std::size_t>(found - buffer_.get()) + 1;
+  }
+  return end;
+}
+
+std::string_view LineBlocks::next() {
+  std::memmove(buffer_.get(), buffer_.get() + handed_out_, filled_ - handed_out_);
+  filled_ -= handed_out_;
+  offset_ += static_cast<std::int64_t>(handed_out_);
+  handed_out_ = 0;
+  if (offset_ >= end_) return {};
+  const auto range_left = static_cast<std::uint64_t>(end_ - offset_);
+  // Room is left for the rest of the last line.
+  const std::size_t room = block_bytes + most_line_bytes - std::min(filled_, block_bytes);
+  if (filled_ < range_left && !at_end_of_file_)
+    read_more(std::min(room, static_cast<std::size_t>(range_left - filled_)));
+  while (true) {
+    const bool is_complete = filled_ >= range_left;
+    handed_out_ = end_of_block(is_complete);
+    if (handed_out_ > 0) break;
+    if (at_end_of_file_) {
+      if (filled_ == 0) return {};
+      buffer_[filled_++] = '\n';
+      handed_out_ = filled_;
+      break;
+    }
+    if (filled_ > most_line_bytes && (!is_complete || filled_ - range_left > most_line_bytes)) {
+      handed_out_ = end_of_block(false);  // the lines before the long one come first
+      break;
+    }
+    read_more(most_line_bytes);
+  }
+  handed_out_ = end_of_short_lines(handed_out_);
+  if (handed_out_ == 0)
+    throw TextFault(
+        offset_, fmt::format("found a line of more than {} bytes, expected a shorter one", most_line_bytes));
+  return {buffer_.get(), handed_out_};
+}
+
+namespace {
+
+/// The first bytes of a file's content, decompressed, as many as there are.
+std::string first_bytes(const std::string& path) {
+  constexpr std::size_t byte_count = 1024;
+  std::string bytes(byte_count, '\0');
+  const auto source = open_source(path);
+  std::size_t filled = 0;
+  while (filled < bytes.size()) {
+    const auto count = source->read(std::span(bytes).subspan(filled));
+    if (count == 0) break;
+    filled += count;
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+/// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
+/// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
+bool is_harwell_boeing(std::string_view begin) {
+  constexpr int lines_before = 2;
+  for (int line = 0; line < lines_before; ++line) {
+    const auto end = begin.find('\n');
+    if (end == std::string_view::npos) return false;
+    begin.remove_prefix(end + 1);
+  }
+  constexpr std::size_t type_letters = 3;
+  const auto one_of = [&](std::size_t place, std::string_view letters) {
+    return letters.find(begin[place]) != std::string_view::npos;
+  };
+  return begin.size() > type_letters && one_of(0, "RCPIQrcpiq") && one_of(1, "SUHZRsuhzr") &&
+         one_of(2, "AEae") && one_of(type_letters, " ");
+}
+
+/// Names the format of a file that is no Matrix Market file, and how to get one from it; empty where that is not known.
+std::string foreign_format(std::string_view begin) {
+  constexpr std::size_t tar_mark_at = 257;  // POSIX.1, ustar header
+  struct Mark {
+    std::size_t place;
+    std::string_view bytes;
+    std::string_view name;
+  };
+  using namespace std::string_view_literals;
+  constexpr std::string_view unpack = "expected a file of its own: unpack it first";
+  constexpr std::string_view write_anew = "expected a Matrix Market file: write one there, by mmwrite";
+  constexpr std::array marks{Mark{0, "MATLAB "sv, "a MATLAB file"},
+                             Mark{0, "\x89HDF\r\n"sv, "an HDF5 file"},
+                             Mark{0, "\x93NUMPY"sv, "a NumPy file"},
+                             Mark{0, "\x00\x12\x7b\x50"sv, "a binary matrix of PETSc"},
+                             Mark{tar_mark_at, "ustar"sv, "a tar archive"},
+                             Mark{0, "PK\x03\x04"sv, "a zip archive"},
+                             Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
+                             Mark{0,
+                                  "\xfd"
+                                  "7zXZ"sv,
+                                  "an xz file"},
+                             Mark{0, "BZh"sv, "a bzip2 file"}};
+  constexpr std::size_t first_archive = 4;
+  for (std::size_t k = 0; k < marks.size(); ++k) {
+    if (begin.size() > marks[k].place && begin.substr(marks[k].place).starts_with(marks[k].bytes))
+      return fmt::format("found {}, {}", marks[k].name, k < first_archive ? write_anew : unpack);
+  }
+  if (is_harwell_boeing(begin))
+    return fmt::format("found a Harwell-Boeing or Rutherford-Boeing file, {}", write_anew);
+  return {};
+}
+
+}  // namespace
+
+LocatedHeader read_market_header(const std::string& path) {
+  MarketHeaderParser parser;
+  LocatedHeader located;
+  bool is_complete = false;
+  try {
+    for_each_line(path, [&](std::string_view line, std::int64_t offset) {
+      is_complete = parser.take(line);
+      ++located.line_count;
+      located.body_offset = offset + static_cast<std::int64_t>(line.size()) + 1;
+      return !is_complete;
+    });
+    if (!is_complete) throw parser.end_fault();
+  } catch (const TextFault& fault) {
+    const auto foreign = located.line_count == 0 ? foreign_format(first_bytes(path)) : std::string();
+    if (!foreign.empty()) throw FileError(path, foreign);
+    throw FileError(path, located.line_count + 1, fault.what());
+  }
+  located.header = parser.header();
+  return located;
+}
+
+LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64_t allowed_count) {
+  const auto body_offset = read_market_header(path).body_offset;
+  LocatedLine located{.number = 0, .is_surplus = false};
+  std::int64_t entry_count = 0;
+  bool is_found = false;
+  try {
+    for_each_line(path, [&](std::string_view line, std::int64_t begin) {
+      ++located.number;
+      if (begin >= body_offset && !is_blank(line)) ++entry_count;
+      located.is_surplus = entry_count > allowed_count && begin < offset;
+      is_found = located.is_surplus || begin >= offset;
+      return !is_found;
+    });
+  } catch (const TextFault&) {
+    // A line that is too long: it begins after the last that was found.
+    is_found = false;
+  }
+  if (!is_found) ++located.number;
+  return located;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,213 @@
+#include "cg/matrix/files/market_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <clocale>
+#include <cmath>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+template <typename Value>
+using Word = std::pair<std::string_view, Value>;
+
+constexpr std::array<Word<MarketForm>, 2> form_words{
+    {{"coordinate", MarketForm::coordinate}, {"array", MarketForm::array}}};
+constexpr std::array<Word<MarketField>, 4> field_words{{{"real", MarketField::real},
+                                                        {"double", MarketField::real},
+                                                        {"integer", MarketField::integer},
+                                                        {"pattern", MarketField::pattern}}};
+constexpr std::array<Word<MarketSymmetry>, 2> symmetry_words{
+    {{"general", MarketSymmetry::general}, {"symmetric", MarketSymmetry::symmetric}}};
+
+constexpr std::string_view banner_example = "\"%%MatrixMarket matrix coordinate real symmetric\"";
+
+TextFault fault(const std::string& found, std::string_view expected) {
+  return {0, fmt::format("found {}, expected {}", found, expected)};
+}
+
+bool is_space(char letter) { return letter == ' ' || letter == '\t'; }
+
+std::string_view without_carriage_return(std::string_view line) {
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  const auto* place = line.begin();
+  while (true) {
+    const auto* const begin = std::find_if_not(place, line.end(), is_space);
+    if (begin == line.end()) return words;
+    place = std::find_if(begin, line.end(), is_space);
+    words.push_back(
+        line.substr(static_cast<std::size_t>(begin - line.begin()), static_cast<std::size_t>(place - begin)));
+  }
+}
+
+bool is_same_word(std::string_view left, std::string_view right) {
+  return std::ranges::equal(left, right, {}, lower_letter, lower_letter);
+}
+
+template <typename Words>
+auto value_of(std::string_view word, const Words& words, std::string_view expected) {
+  const auto* const found =
+      std::ranges::find_if(words, [&](const auto& row) { return is_same_word(row.first, word); });
+  if (found == words.end()) throw fault(quoted(word), expected);
+  return found->second;
+}
+
+/// The word as a whole number; empty if it is none or does not fit.
+std::optional<std::int64_t> whole_number(std::string_view word) {
+  if (word.starts_with('+') && !word.starts_with("+-")) word.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+/// A count or an index. `meaning`: of the number, for the message.
+std::int64_t number_within(std::string_view word, std::int64_t least, std::int64_t largest,
+                           std::string_view meaning) {
+  const auto value = whole_number(word);
+  if (!value || *value < least || *value > largest)
+    throw fault(quoted(word), fmt::format("{} ({} to {})", meaning, least, largest));
+  return *value;
+}
+
+/// The number of a text that is one, in the notation of C whatever the locale of the program is.
+double number_in_c_locale(const std::string& text) {
+  static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+  return strtod_l(text.c_str(), nullptr, c_locale);
+}
+
+/// A finite number; numbers below the smallest double become 0 or that.
+double real_number(std::string_view word) {
+  constexpr std::string_view expected = "a finite number";
+  auto digits = word;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (end != digits.data() + digits.size() || error == std::errc::invalid_argument)
+    throw fault(quoted(word), expected);
+  if (error == std::errc::result_out_of_range) value = number_in_c_locale(std::string(digits));
+  if (!std::isfinite(value)) throw fault(quoted(word), expected);
+  return value;
+}
+
+double value_of_field(std::string_view word, MarketField field) {
+  if (field == MarketField::real) return real_number(word);
+  const auto value = whole_number(word);
+  if (!value) throw fault(quoted(word), "a whole number of 64 bits");
+  return static_cast<double>(*value);
+}
+
+void require_word_count(const std::vector<std::string_view>& words, std::size_t count,
+                        std::string_view meaning) {
+  if (words.size() < count) throw fault(fmt::format("{} of {} numbers", words.size(), count), meaning);
+  if (words.size() > count)
+    throw fault(fmt::format("{} after {} numbers", quoted(words[count]), count), meaning);
+}
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t most_bytes = 40;
+  std::string result = "\"";
+  for (const char letter : text.substr(0, most_bytes)) {
+    if (letter >= ' ' && letter <= '~') {
+      result += letter;
+    } else {
+      fmt::format_to(std::back_inserter(result), "\\x{:02x}", static_cast<unsigned char>(letter));
+    }
+  }
+  return result + (text.size() > most_bytes ? "...\"" : "\"");
+}
+
+bool MarketHeaderParser::take(std::string_view line) {
+  line = without_carriage_return(line);
+  if (!has_banner_) {
+    take_banner(line);
+    has_banner_ = true;
+    return false;
+  }
+  if (line.starts_with('%') || words_of(line).empty()) return false;
+  take_sizes(line);
+  return true;
+}
+
+TextFault MarketHeaderParser::end_fault() const {
+  if (!has_banner_) return fault("an empty file", fmt::format("a line such as {}", banner_example));
+  return fault("the end of the file", "the line of sizes");
+}
+
+void MarketHeaderParser::take_banner(std::string_view line) {
+  const auto words = words_of(line);
+  if (words.empty() || !is_same_word(words[0], "%%MatrixMarket"))
+    throw fault(quoted(line), fmt::format("a line such as {}", banner_example));
+  constexpr std::size_t word_count = 5;
+  if (words.size() != word_count)
+    throw fault(fmt::format("{} words", words.size()),
+                fmt::format("{} words, as in {}", word_count, banner_example));
+  if (!is_same_word(words[1], "matrix")) throw fault(quoted(words[1]), "matrix");
+  header_.form = value_of(words[2], form_words, "coordinate or array");
+  header_.field = value_of(words[3], field_words, "real, integer or pattern");
+  header_.symmetry = value_of(words[4], symmetry_words, "general or symmetric");
+  if (header_.form == MarketForm::array && header_.field == MarketField::pattern)
+    throw fault("\"pattern\"", "real or integer, since an array has values");
+}
+
+void MarketHeaderParser::take_sizes(std::string_view line) {
+  const auto words = words_of(line);
+  const bool is_coordinate = header_.form == MarketForm::coordinate;
+  require_word_count(words, is_coordinate ? 3 : 2,
+                     is_coordinate ? "3 sizes: rows, columns and entries" : "2 sizes: rows and columns");
+  header_.row_count = number_within(words[0], 1, largest_order, "the number of rows");
+  header_.column_count = number_within(words[1], 1, largest_order, "the number of columns");
+  const auto n = header_.row_count;  // below 2^31, as the columns
+  const bool is_symmetric = header_.symmetry == MarketSymmetry::symmetric;
+  if (is_symmetric && n != header_.column_count) {
+    throw fault(fmt::format("{} rows and {} columns", n, header_.column_count),
+                "a square matrix, since the file is symmetric");
+  }
+  const auto value_count = is_symmetric ? n * (n + 1) / 2 : n * header_.column_count;
+  header_.line_count =
+      is_coordinate ? number_within(words[2], 0, INT64_MAX, "the number of entries") : value_count;
+}
+
+std::optional<MatrixEntry> parse_entry_line(std::string_view line, const MarketHeader& header) {
+  const auto words = words_of(without_carriage_return(line));
+  if (words.empty()) return std::nullopt;
+  if (words[0].starts_with('%'))
+    throw fault("a comment", "an entry: comments stand before the line of sizes");
+  const bool has_value = header.field != MarketField::pattern;
+  require_word_count(words, has_value ? 3 : 2, has_value ? "row, column and value" : "row and column");
+  const auto row = number_within(words[0], 1, header.row_count, "a row");
+  const auto column = number_within(words[1], 1, header.column_count, "a column");
+  if (header.symmetry == MarketSymmetry::symmetric && column > row) {
+    throw fault(fmt::format("entry ({}, {}) above the diagonal", row, column),
+                "entries on or below it, since the file is symmetric");
+  }
+  return MatrixEntry{.row = static_cast<std::int32_t>(row - 1),
+                     .column = static_cast<std::int32_t>(column - 1),
+                     .value = has_value ? value_of_field(words[2], header.field) : 1.0};
+}
+
+std::optional<double> parse_value_line(std::string_view line, const MarketHeader& header) {
+  const auto words = words_of(without_carriage_return(line));
+  if (words.empty()) return std::nullopt;
+  if (words[0].starts_with('%')) throw fault("a comment", "a value: comments stand before the line of sizes");
+  require_word_count(words, 1, "one value");
+  return value_of_field(words[0], header.field);
+}
+
+}  // namespace cg2d

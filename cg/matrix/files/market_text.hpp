@@ -1,0 +1,206 @@
+#pragma once
+
+// The Matrix Market exchange format as text: its header, and its lines of entries and values. Knows neither
+// files nor MPI. Source of the rules: Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NISTIR 5935
+// (1996). Blank lines may stand anywhere after the first line, comments between the first line and the line of
+// sizes; letters may be upper or lower case; numbers are separated by blanks; indices begin with 1. About entries
+// that are there twice it says nothing: they are summed, as assembly needs it and as other readers do.
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "cg/matrix/files/digit_run.hpp"
+
+namespace cg2d {
+
+/// A text that breaks the rules: what() is "found ..., expected ...".
+class TextFault : public std::runtime_error {
+ public:
+  /// offset: of the first byte of the line at fault, counted from the begin of the text.
+  TextFault(std::int64_t offset, const std::string& message) : std::runtime_error(message), offset_(offset) {}
+  [[nodiscard]] std::int64_t offset() const { return offset_; }
+
+ private:
+  std::int64_t offset_;
+};
+
+enum class MarketForm { coordinate, array };
+enum class MarketField { real, integer, pattern };
+enum class MarketSymmetry { general, symmetric };
+
+struct MarketHeader {
+  MarketForm form = MarketForm::coordinate;
+  MarketField field = MarketField::real;
+  MarketSymmetry symmetry = MarketSymmetry::general;
+  std::int64_t row_count = 0;
+  std::int64_t column_count = 0;
+  /// Number of lines of entries or values, as announced; blank lines do not count. A symmetric array has the values on and below the
+  /// diagonal, column by column.
+  std::int64_t line_count = 0;
+};
+
+/// Larger orders have no 32-bit column numbers.
+inline constexpr std::int64_t largest_order = 2'147'483'647;
+
+/// Takes the header line by line.
+class MarketHeaderParser {
+ public:
+  /// Takes the next line, without its end. Returns true when the header is complete. Throws TextFault with
+  /// offset 0.
+  bool take(std::string_view line);
+  /// The fault of a text that ends before its header does.
+  [[nodiscard]] TextFault end_fault() const;
+  [[nodiscard]] const MarketHeader& header() const { return header_; }
+
+ private:
+  void take_banner(std::string_view line);
+  void take_sizes(std::string_view line);
+
+  MarketHeader header_;
+  bool has_banner_ = false;
+};
+
+/// An entry of a matrix, counted from 0.
+struct MatrixEntry {
+  std::int32_t row = 0;
+  std::int32_t column = 0;
+  double value = 0.0;
+};
+
+/// Calls visit(entry) for what a line stands for: its entry and, off the diagonal of a symmetric file, its mirror image.
+template <typename Visit>
+void visit_images(const MatrixEntry& entry, MarketSymmetry symmetry, Visit&& visit) {
+  visit(entry);
+  if (symmetry == MarketSymmetry::symmetric && entry.row != entry.column)
+    visit(MatrixEntry{.row = entry.column, .column = entry.row, .value = entry.value});
+}
+
+/// A text in a message: in quotes, shortened, with unprintable bytes as \x00.
+std::string quoted(std::string_view text);
+
+/// Parses one line of a body, which may be blank (empty result). Exact in its messages, and slow. Throws
+/// TextFault with offset 0.
+std::optional<MatrixEntry> parse_entry_line(std::string_view line, const MarketHeader& header);
+std::optional<double> parse_value_line(std::string_view line, const MarketHeader& header);
+
+/// Parses the lines of entries of a matrix.
+class EntryParser {
+ public:
+  explicit EntryParser(const MarketHeader& header) : header_(header) {}
+
+  /// Parses whole lines, each of which ends with a line feed, and calls visit(entry) for each entry. Returns
+  /// their number. Throws TextFault.
+  template <typename Visit>
+  std::int64_t parse(std::string_view lines, Visit&& visit) const;
+
+ private:
+  /// The number at `place`, which moves to its end; larger than any index where there is none or where only the
+  /// slow path can tell.
+  static std::uint64_t index_at(const char*& place, const char* end);
+  static bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }
+  static bool is_end_of_word(char letter) { return is_blank(letter) || letter == '\r' || letter == '\n'; }
+  /// The usual line; false: left to parse_entry_line(). place moves to the begin of the next line.
+  [[nodiscard]] bool parse_usual(const char*& place, const char* end, MatrixEntry& entry) const;
+  [[nodiscard]] bool parse_value(const char*& place, const char* end, double& value) const;
+
+  MarketHeader header_;
+};
+
+inline std::uint64_t EntryParser::index_at(const char*& place, const char* end) {
+  const DigitRun run = digits_at(place, end);
+  place += run.length;
+  if (run.length < 8) return run.length == 0 ? UINT64_MAX : run.value;
+  constexpr int most_further_digits = 2;
+  std::uint64_t value = run.value;
+  const char* const begin = place;
+  for (; *place >= '0' && *place <= '9'; ++place) {
+    if (place - begin == most_further_digits) return UINT64_MAX;
+    value = value * 10 + static_cast<std::uint64_t>(*place - '0');
+  }
+  return value;
+}
+
+inline bool EntryParser::parse_value(const char*& place, const char* end, double& value) const {
+  if (header_.field == MarketField::pattern) {
+    value = 1.0;
+    return true;
+  }
+  const bool is_negative = *place == '-';
+  const char* const first = is_negative ? place + 1 : place;
+  if (!(*first >= '0' && *first <= '9') && *first != '.') return false;  // "nan", "+1", nothing at all
+  if (header_.field == MarketField::integer) {
+    std::int64_t whole = 0;
+    const auto [after, error] = std::from_chars(place, end, whole);
+    place = after;
+    value = static_cast<double>(whole);
+    return error == std::errc();
+  }
+  // Values of a few digits, as stencils have them, are whole numbers as a double has them. For all others the
+  // standard library finds the nearest double: it has the algorithms of Clinger and of Eisel and Lemire.
+  const DigitRun run = digits_at(first, end);
+  if (run.length > 0 && run.length < 8 && is_end_of_word(first[run.length])) {
+    const auto whole = static_cast<double>(static_cast<std::int64_t>(run.value));
+    value = is_negative ? -whole : whole;
+    place = first + run.length;
+    return true;
+  }
+  const auto [after, error] = std::from_chars(place, end, value);
+  place = after;
+  return error == std::errc();
+}
+
+inline bool EntryParser::parse_usual(const char*& place, const char* end, MatrixEntry& entry) const {
+  while (is_blank(*place)) ++place;
+  const std::uint64_t row = index_at(place, end) - 1;
+  if (row >= static_cast<std::uint64_t>(header_.row_count) || !is_blank(*place)) return false;
+  while (is_blank(*place)) ++place;
+  const std::uint64_t column = index_at(place, end) - 1;
+  if (column >= static_cast<std::uint64_t>(header_.column_count)) return false;
+  if (header_.symmetry == MarketSymmetry::symmetric && column > row) return false;
+  if (header_.field != MarketField::pattern && !is_blank(*place)) return false;
+  while (is_blank(*place)) ++place;
+  if (!parse_value(place, end, entry.value)) return false;
+  while (is_blank(*place)) ++place;
+  if (*place == '\r') ++place;
+  if (*place != '\n') return false;
+  ++place;
+  entry.row = static_cast<std::int32_t>(row);
+  entry.column = static_cast<std::int32_t>(column);
+  return true;
+}
+
+template <typename Visit>
+std::int64_t EntryParser::parse(std::string_view lines, Visit&& visit) const {
+  const char* const begin = lines.data();
+  const char* const end = begin + lines.size();
+  const char* line = begin;
+  std::int64_t entry_count = 0;
+  while (line != end) {
+    const char* place = line;
+    MatrixEntry entry;
+    bool is_entry = parse_usual(place, end, entry);
+    if (!is_entry) {
+      const auto length = std::string_view(line, static_cast<std::size_t>(end - line)).find('\n');
+      try {
+        const auto parsed = parse_entry_line({line, length}, header_);
+        is_entry = parsed.has_value();
+        if (parsed) entry = *parsed;
+      } catch (const TextFault& fault) {
+        throw TextFault(line - begin, fault.what());
+      }
+      place = line + length + 1;
+    }
+    line = place;
+    if (!is_entry) continue;
+    ++entry_count;
+    visit(entry);
+  }
+  return entry_count;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,293 @@
+#include "cg/matrix/files/matrix_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/storage/node_room.hpp"
+#include "cg/base/storage/scratch_chunks.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/files/cached_matrix.hpp"
+#include "cg/matrix/files/line_blocks.hpp"
+#include "cg/matrix/files/market_text.hpp"
+#include "comm/node_map.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+
+/// The name of a file without its folders.
+std::string name_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+/// The entries in so many lines, with those that symmetry adds.
+std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) {
+  if (header.symmetry == MarketSymmetry::general) return line_count;
+  return line_count + std::max<std::int64_t>(line_count - header.row_count, 0);  // the diagonal has no mirror
+}
+
+/// The entries that are announced, with those that symmetry adds, but no more than the bytes of the file can hold;
+/// 0 where these are not known. A file may announce anything.
+std::int64_t most_entries(const std::string& path, const MarketHeader& header) {
+  constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
+  const auto size = std::max<std::int64_t>(open_source(path)->size(), 0);
+  return with_mirrored(header, std::min(header.line_count, size / shortest_line));
+}
+
+EntryValues values_of(const MarketHeader& header) {
+  return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
+}
+
+/// A matrix that is symmetric by its form has no means to take.
+void refuse_to_symmetrize(const MatrixFileOptions& options) {
+  if (options.symmetrize_tolerance)
+    throw InputError(
+        fmt::format("--symmetrize: the matrix of {} is symmetric by its form; leave it out", options.path));
+}
+
+/// The first line that a rank could not parse.
+struct Fault {
+  std::int64_t offset = nowhere;
+  std::string message{};
+};
+
+/// This rank's parts of the content after the header, one after the other.
+class Shares {
+ public:
+  Shares(const ByteSource& source, std::int64_t body_offset, const comm::RankGroup& group) {
+    const std::int64_t rank = group.rank();
+    const std::int64_t rank_count = group.size();
+    if (source.can_be_cut()) {
+      const auto size = std::max<std::int64_t>(source.size() - body_offset, 0);
+      next_ = {.begin = body_offset + size * rank / rank_count,
+               .end = body_offset + size * (rank + 1) / rank_count};
+      stride_ = size + 1;  // beyond the end
+    } else if (rank_count == 1) {
+      next_ = {.begin = body_offset, .end = nowhere};
+      stride_ = 0;
+    } else {
+      // Parts much longer than a line: a reader may go beyond the end of one by a line.
+      constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
+      next_ = {.begin = body_offset + rank * part_bytes, .end = body_offset + (rank + 1) * part_bytes};
+      stride_ = rank_count * part_bytes;
+    }
+  }
+
+  /// Starts the next part; false after the last.
+  bool start_next(LineBlocks& blocks) {
+    if (is_started_ && (blocks.at_end_of_file() || stride_ == 0)) return false;
+    blocks.start(next_.begin, next_.end);
+    next_ = {.begin = next_.begin + stride_, .end = next_.end + stride_};
+    if (blocks.source().can_be_cut()) stride_ = 0;
+    is_started_ = true;
+    return true;
+  }
+
+ private:
+  comm::IndexRange next_;
+  std::int64_t stride_ = 0;
+  bool is_started_ = false;
+};
+
+/// One reading of a Matrix Market file.
+class MarketReading {
+ public:
+  MarketReading(const MatrixFileOptions& options, comm::RankGroup& group)
+      : options_(options), group_(group), agreement_(group) {}
+
+  std::unique_ptr<StoredMatrix> read() {
+    require_same_file(options_.path, group_);
+    agreement_.attempt([&] { located_ = read_market_header(options_.path); });
+    agreement_.reach();
+    agree_on(group_, [&] {
+      require_square();
+      if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
+    });
+    const auto values = values_of(header());
+    require_place(values);
+    auto scratch = make_scratch();
+    if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
+    EntryCollector collector(header().row_count, group_, values, std::move(scratch));
+    agreement_.attempt([&] { parse_share(collector); });
+    auto store = collector.finish();
+    agreement_.reach();
+    require_complete();
+    auto matrix =
+        std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
+    if (options_.symmetrize_tolerance)
+      matrix->symmetrize(*options_.symmetrize_tolerance, make_scratch(), group_);
+    return matrix;
+  }
+
+ private:
+  [[nodiscard]] const MarketHeader& header() const { return located_.header; }
+
+  void require_square() const {
+    const auto& path = options_.path;
+    if (header().form == MarketForm::array) {
+      throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
+    }
+    if (header().row_count != header().column_count) {
+      throw FileError(path, located_.line_count,
+                      fmt::format("found {} rows and {} columns, expected a square matrix",
+                                  header().row_count, header().column_count));
+    }
+  }
+
+  /// Room for the entries: in memory, or in the scratch folder.
+  void require_place(EntryValues values) {
+    const auto order = header().row_count;
+    const auto entries = most_entries(options_.path, header());
+    // The halves of each entry, at both of its places, until they are in order.
+    const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
+    if (options_.scratch_folder.empty()) {
+      auto expected =
+          expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group_.size());
+      if (half_count > 0)
+        expected.making_bytes =
+            expected_matrix(order, half_count, EntryValues::any, group_.size()).making_bytes;
+      if (options_.check_memory) {
+        options_.check_memory(expected);
+      } else {
+        require_memory(options_.path, expected.making_bytes, group_);
+      }
+      return;
+    }
+    const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
+    require_memory(options_.path, stored_bytes(order, 0, values) + open_bytes * group_.size(), group_);
+    require_room({.option = "--scratch",
+                  .folder = options_.scratch_folder,
+                  .byte_count = (stored_entry_bytes(values) * entries +
+                                 stored_entry_bytes(EntryValues::any) * half_count) /
+                                group_.size(),
+                  .node = comm::make_node_map(group_, 0).node_of(group_.rank())},
+                 group_);
+  }
+
+  /// nullptr: the entries stay in memory.
+  [[nodiscard]] std::unique_ptr<ScratchChunks> make_scratch() const {
+    std::unique_ptr<ScratchChunks> scratch;
+    if (options_.scratch_folder.empty()) return scratch;
+    agree_on(group_, [&] { scratch = std::make_unique<ScratchChunks>(options_.scratch_folder); });
+    return scratch;
+  }
+
+  /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
+  void parse_share(EntryCollector& collector) {
+    LineBlocks blocks(open_source(options_.path));
+    Shares shares(blocks.source(), located_.body_offset, group_);
+    try {
+      while (shares.start_next(blocks)) {
+        for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
+          parse_lines(lines, blocks, collector);
+          if (fault_.offset != nowhere) return;
+        }
+      }
+    } catch (const TextFault& fault) {  // a line that is too long
+      fault_ = {.offset = fault.offset(), .message = fault.what()};
+    }
+  }
+
+  void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
+    const auto add = [&](const MatrixEntry& entry) {
+      const std::int64_t row = permutation_ ? (*permutation_)(entry.row) : entry.row;
+      const std::int64_t column = permutation_ ? (*permutation_)(entry.column) : entry.column;
+      collector.add(row, column, entry.value);
+    };
+    try {
+      EntryParser(header()).parse(lines, [&](const MatrixEntry& entry) {
+        ++entry_count_;
+        visit_images(entry, header().symmetry, add);
+      });
+    } catch (const TextFault& fault) {
+      fault_ = {.offset = blocks.offset() + fault.offset(), .message = fault.what()};
+    }
+    if (options_.progress && blocks.source().can_be_cut())
+      options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
+                        static_cast<double>(blocks.source().size()));
+  }
+
+  /// Throws the first fault of the file, whichever rank has met it.
+  void require_complete() {
+    const auto offset = group_.minimum(fault_.offset);
+    const auto entry_count = group_.sum(entry_count_);
+    if (offset == nowhere && entry_count == header().line_count) return;
+    const auto messages = group_.gather_all(fault_.offset == offset ? fault_.message : std::string());
+    agree_on(group_, [&] {
+      if (group_.rank() == 0) throw_fault(offset, *std::ranges::max_element(messages), entry_count);
+    });
+  }
+
+  [[noreturn]] void throw_fault(std::int64_t offset, const std::string& message,
+                                std::int64_t entry_count) const {
+    const auto line = locate_line(options_.path, offset, header().line_count);
+    if (line.is_surplus) {
+      throw FileError(options_.path, line.number,
+                      fmt::format("found one more entry, expected the end of the file after the {} that are "
+                                  "announced",
+                                  header().line_count));
+    }
+    if (offset != nowhere) throw FileError(options_.path, line.number, message);
+    throw FileError(options_.path, line.number,
+                    fmt::format("found the end of the file after {}, expected the {} that are announced",
+                                entry_count == 1 ? "1 entry" : fmt::format("{} entries", entry_count),
+                                header().line_count));
+  }
+
+  const MatrixFileOptions& options_;
+  comm::RankGroup& group_;
+  Agreement agreement_;
+  LocatedHeader located_;
+  std::optional<RandomPermutation> permutation_;
+  std::int64_t entry_count_ = 0;
+  Fault fault_;
+};
+
+}  // namespace
+
+std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
+  return MarketReading(options, group).read();
+}
+
+std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
+  bool is_cache = false;
+  agree_on(group, [&] { is_cache = is_cache_file(options.path); });
+  if (!is_cache) return read_market_matrix(options, group);
+  refuse_to_symmetrize(options);
+  auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
+  if (!options.permutation_seed) return cached;
+  const RandomPermutation permutation(cached->order(), *options.permutation_seed);
+  if (options.check_memory)
+    options.check_memory(
+        expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()));
+  EntryCollector collector(cached->order(), group);
+  Agreement agreement(group);
+  agreement.attempt([&] { cached->add_share(collector, permutation, group.rank(), group.size()); });
+  auto store = collector.finish();
+  agreement.reach();
+  return std::make_unique<StoredMatrix>(std::move(store), name_of(options.path), permutation, group);
+}
+
+std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
+                                                 comm::RankGroup& group) {
+  agree_on(group, [&] {
+    if (is_cache_file(path)) return;
+    const auto header = read_market_header(path).header;
+    const auto bytes =
+        stored_bytes(header.row_count, with_mirrored(header, header.line_count), values_of(header));
+    throw InputError(fmt::format(
+        "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
+        "together and 64 MB on each, or that much of a device with --scratch DIR",
+        wanted_by, path, format_bytes(bytes)));
+  });
+  return std::make_unique<CachedMatrix>(path, name_of(path), group);
+}
+
+}  // namespace cg2d

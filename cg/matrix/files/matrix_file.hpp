@@ -1,0 +1,49 @@
+#pragma once
+
+// Reads a user's matrix from a file, in parallel.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cg/matrix/files/stored_matrix.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+struct MatrixFileOptions {
+  std::string path;
+  /// Rows and columns in a random order of this seed, the same for both.
+  std::optional<std::uint64_t> permutation_seed{};
+  /// Where read_market_matrix() keeps the entries in place of memory, on this rank. Empty: in memory.
+  std::string scratch_folder{};
+  /// StoredMatrix::symmetrize(); empty: the matrix stays as it is.
+  std::optional<double> symmetrize_tolerance{};
+  /// Asked before entries are stored in memory; empty: require_memory().
+  MemoryCheck check_memory{};
+  /// Told now and then which part of this rank's share is done, 0 to 1, where the size of the content is known.
+  std::function<void(double done)> progress{};
+};
+
+/// Reads a square matrix in the Matrix Market format, coordinate form, plain or compressed by gzip or zstd. Each rank parses the
+/// lines that begin in its share of the bytes, and sends the entries to the ranks that store their rows. A
+/// compressed file cannot be cut: every rank decompresses all of it, and parses every P-th part of 4 MiB. So
+/// decompression alone is not shared, and no bytes pass through one rank. Memory per rank: that of the store, and
+/// 64 MB. Checks neither symmetry nor definiteness. Collective. Throws RunError (bad_data), alike on every rank: the
+/// file, the line, what was found and what was expected; RunError (cannot_create) where the scratch folder will not do, or has less room
+/// than is needed; InputError where A is symmetric by its header, and is to be made symmetric; MpiError, std::bad_alloc.
+std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
+
+/// The matrix of a file in any form: the Matrix Market format is read, the binary form (cg2d convert) is left where
+/// it is, unless a permutation is asked for. The rest as for read_market_matrix().
+std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
+
+/// The matrix of a file in binary form, left where it is. For another file throws InputError, which begins with `wanted_by`, and says how
+/// to make the binary form and what memory that takes. The rest as for open_matrix().
+std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
+                                                 comm::RankGroup& group);
+
+}  // namespace cg2d

@@ -1,0 +1,553 @@
+#include "cg/matrix/files/stored_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/files/symmetry.hpp"
+#include "cg/matrix/files/value_scatter.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
+#include "cg/matrix/value_hash.hpp"
+#include "comm/node_map.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Borders of row blocks or of column blocks, to find the block of an index.
+class Borders {
+ public:
+  template <typename RangeOf>
+  Borders(int count, const RangeOf& range_of) {
+    for (int k = 0; k < count; ++k) begins_.push_back(range_of(k).begin);
+    begins_.push_back(range_of(count - 1).end);
+  }
+  [[nodiscard]] int block_of(std::int64_t index) const {
+    return static_cast<int>(std::upper_bound(begins_.begin(), begins_.end(), index) - begins_.begin()) - 1;
+  }
+  [[nodiscard]] std::int64_t begin_of(int block) const { return begins_[static_cast<std::size_t>(block)]; }
+  [[nodiscard]] std::int64_t end_of(int block) const { return begins_[static_cast<std::size_t>(block) + 1]; }
+
+ private:
+  std::vector<std::int64_t> begins_;
+};
+
+}  // namespace
+
+// ---------------------------------------------------------------- collection
+
+struct EntryCollector::Rounds {
+  struct Receive {
+    EntryStore& store;
+    void operator()(std::span<const std::uint64_t> message, int sender) const {
+      const auto origin_of_words = store.origin_of(sender);
+      if (store.values() == EntryValues::ones) {
+        for (const auto word : message)
+          store.add(high_of(word), static_cast<std::int32_t>(low_of(word)), 1.0, origin_of_words);
+        return;
+      }
+      for (std::size_t k = 0; k < message.size(); k += 2) {
+        store.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
+                  std::bit_cast<double>(message[k + 1]), origin_of_words);
+      }
+    }
+  };
+  comm::RankGroup& group;
+  WordRounds<Receive> words;
+};
+
+EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values,
+                               std::unique_ptr<ScratchChunks> scratch)
+    : store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
+      rounds_(std::make_unique<Rounds>(Rounds{.group = group, .words = {group, Rounds::Receive{store_}}})) {}
+
+EntryCollector::~EntryCollector() = default;
+
+void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
+  const int owner = store_.deal().owner_of(row);
+  const bool has_value = store_.values() == EntryValues::any;
+  auto& buffer = rounds_->words.to(owner, has_value ? 2 : 1);
+  buffer.push_back(pair_of(row, column));
+  if (has_value) buffer.push_back(std::bit_cast<std::uint64_t>(value));
+}
+
+EntryStore EntryCollector::finish() {
+  rounds_->words.finish();
+  agree_on(rounds_->group, [&] {
+    store_.seal();
+    if (store_.failure()) throw RunError(*store_.failure());
+  });
+  return std::move(store_);
+}
+
+// ---------------------------------------------------------------- memory
+
+namespace {
+
+/// Memory of a rank beside its block: messages, what its rows take more than the block that is made of them, and the chunks that are not
+/// dropped at once (EntryStore::order_chunks).
+std::int64_t distribution_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values,
+                                int rank_count) {
+  constexpr std::int64_t words_per_entry =
+      4;  // short rows: two words of their run, and one and a half of the entry
+  constexpr std::int64_t most_kept_bytes = std::int64_t{32} << 20;
+  constexpr std::int64_t block_entry_bytes = 12;
+  const auto share = entry_count / rank_count + 1;
+  const auto bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values) / rank_count;
+  const auto beyond_block = std::max<std::int64_t>(0, bytes - block_entry_bytes * share);
+  return word_round_bytes(rank_count, words_per_entry * share) + beyond_block +
+         std::min(bytes, most_kept_bytes) + stored_bytes(order, 0, values) / rank_count;
+}
+
+}  // namespace
+
+std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values) {
+  constexpr std::int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
+  return stored_entry_bytes(values) * entry_count + bytes_per_row * order;
+}
+
+ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
+                               int rank_count) {
+  const auto share = entry_count / rank_count + 1;
+  const auto word_count = values == EntryValues::any ? 2 * share : share;
+  const auto kept_bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values) +
+                          (stored_bytes(order, 0, values));
+  return {.order = order,
+          .entry_count = entry_count,
+          .working_bytes = distribution_bytes(order, entry_count, values, rank_count),
+          .making_bytes = kept_bytes + rank_count * word_round_bytes(rank_count, word_count)};
+}
+
+void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group) {
+  const auto nodes = comm::make_node_map(group, 0);
+  agree_on(group, [&] {
+    const auto rank_count = static_cast<int>(nodes.ranks_of(nodes.node_of(group.rank())).size());
+    const auto growth = std::max<std::int64_t>(0, planned_process_bytes(1) - resident_bytes());
+    const auto needed = (bytes_of_all_ranks / group.size() + growth) * rank_count;
+    const auto room = memory_room(rank_count);
+    if (needed <= room.available_bytes) return;
+    throw RunError(
+        ExitCode::memory,
+        fmt::format("{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
+                    "are available; {}take more nodes",
+                    name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
+                    format_bytes(room.available_bytes),
+                    enough_limit_text(room, needed - room.available_bytes, rank_count)));
+  });
+}
+
+void require_intact(const EntryStore& store, comm::RankGroup& group) {
+  agree_on(group, [&] {
+    if (store.failure()) throw RunError(*store.failure());
+  });
+}
+
+// ---------------------------------------------------------------- survey
+
+template <typename Visit>
+void StoredMatrix::for_each_row(const Visit& visit) const {
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    const auto first = store_.first_row(bucket);
+    const auto end = std::min(first + store_.deal().rows_per_bucket(), order());
+    for (std::int64_t row = first; row < end; ++row) visit(row, store_.local_row(row));
+  }
+}
+
+StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
+                           comm::RankGroup& group)
+    : store_(std::move(store)), name_(std::move(name)), permutation_(permutation) {
+  survey(group);
+}
+
+void StoredMatrix::survey(comm::RankGroup& group) {
+  nonzero_count_ = group.sum(store_.entry_count());
+  visit_entries();
+  require_intact(store_, group);
+  require_finite(group);
+  std::vector<std::uint32_t> lengths;
+  for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
+  facts_ = facts_of_rows({.name = name_, .order = order()}, lengths, pattern_sum_, group);
+  pattern_sum_ = sum_of_words(group, pattern_sum_);
+  asymmetry_sum_ = sum_of_words(group, asymmetry_sum_);
+}
+
+/// One pass over all entries. A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry:
+/// one is added, the other one taken off. Zeros that are stored count as if they were not.
+void StoredMatrix::visit_entries() {
+  const auto row_count = store_.bucket_count() * static_cast<std::size_t>(store_.deal().rows_per_bucket());
+  row_lengths_.assign(row_count, 0);
+  diagonal_.assign(row_count, 0.0);
+  pattern_sum_ = 0;
+  asymmetry_sum_ = 0;
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      const auto local = store_.local_row(part.row);
+      row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        const std::int64_t column = part.columns[k];
+        if (!std::isfinite(part.values[k])) note_not_finite(part.row, column, part.values[k]);
+        const auto place = hash_of_pair(part.row, column);
+        pattern_sum_ += place;
+        if (column == part.row) {
+          diagonal_[local] = part.values[k];
+        } else if (part.values[k] != 0.0) {
+          // A value of 1, as all of a pattern have it, needs no mixing of its own.
+          const auto entry = part.values[k] == 1.0
+                                 ? place
+                                 : mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
+          asymmetry_sum_ += column < part.row ? entry : -entry;
+        }
+      }
+    });
+  }
+}
+
+// ---------------------------------------------------------------- checks
+
+/// The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
+bool StoredMatrix::NotFinite::is_before(const NotFinite& other) const {
+  const auto key = [](const NotFinite& one) {
+    return std::tuple(std::max(one.row, one.column), std::min(one.row, one.column), one.row < one.column);
+  };
+  return key(*this) < key(other);
+}
+
+void StoredMatrix::note_not_finite(std::int64_t row, std::int64_t column, double value) {
+  const NotFinite entry{.row = original(row), .column = original(column), .value = value};
+  if (entry.is_before(not_finite_)) not_finite_ = entry;
+}
+
+void StoredMatrix::require_finite(comm::RankGroup& group) const {
+  auto first = not_finite_;
+  for (const auto& theirs : group.gather_one(not_finite_)) {
+    if (theirs.is_before(first)) first = theirs;
+  }
+  if (first.row == NotFinite::none) return;
+  throw RunError(
+      ExitCode::not_finite,
+      fmt::format(
+          "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of double "
+          "precision; scale the matrix and b",
+          name_, first.row + 1, first.column + 1, first.value));
+}
+
+void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
+  if (asymmetry_sum_ == 0) return;
+  const auto found = find_asymmetry({store_, diagonal_, permutation_}, std::nullopt, group);
+  throw RunError(ExitCode::bad_data,
+                 fmt::format("{}: not symmetric: {}; conjugate gradients need equal ones{}", name_,
+                             found.first.values_text(), way_on_text(found.largest)));
+}
+
+void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
+                              comm::RankGroup& group) {
+  symmetrization_ = Symmetrization{.tolerance = tolerance};
+  if (asymmetry_sum_ == 0) return;
+  const auto found = find_asymmetry({store_, diagonal_, permutation_}, tolerance, group);
+  if (found.first.is_found())
+    throw RunError(ExitCode::bad_data,
+                   fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", name_, tolerance,
+                               found.first.values_text(), found.first.difference_text()));
+  symmetrization_->largest_difference = found.largest.difference;
+  symmetrization_->row = found.largest.row;
+  symmetrization_->column = found.largest.column;
+  store_ = mean_of_triangles(std::move(store_), std::move(scratch), group);
+  survey(group);
+}
+
+void StoredMatrix::require_positive_diagonal(comm::RankGroup& group) const {
+  DiagonalOfRow lowest{.row = order()};
+  for_each_row([&](std::int64_t row, std::size_t local) {
+    if (!(diagonal_[local] > 0.0) && original(row) < lowest.row)
+      lowest = {.row = original(row), .value = diagonal_[local]};
+  });
+  require_no_such_row(name_, order(), lowest, group);
+}
+
+HugePageVector StoredMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
+  return scattered(RangeOwners::pieces_of(layout), group, [&](const auto& put) {
+    for_each_row([&](std::int64_t row, std::size_t local) { put(row, diagonal_[local]); });
+  });
+}
+
+// ---------------------------------------------------------------- cuts
+
+std::vector<std::int64_t> StoredMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
+  const auto& deal = store_.deal();
+  std::vector<std::int64_t> own_sums(store_.bucket_count());
+  for_each_row(
+      [&](std::int64_t row, std::size_t local) { own_sums[deal.place_of(row)] += row_lengths_[local]; });
+  const auto all_sums = group.gather_all(std::span<const std::int64_t>(own_sums));
+  std::vector<double> before{0.0};  // nonzeros before each bucket
+  for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
+    const auto first = deal.first_row_of(bucket);
+    const auto sum = all_sums[static_cast<std::size_t>(deal.owner_of(first))][deal.place_of(first)];
+    before.push_back(before.back() + static_cast<double>(sum));
+  }
+  std::vector<std::int64_t> own_borders;  // pairs: number, place
+  for (int k = 1; k < piece_count; ++k) {
+    const double goal = static_cast<double>(nonzero_count_) * k / piece_count;
+    const auto bucket =
+        std::min<std::int64_t>(std::lower_bound(before.begin() + 1, before.end(), goal) - before.begin() - 1,
+                               deal.bucket_count() - 1);
+    auto row = deal.first_row_of(bucket);
+    if (deal.owner_of(row) != store_.rank()) continue;
+    double weight_before = before[static_cast<std::size_t>(bucket)];
+    const auto end = std::min(row + deal.rows_per_bucket(), order());
+    // As in a weighted layout: the first index whose middle of weight lies beyond the goal.
+    for (; row < end && weight_before + 0.5 * row_lengths_[store_.local_row(row)] < goal; ++row)
+      weight_before += row_lengths_[store_.local_row(row)];
+    own_borders.insert(own_borders.end(), {k, row});
+  }
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(piece_count) + 1);
+  starts.back() = order();
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(own_borders))) {
+    for (std::size_t k = 0; k < theirs.size(); k += 2)
+      starts[static_cast<std::size_t>(theirs[k])] = theirs[k + 1];
+  }
+  return starts;
+}
+
+std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                           comm::RankGroup& group) const {
+  const auto grid = layout.grid();
+  const Borders rows(grid.rows, [&](int k) { return layout.row_block(k); });
+  const Borders columns(grid.columns, [&](int k) { return layout.column_block(k); });
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      const int process_row = rows.block_of(part.row);
+      for (auto begin = part.columns.begin(); begin != part.columns.end();) {
+        const int process_column = columns.block_of(*begin);
+        const auto end = std::lower_bound(begin, part.columns.end(), columns.end_of(process_column));
+        counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
+        begin = end;
+      }
+    });
+  }
+  require_intact(store_, group);
+  std::vector<std::int64_t> sums(counts.size());
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
+    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
+  return sums;
+}
+
+// ---------------------------------------------------------------- blocks
+
+namespace {
+
+/// Makes this rank's block of a layout, in two rounds: lengths of the block's rows, so that the block is allocated
+/// as it is, then their entries, each to its place.
+class BlockBuilder {
+ public:
+  BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
+      : store_(store),
+        grid_(layout.grid()),
+        group_(group),
+        rows_(grid_.rows, [&](int k) { return layout.row_block(k); }),
+        columns_(grid_.columns, [&](int k) { return layout.column_block(k); }) {
+    const auto row_count = layout.row_block(grid_.row_of(group.rank())).size();
+    block_.row_count = row_count;
+    block_.column_count = layout.column_block(grid_.column_of(group.rank())).size();
+    block_.row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1);
+  }
+
+  /// after_bucket(bucket): called when a bucket's entries have left.
+  template <typename AfterBucket>
+  kernels::CsrBlock build(const AfterBucket& after_bucket) {
+    count();
+    for (std::int64_t row = 0; row < block_.row_count; ++row)
+      block_.row_starts[static_cast<std::size_t>(row) + 1] +=
+          block_.row_starts[static_cast<std::size_t>(row)];
+    const auto entry_count = static_cast<std::size_t>(block_.nonzero_count());
+    block_.columns = kernels::PageBuffer<std::int32_t>(entry_count);
+    block_.values = kernels::PageBuffer<double>(entry_count);
+    send_entries(after_bucket);
+    return std::move(block_);
+  }
+
+ private:
+  /// Entries of a row that lie in one column block.
+  struct Run {
+    int owner;
+    std::int64_t row;     // within the block
+    std::int64_t first;   // the number of the run's first entry within the block's row
+    std::int64_t origin;  // the first column of the block
+    std::span<const std::int32_t> columns;
+    std::span<const double> values;
+    bool is_all_ones;
+  };
+
+  /// Cuts the rows of a bucket at the borders of the column blocks.
+  template <typename Visit>
+  void for_each_run(std::size_t bucket, const Visit& visit) {
+    std::int64_t first = 0;
+    int column_before = -1;
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      if (part.first == 0) column_before = -1;
+      const int process_row = rows_.block_of(part.row);
+      for (std::size_t begin = 0; begin < part.columns.size();) {
+        const int process_column = columns_.block_of(part.columns[begin]);
+        const auto border = columns_.end_of(process_column);
+        std::size_t end = begin + 1;
+        while (end < part.columns.size() && end - begin < longest_run && part.columns[end] < border) ++end;
+        first = process_column == column_before ? first : 0;
+        visit(Run{.owner = grid_.rank_at(process_row, process_column),
+                  .row = part.row - rows_.begin_of(process_row),
+                  .first = first,
+                  .origin = columns_.begin_of(process_column),
+                  .columns = part.columns.subspan(begin, end - begin),
+                  .values = part.values.subspan(begin, end - begin),
+                  .is_all_ones = part.is_all_ones});
+        first += static_cast<std::int64_t>(end - begin);
+        column_before = process_column;
+        begin = end;
+      }
+    });
+  }
+
+  void count() {
+    const auto add = [&](std::int64_t row, std::int64_t length) {
+      block_.row_starts[static_cast<std::size_t>(row) + 1] += length;
+    };
+    const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
+      for (const auto word : words) add(high_of(word), low_of(word));
+    };
+    WordRounds rounds(group_, receive);
+    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+      for_each_run(bucket, [&](const Run& run) {
+        const auto length = static_cast<std::int64_t>(run.columns.size());
+        if (run.owner == group_.rank()) {
+          add(run.row, length);
+        } else {
+          rounds.to(run.owner, 1).push_back(pair_of(run.row, length));
+        }
+      });
+    }
+    rounds.finish();
+    require_intact(store_, group_);
+  }
+
+  /// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
+  /// order of rows those of the first process row would be whole while half of the store or more is still there.
+  [[nodiscard]] std::vector<std::size_t> buckets_in_turns() const {
+    const auto share_before = [&](std::size_t bucket) {
+      const auto row = store_.first_row(bucket);
+      const int block = rows_.block_of(row);
+      return static_cast<double>(row - rows_.begin_of(block)) /
+             static_cast<double>(rows_.end_of(block) - rows_.begin_of(block));
+    };
+    std::vector<std::size_t> buckets(store_.bucket_count());
+    std::iota(buckets.begin(), buckets.end(), std::size_t{0});
+    std::ranges::stable_sort(buckets, {}, share_before);
+    return buckets;
+  }
+
+  template <typename AfterBucket>
+  void send_entries(const AfterBucket& after_bucket) {
+    const auto receive = [this](std::span<const std::uint64_t> words, int /*rank*/) { take(words); };
+    WordRounds rounds(group_, receive);
+    for (const auto bucket : buckets_in_turns()) {
+      for_each_run(bucket, [&](const Run& run) {
+        if (run.owner == group_.rank()) {
+          place(run);
+        } else {
+          append(run, rounds.to(run.owner, word_count(run.columns.size(), run.is_all_ones)));
+        }
+      });
+      after_bucket(bucket);
+    }
+    rounds.finish();
+    require_intact(store_, group_);
+  }
+
+  void place(const Run& run) {
+    const auto begin =
+        static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(run.row)] + run.first);
+    const auto origin = static_cast<std::int32_t>(run.origin);
+    std::ranges::transform(run.columns, block_.columns.data() + begin,
+                           [origin](std::int32_t column) { return column - origin; });
+    std::ranges::copy(run.values, block_.values.data() + begin);
+  }
+
+  // A message: row and length; twice the number of the first entry, and 1 if all values are 1; columns two by two; the
+  // values, unless all are 1.
+  static constexpr std::size_t header_words = 2;
+  static constexpr std::size_t longest_run = 4096;
+  static std::size_t word_count(std::size_t entry_count, bool is_all_ones) {
+    return header_words + (entry_count + 1) / 2 + (is_all_ones ? 0 : entry_count);
+  }
+
+  static void append(const Run& run, std::vector<std::uint64_t>& words) {
+    const auto entry_count = run.columns.size();
+    const auto begin = words.size();
+    words.resize(begin + word_count(entry_count, run.is_all_ones));
+    words[begin] = pair_of(run.row, static_cast<std::int64_t>(entry_count));
+    words[begin + 1] = 2 * static_cast<std::uint64_t>(run.first) + (run.is_all_ones ? 1 : 0);
+    auto* place = reinterpret_cast<char*>(words.data() + begin + header_words);
+    for (std::size_t k = 0; k < entry_count; ++k, place += sizeof(std::int32_t)) {
+      const auto column = static_cast<std::int32_t>(run.columns[k] - run.origin);
+      std::memcpy(place, &column, sizeof(column));
+    }
+    if (!run.is_all_ones)
+      std::memcpy(words.data() + words.size() - entry_count, run.values.data(), run.values.size_bytes());
+  }
+
+  void take(std::span<const std::uint64_t> words) {
+    while (!words.empty()) {
+      const auto entry_count = static_cast<std::size_t>(low_of(words[0]));
+      const auto begin =
+          static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(high_of(words[0]))]) +
+          static_cast<std::size_t>(words[1] / 2);
+      const bool is_all_ones = words[1] % 2 == 1;
+      std::memcpy(block_.columns.data() + begin, words.data() + header_words,
+                  entry_count * sizeof(std::int32_t));
+      const auto size = word_count(entry_count, is_all_ones);
+      if (is_all_ones) {
+        std::fill_n(block_.values.data() + begin, entry_count, 1.0);
+      } else {
+        std::memcpy(block_.values.data() + begin, words.data() + size - entry_count,
+                    entry_count * sizeof(double));
+      }
+      words = words.subspan(size);
+    }
+  }
+
+  const EntryStore& store_;
+  comm::ProcessGrid grid_;
+  comm::RankGroup& group_;
+  Borders rows_;
+  Borders columns_;
+  kernels::CsrBlock block_;
+};
+
+}  // namespace
+
+SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout) const {
+  return {.working_bytes =
+              distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count()),
+          .strip_count = 1};
+}
+
+SourcedBlock StoredMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                 int /*thread_count*/) const {
+  return {.block = BlockBuilder(store_, layout, group).build([](std::size_t) {}), .facts = {}};
+}
+
+kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
+  return BlockBuilder(store_, layout, group).build([this](std::size_t bucket) { store_.drop(bucket); });
+}
+
+}  // namespace cg2d

@@ -1,0 +1,148 @@
+#pragma once
+
+// A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/matrix/files/entry_store.hpp"
+#include "cg/matrix/files/permutation.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
+#include "cg/matrix/matrix_facts.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// Brings entries to the ranks that store their rows. Every rank adds any entries, in any order and any number;
+/// then all call finish(). Entries of the same place are summed.
+class EntryCollector {
+ public:
+  /// values: alike on every rank. scratch: as EntryStore takes it.
+  EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any,
+                 std::unique_ptr<ScratchChunks> scratch = nullptr);
+  ~EntryCollector();
+  EntryCollector(const EntryCollector&) = delete;
+  EntryCollector& operator=(const EntryCollector&) = delete;
+
+  /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
+  void add(std::int64_t row, std::int64_t column, double value);
+  /// Collective, once. Throws the store's failure() of some rank on every rank; MpiError, std::bad_alloc.
+  EntryStore finish();
+
+ private:
+  struct Rounds;
+  EntryStore store_;
+  std::unique_ptr<Rounds> rounds_;
+};
+
+/// Facts about a matrix that are known before its entries are read or made, and the memory that this takes.
+struct ExpectedMatrix {
+  std::int64_t order = 0;
+  std::int64_t entry_count = 0;  ///< at most
+  /// Memory of a rank, beside its block, while the stored rows become blocks.
+  std::int64_t working_bytes = 0;
+  std::int64_t making_bytes = 0;  ///< memory of all ranks together, until the rows are stored
+};
+ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
+                               int rank_count);
+/// Refuses a matrix that the memory will not hold, before the system ends a rank, which says nothing. Collective: throws RunError
+/// (memory) on every rank alike.
+using MemoryCheck = std::function<void(const ExpectedMatrix& matrix)>;
+
+/// Bytes that a matrix takes on all ranks together while it is stored, without the buffers of messages.
+std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
+                          EntryValues values = EntryValues::any);
+/// The MemoryCheck that asks no user: throws where a node has less room (memory_room()) than its share of these bytes, and than what the
+/// processes will take. Collective.
+void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);
+
+/// Throws a store's failure() on every rank. Collective.
+void require_intact(const EntryStore& store, comm::RankGroup& group);
+
+/// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
+class StoredMatrix final : public SystemMatrix {
+ public:
+  /// name: for people, such as that of the file. permutation: the order in which rows and columns were stored;
+  /// messages name the original ones.
+  StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
+               comm::RankGroup& group);
+
+  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
+  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                   int thread_count) const override;
+  /// The rows are given back to the system while the block grows, so that both together take little more than one.
+  [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
+  /// Puts the mean of both in place of each pair of mirrored entries, where their difference is at most so large a part of
+  /// sqrt(|a_ii a_jj|); a missing one is 0. To be called before blocks are made. scratch: as EntryStore takes it. Collective. Cost: nothing
+  /// where A is symmetric; else a search for each entry, and the rows are stored once more, with twice their bytes until
+  /// they are in order. Throws RunError (bad_data) that names the first pair beyond the tolerance, MpiError, std::bad_alloc.
+  void symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch, comm::RankGroup& group);
+  [[nodiscard]] std::optional<Symmetrization> symmetrization() const override { return symmetrization_; }
+  /// Cost: nothing, since mixed sums of both triangles were compared when the matrix was made; only where they differ
+  /// a search for each entry. Two different triangles pass with a probability of 2^-64.
+  void require_symmetric(comm::RankGroup& group) const override;
+  void require_positive_diagonal(comm::RankGroup& group) const override;
+  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout,
+                                        comm::RankGroup& group) const override;
+  /// No rank holds the lengths of all rows.
+  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
+                                                                comm::RankGroup& group) const override;
+  void set_piece_starts(std::vector<std::int64_t> piece_starts) override {
+    facts_.piece_starts = std::move(piece_starts);
+  }
+  [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                             comm::RankGroup& group) const override;
+
+  [[nodiscard]] std::int64_t order() const override { return store_.deal().order(); }
+  [[nodiscard]] std::int64_t nonzero_count() const override { return nonzero_count_; }
+  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
+  /// The sum over all entries of all ranks from which the hash of the facts' key follows.
+  [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
+  [[nodiscard]] const EntryStore& store() const { return store_; }
+
+ private:
+  /// An entry that is no number, in the original order.
+  struct NotFinite {
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+    std::int64_t row = none;
+    std::int64_t column = none;
+    double value = 0.0;
+    [[nodiscard]] bool is_before(const NotFinite& other) const;
+  };
+
+  void survey(comm::RankGroup& group);
+  void visit_entries();
+  void note_not_finite(std::int64_t row, std::int64_t column, double value);
+  void require_finite(comm::RankGroup& group) const;
+  /// Calls visit(global row, local row) for every row of this rank.
+  template <typename Visit>
+  void for_each_row(const Visit& visit) const;
+  [[nodiscard]] std::int64_t original(std::int64_t row) const {
+    return permutation_ ? permutation_->inverse(row) : row;
+  }
+
+  EntryStore store_;
+  std::string name_;
+  std::optional<RandomPermutation> permutation_;
+  NotFinite not_finite_;                    // the first of this rank's rows
+  std::vector<std::uint32_t> row_lengths_;  // lengths of this rank's rows, by their local numbers
+  std::vector<double> diagonal_;            // diagonal of this rank's rows, by their local numbers
+  std::uint64_t pattern_sum_ = 0;           // over the entries of all ranks
+  std::uint64_t asymmetry_sum_ = 0;         // sum over the entries of all ranks; 0 for a symmetric matrix
+  std::int64_t nonzero_count_ = 0;          // nonzeros of all ranks
+  MatrixFacts facts_;
+  std::optional<Symmetrization> symmetrization_;
+};
+
+}  // namespace cg2d

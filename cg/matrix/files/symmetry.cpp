@@ -1,0 +1,143 @@
+#include "cg/matrix/files/symmetry.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "cg/matrix/files/stored_matrix.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
+
+namespace cg2d {
+namespace {
+
+/// An entry, and the diagonal entry of its row.
+struct EntryOfRow {
+  std::int64_t row;
+  std::int64_t column;
+  double value;
+  double diagonal;
+};
+
+/// Calls visit(EntryOfRow) for each entry beside the diagonal, on the rank that stores its mirror image. Collective.
+template <typename Visit>
+void visit_at_mirror_image(const MirroredRows& rows, comm::RankGroup& group, const Visit& visit) {
+  constexpr std::size_t word_count = 3;
+  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    for (std::size_t k = 0; k < words.size(); k += word_count)
+      visit(EntryOfRow{.row = high_of(words[k]),
+                       .column = low_of(words[k]),
+                       .value = std::bit_cast<double>(words[k + 1]),
+                       .diagonal = std::bit_cast<double>(words[k + 2])});
+  };
+  const auto& store = rows.store;
+  WordRounds rounds(group, receive);
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      const auto diagonal = std::bit_cast<std::uint64_t>(rows.diagonal[store.local_row(part.row)]);
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        if (part.columns[k] == part.row) continue;
+        auto& buffer = rounds.to(store.deal().owner_of(part.columns[k]), word_count);
+        buffer.push_back(pair_of(part.row, part.columns[k]));
+        buffer.push_back(std::bit_cast<std::uint64_t>(part.values[k]));
+        buffer.push_back(diagonal);
+      }
+    });
+  }
+  rounds.finish();
+  require_intact(store, group);
+}
+
+/// |a - b| / sqrt(|d e|) where a and b differ, without overflow on the way.
+double relative_difference(double a, double b, double d, double e) {
+  const double scale = std::sqrt(std::abs(d)) * std::sqrt(std::abs(e));
+  if (scale == 0.0) return std::numeric_limits<double>::infinity();
+  return 2.0 * (std::abs(0.5 * a - 0.5 * b) / scale);
+}
+
+void keep_first(UnequalPair& first, const UnequalPair& pair) {
+  if (std::pair(pair.row, pair.column) < std::pair(first.row, first.column)) first = pair;
+}
+
+void keep_largest(UnequalPair& largest, const UnequalPair& pair) {
+  if (pair.difference > largest.difference) {
+    largest = pair;
+  } else if (pair.difference == largest.difference) {
+    keep_first(largest, pair);
+  }
+}
+
+}  // namespace
+
+std::string UnequalPair::values_text() const {
+  return fmt::format("entry ({}, {}) is {}, entry ({}, {}) is {}", row + 1, column + 1, lower, column + 1,
+                     row + 1, upper);
+}
+
+std::string UnequalPair::difference_text() const {
+  return std::isfinite(difference) ? fmt::format("by {:.3g} of sqrt(a_ii a_jj)", difference)
+                                   : std::string("beside a diagonal entry that is 0 or nearly so");
+}
+
+Asymmetry find_asymmetry(const MirroredRows& rows, std::optional<double> tolerance, comm::RankGroup& group) {
+  Asymmetry found;
+  const auto original = [&](std::int64_t index) {
+    return rows.permutation ? rows.permutation->inverse(index) : index;
+  };
+  visit_at_mirror_image(rows, group, [&](const EntryOfRow& entry) {
+    const double mirrored =
+        rows.store.value_at(entry.column, static_cast<std::int32_t>(entry.row)).value_or(0.0);
+    if (mirrored == entry.value) return;
+    const double difference = relative_difference(entry.value, mirrored, entry.diagonal,
+                                                  rows.diagonal[rows.store.local_row(entry.column)]);
+    UnequalPair pair{.row = original(entry.row),
+                     .column = original(entry.column),
+                     .lower = entry.value,
+                     .upper = mirrored,
+                     .difference = difference};
+    if (pair.row < pair.column) {
+      std::swap(pair.row, pair.column);
+      std::swap(pair.lower, pair.upper);
+    }
+    keep_largest(found.largest, pair);
+    if (!tolerance || difference > *tolerance) keep_first(found.first, pair);
+  });
+  for (const auto& theirs : group.gather_one(found)) {
+    keep_largest(found.largest, theirs.largest);
+    keep_first(found.first, theirs.first);
+  }
+  return found;
+}
+
+std::string way_on_text(const UnequalPair& largest) {
+  constexpr double most = 1e-6;  // values in single precision, or printed with seven digits, are so far apart
+  if (largest.difference > most) return {};
+  double tolerance = 1e-15;
+  for (int exponent = -14; tolerance < largest.difference; ++exponent) tolerance = std::pow(10.0, exponent);
+  return fmt::format(
+      "; no pair differs by more than {:.3g} of sqrt(a_ii a_jj): --symmetrize {:g} of cg2d solve and "
+      "convert takes the means",
+      largest.difference, tolerance);
+}
+
+EntryStore mean_of_triangles(EntryStore store, std::unique_ptr<ScratchChunks> scratch,
+                             comm::RankGroup& group) {
+  EntryCollector collector(store.deal().order(), group, EntryValues::any, std::move(scratch));
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        const double half = 0.5 * part.values[k];  // the sum of two halves does not overflow
+        collector.add(part.row, part.columns[k], half);
+        collector.add(part.columns[k], part.row, half);
+      }
+    });
+    store.drop(bucket);
+  }
+  auto means = collector.finish();
+  require_intact(store, group);
+  return means;
+}
+
+}  // namespace cg2d

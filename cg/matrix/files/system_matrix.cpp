@@ -1,0 +1,83 @@
+#include "cg/matrix/files/system_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/storage/crc32c.hpp"
+#include "cg/matrix/files/open_file.hpp"
+#include "cg/matrix/value_hash.hpp"
+
+namespace cg2d {
+
+MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> row_lengths,
+                          std::uint64_t pattern_sum, comm::RankGroup& group) {
+  std::map<std::uint32_t, std::int64_t> rows_of_length;
+  for (const auto length : row_lengths) ++rows_of_length[length];
+  std::vector<std::int64_t> pairs;
+  for (const auto& [length, count] : rows_of_length) pairs.insert(pairs.end(), {length, count});
+  std::vector<std::int64_t> counts;
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(pairs))) {
+    for (std::size_t k = 0; k < theirs.size(); k += 2) {
+      const auto length = static_cast<std::size_t>(theirs[k]);
+      counts.resize(std::max(counts.size(), length + 1));
+      counts[length] += theirs[k + 1];
+    }
+  }
+  auto whole_key = key;
+  const auto sum = static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(pattern_sum)));
+  whole_key.pattern_hash = mixed_bits(sum ^ static_cast<std::uint64_t>(key.order));
+  return counted_facts(whole_key, counts);
+}
+
+std::string Symmetrization::text() const {
+  if (largest_difference == 0.0) return "both triangles were equal";
+  return fmt::format("the largest difference was {:.3g} of sqrt(a_ii a_jj), at ({}, {})", largest_difference,
+                     row + 1, column + 1);
+}
+
+void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
+                         comm::RankGroup& group) {
+  const auto first = std::ranges::min(group.gather_one(lowest), {}, &DiagonalOfRow::row);
+  if (first.row >= order) return;
+  throw RunError(
+      ExitCode::not_positive_definite,
+      fmt::format("{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
+                  "(if -A is meant, change the sign of A and b)",
+                  name, first.row + 1, first.value));
+}
+
+std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
+  return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
+}
+
+void require_same_file(const std::string& path, comm::RankGroup& group) {
+  constexpr std::size_t compared_bytes = std::size_t{1} << 20;
+  struct Fingerprint {
+    std::int64_t size = 0;
+    std::int64_t checksum = 0;
+    bool operator==(const Fingerprint&) const = default;
+  } own;
+  agree_on(group, [&] {
+    const OpenFile file(path);
+    std::vector<char> first(compared_bytes);
+    const auto count = file.read_at(0, first);
+    own = {.size = file.size(), .checksum = crc32c(std::as_bytes(std::span(first).first(count)))};
+  });
+  const auto all = group.gather_one(own);
+  const auto other =
+      std::ranges::find_if(all, [&](const auto& fingerprint) { return !(fingerprint == all.front()); });
+  if (other == all.end()) return;
+  throw FileError(path,
+                  fmt::format("found another content on rank {} than on rank 0, expected the same file on "
+                              "every node",
+                              other - all.begin()));
+}
+
+}  // namespace cg2d

@@ -1,0 +1,88 @@
+#pragma once
+
+// The interface of a user's own matrix, wherever its rows are: a source of blocks with all that a solve needs.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/matrix/files/permutation.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
+
+namespace cg2d {
+
+/// The distance between the triangles of a matrix before each pair of mirrored entries became their mean.
+struct Symmetrization {
+  double tolerance = 0.0;
+  double largest_difference = 0.0;  ///< largest |a_ij - a_ji| / sqrt(|a_ii a_jj|); 0: A was symmetric
+  std::int64_t row = 0;  ///< row of the first pair with it, from 0, in the original order; row > column
+  std::int64_t column = 0;
+
+  /// "the largest difference was 2.2e-16 of sqrt(a_ii a_jj), at (2, 1)".
+  [[nodiscard]] std::string text() const;
+};
+
+/// Square. Everything that gets a group is collective, and throws RunError alike on every rank, MpiError and
+/// std::bad_alloc.
+class SystemMatrix : public MatrixSource {
+ public:
+  /// Makes this rank's block as build() does, and is the last call: afterwards no more blocks can be made.
+  /// Takes little more memory than the block.
+  [[nodiscard]] virtual kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) = 0;
+  /// Throws RunError (bad_data) that names the first pair of entries that differ, and both values.
+  virtual void require_symmetric(comm::RankGroup& group) const = 0;
+  /// Throws RunError (not_positive_definite) that names the first row without a positive diagonal entry.
+  virtual void require_positive_diagonal(comm::RankGroup& group) const = 0;
+  /// This rank's piece of the diagonal.
+  [[nodiscard]] virtual HugePageVector diagonal(const comm::BlockLayout& layout,
+                                                comm::RankGroup& group) const = 0;
+  /// Borders of pieces of about equal numbers of nonzeros, as a weighted layout cuts by the lengths of the
+  /// rows.
+  [[nodiscard]] virtual std::vector<std::int64_t> balanced_piece_starts(int piece_count,
+                                                                        comm::RankGroup& group) const = 0;
+  /// The cut that make_layout() takes from now on; empty: equal numbers of rows.
+  virtual void set_piece_starts(std::vector<std::int64_t> piece_starts) = 0;
+  /// The nonzeros of each rank's block in a layout.
+  [[nodiscard]] virtual std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                                     comm::RankGroup& group) const = 0;
+  [[nodiscard]] virtual std::int64_t order() const = 0;
+  [[nodiscard]] virtual std::int64_t nonzero_count() const = 0;
+  /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
+  /// be made again.
+  [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
+  /// Where StoredMatrix::symmetrize() has made the matrix symmetric.
+  [[nodiscard]] virtual std::optional<Symmetrization> symmetrization() const { return std::nullopt; }
+  /// The order of rows and columns in the blocks, where it is not the original one.
+  [[nodiscard]] virtual const std::optional<RandomPermutation>& permutation() const = 0;
+};
+
+/// The facts of a matrix by the lengths of this rank's rows; key: without its hash, which follows from the sum of
+/// pattern_sum over all ranks. Collective.
+MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> row_lengths,
+                          std::uint64_t pattern_sum, comm::RankGroup& group);
+
+struct DiagonalOfRow {
+  std::int64_t row = 0;  ///< in the original order
+  double value = 0.0;
+};
+/// Throws RunError (not_positive_definite) for the lowest of the rows that the ranks name; the order of the matrix:
+/// none. Collective.
+void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
+                         comm::RankGroup& group);
+
+/// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.
+std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word);
+
+/// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
+/// their own: by the sizes and the first MiB. Collective.
+void require_same_file(const std::string& path, comm::RankGroup& group);
+
+}  // namespace cg2d

@@ -1,0 +1,240 @@
+// Differences of grids, events and limits as text.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "cg/base/values.hpp"
+#include "cg/report/grids/grid_differences.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::size_t most_events_in_table = 8;
+
+std::string name_of(const PhaseDifference& difference) {
+  return difference.phase ? std::string(phase_name(*difference.phase)) : std::string("outside the phases");
+}
+
+/// "29 120", "5600", "0.25": whole numbers in groups of three digits from 10 000 on.
+std::string grouped(double amount) {
+  constexpr double least_whole = 100.0;
+  constexpr std::size_t group = 3;
+  if (amount < least_whole) return fmt::format("{:.4g}", amount);
+  auto digits = fmt::format("{:.0f}", amount);
+  if (digits.size() <= group + 1) return digits;
+  for (auto place = digits.size() - group; place > 0 && place < digits.size();
+       place -= std::min(place, group))
+    digits.insert(place, " ");
+  return digits;
+}
+
+std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
+
+/// "1 message more, 29 120 bytes more"; empty where both grids send as much.
+std::string traffic_words(const PhaseDifference& difference) {
+  std::vector<std::string> parts;
+  const auto add = [&](double amount, std::string_view one, std::string_view many) {
+    constexpr double least = 0.005;  // as many digits as are shown
+    if (std::abs(amount) < least) return;
+    const auto number = grouped(std::abs(amount));
+    parts.push_back(
+        fmt::format("{} {} {}", number, number == "1" ? one : many, amount > 0 ? "more" : "less"));
+  };
+  add(difference.messages, "message", "messages");
+  add(difference.bytes, "byte", "bytes");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string event_words(const GridDifference& difference, Phase phase) {
+  const auto found = std::ranges::find(difference.events, phase, &EventDifference::phase);
+  if (found == difference.events.end()) return {};
+  return fmt::format("{} {:.2g} x", found->event, found->ratio());
+}
+
+/// link: between the share and the phase.
+std::string phase_words(const GridDifference& difference, const PhaseDifference& phase,
+                        std::string_view link) {
+  std::vector<std::string> parts{us_text(phase.difference_s)};
+  constexpr double least_part = 0.1;  // least share in the difference of its phase
+  if (phase.waiting_s * phase.difference_s > 0.0 &&
+      std::abs(phase.waiting_s) > least_part * std::abs(phase.difference_s))
+    parts.front() += fmt::format(", {} of it waiting", us_text(phase.waiting_s));
+  if (const auto traffic = traffic_words(phase); !traffic.empty()) parts.push_back(traffic);
+  if (phase.phase) {
+    if (const auto event = event_words(difference, *phase.phase); !event.empty()) parts.push_back(event);
+  }
+  return fmt::format("{:.0f} %{} {} ({})", 100.0 * phase.share, link, name_of(phase), fmt::join(parts, "; "));
+}
+
+/// The phases that are sure, the greatest difference first.
+std::vector<const PhaseDifference*> sure_phases(const GridDifference& difference) {
+  std::vector<const PhaseDifference*> sure;
+  for (const auto& phase : difference.phases) {
+    if (phase.is_sure()) sure.push_back(&phase);
+  }
+  std::ranges::stable_sort(sure, std::greater<>(),
+                           [](const auto* phase) { return std::abs(phase->difference_s); });
+  return sure;
+}
+
+std::string limit_text(const ResultRecord* run, const PhaseDifference& difference) {
+  if (run == nullptr || !difference.phase) return "-";
+  const double share = run->limits->shares.at(index_of(*difference.phase));
+  return share > 0.0 && share <= 1.0 ? fmt::format("{:.0f} %", 100.0 * share) : "-";
+}
+
+/// The sums of the columns.
+PhaseDifference sum_of(const std::vector<PhaseDifference>& phases) {
+  PhaseDifference sum;
+  for (const auto& phase : phases) {
+    sum.slower_s += phase.slower_s;
+    sum.faster_s += phase.faster_s;
+    sum.difference_s += phase.difference_s;
+    sum.share += phase.share;
+    sum.waiting_s += phase.waiting_s;
+    sum.messages += phase.messages;
+    sum.bytes += phase.bytes;
+  }
+  return sum;
+}
+
+std::string phase_line(std::string_view name, const PhaseDifference& phase, std::string_view mark) {
+  return fmt::format(
+      "    {:<19} {:>10.2f} {:>10.2f} {:>+10.2f}{:1} {:>5.0f} % {:>+10.2f} {:>+9.3g} {:>+11.6g}", name,
+      microseconds_per_s * phase.slower_s, microseconds_per_s * phase.faster_s,
+      microseconds_per_s * phase.difference_s, mark, 100.0 * phase.share,
+      microseconds_per_s * phase.waiting_s, phase.messages, phase.bytes);
+}
+
+std::string phase_lines(const GridDifference& difference, const std::vector<ResultRecord>& records) {
+  const auto* const slower = limited_run(records, difference.slower);
+  const auto* const faster = limited_run(records, difference.faster);
+  const bool has_limits = slower != nullptr && faster != nullptr;
+  auto text = fmt::format("    {:<19} {:>10} {:>10} {:>11} {:>7} {:>10} {:>9} {:>11}{}\n", "us per CG step",
+                          difference.slower.arrangement(), difference.faster.arrangement(), "difference",
+                          "share", "waiting", "messages", "bytes", has_limits ? "     of limit" : "");
+  for (const auto& phase : difference.phases) {
+    text += phase_line(name_of(phase), phase, phase.is_sure() ? "" : "~");
+    if (has_limits)
+      text += fmt::format("  {:>5} {:>5}", limit_text(slower, phase), limit_text(faster, phase));
+    text += '\n';
+  }
+  return text + phase_line("the whole step", sum_of(difference.phases), "") +
+         "\n    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
+         "~ within the "
+         "noise\n";
+}
+
+std::string event_lines(const GridDifference& difference) {
+  if (difference.events.empty()) return {};
+  auto text = fmt::format("    {:<36} {:<15} {:>12} {:>12} {:>8}\n", "events per CG step", "phase",
+                          difference.slower.arrangement(), difference.faster.arrangement(), "ratio");
+  for (std::size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
+    const auto& event = difference.events[k];
+    text += fmt::format("    {:<36} {:<15} {:>12} {:>12} {:>8.2f}\n", event.event, phase_name(event.phase),
+                        grouped(event.slower), grouped(event.faster), event.ratio());
+  }
+  return text;
+}
+
+std::string values_line(std::string_view grid, std::string_view what, const std::vector<std::string>& texts) {
+  std::string line = fmt::format("    {:<9} {:<32}", grid, what);
+  for (std::size_t k = 0; k < texts.size(); ++k) line += fmt::format(" {:>14}", texts[k]);
+  return line + "\n";
+}
+
+std::vector<std::string> phase_names() {
+  std::vector<std::string> names;
+  names.reserve(benchmark_phase_count + 1);
+  for (const auto phase : benchmark_phases) names.emplace_back(phase_name(phase));
+  return names;
+}
+
+std::string event_table(const std::vector<MeasuredConfiguration>& cells,
+                        const std::vector<ResultRecord>& records) {
+  std::string lines;
+  for (const auto& cell : cells) {
+    const auto* const run = counted_run(records, cell.asked);
+    if (run == nullptr || !has_known_steps(*run)) continue;
+    auto grid = cell.asked.arrangement();
+    for (const auto& event : run->events) {
+      std::vector<std::string> texts;
+      for (const double count : event.counts) texts.push_back(grouped(count / run->work->step_count));
+      texts.push_back(
+          grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) / run->work->step_count));
+      lines += values_line(grid, event.name, texts);
+      grid.clear();
+    }
+  }
+  if (lines.empty()) return lines;
+  auto names = phase_names();
+  names.emplace_back("all phases");
+  return "  Events per CG step, mean over the ranks, each grid in a run of its own\n" +
+         values_line("grid", "event", names) + lines;
+}
+
+std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
+                        const std::vector<ResultRecord>& records) {
+  std::string lines;
+  for (const auto& cell : cells) {
+    const auto* const run = limited_run(records, cell.asked);
+    if (run == nullptr || !has_known_steps(*run)) continue;
+    std::vector<std::string> shares;
+    std::vector<std::string> bytes;
+    std::vector<std::string> flops;
+    for (const auto phase : benchmark_phases) {
+      const auto index = index_of(phase);
+      const double share = run->limits->shares.at(index);
+      shares.push_back(share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : "-");
+      bytes.push_back(grouped(run->limits->bytes.at(index) / run->work->step_count));
+      flops.push_back(grouped(run->limits->flops.at(index) / run->work->step_count));
+    }
+    lines += values_line(cell.asked.arrangement(), "share of the limit", shares) +
+             values_line("", "bytes to and from memory", bytes) + values_line("", "flops", flops);
+  }
+  if (lines.empty()) return lines;
+  return "  Limits of the machine, each grid in a run of its own: the share that each phase reaches, and its "
+         "work per\n"
+         "  CG step, mean over the ranks (-: no work, or from a faster cache than the limit was measured "
+         "in)\n" +
+         values_line("grid", "", phase_names()) + lines;
+}
+
+}  // namespace
+
+std::string difference_words(const GridDifference& difference) {
+  const auto slower = difference.slower.arrangement();
+  const auto faster = difference.faster.arrangement();
+  if (!difference.is_sure()) {
+    return fmt::format(
+        "{} and {}: {}, so nothing to explain", slower, faster,
+        difference.ratio.is_bounded() ? "no difference beyond the noise" : lack_of_rounds(difference.ratio));
+  }
+  auto text = fmt::format("{} is {} slower than {}, {} per CG step", slower, gain_text(difference.ratio),
+                          faster, us_text(difference.difference_s));
+  const auto sure = sure_phases(difference);
+  if (sure.empty()) return text + ": no single phase differs beyond its noise";
+  std::vector<std::string> parts;
+  parts.reserve(sure.size());
+  for (const auto* phase : sure)
+    parts.push_back(phase_words(difference, *phase, parts.empty() ? " of it is" : ""));
+  return text + fmt::format("; {}", fmt::join(parts, ", "));
+}
+
+std::string difference_text(const GridDifference& difference, const std::vector<ResultRecord>& records) {
+  auto text = "  Why: " + difference_words(difference) + ".\n";
+  if (!difference.is_sure()) return text;
+  return text + phase_lines(difference, records) + event_lines(difference);
+}
+
+std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells,
+                             const std::vector<ResultRecord>& records) {
+  return event_table(cells, records) + limit_table(cells, records);
+}
+
+}  // namespace cg2d

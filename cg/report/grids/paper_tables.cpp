@@ -1,0 +1,196 @@
+#include "cg/report/grids/paper_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "cg/base/sample.hpp"
+#include "cg/timing/phase.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view source =
+    "The paper: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa, \"Performance Evaluation of NPB "
+    "Kernel CG\n"
+    "on CP-PACS\", Transactions of the Information Processing Society of Japan 39(6), 1998. Its machine: "
+    "CP-PACS, PU of\n"
+    "150 MHz; its problem: class B. Here, clocks are reference clocks of this machine's counter, mean over "
+    "the ranks, in\n"
+    "the run with the median time; a PU is a rank.\n";
+
+constexpr int column_width = 12;
+constexpr int label_width = 12;
+
+/// The rows of one problem that differ in their numbers of ranks only, and have one kernel.
+using KernelRows = std::vector<const GridVerdict*>;
+
+/// The rows of one problem that differ in kernel and number of ranks, by kernel: the first of the sweep first.
+struct PaperStudy {
+  ConfiguredProblem common;  ///< without grid and kernel
+  std::vector<KernelRows> kernels;
+};
+
+ConfiguredProblem without_kernel(ConfiguredProblem asked) {
+  asked.configuration.kernel = automatic_choice;
+  return asked;
+}
+
+std::vector<PaperStudy> studies_of(const std::vector<GridVerdict>& rows) {
+  std::vector<PaperStudy> studies;
+  for (const auto& row : rows) {
+    if (row.common.is_system()) continue;
+    const auto common = without_kernel(row.common);
+    auto study = std::ranges::find(studies, common, &PaperStudy::common);
+    if (study == studies.end()) study = studies.insert(study, {.common = common, .kernels = {}});
+    auto kernel = std::ranges::find_if(
+        study->kernels, [&](const auto& known) { return known.front()->common == row.common; });
+    if (kernel == study->kernels.end()) kernel = study->kernels.insert(kernel, KernelRows{});
+    kernel->push_back(&row);
+  }
+  for (auto& study : studies) {
+    for (auto& kernel : study.kernels) std::ranges::sort(kernel, {}, &GridVerdict::rank_count);
+  }
+  return studies;
+}
+
+int columns_of(const MeasuredConfiguration& cell) { return cell.asked.configuration.grid.columns; }
+
+std::string line_of(std::string_view label, const std::vector<std::string>& texts) {
+  auto line = fmt::format("{:<{}}", label, label_width);
+  for (const auto& text : texts) line += fmt::format("{:>{}}", text, column_width);
+  return line + "\n";
+}
+
+std::vector<std::string> heads(const std::set<int>& all_columns) {
+  std::vector<std::string> texts;
+  texts.reserve(all_columns.size());
+  for (const int columns : all_columns) texts.push_back(fmt::format("Px = {}", columns));
+  return texts;
+}
+
+std::string kernel_text(const KernelRows& rows) {
+  const auto& name = rows.front()->common.configuration.kernel;
+  for (const auto& cell : rows.front()->cells) {
+    if (name == automatic_choice && !cell.kernel_used.empty())
+      return fmt::format("{} ({})", name, cell.kernel_used);
+  }
+  return name;
+}
+
+/// Tables 2 and 6.
+std::string seconds_table(const KernelRows& rows) {
+  std::set<int> all_columns;
+  for (const auto* row : rows) {
+    for (const auto& cell : row->cells) all_columns.insert(columns_of(cell));
+  }
+  auto text = line_of("PU", heads(all_columns));
+  for (const auto* row : rows) {
+    std::vector<std::string> texts;
+    for (const int columns : all_columns) {
+      const auto cell =
+          std::ranges::find(row->cells, columns, [](const auto& one) { return columns_of(one); });
+      const bool is_there = cell != row->cells.end() && cell->is_sound();
+      texts.push_back(is_there ? fmt::format("{:.4g}", sample_of(cell->times_s).median) : "-");
+    }
+    text += line_of(fmt::format("{}", row->rank_count), texts);
+  }
+  return text;
+}
+
+/// A line of a table of clocks.
+struct ClockLine {
+  std::string_view name;
+  std::vector<Phase> phases;  ///< added up
+};
+
+/// The clocks of one line by Px, per CG iteration or per product.
+enum class ClocksPer { iteration, product };
+
+std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& lines, ClocksPer unit) {
+  std::vector<const ResultRecord*> runs;
+  std::set<int> all_columns;
+  for (const auto& cell : row.cells) {
+    if (!cell.is_sound() || !cell.median_run().work) continue;
+    runs.push_back(&cell.median_run());
+    all_columns.insert(columns_of(cell));
+  }
+  auto text = line_of("", heads(all_columns));
+  for (const auto& line : lines) {
+    std::vector<std::string> texts;
+    for (const auto* run : runs) {
+      const auto& work = *run->work;
+      double clocks = 0.0;
+      for (const auto phase : line.phases) clocks += work.clocks.at(index_of(phase));
+      const double count =
+          unit == ClocksPer::iteration ? work.step_count : work.calls.at(index_of(Phase::multiply));
+      texts.push_back(count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "-");
+    }
+    text += line_of(line.name, texts);
+  }
+  return text;
+}
+
+std::string study_text(const PaperStudy& study) {
+  const auto& first = study.kernels.front();
+  const auto& largest = *first.back();
+  const auto choices =
+      fmt::format("class {}, {}", study.common.problem, largest.common.configuration.transport);
+  const auto here = [&](const KernelRows& rows) {
+    return fmt::format("here: {}, kernel {}", choices, kernel_text(rows));
+  };
+  const auto on_largest = fmt::format("{} PU", largest.rank_count);
+  std::string text = fmt::format(
+      "\nTable 2. Execution time [s] (the paper: the compiler's loop, critical vector length 50, 16 to 256 "
+      "PU;\n{})\n",
+      here(first));
+  text += seconds_table(first);
+  text += fmt::format(
+      "\nTable 3. Clocks per iteration (the paper: 256 PU, the compiler's loop; {}, {};\nmatvec with its "
+      "communication, "
+      "dotpro: all dot products of a step with their sums, daxpy: all vector updates)\n",
+      here(first), on_largest);
+  text += clocks_table(largest,
+                       {{"matvec", {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}},
+                        {"dotpro", {Phase::dot}},
+                        {"daxpy", {Phase::vector_updates}}},
+                       ClocksPer::iteration);
+  text += fmt::format("\nTable 4. Clocks per matvec (the paper: 256 PU, critical vector length 50; {}, {})\n",
+                      here(first), on_largest);
+  text += clocks_table(largest,
+                       {{"Collection", {Phase::collection}},
+                        {"Multiply", {Phase::multiply}},
+                        {"Summation", {Phase::summation}},
+                        {"Shuffle", {Phase::shuffle}}},
+                       ClocksPer::product);
+  if (study.kernels.size() < 2)
+    return text +
+           "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
+           "here.\n";
+  const auto& second = study.kernels[1];
+  text += fmt::format(
+      "\nTable 5. Clocks of Multiply (the paper: 256 PU, a loop by hand, critical vector length 20; {}, "
+      "{})\n",
+      here(second), on_largest);
+  text += clocks_table(*second.back(), {{"Multiply", {Phase::multiply}}}, ClocksPer::product);
+  text += fmt::format(
+      "\nTable 6. Execution time [s] (the paper: a loop by hand, critical vector length 20, 16 to 256 "
+      "PU;\n{})\n",
+      here(second));
+  return text + seconds_table(second);
+}
+
+}  // namespace
+
+std::string paper_tables(const std::vector<GridVerdict>& rows) {
+  const auto studies = studies_of(rows);
+  if (studies.empty()) return {};
+  auto text = std::string(source);
+  for (const auto& study : studies) text += study_text(study);
+  return text;
+}
+
+}  // namespace cg2d

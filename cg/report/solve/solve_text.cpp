@@ -1,0 +1,289 @@
+// The report of a solve for people.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cg/base/values.hpp"
+#include "cg/report/phase_table.hpp"
+#include "cg/report/report_counters.hpp"
+#include "cg/report/report_origin.hpp"
+#include "cg/report/solve/solve_format.hpp"
+#include "cg/report/summary.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Appends lines "label = value" to a text.
+class LineWriter {
+ public:
+  explicit LineWriter(std::string& text) : text_(text) {}
+  void operator()(std::string_view label, std::string_view value) const {
+    text_ += fmt::format(" {:<15} = {}\n", label, value);
+  }
+
+ private:
+  std::string& text_;
+};
+
+/// A norm that is NaN or infinite is no figure of the solve.
+std::string norm_text(double norm, int digits) {
+  return std::isfinite(norm) ? fmt::format("{:.{}e}", norm, digits) : "not finite";
+}
+
+std::string solution_lines(const SystemOptions& options, const Solution& solution) {
+  std::string text;
+  const LineWriter line(text);
+  const auto& result = solution.result;
+  const auto reason = reason_of(solution);
+  line("Ended", !reason.empty()                                ? std::string(reason)
+                : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
+                                                               : std::string(name_of(result.end)));
+  line("Iterations",
+       fmt::format("{}{}{}", result.step_count,
+                   result.replacement_count > 0
+                       ? fmt::format(", with {}", format_count(result.replacement_count, "restart"))
+                       : "",
+                   result.classic_step_count > 0
+                       ? fmt::format(", the last {} in the classic form: rounding had spoiled the other",
+                                     result.classic_step_count)
+                       : ""));
+  line("Residual",
+       fmt::format("{} = || b - A x ||, recomputed; {} by the recurrence; target {}",
+                   norm_text(result.true_residual_norm, 6), norm_text(solution.recursive_residual_norm(), 6),
+                   norm_text(solution.target_norm, 6)));
+  line("|| b ||", fmt::format("{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
+                              norm_text(result.first_residual_norm, 6)));
+  line("Right-hand side", vector_text(options.right_hand_side));
+  const auto& remark = solution.preconditioner_remark;
+  line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
+  line("Form of CG", options.variant);
+  return text;
+}
+
+std::string table_of_several(const SystemOptions& options, const SolveReport& report) {
+  std::string text;
+  const LineWriter line(text);
+  line("Ended", report.reason.empty() ? "converged" : report.reason);
+  line("Iterations", fmt::format("{}, all right-hand sides together", step_count_of(report)));
+  line("Right-hand sides",
+       fmt::format("{}, {}", report.solutions.size(), vector_text(options.right_hand_side)));
+  text += fmt::format("\n {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", "#", "end", "iterations",
+                      "residual", "recurrence", "target", "|| b ||");
+  for (std::size_t k = 0; k < report.solutions.size(); ++k) {
+    const auto& solution = report.solutions[k];
+    const auto& result = solution.result;
+    text += fmt::format(" {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", k + 1, name_of(result.end),
+                        result.step_count, norm_text(result.true_residual_norm, 6),
+                        norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6),
+                        norm_text(result.right_hand_side_norm, 6));
+  }
+  text += '\n';
+  const auto& remark = report.solution->preconditioner_remark;
+  line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
+  return text;
+}
+
+std::string matrix_lines(const SystemOptions& options, const SolveReport& report) {
+  const auto& matrix = *report.matrix;
+  std::string text;
+  const LineWriter line(text);
+  if (report.matrix_free) {
+    line("Operator", fmt::format("{}, n {}, without a matrix", matrix.name, matrix.order));
+    line("Cut", report.matrix_free->cut);
+    line("Set-up", fmt::format("{:.6f} s for the operator, {:.6f} s for the preconditioner",
+                               matrix.conversion_s, matrix.preconditioner_s));
+    return text;
+  }
+  line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
+  const auto other =
+      matrix.other_balance
+          ? fmt::format(" (cut {}: {:.1f} %)", options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
+                        100.0 * matrix.other_balance->imbalance())
+          : std::string();
+  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut_text(options),
+                          matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
+  const auto conversion = report.out_of_core ? std::string("no conversion (streamed)")
+                                             : fmt::format("{:.6f} s to convert", matrix.conversion_s);
+  line("Set-up", fmt::format("{:.6f} s to read, {:.6f} s to distribute, {}, {:.6f} s for the preconditioner",
+                             matrix.read_s, matrix.distribute_s, conversion, matrix.preconditioner_s));
+  return text;
+}
+
+std::string grid_lines(const SolveReport& report) {
+  const auto& configuration = report.configuration;
+  std::string text;
+  const LineWriter line(text);
+  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", configuration.grid.name(),
+                           format_count(configuration.grid.columns, "process column"),
+                           format_count(configuration.grid.rows, "process row"),
+                           report.grid_is_automatic ? ", chosen by auto" : ""));
+  if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
+  return text;
+}
+
+std::string kernel_text(const SolveReport& report) {
+  return fmt::format(
+      "{} ({}), {}{}", report.configuration.kernel, report.instruction_set,
+      report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
+          ? std::string("requested")
+          : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
+      report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : "");
+}
+
+std::string configuration_lines(const SolveReport& report) {
+  const auto& configuration = report.configuration;
+  std::string text;
+  const LineWriter line(text);
+  if (!report.matrix_free) text += grid_lines(report);
+  line("Transport", fmt::format("{}, sum {}, waiting ranks {}{}", configuration.transport,
+                                sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
+                                configuration.overlaps ? ", overlap on" : ""));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
+  line("Kernel", report.matrix_free ? configuration.kernel : kernel_text(report));
+  if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
+  line("Threads", fmt::format("{} per rank", configuration.thread_count));
+  if (report.binding) line("Binding", describe_binding(*report.binding));
+  const auto& largest = *std::ranges::max_element(report.ranks, {}, &RankResult::peak_bytes);
+  const auto block = report.matrix_free
+                         ? std::string()
+                         : fmt::format(", whose block has {}", format_bytes(largest.block_bytes));
+  line("Peak memory", fmt::format("{} on the largest rank{}", format_bytes(largest.peak_bytes), block));
+  if (report.provenance) {
+    line("Date", report.provenance->time);
+    line("Command", command_text(report.provenance->command));
+    line("Commit", commit_text(*report.provenance));
+  }
+  return text;
+}
+
+/// How the iteration ended, and after how many iterations.
+std::string end_words(const SolveReport& report) {
+  const int count = step_count_of(report);
+  const auto iterations = format_count(count, "iteration");
+  switch (report.solution->result.end) {
+    case SolveEnd::converged:
+      return "converged after " + iterations;
+    case SolveEnd::zero_right_hand_side:
+      return "x = 0 for a right-hand side of zeros";
+    case SolveEnd::step_limit:
+      return report.code == ExitCode::success ? iterations + " done"
+                                              : fmt::format("NOT CONVERGED: iteration limit ({})", count);
+    case SolveEnd::stagnated:
+      return "NOT CONVERGED: stagnated after " + iterations;
+    case SolveEnd::stopped:
+      return "NOT CONVERGED: interrupted after " + iterations;
+    case SolveEnd::not_positive_definite:
+      return "NOT SOLVED: the matrix is not positive definite, seen in iteration " + std::to_string(count);
+    case SolveEnd::not_finite:
+      return "NOT SOLVED: NaN or infinity in iteration " + std::to_string(count);
+  }
+  return {};
+}
+
+/// "5.30e-03 to 7.98e+00, ...": empty where nothing is known.
+std::string spectrum_text(const Solution& solution) {
+  const auto& spectrum = solution.spectrum;
+  if (spectrum.step_count == 0) return {};
+  return fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
+                     spectrum.smallest, spectrum.largest, spectrum.condition_number(),
+                     solution.predicted_steps);
+}
+
+std::string result_summary(const SolveReport& report) {
+  const auto& solution = *report.solution;
+  const auto& result = solution.result;
+  const auto of_several =
+      report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
+  const double b_norm = result.right_hand_side_norm;
+  // A right-hand side of zeros has no relative residual.
+  const auto residual =
+      b_norm > 0.0 ? fmt::format("relative residual {} (true), {} (recurrence); tolerance {}",
+                                 norm_text(result.true_residual_norm / b_norm, 2),
+                                 norm_text(solution.recursive_residual_norm() / b_norm, 2),
+                                 norm_text(solution.target_norm / b_norm, 2))
+                   : fmt::format("residual {} (true); tolerance {}", norm_text(result.true_residual_norm, 2),
+                                 norm_text(solution.target_norm, 2));
+  return fmt::format("{}{}: {}", end_words(report), of_several, residual);
+}
+
+std::string time_summary(const SolveReport& report) {
+  const int step_count = timed_step_count(report);
+  const double time_s = report.repeat.time_s;
+  const auto per_step =
+      step_count > 0 ? fmt::format(", {:.2f} us per iteration", 1e6 * time_s / step_count) : std::string();
+  const auto& matrix = *report.matrix;
+  return fmt::format("{:.4g} s{}; set-up {:.4g} s before", time_s, per_step,
+                     matrix.read_s + matrix.distribute_s + matrix.conversion_s + matrix.preconditioner_s);
+}
+
+std::string grid_line(const SolveReport& report) {
+  const auto& configuration = report.configuration;
+  if (!report.matrix_free) return grid_summary(configuration, report.grid_is_automatic, report.grid_trial);
+  return fmt::format("{}; {} messages, {} per rank", report.matrix_free->cut, configuration.transport,
+                     format_count(configuration.thread_count, "thread"));
+}
+
+std::string kernel_line(const SystemOptions& options, const SolveReport& report) {
+  const auto kernel =
+      report.matrix_free
+          ? report.configuration.kernel
+          : kernel_summary(report.configuration, report.instruction_set, report.kernel_choice.kernel_origin,
+                           report.kernel_trial ? &report.kernel_trial->verdict : nullptr);
+  return fmt::format("{}; {} CG, preconditioner {}", kernel, options.variant, options.preconditioner);
+}
+
+std::string quiet_line(const SolveReport& report) {
+  return report.quiet ? report.quiet->text() : "not known";
+}
+
+std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
+  return summary_text({.result = result_summary(report),
+                       .time = time_summary(report),
+                       .grid = grid_line(report),
+                       .kernel = kernel_line(options, report),
+                       .limit = timed_step_count(report) > 0 ? limit_summary(phase_figures(report))
+                                                             : "nothing was multiplied",
+                       .quiet = quiet_line(report)});
+}
+
+/// All that is known beside the summary.
+std::string own_lines(const SystemOptions& options, const SolveReport& report) {
+  std::string text = report.solutions.empty() ? solution_lines(options, *report.solution) : std::string();
+  text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
+  text += matrix_lines(options, report);
+  return text + configuration_lines(report);
+}
+
+std::string write_text(const SystemOptions& options, const SolveReport& report) {
+  std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
+  text += summary_lines(options, report);
+  if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
+    text += fmt::format(" Spectrum {}\n", spectrum);
+  if (report.matrix->symmetrization)
+    text += fmt::format(" Symmetrized: {}\n", report.matrix->symmetrization->text());
+  if (report.restart)
+    text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
+                        report.restart->checkpoint.folder, report.restart->state.number);
+  if (report.checkpoints) text += checkpoint_lines(*report.checkpoints);
+  if (report.out_of_core) text += out_of_core_line(*report.out_of_core);
+  if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
+  if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
+  if (timed_step_count(report) > 0) {
+    text += '\n';
+    const auto figures = phase_figures(report);
+    text += phase_table_text(figures, options.detail);
+    text += roofline_text(figures);
+    text += counters_text(figures);
+  }
+  if (report.guard) text += '\n' + guard_lines(*report.guard);
+  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  return text;
+}
+
+}  // namespace
+
+SolveFormat text_solve_format() { return {.name = "text", .write = &write_text, .writes_errors = false}; }
+
+}  // namespace cg2d

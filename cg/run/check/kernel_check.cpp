@@ -1,0 +1,257 @@
+#include "cg/run/check/kernel_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <new>
+#include <random>
+#include <span>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/half_storage.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "kernels/cpu_features.hpp"
+
+namespace cg2d {
+namespace {
+
+using Rows = std::vector<std::vector<kernels::CsrBlock::Entry>>;
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+/// Numbers of magnitude 1/2 to 3/2, so that a term that is lost or counted twice shows in any sum.
+class Numbers {
+ public:
+  double next() {
+    const double magnitude = 0.5 + static_cast<double>(random_() >> 11) * 0x1p-53;
+    return random_() % 2 == 0 ? magnitude : -magnitude;
+  }
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(bound));
+  }
+
+ private:
+  std::mt19937_64 random_{20261123};
+};
+
+/// Adds an entry and its mirror.
+void put_pair(Rows& rows, std::int64_t row, std::int64_t column, double value) {
+  rows[static_cast<std::size_t>(row)].push_back(
+      {.column = static_cast<std::int32_t>(column), .value = value});
+  if (row != column)
+    rows[static_cast<std::size_t>(column)].push_back(
+        {.column = static_cast<std::int32_t>(row), .value = value});
+}
+
+Rows dense_rows(std::int64_t order, Numbers& numbers) {
+  Rows rows(static_cast<std::size_t>(order));
+  for (std::int64_t row = 0; row < order; ++row) {
+    for (std::int64_t column = row; column < order; ++column) put_pair(rows, row, column, numbers.next());
+  }
+  return rows;
+}
+
+/// Rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
+/// dense_row: connected with all others; -1: none.
+Rows random_rows(std::int64_t order, std::int64_t step_limit, std::int64_t dense_row, Numbers& numbers) {
+  Rows rows(static_cast<std::size_t>(order));
+  for (std::int64_t row = 0; row < order; ++row) {
+    if (row == dense_row) {
+      for (std::int64_t column = row; column < order; ++column) put_pair(rows, row, column, numbers.next());
+      continue;
+    }
+    if (row % 7 == 3) continue;
+    std::int64_t column = row;
+    for (auto length = numbers.below(30); length > 0 && column < order; --length) {
+      put_pair(rows, row, column, numbers.next());
+      column += 1 + numbers.below(step_limit);
+    }
+  }
+  return rows;
+}
+
+KnownProduct known_product(Rows rows, Numbers& numbers) {
+  const auto order = static_cast<std::int64_t>(rows.size());
+  for (auto& row : rows) std::ranges::sort(row, {}, &kernels::CsrBlock::Entry::column);
+  KnownProduct known{
+      .block = kernels::CsrBlock::from_rows(order, rows), .operand = {}, .product = {}, .rounding = {}};
+  for (std::int64_t k = 0; k < order; ++k) known.operand.push_back(numbers.next());
+  known.product.assign(rows.size(), nan_value);
+  kernels::reference_kernel(kernels::Storage::whole)
+      .make(known.block.copy(), {})
+      ->multiply({.p_columns = known.operand, .q_rows = known.product});
+  for (const auto& row : rows) {
+    double magnitude = 0.0;
+    for (const auto& entry : row)
+      magnitude += std::abs(entry.value * known.operand[static_cast<std::size_t>(entry.column)]);
+    known.rounding.push_back(static_cast<double>(row.size() + 2) * std::numeric_limits<double>::epsilon() *
+                             magnitude);
+  }
+  return known;
+}
+
+/// Products of one kernel with operands that are `vector_count` multiples of the known one, side by side.
+class KernelTest {
+ public:
+  /// row_count: the first rows of the block; all with half storage.
+  KernelTest(const kernels::KernelRow& row, const kernels::KernelOptions& options, const KnownProduct& known,
+             std::int64_t row_count)
+      : known_(known),
+        vector_count_(static_cast<std::size_t>(options.vector_count)),
+        is_half_(row.stores_half()),
+        p_(known.operand.size() * vector_count_),
+        q_(static_cast<std::size_t>(row_count) * vector_count_),
+        mirrored_q_(is_half_ ? q_.size() : 0) {
+    auto block = known.block.first_rows(row_count);
+    keep_stored(block, row.storage, equal_pieces(known.block.column_count, {.columns = 1, .rows = 1}), 0);
+    kernel_ = row.maker_for(options)(std::move(block), options);
+    for (std::size_t k = 0; k < p_.size(); ++k) p_[k] = scale_of(k) * known.operand[k / vector_count_];
+  }
+
+  /// Results overwrite, or are added to zeros in several shares.
+  double error(bool is_added, int share_count) {
+    std::ranges::fill(q_, is_added ? 0.0 : nan_value);
+    std::ranges::fill(mirrored_q_, nan_value);
+    for (int share = 0; share < share_count; ++share) {
+      kernel_->multiply({.p_columns = p_, .p_rows = p_, .q_rows = q_, .q_columns = mirrored_q_},
+                        {.is_added = is_added, .share = share, .share_count = share_count});
+    }
+    double worst = 0.0;
+    for (std::size_t k = 0; k < q_.size(); ++k) worst = worse_of(worst, error_of(k));
+    return worst;
+  }
+
+ private:
+  /// Powers of two: the product with each vector is an exact multiple.
+  [[nodiscard]] double scale_of(std::size_t element) const {
+    return std::ldexp(1.0, static_cast<int>(element % vector_count_));
+  }
+  [[nodiscard]] double error_of(std::size_t element) const {
+    const auto row = element / vector_count_;
+    const double product = q_[element] + (is_half_ ? mirrored_q_[element] : 0.0);
+    const double difference = std::abs(product - scale_of(element) * known_.product[row]);
+    return difference == 0.0 ? 0.0 : difference / (scale_of(element) * known_.rounding[row]);
+  }
+
+  const KnownProduct& known_;
+  std::size_t vector_count_;
+  bool is_half_;
+  std::vector<double> p_;
+  std::vector<double> q_;
+  std::vector<double> mirrored_q_;
+  std::unique_ptr<kernels::SpmvKernel> kernel_;
+};
+
+/// Why this rank cannot make the kernel; empty where it can.
+std::string why_not_here(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
+  if (auto reason = row.why_unavailable(); !reason.empty()) return reason;
+  const auto set = options.instruction_set;
+  if (set && !std::ranges::count(row.instruction_sets, *set))
+    return fmt::format("no loop for {} on this processor", kernels::name_of(*set));
+  return {};
+}
+
+/// Any exception of a kernel but lack of memory is a failure of the check.
+OwnFigure own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                    const std::vector<KnownProduct>& known) {
+  try {
+    return {.figure = kernel_error(row, options, known)};
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
+  }
+}
+
+std::string subject_of(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
+  std::string text(row.name);
+  if (options.instruction_set) text += fmt::format(", {}", kernels::name_of(*options.instruction_set));
+  if (options.thread_count > 1) text += fmt::format(", {} threads", options.thread_count);
+  if (options.vector_count > 1) text += fmt::format(", {} vectors", options.vector_count);
+  return text;
+}
+
+/// Every instruction set that some rank has, two threads, and several vectors.
+std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, comm::RankGroup& group) {
+  std::vector<kernels::KernelOptions> loops;
+  for (const auto set : kernels::all_instruction_sets) {
+    const bool is_here = std::ranges::count(row.instruction_sets, set) > 0;
+    if (group.maximum(std::int64_t{is_here}) != 0) loops.push_back({.instruction_set = set});
+  }
+  loops.push_back({.thread_count = 2});
+  if (row.make_for_several == nullptr) return loops;
+  for (const int count : kernels::vector_counts) loops.push_back({.vector_count = count});
+  return loops;
+}
+
+void check_kernels(CheckList& list) {
+  const auto known = make_known_products();
+  const auto& plan = list.plan();
+  for (const auto* row : plan.kernels) {
+    std::vector<kernels::KernelOptions> loops{
+        {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
+    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
+    for (const auto& options : loops)
+      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group()); });
+  }
+}
+
+}  // namespace
+
+std::vector<KnownProduct> make_known_products() {
+  Numbers numbers;
+  std::vector<KnownProduct> known;
+  known.push_back(known_product(dense_rows(1, numbers), numbers));
+  known.push_back(known_product(dense_rows(37, numbers), numbers));
+  known.push_back(known_product(random_rows(1'009, 40, 500, numbers), numbers));
+  // Wider than the widest column block.
+  known.push_back(known_product(random_rows(kernels::max_block_width + 4'001, 20'000, -1, numbers), numbers));
+  return known;
+}
+
+double kernel_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                    const std::vector<KnownProduct>& known) {
+  double worst = 0.0;
+  for (const auto& product : known) {
+    const auto order = product.block.row_count;
+    KernelTest whole(row, options, product, order);
+    worst = worse_of(worst, whole.error(false, 1));
+    constexpr int share_count = 3;
+    worst = worse_of(worst, whole.error(true, share_count));
+    if (row.stores_half()) continue;
+    KernelTest first_rows(row, options, product, order / 3);
+    worst = worse_of(worst, first_rows.error(false, 1));
+  }
+  return worst;
+}
+
+CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                         const std::vector<KnownProduct>& known, comm::RankGroup& group) {
+  const auto reason = why_not_here(row, options);
+  OwnFigure mine;
+  agree_on(group, [&] {
+    if (reason.empty()) mine = own_error(row, options, known);
+  });
+  const auto reasons = group.gather_all(reason);
+  if (std::ranges::none_of(reasons, [](const std::string& text) { return text.empty(); }))
+    return unavailable(reasons.front());
+  constexpr double most_rounding = 1.0;
+  return judged_over_ranks(mine, most_rounding, group);
+}
+
+CheckRow kernel_check() {
+  return {
+      .name = "kernel",
+      .what =
+          "products of every kernel, in each instruction set of this machine, against the scalar reference",
+      .figure = "largest difference, in parts of what rounding allows",
+      .run = check_kernels};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,226 @@
+#include "cg/run/check/operator_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "cg/base/agreement.hpp"
+#include "cg/matrix/files/permutation.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/solve.hpp"
+#include "cg/solver/stepped_solver.hpp"
+
+namespace cg2d {
+namespace {
+
+/// This rank's part of the sum of magnitudes of each row, added up with those of the other ranks of its process row.
+double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                       comm::RankGroup& group) {
+  std::vector<double> mine(static_cast<std::size_t>(block.row_count));
+  for (std::size_t row = 0; row < mine.size(); ++row) {
+    for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
+      mine[row] += std::abs(block.values[static_cast<std::size_t>(k)]);
+  }
+  const auto all = group.gather_all(std::span<const double>(mine));
+  std::vector<double> sums(static_cast<std::size_t>(layout.size()));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const auto begin = static_cast<std::size_t>(layout.row_block(layout.grid().row_of(rank)).begin);
+    const auto& parts = all[static_cast<std::size_t>(rank)];
+    for (std::size_t k = 0; k < parts.size(); ++k) sums[begin + k] += parts[k];
+  }
+  return sums.empty() ? 0.0 : std::ranges::max(sums);
+}
+
+/// Element `index` of vector `number`: within -1 ... 1, the same on every grid (splitmix64).
+double element_of(std::int64_t index, int number) {
+  const auto place = static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(number) + 1;
+  const auto bits = splitmix_bits(place * golden_ratio_bits);
+  return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+}
+
+std::vector<double> vector_of(const comm::IndexRange& piece, int number) {
+  std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(piece.size()));
+  for (auto index = piece.begin; index < piece.end; ++index) values.push_back(element_of(index, number));
+  return values;
+}
+
+std::vector<double> applied(LinearOperator& matrix, const std::vector<double>& x) {
+  std::ranges::copy(x, matrix.operand().begin());
+  matrix.apply();
+  const auto result = matrix.result();
+  return {result.begin(), result.end()};
+}
+
+double own_dot(const std::vector<double>& x, const std::vector<double>& y) {
+  double sum = 0.0;
+  for (std::size_t k = 0; k < x.size(); ++k) sum += x[k] * y[k];
+  return sum;
+}
+
+const Problem& small_problem() { return *find_class("S"); }
+
+Problem unshifted(Problem problem) {
+  problem.shift = 0.0;
+  return problem;
+}
+
+/// visit(subject, parts) for the plan's kernel on some grids, and with `beside` for another kernel, too.
+template <typename Visit>
+void for_some_grids(const CheckList& list, bool takes_both_storages, const Visit& visit) {
+  const auto& plan = list.plan();
+  const auto& transport = *comm::find_transport(plan.configuration.transport);
+  std::vector<const kernels::KernelRow*> rows{kernels::find_kernel(plan.configuration.kernel)};
+  if (takes_both_storages)
+    rows = {&kernels::default_kernel(kernels::Storage::whole),
+            &kernels::default_kernel(kernels::Storage::half)};
+  for (const auto& grid : plan.some_grids) {
+    for (const auto* row : rows) {
+      auto configuration = plan.configuration;
+      configuration.grid = grid;
+      visit(
+          fmt::format("{}, {}, {}", grid.name(), row->name, transport.name),
+          ProductParts{
+              .kernel = *row, .transport = transport, .configuration = configuration, .tuning = plan.tuning});
+    }
+  }
+}
+
+void check_symmetries(CheckList& list) {
+  for_some_grids(list, list.plan().takes_all_loops,
+                 [&](const std::string& subject, const ProductParts& parts) {
+                   list.add(subject, [&] {
+                     DistributedSystem system(small_problem(), parts, list.group());
+                     return check_symmetry(system.matrix(), system.piece(), system.order(), system.norm());
+                   });
+                 });
+}
+
+void check_convergences(CheckList& list) {
+  for_some_grids(
+      list, list.plan().takes_all_loops, [&](const std::string& subject, const ProductParts& parts) {
+        list.add(subject, [&] {
+          const double norm = DistributedSystem(unshifted(small_problem()), parts, list.group()).norm();
+          DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
+          return check_convergence(system.matrix(), system.piece());
+        });
+      });
+}
+
+void check_benchmarks(CheckList& list) {
+  const auto& plan = list.plan();
+  const auto& kernel = *kernels::find_kernel(plan.configuration.kernel);
+  const auto& transport = *comm::find_transport(plan.configuration.transport);
+  for (const auto& grid : plan.grids) {
+    auto configuration = plan.configuration;
+    configuration.grid = grid;
+    list.add(fmt::format("class S, {}, {}, {}", grid.name(), kernel.name, transport.name), [&] {
+      return check_benchmark(
+          small_problem(),
+          {.kernel = kernel, .transport = transport, .configuration = configuration, .tuning = plan.tuning},
+          list.group());
+    });
+  }
+}
+
+}  // namespace
+
+DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts& parts,
+                                     comm::RankGroup& group)
+    : order_(problem.n) {
+  const auto& configuration = parts.configuration;
+  const auto source = default_source().make(problem);
+  const auto layout = make_layout(source->facts(), configuration);
+  piece_ = layout.piece(layout.column_piece_of(group.rank()));
+  auto block = source->build(layout, group, configuration.thread_count).block;
+  norm_ = largest_row_sum(block, layout, group);
+  assembled_ = assemble(std::move(block), parts.transport,
+                        {.group = group,
+                         .layout = layout,
+                         .configuration = configuration,
+                         .kernel = parts.kernel,
+                         .tuning = parts.tuning});
+}
+
+double symmetry_error(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
+                      double norm) {
+  constexpr int pair_count = 4;
+  double worst = 0.0;
+  for (int pair = 0; pair < pair_count; ++pair) {
+    const auto x = vector_of(piece, 2 * pair);
+    const auto y = vector_of(piece, 2 * pair + 1);
+    const auto ax = applied(matrix, x);
+    const auto ay = applied(matrix, y);
+    std::array sums{own_dot(x, ay), own_dot(y, ax), own_dot(x, x), own_dot(y, y)};
+    matrix.sum_over_ranks(sums);
+    const double unit = static_cast<double>(order) * std::numeric_limits<double>::epsilon() * norm *
+                        std::sqrt(sums[2] * sums[3]);
+    worst = worse_of(worst, std::abs(sums[0] - sums[1]) / unit);
+  }
+  return worst;
+}
+
+CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
+                           double norm) {
+  constexpr double tolerance = 2.0;
+  return judged(symmetry_error(matrix, piece, order, norm), tolerance);
+}
+
+Problem boosted(const Problem& problem, double norm) {
+  constexpr double boost = 10.0;
+  auto result = problem;
+  result.shift = -boost * norm;
+  return result;
+}
+
+CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& piece) {
+  constexpr int most_steps = 12;
+  const auto b = vector_of(piece, 0);
+  std::vector<double> x(b.size());
+  const Tolerance tolerance({.relative = 1e-12, .most_steps = 10 * most_steps});
+  IdentityPreconditioner none;
+  const auto solved = cg2d::solve(matrix, b, x, {.stop = tolerance, .preconditioner = none});
+  if (solved.end != SolveEnd::converged)
+    return judged(std::numeric_limits<double>::infinity(), most_steps, sentence_of(solved));
+  return judged(solved.step_count, most_steps);
+}
+
+CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
+  DistributedSystem system(problem, parts, group);
+  SteppedSolver solver(system.assembled(), problem.shift);
+  solver.reset();
+  const auto steps = solver.outer_steps(problem.niter, {});
+  const double reference = problem.reference_zeta.value();
+  return judged(std::abs(steps.back().zeta - reference) / std::abs(reference), Problem::tolerance);
+}
+
+CheckRow symmetry_check() {
+  return {.name = "symmetry",
+          .what = "x . A y against y . A x, with the matrix of class S on the grids",
+          .figure = "difference, in parts of n eps ||A|| ||x|| ||y||",
+          .run = check_symmetries};
+}
+
+CheckRow convergence_check() {
+  return {.name = "convergence",
+          .what = "CG on class S with a diagonal of ten times the norm, to a residual of 1e-12",
+          .figure = "steps",
+          .run = check_convergences};
+}
+
+CheckRow benchmark_check() {
+  return {.name = "benchmark",
+          .what = "zeta of class S on all grids of the ranks against the official one",
+          .figure = "relative difference",
+          .run = check_benchmarks};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,71 @@
+#pragma once
+
+// The report of a guard: its options, checks, detections and faults.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/run/guard/faults.hpp"
+
+namespace cg2d {
+
+/// The checks of a guard, in the order in which an outer iteration comes to them.
+enum class GuardCheck {
+  column_range,   ///< the stored column numbers, before the first product of an outer iteration
+  block_product,  ///< the checksum of each product of a rank's block
+  step_relation,  ///< alpha^2 ||q||^2 / rho = 1 + beta in each CG step
+  residual,       ///< ||(x - A z) - r|| at the end of a solve
+  matrix_bytes,   ///< CRC-32C of the block
+};
+inline constexpr std::array<std::string_view, 5> guard_check_names{
+    "column-range", "block-product", "step-relation", "residual", "matrix-bytes"};
+inline constexpr std::size_t guard_check_count = guard_check_names.size();
+inline std::string_view name_of(GuardCheck check) {
+  return guard_check_names[static_cast<std::size_t>(check)];
+}
+
+/// The first error that a rank finds in an attempt at an outer iteration. Trivially copyable: ranks send it as it is.
+struct Detection {
+  bool is_found = false;
+  GuardCheck check = GuardCheck::column_range;
+  int rank = 0;
+  int outer_step = 0;  ///< from 1; 0: the untimed one; or of_a_solve
+  int product = 0;     ///< the last one before it: the CG step, or one more; of a solve: the iteration
+  double error = 0.0;
+  double tolerance = 0.0;
+  double share = 0.0;  ///< share of this rank in an error that ranks add up
+};
+/// Rank, check and place, in one line without its end.
+std::string describe(const Detection& detection);
+
+struct GuardOptions {
+  bool checks = false;
+  bool injects = false;
+  InjectOptions inject{};
+
+  [[nodiscard]] bool is_used() const { return checks || injects; }
+};
+
+/// The report of a guard; the same on every rank.
+struct GuardReport {
+  GuardOptions options;
+  std::array<std::int64_t, guard_check_count> check_counts{};  ///< checks of all ranks
+  std::array<double, guard_check_count>
+      largest_ratios{};               ///< error / tolerance where it held; 0 for yes or no
+  std::vector<Detection> detections;  ///< the first one of each attempt with some
+  int rollback_count = 0;
+  double time_s = 0.0;      ///< time of checks in timed repetitions, or in the solve, of the slowest rank
+  double time_share = 0.0;  ///< share of time_s in the time of these repetitions, or of the solve
+  std::vector<Fault> faults;
+
+  [[nodiscard]] std::int64_t check_count() const {
+    std::int64_t count = 0;
+    for (const auto of_one : check_counts) count += of_one;
+    return count;
+  }
+};
+
+}  // namespace cg2d

@@ -1,0 +1,131 @@
+#include "cg/run/guard/product_checksums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cg/matrix/half_storage.hpp"
+#include "cg/run/guard/blocked_sums.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Additions of an element of q beside those of its row: parts of the product, lanes and threads.
+constexpr double additions_of_parts = 64.0;
+constexpr double unit_roundoff = std::numeric_limits<double>::epsilon() / 2.0;
+constexpr double safety = 2.0;
+
+/// The sums over one index of the stored entries.
+struct EntrySums {
+  explicit EntrySums(std::int64_t size)
+      : values(static_cast<std::size_t>(size)),
+        magnitudes(static_cast<std::size_t>(size)),
+        counts(static_cast<std::size_t>(size)) {}
+
+  void add(std::int64_t index, double value) {
+    const auto place = static_cast<std::size_t>(index);
+    values[place] += value;
+    magnitudes[place] += std::abs(value);
+    ++counts[place];
+  }
+  [[nodiscard]] double magnitude_norm() const {
+    double square = 0.0;
+    for (const double magnitude : magnitudes) square += magnitude * magnitude;
+    return std::sqrt(square);
+  }
+  [[nodiscard]] double largest_count() const {
+    return counts.empty() ? 0.0 : static_cast<double>(*std::ranges::max_element(counts));
+  }
+
+  std::vector<double> values;
+  std::vector<double> magnitudes;
+  std::vector<std::int64_t> counts;
+};
+
+/// Positions of a range of rows or columns, for the rule of half storage.
+std::vector<HalfStorageRule::Position> positions_of(const comm::IndexRange& range,
+                                                    const HalfStorageRule& rule) {
+  std::vector<HalfStorageRule::Position> positions;
+  positions.reserve(static_cast<std::size_t>(range.size()));
+  for (auto index = range.begin; index < range.end; ++index) positions.push_back(rule.position_of(index));
+  return positions;
+}
+
+}  // namespace
+
+bool CheckedError::holds() const { return error <= tolerance && std::isfinite(tolerance); }
+
+double CheckedError::ratio() const {
+  return error == 0.0 ? 0.0 : tolerance > 0.0 ? error / tolerance : std::numeric_limits<double>::infinity();
+}
+
+ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, kernels::Storage storage,
+                                   const comm::BlockLayout& layout, int rank) {
+  const bool is_half = storage == kernels::Storage::half;
+  const HalfStorageRule rule(layout);
+  const auto grid = layout.grid();
+  std::vector<HalfStorageRule::Position> rows;
+  std::vector<HalfStorageRule::Position> columns;
+  if (is_half) {
+    rows = positions_of(layout.row_block(grid.row_of(rank)), rule);
+    columns = positions_of(layout.column_block(grid.column_of(rank)), rule);
+  }
+  EntrySums of_columns(block.column_count);
+  EntrySums of_rows(block.row_count);
+  std::vector<double> whole_columns(static_cast<std::size_t>(block.column_count));
+  for (std::int64_t local_row = 0; local_row < block.row_count; ++local_row) {
+    const auto row = static_cast<std::size_t>(local_row);
+    longest_row_ = std::max(longest_row_, block.row_starts[row + 1] - block.row_starts[row]);
+    for (auto entry = block.row_starts[row]; entry < block.row_starts[row + 1]; ++entry) {
+      const auto place = static_cast<std::size_t>(entry);
+      const auto column = static_cast<std::size_t>(block.columns[place]);
+      double value = block.values[place];
+      whole_columns[column] += std::abs(value);
+      if (is_half) {
+        if (!HalfStorageRule::keeps(rows[row], columns[column])) continue;
+        if (rows[row].index == columns[column].index) value *= 0.5;
+      }
+      of_columns.add(block.columns[place], value);
+      of_rows.add(local_row, value);
+    }
+  }
+  if (!whole_columns.empty()) largest_column_sum_ = *std::ranges::max_element(whole_columns);
+  by_columns_ = {.weights = of_columns.values,
+                 .absolute_norm = of_columns.magnitude_norm(),
+                 .chain = of_rows.largest_count()};
+  if (is_half)
+    by_rows_ = {.weights = of_rows.values,
+                .absolute_norm = of_rows.magnitude_norm(),
+                .chain = of_columns.largest_count()};
+}
+
+CheckedError ProductChecksums::error_of(const Direction& direction, std::span<const double> p,
+                                        std::span<const double> q, std::span<const double> q_low) {
+  const auto& weights = direction.weights;
+  const auto expected = blocked_sums(weights.size(), [&](std::size_t k, double& sum, double& square) {
+    sum += weights[k] * p[k];
+    square += p[k] * p[k];
+  });
+  const auto sum_of = [](std::span<const double> vector) {
+    return blocked_sums(vector.size(),
+                        [&](std::size_t k, double& sum, double& /*unused*/) { sum += vector[k]; })
+        .first;
+  };
+  const double found = sum_of(q) + sum_of(q_low);
+  const double roundings = direction.chain + additions_of_parts + roundings_of_blocked_sum(q.size()) +
+                           roundings_of_blocked_sum(p.size()) + 2.0;
+  return {
+      .error = std::abs(found - expected.first),
+      .tolerance = safety * unit_roundoff * roundings * direction.absolute_norm * std::sqrt(expected.second)};
+}
+
+CheckedError ProductChecksums::error_of(comm::Communicator& communicator,
+                                        std::span<const double> low_partial) const {
+  const auto rows = error_of(by_columns_, communicator.column_block(), communicator.partial(), low_partial);
+  auto* const mirror = communicator.mirror();
+  if (mirror == nullptr || !rows.holds()) return rows;
+  const auto columns = error_of(by_rows_, mirror->row_block(), mirror->column_partial(), {});
+  return !columns.holds() || columns.ratio() > rows.ratio() ? columns : rows;
+}
+
+}  // namespace cg2d

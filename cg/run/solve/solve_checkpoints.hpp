@@ -1,0 +1,100 @@
+#pragma once
+
+// Checkpoints of a solve of one system: its state after an iteration, when it is saved, and how a later solve goes on.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
+#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/solve/solve_observers.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
+#include "cg/solver/step_observer.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from it.
+struct SavedStep {
+  double alpha = 0.0;
+  double beta = 0.0;
+  double residual_square = 0.0;
+  double replacement_count = 0.0;
+};
+static_assert(sizeof(SavedStep) == 4 * sizeof(double));
+
+/// The state that a solve goes on from, besides its vectors. Alike on every rank.
+struct SolveRestart {
+  FoundCheckpoint checkpoint;
+  CgState state;
+  double replaced_norm = 0.0;
+  std::vector<SavedStep> steps;
+
+  /// Tells an observer of all earlier iterations.
+  void replay(StepObserver& observer) const;
+};
+
+/// The system that a checkpoint belongs to.
+struct CheckpointedSystem {
+  std::uint64_t hash = 0;  ///< of the matrix, its values, the right-hand side and the method
+  std::int64_t order = 0;
+  comm::IndexRange range;  ///< of this rank's elements of each vector
+  std::string text;        ///< for people
+};
+
+/// Throws RunError (bad_data), alike on every rank, for a checkpoint of another system.
+SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system);
+
+/// This rank's pieces of the vectors of a checkpoint.
+struct RestartedVectors {
+  HugePageVector x;
+  HugePageVector residual;
+  HugePageVector direction;
+};
+/// Collective. Throws RunError (bad_data), alike on every rank.
+RestartedVectors restarted_vectors(const SolveRestart& restart, const comm::IndexRange& range,
+                                   comm::RankGroup& group);
+
+/// The parts that checkpoints of a solve are made with.
+struct CheckpointWork {
+  StepInterrupts& interrupts;  ///< told by the checkpoints, in place of being an observer itself
+  const OutsideOfPhases& outside;
+  CheckpointWriter& writer;
+};
+
+/// Saves the state where the interval is over or a stop is asked for: at iterations at which the ranks ask each other for signals anyway,
+/// so that all know the same time. Holds references: all must outlive it.
+class SolveCheckpoints final : public StepObserver {
+ public:
+  SolveCheckpoints(const CheckpointedSystem& system, ConjugateGradient& solver, std::span<const double> x,
+                   const CheckpointWork& work);
+
+  /// interval_s: as CheckpointOptions. restart: nullptr, or what the solve goes on from. Rehearses a checkpoint. Collective.
+  void prepare(std::optional<double> interval_s, const SolveRestart* restart);
+  bool after_step(const CgState& state) override;
+  [[nodiscard]] const CheckpointFacts& facts() const { return facts_; }
+
+ private:
+  [[nodiscard]] CheckpointState state(const CgSnapshot& snapshot);
+  void save(const CgState& state);
+
+  const CheckpointedSystem& system_;
+  ConjugateGradient& solver_;
+  std::span<const double> x_;
+  StepInterrupts& interrupts_;
+  const OutsideOfPhases& outside_;
+  CheckpointWriter& writer_;
+  CheckpointInterval interval_{std::nullopt};
+  CheckpointFacts facts_;
+  double next_s_ = 0.0;  // by the common clock of the interrupts
+  std::vector<SavedStep> steps_;
+  std::vector<double> numbers_;
+  std::array<std::span<const double>, 3> vectors_;
+};
+
+}  // namespace cg2d

@@ -1,0 +1,72 @@
+#include "cg/run/solve/solve_options.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+
+std::string cut_text(const SystemOptions& options) {
+  if (options.cut == MatrixCut::random) return fmt::format("random:{}", options.permutation_seed);
+  return options.cut == MatrixCut::even ? "even" : "nonzeros";
+}
+
+std::string vector_text(const VectorOption& option) {
+  switch (option.kind) {
+    case VectorOption::Kind::zeros:
+      return "zeros";
+    case VectorOption::Kind::ones:
+      return "ones";
+    case VectorOption::Kind::random:
+      return fmt::format("random:{}", option.seed);
+    default:
+      return option.path;
+  }
+}
+
+VectorOption vector_option_from(const std::string& option, const std::string& text) {
+  constexpr std::string_view random = "random:";
+  if (text == "zeros") return {.kind = VectorOption::Kind::zeros};
+  if (text == "ones") return {.kind = VectorOption::Kind::ones};
+  if (!text.starts_with(random)) return {.kind = VectorOption::Kind::file, .seed = 0, .path = text};
+  const std::string_view all = text;
+  const auto seed = number_from<std::uint64_t>(all.substr(random.size()));
+  if (!seed) {
+    throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
+                                 text, std::numeric_limits<std::uint64_t>::max()));
+  }
+  return {.kind = VectorOption::Kind::random, .seed = *seed};
+}
+
+comm::DomainGrid domain_grid_from(std::string_view text) {
+  comm::DomainGrid grid;
+  auto rest = text;
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
+    const auto end = rest.find('x');
+    const bool is_last = dimension + 1 == comm::dimension_count;
+    const auto parts = number_from<int>(rest.substr(0, end));
+    if (!parts || *parts < 1 || is_last != (end == std::string_view::npos))
+      throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
+    grid.parts[dimension] = *parts;
+    if (!is_last) rest.remove_prefix(end + 1);
+  }
+  return grid;
+}
+
+void set_cut(SystemOptions& options, const std::string& text) {
+  if (text == "nonzeros" || text == "even") {
+    options.cut = text == "even" ? MatrixCut::even : MatrixCut::nonzeros;
+    return;
+  }
+  const auto random = vector_option_from("--cut", text);
+  if (random.kind != VectorOption::Kind::random)
+    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED{}", text,
+                                 did_you_mean(text, {"nonzeros", "even"})));
+  options.cut = MatrixCut::random;
+  options.permutation_seed = random.seed;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,70 @@
+#pragma once
+
+// The options of `cg2d solve`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cg/run/session_options.hpp"
+#include "cg/solver/cg_recurrence.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "comm/domain_layout.hpp"
+
+namespace cg2d {
+
+/// The cut of the matrix into pieces.
+enum class MatrixCut { nonzeros, even, random };
+
+/// A vector that is read or made.
+struct VectorOption {
+  enum class Kind { zeros, ones, random, file };
+  Kind kind = Kind::zeros;
+  std::uint64_t seed = 0;
+  std::string path{};
+};
+/// "ones", "zeros", "random:SEED" or the name of a file. Throws InputError, which names the option.
+VectorOption vector_option_from(const std::string& option, const std::string& text);
+
+/// "1x2x4". Throws InputError, which names --domain.
+comm::DomainGrid domain_grid_from(std::string_view text);
+
+/// The options of `cg2d solve`.
+struct SystemOptions : SessionOptions {
+  std::string matrix_path;                        ///< empty with operator_text
+  std::string operator_text;                      ///< "laplace3d:64x64x64", "npb-factored:S"
+  bool assembles = false;                         ///< the matrix of operator_text
+  std::optional<double> symmetrize_tolerance{};   ///< --symmetrize, of a file
+  std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils without a matrix; empty: the best
+  MatrixCut cut = MatrixCut::nonzeros;
+  std::uint64_t permutation_seed = 0;  ///< with MatrixCut::random
+  VectorOption right_hand_side{.kind = VectorOption::Kind::ones};
+  VectorOption first_guess{};
+  std::optional<int> right_hand_side_count{};  ///< empty: the columns of a file, else 1
+  double relative_tolerance = 1e-8;            ///< of || b ||
+  double absolute_tolerance = 0.0;             ///< the larger of both counts
+  int most_iterations = 10'000;
+  /// For measurements: all of most_iterations are done, and a system that is solved earlier is refused.
+  bool measures_iterations = false;
+  std::string preconditioner{preconditioner_table().front().name};
+  std::string variant{cg_variant_table().front().name};  ///< the form of CG
+  std::string solution_path;                             ///< empty: not written
+  bool monitors = false;                                 ///< a line on stderr per iteration
+
+  /// The file or the operator, as it was given.
+  [[nodiscard]] const std::string& matrix_text() const {
+    return operator_text.empty() ? matrix_path : operator_text;
+  }
+  [[nodiscard]] bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
+};
+
+/// Sets the cut of a matrix by its text: "nonzeros", "even" or "random:SEED". Throws InputError, which names --cut.
+void set_cut(SystemOptions& options, const std::string& text);
+
+/// "nonzeros", "even" or "random:7".
+std::string cut_text(const SystemOptions& options);
+/// As the command line takes it.
+std::string vector_text(const VectorOption& option);
+
+}  // namespace cg2d

@@ -1,0 +1,73 @@
+#pragma once
+
+// The result of `cg2d solve`.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cg/library/solution.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
+#include "cg/run/session_report.hpp"
+#include "cg/run/solve/solve_checkpoints.hpp"
+#include "cg/run/solve/solve_options.hpp"
+#include "cg/tuning/kernel_trial.hpp"
+
+namespace cg2d {
+
+/// The largest and the mean number of nonzeros of a rank's block.
+struct BlockBalance {
+  std::int64_t largest = 0;
+  double mean = 0.0;
+  [[nodiscard]] double imbalance() const {
+    return mean > 0.0 ? static_cast<double>(largest) / mean - 1.0 : 0.0;
+  }
+};
+BlockBalance balance_of(std::span<const std::int64_t> nonzeros);
+
+struct MatrixResult {
+  std::string name;
+  std::int64_t order = 0;
+  std::int64_t nonzero_count = 0;
+  std::optional<Symmetrization> symmetrization{};  ///< with --symmetrize
+  double read_s = 0.0;                             ///< from the first byte to rows that are checked
+  double distribute_s = 0.0;                       ///< from the rows to blocks
+  double conversion_s = 0.0;                       ///< from the blocks to kernels that are ready
+  double preconditioner_s = 0.0;                   ///< to make it, from the blocks on
+  BlockBalance balance;
+  /// The balance of even pieces, or, where these are taken, of pieces by nonzeros; of a matrix in memory.
+  std::optional<BlockBalance> other_balance{};
+};
+
+/// A solve without an assembled matrix.
+struct MatrixFreeResult {
+  std::string cut;              ///< "domain 1x2x2", "grid 2x3"
+  std::vector<Phase> phases{};  ///< of an iteration
+};
+
+/// The result of one solve.
+struct SolveReport : SessionReport {
+  std::optional<KernelTrial> kernel_trial;
+  std::optional<MatrixResult> matrix;           ///< once it is read or made
+  std::optional<MatrixFreeResult> matrix_free;  ///< unless there is a matrix
+  int right_hand_side_count = 1;
+  std::optional<SolveRestart> restart;  ///< with --restart
+  std::optional<Solution> solution;     ///< the one with the worst end, the first of equals
+  std::vector<Solution> solutions;      ///< one of each right-hand side, where there are several
+  RepeatReport repeat;                  ///< times and phases of the solve
+  std::optional<QuietResult> quiet;     ///< of the timed region, where the solve came to it
+};
+
+/// One line that says what happened and which option would help; empty where there is a solution.
+std::string reason_of(const Solution& solution);
+/// The same of a measurement that was to do so many iterations.
+std::string reason_of_measurement(const Solution& solution, int iteration_count);
+/// As exit_code_of(), of a measurement, which is to do all its iterations.
+ExitCode exit_code_of_measurement(const SystemSolveResult& result);
+/// Iterations of the whole solve: several right-hand sides iterate together.
+int step_count_of(const SolveReport& report);
+/// Those of them that were timed: the ones since a restart.
+int timed_step_count(const SolveReport& report);
+}  // namespace cg2d

@@ -1,0 +1,137 @@
+#pragma once
+
+// A rank's block on local storage: planned, written or found there, and streamed.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/panels/panel_folder.hpp"
+#include "cg/panels/streamed_kernel.hpp"
+#include "cg/run/streaming/out_of_core_options.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/tuning_profile.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// How panels are cut, and read.
+struct StreamTuning {
+  std::int64_t most_panel_bytes = std::int64_t{16} << 20;
+  int depth = 8;          ///< panels under way, and the one that is multiplied
+  bool is_tuned = false;  ///< by `cg2d tune --out-of-core`
+};
+/// The tuning of the profile for this folder and number of ranks on a node, or else the default.
+StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count);
+
+/// How a rank shares the memory of its node.
+struct NodeShare {
+  /// Memory of this rank beside its panels: vectors, and the process as it was before.
+  std::int64_t beside_bytes = 0;
+  int node_rank_count = 1;
+};
+
+/// One rank's part. Trivially copyable: ranks send it as it is.
+struct RankStream {
+  std::int64_t file_bytes = 0;  ///< bytes of all panels
+  std::int64_t panel_count = 0;
+  std::int64_t most_panel_bytes = 0;
+  StreamMemory memory;
+  StreamFigures figures;
+  bool was_there = false;  ///< from an earlier run
+  bool is_direct = false;
+  double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
+  NodeShare share;
+  StreamTuning tuning;
+
+  /// Seconds of a product without waiting for the storage; 0 before the first one.
+  [[nodiscard]] double multiply_s() const;
+};
+
+/// For the report; on rank 0.
+struct OutOfCoreFacts {
+  std::vector<std::string> folders;
+  std::string reader;
+  std::int64_t memory_limit_bytes = 0;  ///< the user's, of a node; 0: none was given
+  double write_s = 0.0;         ///< generated, converted and put on the disk; 0 where the files were there
+  double device_write_s = 0.0;  ///< part of write_s: the slowest rank's writing, and waiting for the disk
+  std::vector<RankStream> ranks;
+};
+
+/// Memory that the program takes in the course of a streamed run beside panels, bytes of a rank.
+inline constexpr std::int64_t stream_program_bytes = std::int64_t{2} << 20;
+
+/// All that the block depends on, and where it may go.
+struct StreamedBlockParts {
+  const MatrixSource& source;     ///< that makes strips
+  std::uint64_t matrix_hash = 0;  ///< hash of all that its values depend on
+  const comm::BlockLayout& layout;
+  const ChosenKernel& kernel;
+  const OutOfCoreOptions& options;
+  std::int64_t memory_bytes =
+      0;                     ///< for this rank's matrix data, of what `room` is for all ranks of the node
+  bool sums_values = false;  ///< PanelFileFigures::value_sum
+  NodeShare share{};
+  MemoryRoom room{};
+  const std::vector<StorageCase>& storages;  ///< storage cases of the tuning profile
+};
+
+/// The streamed block, ready for its first product, and what is known of it.
+struct StreamedBlock {
+  std::unique_ptr<PanelFolder> folder;  ///< locked as long as this lives
+  std::unique_ptr<StreamedKernel> kernel;
+  PanelFileFigures figures;
+  double generation_s = 0.0;    ///< with writing; the slowest rank's
+  double device_write_s = 0.0;  ///< OutOfCoreFacts::device_write_s
+  bool was_there = false;
+  double storage_bytes_per_s = 0.0;  ///< RankStream::storage_bytes_per_s
+  NodeShare share;
+  StreamTuning tuning;
+};
+
+/// Values of --memory-limit, rounded up.
+struct StreamLimits {
+  std::int64_t unbound_bytes = 0;  ///< from here on reading takes no longer than multiplying
+  std::int64_t in_core_bytes = 0;  ///< from here on nothing is streamed
+};
+/// By the rates of the run. Both 0 where no product has been timed, or nothing was streamed.
+StreamLimits limits_of(const OutOfCoreFacts& facts);
+
+/// The facts that are known of a run before its matrix is made.
+struct StreamPlan {
+  std::int64_t file_bytes = 0;          ///< bytes of the files of all ranks
+  std::int64_t largest_file_bytes = 0;  ///< bytes of the largest rank's file
+  std::int64_t free_bytes = 0;          ///< in the folder that has least
+  std::int64_t streamed_bytes = 0;      ///< by a product, all ranks
+  double storage_bytes_per_s = 0.0;     ///< measured, all ranks at once
+  double reading_s = 0.0;               ///< reading of a product, seconds of the slowest rank
+  double multiply_s = 0.0;              ///< seconds of a product; 0: not known
+  StreamLimits limits;                  ///< where multiply_s is known
+
+  /// 0 where it is not known.
+  [[nodiscard]] double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
+};
+
+/// Measures the storage with files without names. multiply_s: of a product in memory, 0 if it is not known. Collective. Throws RunError as
+/// make_streamed_block(). Cost: about a second.
+StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group);
+
+/// Takes the files of all ranks, where all are there and fit, and have no short panels where all will stay in memory; else writes all.
+/// Collective. Throws RunError: memory where not even two panels fit, cannot_create, cannot_write, folder_in_use (PanelFolder), MpiError,
+/// std::bad_alloc.
+StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
+                                  const Progress& progress);
+
+/// The facts of all ranks; kernel: that of the block, wherever it is now; memory_limit_bytes: OutOfCoreFacts::memory_limit_bytes.
+/// Collective.
+OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
+                        const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
+                        comm::RankGroup& group);
+
+}  // namespace cg2d

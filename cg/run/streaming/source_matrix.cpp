@@ -1,0 +1,195 @@
+#include "cg/run/streaming/source_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <span>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/value_hash.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Equal shares of the rows, in the order of the ranks, with all columns.
+comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count) {
+  std::vector<std::int64_t> starts{0};
+  for (int rank = 0; rank < rank_count; ++rank) starts.push_back(comm::share_of(order, rank, rank_count).end);
+  return {{.columns = 1, .rows = rank_count}, std::move(starts)};
+}
+
+comm::IndexRange common_part(const comm::IndexRange& first, const comm::IndexRange& second) {
+  const auto begin = std::max(first.begin, second.begin);
+  return {.begin = begin, .end = std::max(begin, std::min(first.end, second.end))};
+}
+
+}  // namespace
+
+SourceMatrix::SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
+                           const MemoryCheck& check_memory)
+    : row_(source_row_of(text)), source_(source_from(text)) {
+  facts_.key.name = text;
+  plan_survey(memory_bytes, group, check_memory);
+  survey(group);
+}
+
+/// Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
+void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group,
+                               const MemoryCheck& check_memory) {
+  constexpr double bytes_per_entry = 12.0;
+  constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
+  constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
+  constexpr std::int64_t strips_per_memory = 16;
+  const auto layout = layout_of_rows(order(), group.size());
+  const auto share_bytes = bytes_per_entry * source_->facts().nonzero_count / group.size();
+  const auto strip_bytes = std::clamp(memory_bytes / strips_per_memory, least_bytes, most_bytes);
+  const auto most_count = static_cast<double>(std::max<std::int64_t>(order() / group.size(), 1));
+  strips_.count = static_cast<int>(
+      group.maximum(std::clamp(std::ceil(share_bytes / static_cast<double>(strip_bytes)), 1.0, most_count)));
+  strips_.working_bytes = group.minimum(memory_bytes) / 4;
+  constexpr double making = 2.0;  // a strip, and room that it grows into
+  const auto needed = saturated_sum(source_->plan_strips(layout, strips_).working_bytes,
+                                    saturated(making * share_bytes / strips_.count));
+  if (check_memory)
+    check_memory({.order = order(),
+                  .entry_count = saturated(source_->facts().nonzero_count),
+                  .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())});
+  agree_on(group, [&] {
+    if (needed <= memory_bytes) return;
+    throw RunError(
+        ExitCode::memory,
+        fmt::format("not enough memory: with --out-of-core a rank needs {} to count the rows of {}, "
+                    "{} are left for it; raise --memory-limit or take more ranks",
+                    format_bytes(needed), facts_.key.name,
+                    format_bytes(std::max<std::int64_t>(memory_bytes, 0))));
+  });
+}
+
+template <typename Visit>
+void SourceMatrix::for_each_row(comm::RankGroup& group, const Visit& visit) const {
+  const auto layout = layout_of_rows(order(), group.size());
+  auto global_row = layout.row_block(group.rank()).begin;
+  Agreement agreement(group);
+  source_->build_strips(layout, group, 1, strips_, [&](const kernels::CsrBlock& strip) {
+    agreement.attempt([&] {
+      for (std::int64_t row = 0; row < strip.row_count; ++row, ++global_row) visit(global_row, strip, row);
+    });
+  });
+  agreement.reach();
+}
+
+void SourceMatrix::survey(comm::RankGroup& group) {
+  const double sign = row_.is_negative_definite ? -1.0 : 1.0;
+  std::uint64_t pattern_sum = 0;
+  std::int64_t nonzero_count = 0;
+  for_each_row(group, [&](std::int64_t global_row, const kernels::CsrBlock& strip, std::int64_t row) {
+    const auto begin = static_cast<std::size_t>(strip.row_starts[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(strip.row_starts[static_cast<std::size_t>(row) + 1]);
+    double diagonal = 0.0;
+    for (auto k = begin; k < end; ++k) {
+      pattern_sum += hash_of_pair(global_row, strip.columns[k]);
+      if (strip.columns[k] == global_row) diagonal = sign * strip.values[k];
+    }
+    diagonal_.push_back(diagonal);
+    row_lengths_.push_back(static_cast<std::uint32_t>(end - begin));
+    nonzero_count += static_cast<std::int64_t>(end - begin);
+  });
+  nonzero_count_ = group.sum(nonzero_count);
+  facts_ = facts_of_rows({.name = facts_.key.name, .order = order()}, row_lengths_, pattern_sum, group);
+}
+
+SourcedBlock SourceMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                 int thread_count) const {
+  auto sourced = source_->build(layout, group, thread_count);
+  if (row_.is_negative_definite)
+    std::ranges::transform(sourced.block.values.span(), sourced.block.values.data(), std::negate());
+  return sourced;
+}
+
+SourceFacts SourceMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                       int thread_count, const Strips& strips, const StripSink& sink) const {
+  return source_->build_strips(layout, group, thread_count, strips, [&](kernels::CsrBlock strip) {
+    if (row_.is_negative_definite)
+      std::ranges::transform(strip.values.span(), strip.values.data(), std::negate());
+    sink(std::move(strip));
+  });
+}
+
+void SourceMatrix::require_positive_diagonal(comm::RankGroup& group) const {
+  const auto found = std::ranges::find_if(diagonal_, [](double value) { return !(value > 0.0); });
+  const bool is_found = found != diagonal_.end();
+  const auto first_row = comm::share_of(order(), group.rank(), group.size()).begin;
+  require_no_such_row(
+      facts_.key.name, order(),
+      {.row = is_found ? first_row + (found - diagonal_.begin()) : order(), .value = is_found ? *found : 0.0},
+      group);
+}
+
+HugePageVector SourceMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
+  const auto piece_of = [&](int rank) { return layout.piece(layout.column_piece_of(rank)); };
+  const auto mine = comm::share_of(order(), group.rank(), group.size());
+  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const auto part = common_part(mine, piece_of(rank));
+    for (auto row = part.begin; row < part.end; ++row)
+      outgoing[static_cast<std::size_t>(rank)].push_back(
+          std::bit_cast<std::uint64_t>(diagonal_[static_cast<std::size_t>(row - mine.begin)]));
+  }
+  HugePageVector values(static_cast<std::size_t>(piece_of(group.rank()).size()));
+  auto next = values.begin();
+  for (const auto& words : group.exchange(std::move(outgoing)))  // shares rise with the ranks
+    next = std::ranges::transform(words, next, [](auto word) { return std::bit_cast<double>(word); }).out;
+  return values;
+}
+
+/// A border is the number of rows whose middle of weight lies before its goal.
+std::vector<std::int64_t> SourceMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
+  std::int64_t before = 0;
+  for (const auto length : row_lengths_) before += length;
+  before = group.sum_of_lower_ranks(before);
+  std::vector<std::int64_t> rows_before(static_cast<std::size_t>(piece_count) + 1);
+  std::size_t piece = 1;
+  std::int64_t row_count = 0;
+  for (const auto length : row_lengths_) {
+    const double middle = static_cast<double>(before) + 0.5 * length;
+    const auto goal = [&] {
+      return static_cast<double>(nonzero_count_) * static_cast<double>(piece) / piece_count;
+    };
+    for (; static_cast<int>(piece) < piece_count && !(middle < goal()); ++piece)
+      rows_before[piece] = row_count;
+    before += length;
+    ++row_count;
+  }
+  for (; static_cast<int>(piece) <= piece_count; ++piece) rows_before[piece] = row_count;
+  std::vector<std::int64_t> starts(rows_before.size());
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(rows_before)))
+    std::ranges::transform(starts, theirs, starts.begin(), std::plus<>());
+  return starts;
+}
+
+std::vector<std::int64_t> SourceMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                           comm::RankGroup& group) const {
+  const auto grid = layout.grid();
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  for_each_row(group, [&](std::int64_t global_row, const kernels::CsrBlock& strip, std::int64_t row) {
+    auto* const row_counts = counts.data() + grid.rank_at(layout.row_block_of(global_row), 0);
+    for (auto k = strip.row_starts[static_cast<std::size_t>(row)];
+         k < strip.row_starts[static_cast<std::size_t>(row) + 1]; ++k)
+      ++row_counts[layout.column_block_of(strip.columns[static_cast<std::size_t>(k)])];
+  });
+  std::vector<std::int64_t> sums(counts.size());
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
+    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
+  return sums;
+}
+
+std::optional<std::uint64_t> SourceMatrix::content_hash() const {
+  return hash_of_text(fmt::format("source {} {}", row_.name, source_->facts().key.pattern_hash));
+}
+
+}  // namespace cg2d

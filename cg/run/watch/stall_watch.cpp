@@ -1,0 +1,126 @@
+#include "cg/run/watch/stall_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
+#include "comm/waiter.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Between two looks.
+double interval_s(double limit_s) {
+  constexpr double shortest_s = 0.01;
+  constexpr double longest_s = 0.25;
+  constexpr double looks_per_limit = 20.0;
+  return std::clamp(limit_s / looks_per_limit, shortest_s, longest_s);
+}
+
+/// Between two ranks that speak.
+double turn_s(int rank_count) {
+  constexpr double longest_s = 0.02;
+  constexpr double all_turns_s = 2.0;
+  return std::min(longest_s, all_turns_s / rank_count);
+}
+
+std::string waiting_text(int awaited_rank) {
+  if (awaited_rank == comm::Waiter::no_rank) return "waits for no rank";
+  if (awaited_rank == comm::Waiter::unknown_rank) return "waits for other ranks";
+  return fmt::format("waits for rank {}", awaited_rank);
+}
+
+}  // namespace
+
+StallWatch::StallWatch(StallOptions options, comm::RankGroup& group, const PhaseTimer& timer,
+                       StepObservers& observers)
+    : options_(std::move(options)), group_(group), timer_(timer), observers_(observers) {
+  observers_.add(*this);
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {  // no room for a thread: nothing is watched
+  }
+}
+
+StallWatch::~StallWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+  observers_.remove(*this);
+}
+
+std::string StallWatch::describe() const {
+  std::string place;
+  if (const int repeat = repeat_.load(std::memory_order_relaxed); repeat > 0)
+    place += fmt::format("run {}, ", repeat);
+  if (const int outer_step = outer_step_.load(std::memory_order_relaxed); outer_step > 0)
+    place += fmt::format("outer iteration {}, ", outer_step);
+  const auto phase = timer_.activity().phase;
+  return fmt::format("{}CG step {}: {}, {}", place, step_.load(std::memory_order_relaxed),
+                     phase ? phase_name(*phase) : "between the phases",
+                     waiting_text(group_.waiter().awaited_rank()));
+}
+
+StallWatch::Reached StallWatch::reached() const {
+  return {.phase_changes = timer_.activity().change_count,
+          .steps = step_.load(std::memory_order_relaxed) + ended_step_count_.load(std::memory_order_relaxed)};
+}
+
+/// The thread's work.
+void StallWatch::watch() {
+  const double interval = interval_s(options_.limit_s);
+  auto seen = reached();
+  double idle_s = 0.0;
+  Stopwatch stopwatch;
+  double looked_s = 0.0;
+  while (pause(interval)) {
+    const double now_s = stopwatch.seconds();
+    // Much longer than the interval: this process was stopped, or starved.
+    idle_s += std::min(now_s - looked_s, 2.0 * interval);
+    looked_s = now_s;
+    if (const auto now = reached(); now != seen) {
+      seen = now;
+      idle_s = 0.0;
+    }
+    if (idle_s < options_.limit_s) continue;
+    if (!end_all(seen)) return;
+    // It has gone on meanwhile.
+    seen = reached();
+    idle_s = 0.0;
+    looked_s = stopwatch.seconds();
+  }
+}
+
+/// Ranks notice it at slightly different times: by a look, and by the time that the last step took them. Returns where the watch is
+/// over (false), or where this rank goes on after all (true): each rank decides by itself, so that one that still stands ends all.
+bool StallWatch::end_all(const Reached& seen) {
+  constexpr double slack_s = 1.0;
+  const double turn = turn_s(group_.size());
+  if (!pause(turn * group_.rank())) return false;
+  if (reached() != seen) return true;
+  say_on_stderr(
+      fmt::format("rank {}: no progress for {:g} s in {}", group_.rank(), options_.limit_s, describe()));
+  if (!pause(turn * (group_.size() - group_.rank()) + slack_s)) return false;
+  if (reached() != seen) {
+    say_on_stderr(fmt::format("rank {}: goes on, so it does not end the run", group_.rank()));
+    return true;
+  }
+  options_.end(ExitCode::stalled);
+  return false;
+}
+
+/// False: the watch is over.
+bool StallWatch::pause(double seconds) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_over_; });
+}
+
+}  // namespace cg2d

@@ -1,0 +1,145 @@
+// The row of the NAS CG matrix as the sum of outer products that defines it.
+
+#include <fmt/format.h>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/matrix/npb_factor.hpp"
+#include "cg/solver/assembled_operator.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/operators/factored_operator.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
+
+namespace cg2d {
+namespace {
+
+comm::BlockLayout factor_layout(const Problem& problem, const MatrixFreeInput& input) {
+  const auto& asked = input.configuration;
+  const auto grid =
+      asked.has_grid() ? asked.grid : comm::ProcessGrid{.columns = 1, .rows = input.group.size()};
+  require_grid_of(grid, input.group.size());
+  return equal_pieces(problem.n, grid);
+}
+
+/// The kernel for the factors, which are not symmetric.
+const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
+  if (!configuration.has_kernel()) return kernels::default_kernel();
+  require_known("--kernel", configuration.kernel, names_of(kernels::kernel_table()));
+  const auto& row = kernels::kernel_named(configuration.kernel);
+  if (row.stores_half()) {
+    throw InputError(
+        fmt::format("--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
+                    "are not symmetric, so take a kernel on whole blocks",
+                    row.name));
+  }
+  return row;
+}
+
+/// The factors of A, or of -A where the sign is to change: those of A with other weights and diagonal.
+NpbFactor signed_factor(const Problem& problem, const comm::BlockLayout& layout,
+                        const MatrixFreeInput& input) {
+  auto parts = make_npb_factor(problem, layout, input.group);
+  if (!input.changes_sign) return parts;
+  for (auto& weight : parts.weights) weight = -weight;
+  parts.diagonal = -parts.diagonal;
+  return parts;
+}
+
+/// V and V^T as they are made, and in the kernel's format; weights and vectors.
+MatrixFreeSize factored_size_of(std::string_view text) {
+  const auto& problem = class_from(text);
+  constexpr std::int64_t bytes_per_entry = 4 * (sizeof(double) + sizeof(std::int32_t));
+  constexpr std::int64_t vector_bytes = 8 * sizeof(double);
+  return {.order = problem.n, .bytes_per_row = bytes_per_entry * (problem.nonzer + 1) + vector_bytes};
+}
+
+/// One factor on the grid.
+struct Factor {
+  Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input,
+         PhaseTimer* timer = nullptr)
+      : nonzero_count(block.nonzero_count()),
+        assembled(assemble(std::move(block), transport_of(input.configuration, input.group),
+                           {.group = input.group,
+                            .layout = layout,
+                            .configuration = input.configuration,
+                            .kernel = factor_kernel(input.configuration)},
+                           input.times_phases, timer)) {}
+
+  [[nodiscard]] VectorWork work() const {
+    return work_of_block_product(assembled->communicator(), assembled->product(), nonzero_count);
+  }
+
+  std::int64_t nonzero_count;
+  std::unique_ptr<AssembledOperator> assembled;
+};
+
+class FactoredSystem final : public MatrixFreeSystem {
+ public:
+  FactoredSystem(const Problem& problem, const MatrixFreeInput& input)
+      : FactoredSystem(factor_layout(problem, input), problem, input) {}
+
+  [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
+  [[nodiscard]] PhaseTimer& timer() override { return transposed_.assembled->timer(); }
+  [[nodiscard]] const comm::Communicator& communicator() const override {
+    return transposed_.assembled->communicator();
+  }
+  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
+    // Both send dot products only where one is asked to: that with V^T.
+    return transposed_.assembled->communicator().sent(operation) +
+           factor_.assembled->communicator().sent(operation);
+  }
+  [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
+  [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
+    return layout_.piece(layout_.column_piece_of(rank_)).begin + static_cast<std::int64_t>(element);
+  }
+  /// The mean of the two products, which take turns.
+  [[nodiscard]] VectorWork product_work(Phase phase) const override {
+    if (phase != Phase::multiply) return {};
+    const auto both = transposed_.work() + factor_.work();
+    return {.call_count = 1, .byte_count = both.byte_count / 2, .flop_count = both.flop_count / 2};
+  }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+    return transposed_.assembled->product().matrix_byte_count() +
+           factor_.assembled->product().matrix_byte_count();
+  }
+  [[nodiscard]] std::string cut() const override { return "grid " + layout_.grid().name(); }
+  [[nodiscard]] std::string_view kernel() const override { return kernel_; }
+
+ private:
+  FactoredSystem(const comm::BlockLayout& layout, const Problem& problem, const MatrixFreeInput& input)
+      : FactoredSystem(layout, signed_factor(problem, layout, input), input) {}
+  FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
+      : layout_(layout),
+        rank_(input.group.rank()),
+        kernel_(factor_kernel(input.configuration).name),
+        transposed_(std::move(parts.transposed), layout, input),
+        factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
+        matrix_(transposed_.assembled->matrix(), factor_.assembled->matrix(), std::move(parts.weights),
+                parts.diagonal, transposed_.assembled->timer(), input.configuration.thread_count) {}
+
+  comm::BlockLayout layout_;
+  int rank_;
+  std::string_view kernel_;
+  Factor transposed_;
+  Factor factor_;
+  FactoredOperator matrix_;
+};
+
+}  // namespace
+
+MatrixFreeRow npb_factored_operator() {
+  return {
+      .name = "npb-factored",
+      .arguments = "CLASS",
+      .description =
+          "the matrix of NAS CG as two sparse products, never assembled; against the benchmark's rules",
+      .uses_grid = true,
+      .is_negative_definite = true,
+      .size_of = &factored_size_of,
+      .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
+        static_cast<void>(factor_kernel(input.configuration));  // before the matrix is made
+        return std::make_unique<FactoredSystem>(class_from(text), input);
+      }};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,53 @@
+#include "cg/solver/operators/matrix_free.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+
+// Each row is defined in the file of its operator.
+MatrixFreeRow laplace2d_operator();
+MatrixFreeRow laplace3d_operator();
+MatrixFreeRow npb_factored_operator();
+
+std::span<const MatrixFreeRow> matrix_free_table() {
+  static const std::array table{laplace2d_operator(), laplace3d_operator(), npb_factored_operator()};
+  return table;
+}
+
+const MatrixFreeRow* find_matrix_free(std::string_view text) {
+  const auto table = matrix_free_table();
+  const auto row = std::ranges::find(table, text.substr(0, text.find(':')), &MatrixFreeRow::name);
+  return row == table.end() ? nullptr : &*row;
+}
+
+std::string known_operators() {
+  std::string known;
+  for (const auto& row : matrix_free_table())
+    known += fmt::format("{}{}:{}", known.empty() ? "" : ", ", row.name, row.arguments);
+  return known;
+}
+
+const MatrixFreeRow& matrix_free_row_of(std::string_view text) {
+  if (const auto* row = find_matrix_free(text)) return *row;
+  throw InputError(fmt::format("{}: no such operator without a matrix; there are {}{}", text,
+                               known_operators(),
+                               did_you_mean(text.substr(0, text.find(':')), names_of(matrix_free_table()))));
+}
+
+const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group) {
+  const std::string name(configuration.has_transport() ? configuration.transport
+                                                       : std::string(comm::default_transport().name));
+  require_known("--transport", name, names_of(comm::transport_table()));
+  const auto& row = *comm::find_transport(name);
+  if (const auto reason = row.why_unavailable(group); !reason.empty())
+    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", name, reason));
+  return row;
+}
+
+}  // namespace cg2d

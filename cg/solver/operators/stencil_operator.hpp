@@ -1,0 +1,144 @@
+#pragma once
+
+// q = A p for a Laplacian on a box of points, without a matrix: each rank has a box of the points, gets the points
+// around it from other ranks (its halo), and computes.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/matrix/stencil.hpp"
+#include "cg/solver/linear_operator.hpp"
+#include "cg/solver/operators/surrounded_box.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "comm/communicator.hpp"
+#include "comm/halo.hpp"
+#include "kernels/stencil_lines.hpp"
+
+namespace cg2d {
+
+/// The halo that a stencil reads.
+comm::HaloShape halo_shape(const Stencil& stencil);
+
+/// How a stencil is applied on one rank.
+struct StencilOperatorOptions {
+  int thread_count = 1;
+  /// Results are written past the caches. Empty: where p and q are too large for them.
+  std::optional<bool> streams{};
+  std::optional<kernels::InstructionSet> instruction_set{};  ///< empty: the widest
+};
+
+/// Applies a stencil to one rank's box of points. The rank's piece of a vector are the points of its box, x first,
+/// then y, then z: on one rank the rows of the assembled matrix in their order.
+///
+/// Points that need no other rank's are computed while the halo is under way:
+///
+///     halo        start: the points at the faces leave
+///     interior    lines of points (along x) whose neighbours are here, but for the ends that need the halo;
+///                 between shares of them the exchange makes progress
+///     halo        finish
+///     boundary    the other lines, and these ends
+///
+/// Which operations compute a point depends on its place in the box alone, never on threads or timing: results
+/// repeat their bits on the same cut. Holds references: all must outlive it.
+class StencilOperator final : public LinearOperator {
+ public:
+  /// `box`: this rank's of the domain's layout. `halo`: of halo_shape(stencil), on that layout. `sums`: of the same
+  /// ranks, for the sums over them.
+  StencilOperator(const Stencil& stencil, const comm::Box& box, comm::HaloExchange& halo,
+                  comm::Communicator& sums, PhaseTimer& timer, const StencilOperatorOptions& options);
+
+  [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
+  [[nodiscard]] std::span<double> operand() override { return halo_.operand(); }
+  void apply() override;
+  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  /// While the points of a line are in the first-level cache; not where the domain is cut along x.
+  [[nodiscard]] std::optional<double> own_product() const override;
+  void sum_over_ranks(std::span<double> values) override { sums_.sum_scalars(values); }
+  [[nodiscard]] std::span<const Phase> phases() const override;
+
+  /// The points of this rank.
+  [[nodiscard]] const comm::Box& box() const { return points_.box(); }
+  [[nodiscard]] bool streams() const { return streams_; }
+  /// The least that one product moves between memory and processor: p read once and q written once.
+  [[nodiscard]] std::int64_t product_byte_count() const {
+    return 2 * static_cast<std::int64_t>(q_.size() * sizeof(double));
+  }
+  /// The least work of one product for the points of one phase, interior or boundary; nothing for others. Additions and the
+  /// multiplication of each point, with all its neighbours; two more for p . q where it is made by the way.
+  [[nodiscard]] VectorWork product_work(Phase phase) const;
+
+ private:
+  /// A line of points along x, by its place in the box.
+  struct Line {
+    std::int64_t y;
+    std::int64_t z;
+  };
+  [[nodiscard]] Line line_at(std::int64_t number) const {
+    return {.y = number % box().extent(1), .z = number / box().extent(1)};
+  }
+  /// Whether a product adds up p . q, too.
+  [[nodiscard]] bool sums_by_the_way() const { return !points_.goes_on(0, -1) && !points_.goes_on(0, 1); }
+  /// Whether the lines around it are all in this rank's box, or outside of the domain.
+  [[nodiscard]] bool is_inner(const Line& line) const;
+
+  /// p . q of the points of a thread; a cache line apart from the others'.
+  struct alignas(64) ThreadSum {
+    double value = 0.0;
+  };
+  /// Adds the points of lines that follow each other in memory; q: where they are now.
+  void add_product(ThreadSum& sum, const Line& first, std::int64_t point_count, const double* q) const;
+
+  void compute_interior();
+  void compute_boundary();
+  /// Inner lines are numbered block by block: so many lines of a plane, then the same ones of the next plane. Three
+  /// planes of a block stay in the second-level cache, and p is read from memory once.
+  struct LineRange {
+    Line first;
+    std::int64_t count;  // that follow in the same plane and block
+  };
+  [[nodiscard]] LineRange inner_lines_from(std::int64_t number) const;
+  /// Inner lines by their numbers: in runs of lines that follow each other in memory.
+  void compute_inner_lines(const comm::IndexRange& numbers, ThreadSum& sum, kernels::StreamWriter* writer);
+  void compute_run(const Line& first, std::int64_t count, ThreadSum& sum, kernels::StreamWriter* writer);
+  /// Where the points of the plane after a line are fetched ahead from; nullptr: nowhere.
+  [[nodiscard]] const double* fetched_ahead(const Line& first, std::int64_t point_count) const;
+  void compute_long_line(const Line& line, ThreadSum& sum, kernels::StreamWriter& writer);
+  void compute_boundary_line(const Line& line, ThreadSum& sum);
+
+  /// Calls compute(range, sum of the thread) for ranges of numbers, on the threads, that together are a share of 0 ... count-1: each
+  /// thread takes the same part of all numbers in every product, and of it the share.
+  struct Share {
+    std::int64_t number = 0;
+    std::int64_t count = 1;
+  };
+  template <typename Compute>
+  void on_threads(std::int64_t count, const Share& share, const Compute& compute);
+
+  [[nodiscard]] kernels::StencilLines lines_around(const Line& line) const;
+  /// The neighbours beyond an end of a line; step: -1 or 1.
+  [[nodiscard]] double beyond(int step, const Line& line) const;
+  [[nodiscard]] double* result_at(const Line& line);
+
+  comm::HaloExchange& halo_;
+  comm::Communicator& sums_;
+  PhaseTimer& timer_;
+  SurroundedBox points_;
+  kernels::StencilKernel kernel_;
+  int point_count_;
+  bool has_corners_;
+  int thread_count_;
+  bool streams_;
+  std::int64_t block_lines_ = 1;  // lines of a plane in a block of inner lines
+  HugePageVector q_;
+  std::array<comm::IndexRange, comm::dimension_count>
+      inner_{};                               // lines that need no halo, by place along y and z
+  std::vector<std::int64_t> boundary_lines_;  // with points that need the halo
+  std::int64_t share_count_ = 1;              // shares of the interior
+  std::vector<ThreadSum> products_;           // each thread's p . A p in the last apply()
+};
+
+}  // namespace cg2d

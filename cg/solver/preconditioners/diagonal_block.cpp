@@ -1,0 +1,173 @@
+#include "cg/solver/preconditioners/diagonal_block.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+/// A square part of a block: rows and columns in the block's own numbers.
+struct Square {
+  comm::IndexRange rows;
+  comm::IndexRange columns;
+};
+
+/// visit(entry) for the entries of a row in the square's columns, in their order.
+template <typename Visit>
+void for_entries(const kernels::CsrBlock& block, std::int64_t row, const Square& square, const Visit& visit) {
+  const auto* const columns = block.columns.data();
+  const auto* const end = columns + block.row_starts[static_cast<std::size_t>(row) + 1];
+  const auto* entry =
+      std::lower_bound(columns + block.row_starts[static_cast<std::size_t>(row)], end, square.columns.begin);
+  for (; entry != end && *entry < square.columns.end; ++entry)
+    visit(static_cast<std::size_t>(entry - columns));
+}
+
+/// The square as a block of its own.
+kernels::CsrBlock copied(const kernels::CsrBlock& block, const Square& square) {
+  const auto row_count = static_cast<std::size_t>(square.rows.size());
+  kernels::CsrBlock copy{.row_count = square.rows.size(),
+                         .column_count = square.columns.size(),
+                         .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                         .columns = {},
+                         .values = {}};
+  std::size_t place = 0;
+  for (std::size_t row = 0; row < row_count; ++row) {
+    for_entries(block, square.rows.begin + static_cast<std::int64_t>(row), square,
+                [&](std::size_t /*entry*/) { ++place; });
+    copy.row_starts[row + 1] = static_cast<std::int64_t>(place);
+  }
+  copy.columns = kernels::PageBuffer<std::int32_t>(place);
+  copy.values = kernels::PageBuffer<double>(place);
+  place = 0;
+  for (std::int64_t row = square.rows.begin; row < square.rows.end; ++row) {
+    for_entries(block, row, square, [&](std::size_t entry) {
+      copy.columns[place] = block.columns[entry] - static_cast<std::int32_t>(square.columns.begin);
+      copy.values[place++] = block.values[entry];
+    });
+  }
+  return copy;
+}
+
+/// The lengths of the rows, then a column and the bits of a value for each entry.
+std::vector<std::uint64_t> packed(const kernels::CsrBlock& block, const Square& square) {
+  std::vector<std::uint64_t> words(static_cast<std::size_t>(square.rows.size()));
+  for (std::int64_t row = square.rows.begin; row < square.rows.end; ++row) {
+    for_entries(block, row, square, [&](std::size_t entry) {
+      ++words[static_cast<std::size_t>(row - square.rows.begin)];
+      words.push_back(static_cast<std::uint64_t>(block.columns[entry] - square.columns.begin));
+      words.push_back(std::bit_cast<std::uint64_t>(block.values[entry]));
+    });
+  }
+  return words;
+}
+
+kernels::CsrBlock unpacked(std::span<const std::uint64_t> words, std::int64_t size) {
+  const auto row_count = static_cast<std::size_t>(size);
+  const std::size_t entry_count = (words.size() - row_count) / 2;
+  kernels::CsrBlock block{.row_count = size,
+                          .column_count = size,
+                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
+                          .columns = kernels::PageBuffer<std::int32_t>(entry_count),
+                          .values = kernels::PageBuffer<double>(entry_count)};
+  for (std::size_t row = 0; row < row_count; ++row)
+    block.row_starts[row + 1] = block.row_starts[row] + static_cast<std::int64_t>(words[row]);
+  for (std::size_t entry = 0; entry < entry_count; ++entry) {
+    block.columns[entry] = static_cast<std::int32_t>(words[row_count + 2 * entry]);
+    block.values[entry] = std::bit_cast<double>(words[row_count + 2 * entry + 1]);
+  }
+  return block;
+}
+
+comm::IndexRange relative(const comm::IndexRange& range, std::int64_t begin) {
+  return {.begin = range.begin - begin, .end = range.end - begin};
+}
+
+}  // namespace
+
+kernels::CsrBlock diagonal_block_of(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                                    comm::RankGroup& group) {
+  const auto grid = layout.grid();
+  const int row = grid.row_of(group.rank());
+  const int column = grid.column_of(group.rank());
+  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
+  // The pieces that are in my rows and in my columns; each belongs to another rank.
+  const int begin = std::max(row * grid.columns, column * grid.rows);
+  const int end = std::min((row + 1) * grid.columns, (column + 1) * grid.rows);
+  const auto square_of = [&](int number) {
+    const auto piece = layout.piece(number);
+    return Square{.rows = relative(piece, layout.row_block(row).begin),
+                  .columns = relative(piece, layout.column_block(column).begin)};
+  };
+  for (int number = begin; number < end; ++number) {
+    const int owner = layout.column_owner_of(number);
+    if (owner != group.rank()) outgoing[static_cast<std::size_t>(owner)] = packed(block, square_of(number));
+  }
+  const auto incoming = group.exchange(std::move(outgoing));
+  const int mine = layout.column_piece_of(group.rank());
+  const int holder = grid.rank_at(mine / grid.columns, column);
+  if (holder == group.rank()) return copied(block, square_of(mine));
+  return unpacked(incoming[static_cast<std::size_t>(holder)], layout.piece(mine).size());
+}
+
+HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block) {
+  HugePageVector diagonal(static_cast<std::size_t>(diagonal_block.row_count));
+  for (std::int64_t row = 0; row < diagonal_block.row_count; ++row) {
+    const Square square{.rows = {.begin = row, .end = row + 1}, .columns = {.begin = row, .end = row + 1}};
+    for_entries(diagonal_block, row, square, [&](std::size_t entry) {
+      diagonal[static_cast<std::size_t>(row)] = diagonal_block.values[entry];
+    });
+  }
+  return diagonal;
+}
+
+std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::span<const double> diagonal,
+                                                std::int64_t first_row) {
+  const auto is_wrong = [](double entry) { return !(entry > 0.0); };
+  const auto summed = [&](double value) {
+    std::array<double, 1> sum{value};
+    matrix.sum_over_ranks(sum);
+    return sum[0];
+  };
+  const auto found = std::ranges::find_if(diagonal, is_wrong);
+  const bool has_one = found != diagonal.end();
+  if (summed(has_one ? 1.0 : 0.0) == 0.0) return std::nullopt;
+  const std::int64_t mine = first_row + (found - diagonal.begin());
+  // Ranks can only add, so they search for the first row by halves of all numbers.
+  std::int64_t low = 0;
+  std::int64_t high = std::int64_t{1} << 62;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    const bool is_below = summed(has_one && mine < middle ? 1.0 : 0.0) > 0.0;
+    (is_below ? high : low) = middle;
+  }
+  return DiagonalEntry{.global_row = low, .value = summed(has_one && mine == low ? *found : 0.0)};
+}
+
+std::string sentence_of(const DiagonalEntry& entry) {
+  if (std::isnan(entry.value))
+    return fmt::format("not finite: the diagonal entry of row {} (counted from 1) is NaN",
+                       entry.global_row + 1);
+  return fmt::format(
+      "not positive definite: the diagonal entry of row {} (counted from 1) is {:.3g}; CG needs a symmetric "
+      "positive definite matrix, whose diagonal is positive",
+      entry.global_row + 1, entry.value);
+}
+
+void require_positive(std::string_view preconditioner, LinearOperator& matrix,
+                      std::span<const double> diagonal, std::int64_t first_row) {
+  if (const auto wrong = first_not_positive(matrix, diagonal, first_row))
+    throw RunError(std::isnan(wrong->value) ? ExitCode::not_finite : ExitCode::not_positive_definite,
+                   fmt::format("preconditioner {}: {}", preconditioner, sentence_of(*wrong)));
+}
+
+}  // namespace cg2d

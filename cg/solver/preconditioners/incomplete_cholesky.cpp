@@ -1,0 +1,210 @@
+#include "cg/solver/preconditioners/incomplete_cholesky.hpp"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace cg2d {
+namespace {
+
+/// Smaller pivots, relative to the diagonal, are taken as a breakdown: their inverses would spoil all rows that
+/// follow.
+constexpr double smallest_pivot = 1e-10;
+
+constexpr std::size_t index(std::int64_t number) { return static_cast<std::size_t>(number); }
+
+/// visit(entry) for the entries of a row before its diagonal.
+template <typename Visit>
+void for_lower(const kernels::CsrBlock& block, std::size_t row, const Visit& visit) {
+  const auto end = index(block.row_starts[row + 1]);
+  for (auto entry = index(block.row_starts[row]); entry < end && index(block.columns[entry]) < row; ++entry)
+    visit(entry);
+}
+
+}  // namespace
+
+/// The rows of a triangle without its diagonal, as the factors are made: compressed sparse rows.
+class TriangleRows {
+ public:
+  /// The block's strictly lower triangle.
+  explicit TriangleRows(const kernels::CsrBlock& block) : TriangleRows(index(block.row_count)) {
+    for (std::size_t row = 0; row < row_count_; ++row) {
+      starts_[row + 1] = starts_[row];
+      for_lower(block, row, [&](std::size_t /*entry*/) { ++starts_[row + 1]; });
+    }
+    make_entries();
+    std::size_t place = 0;
+    for (std::size_t row = 0; row < row_count_; ++row) {
+      for_lower(block, row, [&](std::size_t entry) {
+        columns_[place] = block.columns[entry];
+        values_[place++] = block.values[entry];
+      });
+    }
+  }
+
+  /// Entries of A become those of L, row by row: w_ij = a_ij - sum over k < j of w_ik l_jk, l_ij = w_ij / d_j,
+  /// d_i = a_ii - sum over j of w_ij l_ij. False after a breakdown.
+  [[nodiscard]] bool eliminate(std::span<const double> diagonal, double shift,
+                               std::span<double> inverse_pivots) {
+    std::vector<double> row_values(row_count_);  // w_i by column, zero where row i has no entry
+    for (std::size_t row = 0; row < row_count_; ++row) {
+      const auto begin = index(starts_[row]);
+      const auto end = index(starts_[row + 1]);
+      for (auto entry = begin; entry < end; ++entry) row_values[column_of(entry)] = values_[entry];
+      const double shifted = diagonal[row] * (1.0 + shift);
+      double pivot = shifted;
+      for (auto entry = begin; entry < end; ++entry) {
+        const auto column = column_of(entry);
+        double value = row_values[column];
+        for (auto other = index(starts_[column]); other < index(starts_[column + 1]); ++other)
+          value -= row_values[column_of(other)] * values_[other];
+        row_values[column] = value;
+        values_[entry] = value * inverse_pivots[column];
+        pivot -= value * values_[entry];
+      }
+      for (auto entry = begin; entry < end; ++entry) row_values[column_of(entry)] = 0.0;
+      if (!(pivot > smallest_pivot * shifted)) return false;
+      inverse_pivots[row] = 1.0 / pivot;
+    }
+    return true;
+  }
+
+  /// The form in which L is solved. Empty where a value is too large for it.
+  [[nodiscard]] std::optional<IncompleteCholesky::Triangle> lower() const {
+    auto triangle = empty_triangle();
+    std::size_t place = 0;
+    bool is_in_range = true;
+    for (std::size_t row = 0; row < row_count_; ++row) {
+      const auto end = index(starts_[row + 1]) - (has_neighbour(row) ? 1 : 0);
+      const auto before = place;
+      for (auto entry = index(starts_[row]); entry < end; ++entry) {
+        triangle.columns[place] = columns_[entry];
+        triangle.values[place] = static_cast<float>(values_[entry]);
+        is_in_range &= std::isfinite(triangle.values[place++]);
+      }
+      triangle.append_row(static_cast<std::int64_t>(place - before));
+      if (!has_neighbour(row)) continue;
+      triangle.next_to_diagonal[row] = static_cast<float>(values_[end]);
+      is_in_range &= std::isfinite(triangle.next_to_diagonal[row]);
+    }
+    if (!is_in_range) return std::nullopt;
+    return triangle;
+  }
+
+  /// The triangle L^T.
+  [[nodiscard]] IncompleteCholesky::Triangle upper() const {
+    auto triangle = empty_triangle();
+    // First the entries of each row of L^T, then the place of its next one.
+    std::vector<std::int64_t> places(row_count_);
+    for_far([&](std::size_t /*row*/, std::size_t entry) { ++places[column_of(entry)]; });
+    std::int64_t begin = 0;
+    for (auto& place : places) {
+      triangle.append_row(place);
+      begin += std::exchange(place, begin);
+    }
+    for_far([&](std::size_t row, std::size_t entry) {
+      const auto place = index(places[column_of(entry)]++);
+      triangle.columns[place] = static_cast<std::int32_t>(row);
+      triangle.values[place] = static_cast<float>(values_[entry]);
+    });
+    for (std::size_t row = 1; row < row_count_; ++row) {
+      if (has_neighbour(row))
+        triangle.next_to_diagonal[row - 1] = static_cast<float>(values_[index(starts_[row + 1]) - 1]);
+    }
+    return triangle;
+  }
+
+ private:
+  explicit TriangleRows(std::size_t row_count) : row_count_(row_count), starts_(row_count + 1) {}
+  /// For as many as the starts say.
+  void make_entries() {
+    columns_ = kernels::PageBuffer<std::int32_t>(index(starts_[row_count_]));
+    values_ = kernels::PageBuffer<double>(index(starts_[row_count_]));
+  }
+  [[nodiscard]] std::size_t column_of(std::size_t entry) const { return index(columns_[entry]); }
+  /// Whether the last entry of a row is next to the diagonal.
+  [[nodiscard]] bool has_neighbour(std::size_t row) const {
+    return starts_[row + 1] > starts_[row] && column_of(index(starts_[row + 1]) - 1) + 1 == row;
+  }
+  /// visit(row, entry) for all entries that are not next to the diagonal.
+  template <typename Visit>
+  void for_far(const Visit& visit) const {
+    for (std::size_t row = 0; row < row_count_; ++row) {
+      const auto end = index(starts_[row + 1]) - (has_neighbour(row) ? 1 : 0);
+      for (auto entry = index(starts_[row]); entry < end; ++entry) visit(row, entry);
+    }
+  }
+  [[nodiscard]] IncompleteCholesky::Triangle empty_triangle() const {
+    std::size_t far_count = columns_.size();
+    for (std::size_t row = 0; row < row_count_; ++row) far_count -= has_neighbour(row) ? 1 : 0;
+    return {.runs = {},
+            .columns = kernels::PageBuffer<std::int32_t>(far_count),
+            .values = kernels::PageBuffer<float>(far_count),
+            .next_to_diagonal = kernels::PageBuffer<float>(row_count_)};
+  }
+
+  std::size_t row_count_;
+  kernels::PageBuffer<std::int64_t> starts_;
+  kernels::PageBuffer<std::int32_t> columns_;
+  kernels::PageBuffer<double> values_;
+};
+
+std::optional<IncompleteCholesky> IncompleteCholesky::factorize(const kernels::CsrBlock& block,
+                                                                std::span<const double> diagonal,
+                                                                double shift) {
+  TriangleRows rows(block);
+  HugePageVector inverse_pivots(diagonal.size());
+  if (!rows.eliminate(diagonal, shift, inverse_pivots)) return std::nullopt;
+  auto lower = rows.lower();
+  if (!lower) return std::nullopt;
+  return IncompleteCholesky(std::move(*lower), rows.upper(), std::move(inverse_pivots));
+}
+
+void IncompleteCholesky::Triangle::append_row(std::int64_t length) {
+  if (runs.empty() || runs.back().length != length) runs.push_back({.row_count = 0, .length = length});
+  ++runs.back().row_count;
+}
+
+void IncompleteCholesky::solve(std::span<const double> r, std::span<double> z) const {
+  const auto* columns = lower_.columns.data();
+  const auto* values = lower_.values.data();
+  double neighbour = 0.0;
+  std::size_t row = 0;
+  for (const auto& run : lower_.runs) {
+    for (const auto end = row + index(run.row_count); row < end; ++row) {
+      double sum = r[row];
+      for (auto count = run.length; count > 0; --count)
+        sum -= static_cast<double>(*values++) * z[index(*columns++)];
+      neighbour = sum - static_cast<double>(lower_.next_to_diagonal[row]) * neighbour;
+      z[row] = neighbour;
+    }
+  }
+  columns = upper_.columns.data() + upper_.columns.size();
+  values = upper_.values.data() + upper_.values.size();
+  neighbour = 0.0;
+  for (auto run = upper_.runs.rbegin(); run != upper_.runs.rend(); ++run) {
+    for (auto rest = run->row_count; rest > 0; --rest) {
+      --row;
+      double sum = z[row] * inverse_pivots_[row];
+      for (auto count = run->length; count > 0; --count)
+        sum -= static_cast<double>(*--values) * z[index(*--columns)];
+      neighbour = sum - static_cast<double>(upper_.next_to_diagonal[row]) * neighbour;
+      z[row] = neighbour;
+    }
+  }
+}
+
+VectorWork IncompleteCholesky::work() const {
+  const auto entries = static_cast<std::int64_t>(lower_.columns.size());
+  const auto rows = static_cast<std::int64_t>(inverse_pivots_.size());
+  constexpr std::int64_t entry_bytes = sizeof(float) + sizeof(std::int32_t);
+  // r, z three times, the pivots, and of each triangle the entry next to the diagonal.
+  constexpr std::int64_t row_bytes = 5 * sizeof(double) + 2 * sizeof(float);
+  const auto runs = static_cast<std::int64_t>(lower_.runs.size() + upper_.runs.size());
+  return {.call_count = 1,
+          .byte_count =
+              2 * entries * entry_bytes + rows * row_bytes + runs * static_cast<std::int64_t>(sizeof(Run)),
+          .flop_count = 4 * entries + 5 * rows};
+}
+
+}  // namespace cg2d

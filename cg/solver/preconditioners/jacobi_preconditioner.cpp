@@ -1,0 +1,71 @@
+// M is the diagonal of A: each element of r is divided by its diagonal entry.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+
+namespace cg2d {
+namespace {
+
+class JacobiPreconditioner final : public Preconditioner {
+ public:
+  explicit JacobiPreconditioner(HugePageVector inverse_diagonal)
+      : inverse_diagonal_(std::move(inverse_diagonal)), scaled_(inverse_diagonal_.size()) {}
+
+  std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+    vectors.update([&](VectorOps& local) { local.multiply(inverse_diagonal_, r, scaled_); });
+    return scaled_;
+  }
+
+  [[nodiscard]] std::span<const double> inverse_diagonal() const override { return inverse_diagonal_; }
+
+ private:
+  HugePageVector inverse_diagonal_;
+  HugePageVector scaled_;
+};
+
+/// Ranks count what they cannot use before any of them throws.
+void require_usable(const PreconditionerInput& input) {
+  const bool is_whole = input.diagonal.size() == input.matrix.local_size();
+  const auto unusable = std::ranges::count_if(
+      input.diagonal, [](double entry) { return !std::isnormal(entry) || !std::isfinite(1.0 / entry); });
+  std::array<double, 2> counts{is_whole ? 0.0 : 1.0, static_cast<double>(unusable)};
+  input.matrix.sum_over_ranks(counts);
+  if (counts[0] > 0.0) {
+    throw InputError(fmt::format(
+        "preconditioner jacobi: the piece of the diagonal has another length than the vectors on {} ranks",
+        counts[0]));
+  }
+  if (counts[1] > 0.0) {
+    throw InputError(
+        fmt::format("preconditioner jacobi: {} entries of the diagonal have no finite inverse", counts[1]));
+  }
+}
+
+std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
+  require_positive("jacobi", input.matrix, input.diagonal, input.first_row);
+  require_usable(input);
+  HugePageVector inverse(input.diagonal.size());
+  std::ranges::transform(input.diagonal, inverse.begin(), [](double entry) { return 1.0 / entry; });
+  return std::make_unique<JacobiPreconditioner>(std::move(inverse));
+}
+
+}  // namespace
+
+PreconditionerRow jacobi_preconditioner() {
+  return {.name = "jacobi",
+          .description = "the diagonal of A",
+          .needs_diagonal = true,
+          .memory = {.bytes_per_row = std::int64_t{3} * 8},  // the diagonal, its inverse, the result
+          .make = &make_jacobi};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,405 @@
+// The binary form of a matrix: the same blocks as from its rows, and no block from a file that is damaged anywhere.
+
+#include "cg/matrix/files/cached_matrix.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/storage/crc32c.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
+#include "support/layouts.hpp"
+#include "support/mpi_test.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::cached_matrix_test {
+namespace {
+
+using test::group;
+
+/// Symmetric, with a dense first row, rows of many lengths and, for n >= 3, an empty one.
+std::unique_ptr<StoredMatrix> made_matrix(std::int64_t n) {
+  EntryCollector collector(n, group());
+  for (std::int64_t row = group().rank(); row < n; row += group().size()) {
+    if (n >= 3 && row == n / 2) continue;
+    collector.add(row, row, 4.0 + static_cast<double>(row));
+    for (std::int64_t column = 0; column < row; column += 1 + row % 7 * (column > 0 ? 5 : 1)) {
+      if (n >= 3 && column == n / 2) continue;
+      const double value = -1.0 / static_cast<double>(row + column + 1);
+      collector.add(row, column, value);
+      collector.add(column, row, value);
+    }
+  }
+  return std::make_unique<StoredMatrix>(collector.finish(), "made", std::nullopt, group());
+}
+
+bool are_equal(const kernels::CsrBlock& left, const kernels::CsrBlock& right) {
+  return left.row_count == right.row_count && left.column_count == right.column_count &&
+         std::ranges::equal(left.row_starts.span(), right.row_starts.span()) &&
+         std::ranges::equal(left.columns.span(), right.columns.span()) &&
+         std::ranges::equal(left.values.span(), right.values.span());
+}
+
+class CachedMatrixTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = group().broadcast(testing::TempDir() + "cg2d_cache_" + std::to_string(getpid()) + ".cg2d");
+  }
+  void TearDown() override {
+    group().barrier();
+    if (group().rank() == 0) std::filesystem::remove(path_);
+  }
+
+  [[nodiscard]] std::string content() const {
+    std::ifstream file(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  void replace_content(const std::string& content) const {
+    group().barrier();
+    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+    group().barrier();
+  }
+  /// The message, after the name of the file, of opening it and reading all blocks.
+  [[nodiscard]] std::string message_of_reading() const {
+    try {
+      const CachedMatrix matrix(path_, "made", group());
+      const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
+      static_cast<void>(matrix.build(comm::BlockLayout::even(matrix.order(), grid), group(), 1));
+      matrix.require_positive_diagonal(group());
+      return "no error";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      return std::string(error.what()).substr(path_.size());
+    }
+  }
+
+  std::string path_;
+};
+
+TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
+  for (const std::int64_t n : {1, 2, 97, 3000}) {
+    const auto stored = made_matrix(n);
+    write_cache(*stored, path_, group());
+    CachedMatrix cached(path_, "made", group());
+    EXPECT_EQ(cached.nonzero_count(), stored->nonzero_count());
+    EXPECT_TRUE(cached.facts().key == stored->facts().key);
+    EXPECT_EQ(cached.facts().row_lengths(1).share, stored->facts().row_lengths(1).share);
+    EXPECT_EQ(cached.balanced_piece_starts(group().size(), group()),
+              stored->balanced_piece_starts(group().size(), group()));
+    for (const auto& grid : comm::factorizations(group().size())) {
+      for (const auto& named : test::layouts_of(n, grid)) {
+        SCOPED_TRACE(test::describe(named));
+        EXPECT_TRUE(are_equal(cached.build(named.layout, group(), 1).block,
+                              stored->build(named.layout, group(), 1).block));
+        EXPECT_EQ(cached.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
+        EXPECT_EQ(cached.nonzeros_of_blocks(named.layout, group()),
+                  stored->nonzeros_of_blocks(named.layout, group()));
+      }
+    }
+  }
+}
+
+TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
+  constexpr std::int64_t n = 3000;
+  write_cache(*made_matrix(n), path_, group());
+  const CachedMatrix cached(path_, "made", group());
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      const auto whole = cached.build(named.layout, group(), 1).block;
+      for (const Strips& strips :
+           {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = 4000}}) {
+        std::int64_t row = 0;
+        std::int64_t entry = 0;
+        std::int64_t longest = 0;
+        int strip_count = 0;
+        cached.build_strips(named.layout, group(), 1, strips, [&](const kernels::CsrBlock& strip) {
+          EXPECT_EQ(strip.column_count, whole.column_count);
+          for (std::int64_t k = 0; k < strip.row_count; ++k, ++row)
+            EXPECT_EQ(strip.row_starts[static_cast<std::size_t>(k)] + entry,
+                      whole.row_starts[static_cast<std::size_t>(row)]);
+          const auto first = static_cast<std::size_t>(entry);
+          const auto count = static_cast<std::size_t>(strip.nonzero_count());
+          EXPECT_TRUE(std::ranges::equal(strip.columns.span(), whole.columns.span().subspan(first, count)));
+          EXPECT_TRUE(std::ranges::equal(strip.values.span(), whole.values.span().subspan(first, count)));
+          entry += strip.nonzero_count();
+          longest = std::max(longest, strip.nonzero_count());
+          ++strip_count;
+        });
+        EXPECT_EQ(row, whole.row_count);
+        EXPECT_EQ(entry, whole.nonzero_count());
+        EXPECT_EQ(strip_count, strips.count);
+        const auto expected = cached.longest_strip(named.layout, group().rank(), strips);
+        EXPECT_LE(longest, expected);
+        if (grid.columns == 1) {
+          EXPECT_EQ(longest, expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CachedMatrixTest, DamageInAStripEndsTheStripsOnAllRanks) {
+  write_cache(*made_matrix(3000), path_, group());
+  const CachedMatrix cached(path_, "made", group());
+  auto bad = content();
+  bad[bad.size() / 2] = static_cast<char>(bad[bad.size() / 2] ^ 1);  // a value of some rank's rows
+  replace_content(bad);
+  const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
+  EXPECT_THROW(cached.build_strips(comm::BlockLayout::even(cached.order(), grid), group(), 1, {.count = 5},
+                                   [](const kernels::CsrBlock&) {}),
+               RunError);
+}
+
+TEST_F(CachedMatrixTest, OtherContentsHaveAnotherHash) {
+  write_cache(*made_matrix(200), path_, group());
+  const auto hash = CachedMatrix(path_, "made", group()).content_hash();
+  EXPECT_EQ(CachedMatrix(path_, "another name", group()).content_hash(), hash);
+  write_cache(*made_matrix(201), path_, group());
+  EXPECT_NE(CachedMatrix(path_, "made", group()).content_hash(), hash);
+  EXPECT_FALSE(made_matrix(200)->content_hash());
+}
+
+TEST_F(CachedMatrixTest, EveryByteIsTheSameFromAnyNumberOfRanks) {
+  write_cache(*made_matrix(500), path_, group());
+  // A change of the layout that changes this number changes the version, too.
+  const auto bytes = content();
+  EXPECT_EQ(crc32c(std::as_bytes(std::span(bytes))), 0xa06594f1U);
+}
+
+TEST_F(CachedMatrixTest, ARandomOrderIsThatOfTheRows) {
+  write_cache(*made_matrix(200), path_, group());
+  const auto matrix = open_matrix({.path = path_, .permutation_seed = 3}, group());
+  const auto layout = comm::BlockLayout::even(200, comm::factorizations(group().size()).front());
+  const auto diagonal = matrix->diagonal(layout, group());
+  const auto piece = layout.piece(layout.column_piece_of(group().rank()));
+  for (std::int64_t k = piece.begin; k < piece.end; ++k) {
+    const auto row = RandomPermutation(200, 3).inverse(k);
+    EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)],
+              row == 100 ? 0.0 : 4.0 + static_cast<double>(row));
+  }
+}
+
+TEST_F(CachedMatrixTest, NoFileIsLeftWhereTheNameCannotBeTaken) {
+  const auto matrix = made_matrix(3);
+  try {
+    write_cache(*matrix, path_ + ".none/A.cg2d", group());
+    ADD_FAILURE() << "written";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+  }
+}
+
+TEST_F(CachedMatrixTest, PipesDevicesAndFoldersAreNotReplaced) {
+  const auto matrix = made_matrix(3);
+  const auto refusal = [&](const std::string& path) -> std::string {
+    group().barrier();
+    try {
+      write_cache(*matrix, path, group());
+      return "written";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::cannot_create);
+      return error.what();
+    }
+  };
+  const auto link = path_ + ".link";
+  if (group().rank() == 0) {
+    EXPECT_EQ(mkfifo(path_.c_str(), S_IRUSR | S_IWUSR), 0);
+    std::filesystem::create_symlink(path_, link);
+  }
+  const auto message = "cannot create " + path_ + ": it is a pipe or a device; name a file";
+  EXPECT_EQ(refusal(path_), message);
+  EXPECT_EQ(refusal(link), message);
+  EXPECT_TRUE(std::filesystem::is_fifo(path_));
+  EXPECT_EQ(refusal(testing::TempDir() + "."),
+            "cannot create " + testing::TempDir() + ".: it is a directory; name a file");
+  group().barrier();
+  if (group().rank() == 0) std::filesystem::remove(link);
+}
+
+TEST_F(CachedMatrixTest, AFileThatIsReplacedKeepsItsPermissions) {
+  const auto matrix = made_matrix(3);
+  constexpr auto owner_reads = std::filesystem::perms::owner_read;
+  if (group().rank() == 0) {
+    std::ofstream(path_) << "old";
+    std::filesystem::permissions(path_, owner_reads);
+  }
+  group().barrier();
+  write_cache(*matrix, path_, group());
+  EXPECT_EQ(std::filesystem::status(path_).permissions(), owner_reads);
+  EXPECT_EQ(content().substr(0, 8), "CG2DMTX\n");
+}
+
+TEST_F(CachedMatrixTest, NothingIsLeftWhereRanksHaveDifferentFolders) {
+  if (group().size() == 1) GTEST_SKIP() << "one rank sees one folder";
+  const auto matrix = made_matrix(3);
+  const std::filesystem::path folder = path_ + "." + std::to_string(group().rank() % 2);
+  std::filesystem::create_directory(folder);
+  const auto before = std::filesystem::current_path();
+  group().barrier();
+  std::filesystem::current_path(folder);
+  try {
+    write_cache(*matrix, "A.cg2d", group());
+    ADD_FAILURE() << "written";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+    EXPECT_EQ(std::string(error.what()),
+              "cannot create A.cg2d: rank 1 cannot open what rank 0 has made there (No such file or "
+              "directory); name a file in a folder that all ranks can write");
+  }
+  group().barrier();
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::current_path(before);
+  group().barrier();
+  if (group().rank() < 2) std::filesystem::remove_all(folder);
+}
+
+TEST_F(CachedMatrixTest, AFileThatEndsAnywhereOrHasAnotherBitInItsHeaderIsRefused) {
+  write_cache(*made_matrix(97), path_, group());
+  const auto good = content();
+  static_cast<void>(CachedMatrix(path_, "made", group()));
+  const auto expect_refusal = [&](const std::string& changed) {
+    replace_content(changed);
+    EXPECT_EQ(message_of_reading().substr(0, 8), ": found ");
+  };
+  const std::size_t stride = test::is_thorough() ? 29 : 397;
+  for (std::size_t size = 0; size < good.size(); size += size < 60 ? 1 : stride) {
+    SCOPED_TRACE(std::to_string(size) + " bytes");
+    expect_refusal(good.substr(0, size));
+  }
+  for (std::size_t position = 0; position < sizeof(CacheHeader); ++position) {
+    for (int bit = 0; bit < 8; bit += test::is_thorough() ? 1 : 5) {
+      SCOPED_TRACE("bit " + std::to_string(bit) + " of byte " + std::to_string(position));
+      auto changed = good;
+      changed[position] = static_cast<char>(static_cast<unsigned char>(changed[position]) ^ (1U << bit));
+      expect_refusal(changed);
+    }
+  }
+}
+
+TEST_F(CachedMatrixTest, DamagedFilesAreRefused) {
+  write_cache(*made_matrix(3000), path_, group());
+  const auto good = content();
+  const auto with = [&](std::size_t position, std::string_view bytes) {
+    auto changed = good;
+    changed.replace(position, bytes.size(), bytes);
+    return changed;
+  };
+  const std::string header = ": found a damaged header, expected one that meets its checksum";
+  const auto flipped = [&](std::size_t position) {
+    auto changed = good;
+    changed[position] = static_cast<char>(changed[position] ^ 0x10);
+    return changed;
+  };
+  const CacheReader reader(path_);
+  const CacheLayout layout(reader.header());
+  struct Case {
+    std::string name;
+    std::string content;
+    std::string message;  ///< its begin
+  };
+  const std::vector<Case> cases{
+      {"empty", "", ": found 0 bytes, expected a header of 48"},
+      {"truncated header", good.substr(0, 20), ": found 20 bytes, expected a header of 48"},
+      {"header only", good.substr(0, 48), ": found 48 bytes, expected "},
+      {"truncated data", good.substr(0, good.size() / 2), ": found "},
+      {"one byte too many", good + "x", ": found "},
+      {"other magic", with(0, "CG3D"), R"(: found "CG3DMTX\x0a", expected a matrix in binary form)"},
+      {"other version", with(8, std::string_view("\x02\x00\x00\x00", 4)),
+       ": found version 2, expected 1; make it anew by cg2d convert"},
+      {"other order of bytes", with(12, std::string_view("\x01\x02\x03\x04", 4)),
+       ": found another order of bytes, expected a file that was made on such a machine as this"},
+      {"order", flipped(16), header},
+      {"number of nonzeros", flipped(24), header},
+      {"checksum of the header", flipped(44), header},
+      {"row starts", flipped(static_cast<std::size_t>(layout.row_starts) + 8),
+       ": found damaged data in bytes 4096 to "},
+      {"diagonal", flipped(static_cast<std::size_t>(layout.diagonal)),
+       ": found damaged data in bytes 4096 to "},
+      {"values", flipped(static_cast<std::size_t>(layout.values) + 100'000),
+       ": found damaged data in bytes "},
+      {"columns", flipped(static_cast<std::size_t>(layout.data_end) - 1), ": found damaged data in bytes "},
+      {"checksums", flipped(static_cast<std::size_t>(layout.data_end)),
+       ": found damaged checksums, expected those of the header"},
+  };
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.name);
+    replace_content(one.content);
+    EXPECT_EQ(message_of_reading().substr(0, one.message.size()), one.message);
+  }
+}
+
+/// Short data are taken in one piece, long data in three at a time.
+TEST(Crc32cTest, LongDataHaveTheChecksumOfTheirParts) {
+  std::vector<std::byte> data(100'003);
+  std::uint32_t state = 1;
+  for (auto& byte : data) {
+    state = state * 1664525U + 1013904223U;
+    byte = static_cast<std::byte>(state >> 24U);
+  }
+  for (const std::size_t size : {24'575U, 24'576U, 24'577U, 49'152U, 60'001U, 100'003U}) {
+    for (const std::size_t begin : {0U, 1U, 5U}) {
+      const auto bytes = std::span(data).first(size).subspan(begin);
+      std::uint32_t by_parts = 17;
+      for (auto rest = bytes; !rest.empty();) {
+        const auto count = std::min<std::size_t>(rest.size(), 1000);
+        by_parts = crc32c(rest.first(count), by_parts);
+        rest = rest.subspan(count);
+      }
+      EXPECT_EQ(crc32c(bytes, 17), by_parts) << size << " bytes from " << begin;
+    }
+  }
+}
+
+TEST(Crc32cTest, ChecksumsOfTheStandard) {
+  const auto checksum = [](std::string_view text) { return crc32c(std::as_bytes(std::span(text))); };
+  EXPECT_EQ(checksum("123456789"), 0xe3069283U);
+  EXPECT_EQ(checksum(std::string(32, '\0')), 0x8a9136aaU) << "RFC 3720, B.4";
+  EXPECT_EQ(checksum(std::string(32, '\xff')), 0x62a8ab43U) << "RFC 3720, B.4";
+  const std::string_view text = "a text of some length, in two parts";
+  EXPECT_EQ(crc32c(std::as_bytes(std::span(text.substr(11))), checksum(text.substr(0, 11))), checksum(text));
+  const auto piece = [&](std::size_t begin, std::size_t size) {
+    return std::as_bytes(std::span(text.substr(begin, size)));
+  };
+  for (const std::size_t size : {0U, 1U, 8U, 13U}) {
+    const auto three = crc32c_of_three({piece(0, size), piece(3, size), piece(5, size)});
+    EXPECT_EQ(three[0], crc32c(piece(0, size)));
+    EXPECT_EQ(three[1], crc32c(piece(3, size)));
+    EXPECT_EQ(three[2], crc32c(piece(5, size)));
+  }
+}
+
+TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {
+  std::mt19937_64 random(41);
+  std::vector<std::byte> whole(70'001);
+  for (auto& byte : whole) byte = static_cast<std::byte>(random());
+  for (const std::size_t piece_count : {1U, 2U, 3U, 50U}) {
+    std::vector<std::size_t> borders{0, whole.size()};
+    while (borders.size() <= piece_count) borders.push_back(random() % whole.size());
+    std::ranges::sort(borders);
+    std::uint32_t sum = crc32c_of_zeros(std::ssize(whole));
+    for (std::size_t k = borders.size() - 1; k > 0; --k) {  // in another order than they lie
+      const auto piece =
+          std::span<const std::byte>(whole).subspan(borders[k - 1], borders[k] - borders[k - 1]);
+      sum ^=
+          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece),
+                                       .bytes_after = static_cast<std::int64_t>(whole.size() - borders[k])});
+    }
+    EXPECT_EQ(sum, crc32c(whole)) << piece_count << " pieces";
+  }
+  EXPECT_EQ(crc32c_of_zeros(32), 0x8a9136aaU) << "RFC 3720, B.4";
+  EXPECT_EQ(crc32c_of_zeros(0), 0U);
+}
+
+}  // namespace
+}  // namespace cg2d::cached_matrix_test

@@ -1,0 +1,156 @@
+// A small matrix in binary form: every truncation of the file and every flip of a single bit is refused with its reason.
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include "cg/base/errors.hpp"
+#include "cg/matrix/files/cached_matrix.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
+#include "fuzz/cache_bytes.hpp"
+#include "fuzz/memory_file.hpp"
+#include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d::damaged_cache_test {
+namespace {
+
+using test::group;
+
+const test::TemporaryFolder& folder() {
+  static const test::TemporaryFolder own;
+  return own;
+}
+
+/// The file of a matrix of order 5, as cg2d convert writes it.
+const std::string& whole_file() {
+  static const std::string bytes = [] {
+    folder().write("A.mtx",
+                   "%%MatrixMarket matrix coordinate real symmetric\n"
+                   "5 5 8\n1 1 4\n2 1 -1\n2 2 4.25\n3 3 4\n4 2 -0.5\n4 4 1e-3\n5 1 0.125\n5 5 7\n");
+    const auto matrix = read_market_matrix({.path = folder().path("A.mtx")}, group());
+    write_cache(*matrix, folder().path("A.cg2d"), group());
+    std::ifstream file(folder().path("A.cg2d"), std::ios::binary);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  }();
+  return bytes;
+}
+
+/// The reason why the reader refuses a file, without its name; empty: everything in it was read.
+std::string why_refused(const std::string& bytes) {
+  const fuzz::MemoryFile file(bytes);
+  const auto path = file.path();
+  try {
+    static_cast<void>(fuzz::contents_of(CacheReader(path)));
+  } catch (const FileError& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    const std::string message = error.what();
+    EXPECT_EQ(message.substr(0, path.size() + 8), path + ": found ") << message;
+    EXPECT_NE(message.find(", expected "), std::string::npos) << message;
+    return message.substr(path.size() + 2);
+  }
+  return {};
+}
+
+/// The part of the file that a byte belongs to.
+std::string part_of(std::size_t place) {
+  const auto position = static_cast<std::int64_t>(place);
+  CacheHeader header;
+  std::memcpy(&header, whole_file().data(), sizeof(header));
+  const CacheLayout layout(header);
+  if (place < sizeof(CacheHeader)) return "header";
+  if (position < CacheLayout::data_begin) return "zeros";
+  return position < layout.data_end ? "data" : "checksums";
+}
+
+/// The beginning of the reason that a flip in a part must have.
+const std::map<std::string, std::string> reasons{
+    {"zeros", "found damaged bytes after the header, expected zeros"},
+    {"data", "found damaged data in bytes "},
+    {"checksums", "found damaged checksums, expected "}};
+
+std::string reason_in_header(std::size_t place) {
+  if (place < offsetof(CacheHeader, version)) return "found \"";
+  if (place < offsetof(CacheHeader, byte_order)) return "found version ";
+  if (place < offsetof(CacheHeader, order)) return "found another order of bytes, expected ";
+  return "found a damaged header, expected one that meets its checksum";
+}
+
+TEST(DamagedCacheTest, WholeFileIsAccepted) {
+  EXPECT_EQ(why_refused(whole_file()), "");
+  folder().write("B.cg2d", whole_file());
+  EXPECT_EQ(fuzz::cache_bytes(fuzz::contents_of(CacheReader(folder().path("B.cg2d")))), whole_file())
+      << "the writer of the fuzz targets writes what cg2d writes";
+}
+
+TEST(DamagedCacheTest, EveryTruncationIsRefused) {
+  const auto& whole = whole_file();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const auto reason = why_refused(whole.substr(0, size));
+    EXPECT_TRUE(reason.starts_with("found " + std::to_string(size) + " bytes, expected "))
+        << size << ": " << reason;
+  }
+}
+
+TEST(DamagedCacheTest, EveryAddedByteIsRefused) {
+  EXPECT_TRUE(why_refused(whole_file() + '\0').starts_with("found "));
+  EXPECT_TRUE(why_refused(whole_file() + whole_file()).starts_with("found "));
+}
+
+TEST(DamagedCacheTest, EveryFlipOfABitIsRefused) {
+  auto bytes = whole_file();
+  for (std::size_t place = 0; place < bytes.size(); ++place) {
+    const auto part = part_of(place);
+    const auto expected = part == "header" ? reason_in_header(place) : reasons.at(part);
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      const char before = bytes[place];
+      bytes[place] = static_cast<char>(static_cast<unsigned char>(before) ^ (1U << bit));
+      const auto reason = why_refused(bytes);
+      EXPECT_TRUE(reason.starts_with(expected)) << "bit " << bit << " of byte " << place << ": " << reason;
+      bytes[place] = before;
+    }
+  }
+}
+
+/// Wrong contents with right checksums, as no defect of a disk makes them, but a wrong program.
+TEST(DamagedCacheTest, ContentsBeyondTheMatrixAreRefused) {
+  folder().write("B.cg2d", whole_file());
+  const auto sound = fuzz::contents_of(CacheReader(folder().path("B.cg2d")));
+  auto rows = sound;
+  rows.row_starts[2] = 100;
+  EXPECT_TRUE(why_refused(fuzz::cache_bytes(rows)).starts_with("found row starts out of order"))
+      << "beyond the end";
+  rows.row_starts[2] = -1;
+  EXPECT_TRUE(why_refused(fuzz::cache_bytes(rows)).starts_with("found row starts out of order"))
+      << "negative";
+  rows = sound;
+  rows.row_starts.front() = 1;
+  EXPECT_TRUE(why_refused(fuzz::cache_bytes(rows)).starts_with("found row starts out of order"))
+      << "not from 0";
+  auto columns = sound;
+  columns.columns[3] = 5;
+  EXPECT_EQ(why_refused(fuzz::cache_bytes(columns)), "found column 5, expected 0 to 4");
+  columns.columns[3] = -7;
+  EXPECT_EQ(why_refused(fuzz::cache_bytes(columns)), "found column -7, expected 0 to 4");
+}
+
+/// The way of the program: what it opens as a matrix is refused there, too.
+TEST(DamagedCacheTest, TheProgramRefusesWhatTheReaderRefuses) {
+  for (const std::size_t place :
+       {std::size_t{0}, std::size_t{17}, std::size_t{2000}, whole_file().size() - 1}) {
+    auto bytes = whole_file();
+    bytes[place] = static_cast<char>(bytes[place] ^ 4);
+    folder().write("C.cg2d", bytes);
+    EXPECT_THROW(static_cast<void>(open_matrix({.path = folder().path("C.cg2d")}, group())), RunError)
+        << place;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::damaged_cache_test

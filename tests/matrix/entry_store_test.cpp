@@ -1,0 +1,235 @@
+// The store of a rank's rows: entries in the orders in which files and messages bring them. No MPI.
+
+#include "cg/matrix/files/entry_store.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "cg/base/process_memory.hpp"
+#include "cg/base/storage/scratch_chunks.hpp"
+#include "support/sanitizers.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d::entry_store_test {
+namespace {
+
+double value_of(std::int64_t row, std::int64_t column) {
+  return static_cast<double>(row * 1000 + column % 997);
+}
+
+/// Expects the given number of entries in rising order, each with its value.
+void expect_ordered(const EntryStore& store, std::int64_t entry_count) {
+  std::int64_t count = 0;
+  std::int64_t faults = 0;
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    std::int64_t row_before = -1;
+    std::int64_t column_before = -1;
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      if (part.row != row_before) column_before = -1;
+      faults += part.row < row_before ? 1 : 0;
+      row_before = part.row;
+      for (std::size_t k = 0; k < part.columns.size(); ++k, ++count) {
+        faults += part.columns[k] <= column_before ? 1 : 0;
+        faults += part.values[k] != value_of(part.row, part.columns[k]) ? 1 : 0;
+        column_before = part.columns[k];
+      }
+    });
+  }
+  EXPECT_EQ(faults, 0);
+  EXPECT_EQ(count, entry_count);
+}
+
+TEST(EntryStoreTest, EntriesOfManyRanksInAnyOrderOfArrival) {
+  // Rank 1 of 20 has its rows from all ranks; messages of the later ranks come first, and in between.
+  constexpr std::int64_t order = 4000;
+  constexpr int rank_count = 20;
+  EntryStore store(RowDeal(order, rank_count), 1);
+  std::int64_t count = 0;
+  for (const int step : {7, 3}) {
+    for (int k = 0; k < rank_count; ++k) {
+      const int origin = k * step % rank_count;
+      for (std::int64_t row = 0; row < order; ++row) {
+        if (store.deal().owner_of(row) != 1) continue;
+        const auto column = static_cast<std::int32_t>(2 * origin + (step == 7 ? 0 : 1));
+        store.add(row, column, value_of(row, column), store.origin_of(origin));
+        ++count;
+      }
+    }
+  }
+  store.seal();
+  expect_ordered(store, count);
+}
+
+TEST(EntryStoreTest, OrderedEntriesStayAsTheyCome) {
+  constexpr std::int64_t order = 20'000;
+  EntryStore store(RowDeal(order, 3), 2);
+  std::int64_t count = 0;
+  for (std::int64_t row = 0; row < order; ++row) {
+    if (store.deal().owner_of(row) != 2) continue;
+    for (std::int32_t column = 0; column < 5; ++column, ++count)
+      store.add(row, column, value_of(row, column), store.origin_of(column / 2));
+  }
+  store.seal();
+  expect_ordered(store, count);
+}
+
+TEST(EntryStoreTest, OnesAreKeptWithoutTheirValues) {
+  // Rows longer than a chunk, every seventh entry twice, every 35th three times.
+  constexpr std::int64_t order = 40;
+  constexpr std::int32_t row_length = 30'000;
+  EntryStore store(RowDeal(order, 1), 0, EntryValues::ones);
+  const auto times = [](std::int32_t column) { return column % 35 == 0 ? 3 : column % 7 == 0 ? 2 : 1; };
+  for (std::int32_t k = 0; k < row_length; ++k) {
+    for (std::int64_t row = 0; row < order; ++row) {
+      for (int time = 0; time < times(k); ++time) store.add(row, k, 1.0, store.origin_of(0));
+    }
+  }
+  store.seal();
+  EXPECT_EQ(store.entry_count(), order * row_length);
+  std::int64_t faults = 0;
+  std::int64_t ones_count = 0;
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+      ones_count += part.is_all_ones ? 1 : 0;
+      for (std::size_t k = 0; k < part.columns.size(); ++k)
+        faults += part.values[k] != times(part.columns[k]) ? 1 : 0;
+    });
+  }
+  EXPECT_EQ(faults, 0);
+  EXPECT_EQ(ones_count, 0) << "every part has an entry that comes twice";
+  EXPECT_EQ(store.value_at(3, 6), 1.0);
+  EXPECT_EQ(store.value_at(3, 7), 2.0);
+  EXPECT_EQ(store.value_at(39, 70), 3.0);
+  EXPECT_EQ(store.value_at(3, row_length), std::nullopt);
+}
+
+constexpr std::int64_t jumping_order = 200'000;
+constexpr std::int64_t jumping_entry_count = 4'000'000;
+
+/// 56 MB, whose rows jump from bucket to bucket.
+void add_jumping_entries(EntryStore& store) {
+  for (std::int64_t k = 0; k < jumping_entry_count; ++k) {
+    const auto row = k * 77'777 % jumping_order;
+    const auto column = static_cast<std::int32_t>((jumping_entry_count - k) / jumping_order);
+    store.add(row, column, value_of(row, column), store.origin_of(0));
+  }
+}
+
+TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
+  if (test::has_address_sanitizer) GTEST_SKIP() << "the sanitizer keeps what is freed";
+  const test::TemporaryFolder folder;
+  const RowDeal deal(jumping_order, 1);
+  const auto bytes_before = resident_bytes();
+  EntryStore store(deal, 0, EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
+  add_jumping_entries(store);
+  const auto bytes_while_open = resident_bytes();
+  store.seal();
+  expect_ordered(store, jumping_entry_count);
+  EXPECT_EQ(store.value_at(77'777, 19), value_of(77'777, 19));
+  EXPECT_FALSE(store.failure());
+  constexpr std::int64_t room = 8'000'000;  // bytes of the bucket that is put in order, and of the allocator
+  EXPECT_LT(bytes_while_open, bytes_before + EntryStore::open_bytes(deal) + room);
+  EXPECT_LT(resident_bytes(), bytes_before + EntryStore::open_bytes(deal) + room);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+/// The descriptor of the file without a name in a folder.
+int scratch_descriptor(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const auto file = std::filesystem::read_symlink(entry.path(), error).string();
+    if (file.starts_with(folder.string() + "/")) return std::stoi(entry.path().filename());
+  }
+  return -1;
+}
+
+TEST(EntryStoreTest, AnyPageThatTheDeviceLosesIsNoticed) {
+  constexpr off_t page = 4096;
+  for (const bool is_sealed : {false, true}) {
+    for (int k = 0; k < 12; ++k) {
+      const test::TemporaryFolder folder;
+      EntryStore store(RowDeal(jumping_order, 1), 0, EntryValues::any,
+                       std::make_unique<ScratchChunks>(folder.path()));
+      add_jumping_entries(store);
+      if (is_sealed) store.seal();
+      const int descriptor = scratch_descriptor(folder.path());
+      ASSERT_GE(descriptor, 0);
+      // Within what has been written: a chunk of each bucket has been full by now.
+      const std::vector<char> zeros(page);
+      ASSERT_EQ(pwrite(descriptor, zeros.data(), zeros.size(), k * 3 * page), page);
+      if (!is_sealed) store.seal();
+      std::int64_t entry_count = 0;
+      for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket)
+        store.for_each_part(
+            bucket, [&](const EntryStore::RowPart& part) { entry_count += std::ssize(part.columns); });
+      ASSERT_TRUE(store.failure()) << "page " << k << ", " << is_sealed;
+      EXPECT_EQ(store.failure()->code(), ExitCode::bad_data);
+      EXPECT_LT(entry_count, jumping_entry_count);
+      EXPECT_FALSE(store.value_at(77'777, 19));
+    }
+  }
+}
+
+/// The process may write files of so many bytes only.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t byte_count) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    signal_before_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = byte_count, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_before_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_before_)(int) = nullptr;
+};
+
+TEST(EntryStoreTest, ADeviceWithoutRoomIsToldInTheEnd) {
+  const test::TemporaryFolder folder;
+  EntryStore store(RowDeal(jumping_order, 1), 0, EntryValues::any,
+                   std::make_unique<ScratchChunks>(folder.path()));
+  {
+    const FileLimit limit(40'000'000);
+    add_jumping_entries(store);  // the ranks that send them are not told before all have sent theirs
+  }
+  store.seal();
+  ASSERT_TRUE(store.failure());
+  EXPECT_EQ(store.failure()->code(), ExitCode::cannot_create);
+  EXPECT_NE(
+      std::string(store.failure()->what()).find("not enough room in the folder " + folder.path().string()),
+      std::string::npos)
+      << store.failure()->what();
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(EntryStoreTest, BucketsThatHaveGrownTogetherAreGivenBackOneByOne) {
+  constexpr std::int64_t entry_count = jumping_entry_count;
+  EntryStore store(RowDeal(jumping_order, 1), 0);
+  add_jumping_entries(store);
+  store.seal();
+  expect_ordered(store, entry_count);
+  const auto bytes_before = resident_bytes();
+  for (std::size_t bucket = 0; bucket < store.bucket_count() / 2; ++bucket) store.drop(bucket);
+  constexpr std::int64_t half = 14 * entry_count / 2;
+  EXPECT_LT(resident_bytes(), bytes_before - half + half / 4) << "half of the memory is back";
+  EXPECT_GT(store.entry_count(), entry_count / 3);
+  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) store.drop(bucket);
+  EXPECT_EQ(store.entry_count(), 0);
+}
+
+}  // namespace
+}  // namespace cg2d::entry_store_test

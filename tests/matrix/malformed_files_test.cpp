@@ -1,0 +1,479 @@
+// Files that are no matrix: each ends with one line, the same on every rank, never with a crash, a hang or a matrix.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
+#include "cg/matrix/files/vector_file.hpp"
+#include "support/compressed_text.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::malformed_files_test {
+namespace {
+
+using test::group;
+
+struct MalformedFile {
+  std::string name;
+  std::string content;
+  std::string message;  ///< after the name of the file
+};
+
+const std::string banner = "%%MatrixMarket matrix coordinate real symmetric\n";
+const std::string general = "%%MatrixMarket matrix coordinate real general\n";
+const std::string integer = "%%MatrixMarket matrix coordinate integer general\n";
+const std::string pattern = "%%MatrixMarket matrix coordinate pattern symmetric\n";
+const std::string banner_line =
+    R"(expected a line such as "%%MatrixMarket matrix coordinate real symmetric")";
+
+std::vector<MalformedFile> malformed_headers() {
+  return {
+      {"empty", "", ":1: found an empty file, " + banner_line},
+      {"one line feed", "\n", R"(:1: found "", )" + banner_line},
+      {"no banner", "3 3 1\n1 1 1.0\n", R"(:1: found "3 3 1", )" + banner_line},
+      {"wrong banner", "%MatrixMarket matrix coordinate real general\n1 1 0\n",
+       R"(:1: found "%MatrixMarket matrix coordinate real gen...", )" + banner_line},
+      {"byte order mark", "\xef\xbb\xbf" + banner + "1 1 0\n",
+       R"(:1: found "\xef\xbb\xbf%%MatrixMarket matrix coordinate real...", )" + banner_line},
+      {"blank before the banner", "\n" + banner + "1 1 0\n", R"(:1: found "", )" + banner_line},
+      {"binary junk", std::string("\x7f\x45LF\x02\x01\x00\x00", 8) + "\xff\xfe",
+       R"(:1: found "\x7fELF\x02\x01\x00\x00\xff\xfe", )" + banner_line},
+      {"zeros", std::string(5, '\0'), R"(:1: found "\x00\x00\x00\x00\x00", )" + banner_line},
+      {"Harwell-Boeing", "1U 12 9 0 0\nRUA 3 3\n", R"(:1: found "1U 12 9 0 0", )" + banner_line},
+      {"four words", "%%MatrixMarket matrix coordinate real\n1 1 0\n",
+       R"(:1: found 4 words, expected 5 words, as in "%%MatrixMarket matrix coordinate real symmetric")"},
+      {"six words", "%%MatrixMarket matrix coordinate real general x\n1 1 0\n",
+       R"(:1: found 6 words, expected 5 words, as in "%%MatrixMarket matrix coordinate real symmetric")"},
+      {"no matrix", "%%MatrixMarket tensor coordinate real general\n1 1 0\n",
+       R"(:1: found "tensor", expected matrix)"},
+      {"no form", "%%MatrixMarket matrix sparse real general\n1 1 0\n",
+       R"(:1: found "sparse", expected coordinate or array)"},
+      {"complex", "%%MatrixMarket matrix coordinate complex general\n1 1 0\n",
+       R"(:1: found "complex", expected real, integer or pattern)"},
+      {"skew-symmetric", "%%MatrixMarket matrix coordinate real skew-symmetric\n1 1 0\n",
+       R"(:1: found "skew-symmetric", expected general or symmetric)"},
+      {"hermitian", "%%MatrixMarket matrix coordinate real Hermitian\n1 1 0\n",
+       R"(:1: found "Hermitian", expected general or symmetric)"},
+      {"pattern array", "%%MatrixMarket matrix array pattern general\n1 1\n",
+       R"(:1: found "pattern", expected real or integer, since an array has values)"},
+      {"dense matrix", "%%MatrixMarket matrix array real general\n1 1\n1.0\n",
+       R"(:1: found "array", expected coordinate, the form of sparse matrices)"},
+      {"banner only", banner, ":2: found the end of the file, expected the line of sizes"},
+      {"banner without line feed", banner.substr(0, banner.size() - 1),
+       ":2: found the end of the file, expected the line of sizes"},
+      {"comments only", banner + "% a\n% b\n", ":4: found the end of the file, expected the line of sizes"},
+      {"two sizes", banner + "3 3\n",
+       ":2: found 2 of 3 numbers, expected 3 sizes: rows, columns and entries"},
+      {"four sizes", banner + "3 3 1 7\n",
+       R"(:2: found "7" after 3 numbers, expected 3 sizes: rows, columns and entries)"},
+      {"no rows", banner + "0 0 0\n", R"(:2: found "0", expected the number of rows (1 to 2147483647))"},
+      {"negative rows", banner + "-3 3 1\n",
+       R"(:2: found "-3", expected the number of rows (1 to 2147483647))"},
+      {"rows are no number", banner + "three 3 1\n",
+       R"(:2: found "three", expected the number of rows (1 to 2147483647))"},
+      {"fractional size", banner + "3.0 3 1\n",
+       R"(:2: found "3.0", expected the number of rows (1 to 2147483647))"},
+      {"n of 2^31", banner + "2147483648 2147483648 1\n",
+       R"(:2: found "2147483648", expected the number of rows (1 to 2147483647))"},
+      {"n of 2^63", banner + "9223372036854775808 3 1\n",
+       R"(:2: found "9223372036854775808", expected the number of rows (1 to 2147483647))"},
+      {"columns of 2^64", banner + "3 18446744073709551616 1\n",
+       R"(:2: found "18446744073709551616", expected the number of columns (1 to 2147483647))"},
+      {"negative entries", banner + "3 3 -1\n",
+       R"(:2: found "-1", expected the number of entries (0 to 9223372036854775807))"},
+      {"entries of 2^63", banner + "3 3 9223372036854775808\n",
+       R"(:2: found "9223372036854775808", expected the number of entries (0 to 9223372036854775807))"},
+      {"not square", "%%MatrixMarket matrix coordinate real general\n%\n\n3 4 1\n1 1 1\n",
+       ":4: found 3 rows and 4 columns, expected a square matrix"},
+      {"long comment", banner + "%" + std::string(2'000'000, 'x') + "\n1 1 1\n1 1 1\n",
+       ":2: found a line of more than 65536 bytes, expected a shorter one"},
+  };
+}
+
+std::vector<MalformedFile> malformed_entries() {
+  const std::string sized = general + "3 3 2\n";
+  const std::string good = "1 1 1.0\n";
+  return {
+      {"fewer entries", sized + good,
+       ":4: found the end of the file after 1 entry, expected the 2 that are announced"},
+      {"no entries", sized,
+       ":3: found the end of the file after 0 entries, expected the 2 that are announced"},
+      {"sizes without line feed", general + "3 3 2",
+       ":3: found the end of the file after 0 entries, expected the 2 that are announced"},
+      {"entries of 2^62", general + "3 3 4611686018427387904\n" + good,
+       ":4: found the end of the file after 1 entry, expected the 4611686018427387904 that are announced"},
+      {"blank lines are no entries", sized + "\n" + good + "\n\n",
+       ":7: found the end of the file after 1 entry, expected the 2 that are announced"},
+      {"more entries", sized + good + good + "2 2 1\n3 3 1\n",
+       ":5: found one more entry, expected the end of the file after the 2 that are announced"},
+      {"more, then a fault", sized + good + good + "2 2 1\nx\n",
+       ":5: found one more entry, expected the end of the file after the 2 that are announced"},
+      {"a fault, then more", sized + good + "x\n" + good + good,
+       ":4: found 1 of 3 numbers, expected row, column and value"},
+      {"row 0", sized + good + "0 1 1\n", R"(:4: found "0", expected a row (1 to 3))"},
+      {"column 0", sized + good + "1 0 1\n", R"(:4: found "0", expected a column (1 to 3))"},
+      {"row too large", sized + good + "4 1 1\n", R"(:4: found "4", expected a row (1 to 3))"},
+      {"column too large", sized + good + "1 4 1\n", R"(:4: found "4", expected a column (1 to 3))"},
+      {"negative row", sized + good + "-1 1 1\n", R"(:4: found "-1", expected a row (1 to 3))"},
+      {"row of 2^32 + 1", sized + good + "4294967297 1 1\n",
+       R"(:4: found "4294967297", expected a row (1 to 3))"},
+      {"row of 2^64 + 1", sized + good + "18446744073709551617 1 1\n",
+       R"(:4: found "18446744073709551617", expected a row (1 to 3))"},
+      {"fractional row", sized + good + "1.5 1 1\n", R"(:4: found "1.5", expected a row (1 to 3))"},
+      {"hexadecimal row", sized + good + "0x1 1 1\n", R"(:4: found "0x1", expected a row (1 to 3))"},
+      {"row is no number", sized + good + "one 1 1\n", R"(:4: found "one", expected a row (1 to 3))"},
+      {"value is no number", sized + good + "1 1 abc\n", R"(:4: found "abc", expected a finite number)"},
+      {"value with a tail", sized + good + "1 1 1.0x\n", R"(:4: found "1.0x", expected a finite number)"},
+      {"decimal comma", sized + good + "1 1 1,5\n", R"(:4: found "1,5", expected a finite number)"},
+      {"Fortran exponent", sized + good + "1 1 1.0D+00\n",
+       R"(:4: found "1.0D+00", expected a finite number)"},
+      {"two signs", sized + good + "1 1 +-1\n", R"(:4: found "+-1", expected a finite number)"},
+      {"sign alone", sized + good + "1 1 -\n", R"(:4: found "-", expected a finite number)"},
+      {"NaN", sized + good + "1 1 NaN\n", R"(:4: found "NaN", expected a finite number)"},
+      {"infinity", sized + good + "1 1 -inf\n", R"(:4: found "-inf", expected a finite number)"},
+      {"overflow", sized + good + "1 1 1e400\n", R"(:4: found "1e400", expected a finite number)"},
+      {"no value", sized + good + "1 1\n", ":4: found 2 of 3 numbers, expected row, column and value"},
+      {"row only", sized + good + "1", ":4: found 1 of 3 numbers, expected row, column and value"},
+      {"complex value", sized + good + "1 1 1.0 0.0\n",
+       R"(:4: found "0.0" after 3 numbers, expected row, column and value)"},
+      {"values glued", sized + good + "1 1 1.0 2 2 1.0\n",
+       R"(:4: found "2" after 3 numbers, expected row, column and value)"},
+      {"comment among entries", sized + good + "% late\n" + good,
+       ":4: found a comment, expected an entry: comments stand before the line of sizes"},
+      {"comment at the end", sized + good + good + "% end\n",
+       ":5: found a comment, expected an entry: comments stand before the line of sizes"},
+      {"old Mac line ends", general + "3 3 2\r1 1 1\r2 2 2\r",
+       R"(:2: found "1" after 3 numbers, expected 3 sizes: rows, columns and entries)"},
+      {"zero byte", sized + good + std::string("1 1 1\0\n", 7),
+       R"(:4: found "1\x00", expected a finite number)"},
+      {"text after entries", sized + good + good + "the end\n",
+       ":5: found 2 of 3 numbers, expected row, column and value"},
+      {"above the diagonal", banner + "3 3 2\n" + good + "1 2 1\n",
+       ":4: found entry (1, 2) above the diagonal, expected entries on or below it, since the file is "
+       "symmetric"},
+      {"integer with a point", integer + "3 3 2\n1 1 1\n1 1 2.5\n",
+       R"(:4: found "2.5", expected a whole number of 64 bits)"},
+      {"integer overflow", integer + "3 3 2\n1 1 1\n1 1 9223372036854775808\n",
+       R"(:4: found "9223372036854775808", expected a whole number of 64 bits)"},
+      {"pattern with a value", pattern + "3 3 2\n1 1\n2 2 1.0\n",
+       R"(:4: found "1.0" after 2 numbers, expected row and column)"},
+      {"long line", sized + good + "1 1 1" + std::string(3'000'000, ' ') + "\n",
+       ":4: found a line of more than 65536 bytes, expected a shorter one"},
+  };
+}
+
+std::vector<MalformedFile> malformed_streams() {
+  const std::string sized = general + "3 3 2\n1 1 1\n";
+  const auto gzip = test::gzip(sized + "2 2 2\n");
+  const auto zstd = test::zstd(sized + "2 2 2\n");
+  auto flipped = gzip;
+  flipped[flipped.size() - 6] ^= 1;  // in the checksum
+  auto damaged = zstd;
+  damaged[6] ^= 0x55;
+  return {
+      {"truncated gzip", gzip.substr(0, gzip.size() - 9),
+       ": found a gzip file that ends too early, expected a whole one"},
+      {"gzip header only", gzip.substr(0, 10),
+       ": found a gzip file that ends too early, expected a whole one"},
+      {"gzip checksum", flipped,
+       ": found damaged gzip data (incorrect data check), expected a whole gzip file"},
+      {"junk after gzip", gzip + "junk",
+       ": found damaged gzip data (incorrect header check), expected a whole gzip file"},
+      {"no gzip", "\x1f\x8bjunk and more junk",
+       ": found damaged gzip data (unknown compression method), expected a whole gzip file"},
+      {"truncated zstd", zstd.substr(0, zstd.size() - 3),
+       ": found a zstd file that ends too early, expected a whole one"},
+      {"damaged zstd", damaged, ": found damaged zstd data"},
+      {"fault in gzip", test::gzip(sized + "0 2 2\n"), R"(:4: found "0", expected a row (1 to 3))"},
+      {"fewer in zstd", test::zstd(sized),
+       ":4: found the end of the file after 1 entry, expected the 2 that are announced"},
+  };
+}
+
+/// Right-hand sides and first guesses for a matrix of order 3.
+std::vector<MalformedFile> malformed_vectors() {
+  const std::string array = "%%MatrixMarket matrix array real general\n";
+  const std::string whole = "%%MatrixMarket matrix array integer general\n3 1\n";
+  const std::string sparse = "%%MatrixMarket matrix coordinate real general\n";
+  const auto gzip = test::gzip(array + "3 1\n1\n2\n3\n");
+  return {
+      {"empty", "", ":1: found an empty file, " + banner_line},
+      {"numbers only", "1\n2\n3\n", R"(:1: found "1", )" + banner_line},
+      {"banner only", array, ":2: found the end of the file, expected the line of sizes"},
+      {"one size", array + "3\n", ":2: found 1 of 2 numbers, expected 2 sizes: rows and columns"},
+      {"three sizes", array + "3 1 3\n",
+       R"(:2: found "3" after 2 numbers, expected 2 sizes: rows and columns)"},
+      {"other length", array + "4 1\n",
+       ":2: found 4 rows and 1 columns, expected 3 rows and 1 column, as the matrix needs"},
+      {"two columns", array + "3 2\n",
+       ":2: found 3 rows and 2 columns, expected 3 rows and 1 column, as the matrix needs"},
+      {"a row", array + "1 3\n",
+       ":2: found 1 rows and 3 columns, expected 3 rows and 1 column, as the matrix needs"},
+      {"rows of 2^63", array + "9223372036854775808 1\n",
+       R"(:2: found "9223372036854775808", expected the number of rows (1 to 2147483647))"},
+      {"no values", array + "3 1\n",
+       ":3: found the end of the file after 0 values, expected the 3 that are announced"},
+      {"fewer values", array + "3 1\n1\n2",
+       ":5: found the end of the file after 2 values, expected the 3 that are announced"},
+      {"more values", array + "3 1\n1\n2\n3\n\n4\n",
+       ":7: found one more value, expected the end of the file after the 3 that are announced"},
+      {"no number", array + "3 1\n1\nx\n3\n", R"(:4: found "x", expected a finite number)"},
+      {"NaN", array + "3 1\n1\n2\nnan\n", R"(:5: found "nan", expected a finite number)"},
+      {"infinity", array + "3 1\ninf\n2\n3\n", R"(:3: found "inf", expected a finite number)"},
+      {"overflow", array + "3 1\n1\n-1e309\n3\n", R"(:4: found "-1e309", expected a finite number)"},
+      {"two on a line", array + "3 1\n1 2\n3\n", R"(:3: found "2" after 1 numbers, expected one value)"},
+      {"late comment", array + "3 1\n1\n% b\n2\n3\n",
+       ":4: found a comment, expected a value: comments stand before the line of sizes"},
+      {"no whole number", whole + "1\n2.5\n3\n", R"(:4: found "2.5", expected a whole number of 64 bits)"},
+      {"row 0", sparse + "3 1 1\n0 1 5\n", R"(:3: found "0", expected a row (1 to 3))"},
+      {"row too large", sparse + "3 1 1\n4 1 5\n", R"(:3: found "4", expected a row (1 to 3))"},
+      {"column 2", sparse + "3 1 1\n1 2 5\n", R"(:3: found "2", expected a column (1 to 1))"},
+      {"no value", sparse + "3 1 1\n1 1\n", ":3: found 2 of 3 numbers, expected row, column and value"},
+      {"fewer entries", sparse + "3 1 2\n1 1 5\n",
+       ":4: found the end of the file after 1 value, expected the 2 that are announced"},
+      {"entries of 2^62", sparse + "3 1 4611686018427387904\n1 1 5\n",
+       ":4: found the end of the file after 1 value, expected the 4611686018427387904 that are announced"},
+      {"truncated gzip", gzip.substr(0, gzip.size() - 1),
+       ": found a gzip file that ends too early, expected a whole one"},
+      {"zero byte", array + std::string("3 1\n1\n2\0\n3\n", 11),
+       R"(:4: found "2\x00", expected a finite number)"},
+      {"long line", array + "3 1\n1\n" + std::string(3'000'000, ' ') + "2\n3\n",
+       ":4: found a line of more than 65536 bytes, expected a shorter one"},
+  };
+}
+
+class MalformedFilesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = group().broadcast(testing::TempDir() + "cg2d_malformed_" + std::to_string(getpid()) + ".mtx");
+  }
+  void TearDown() override {
+    group().barrier();
+    if (group().rank() == 0) std::filesystem::remove_all(path_);
+  }
+
+  template <typename Read>
+  [[nodiscard]] std::string message_of(const Read& read) const {
+    group().barrier();
+    std::string message;
+    try {
+      read();
+      message = "no error";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      message = error.what();
+    }
+    group().barrier();
+    return message;
+  }
+  [[nodiscard]] std::string message_of_reading() const {
+    return message_of([&] { static_cast<void>(read_market_matrix({.path = path_}, group())); });
+  }
+  /// The message of reading a vector of 3 elements, which lie on the last rank.
+  [[nodiscard]] std::string message_of_reading_a_vector() const {
+    const VectorPlace place{.size = 3,
+                            .local_size = group().rank() + 1 == group().size() ? std::size_t{3} : 0,
+                            .row_of = [](std::size_t element) { return static_cast<std::int64_t>(element); }};
+    return message_of([&] { static_cast<void>(read_vector(path_, place, group())); });
+  }
+  void write(const std::string& content) const {
+    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+  }
+
+  void expect_messages(const std::vector<MalformedFile>& files, bool are_vectors = false) const {
+    for (const auto& file : files) {
+      SCOPED_TRACE(file.name);
+      write(file.content);
+      const auto message = are_vectors ? message_of_reading_a_vector() : message_of_reading();
+      EXPECT_EQ(message.substr(0, path_.size() + file.message.size()), path_ + file.message);
+      if (file.name != "damaged zstd") {  // zstd's own words differ between versions
+        EXPECT_EQ(message, path_ + file.message);
+      }
+    }
+  }
+
+  std::string path_;
+};
+
+TEST_F(MalformedFilesTest, ThereAreManyOfThem) {
+  EXPECT_GE(malformed_headers().size() + malformed_entries().size() + malformed_streams().size() +
+                malformed_vectors().size(),
+            100U);
+}
+
+TEST_F(MalformedFilesTest, Headers) { expect_messages(malformed_headers()); }
+TEST_F(MalformedFilesTest, Entries) { expect_messages(malformed_entries()); }
+TEST_F(MalformedFilesTest, Streams) { expect_messages(malformed_streams()); }
+
+TEST_F(MalformedFilesTest, Vectors) { expect_messages(malformed_vectors(), true); }
+
+TEST_F(MalformedFilesTest, CompressedFilesThatEndAnywhereOrGoOn) {
+  const std::string matrix = general + "3 3 2\n1 1 1\n2 2 2\n";
+  const std::string vector = "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n";
+  for (const bool is_vector : {false, true}) {
+    const auto& text = is_vector ? vector : matrix;
+    const auto read = [&] { return is_vector ? message_of_reading_a_vector() : message_of_reading(); };
+    for (const std::string name : {"gzip", "zstd"}) {
+      const auto whole = name == "gzip" ? test::gzip(text) : test::zstd(text);
+      write(whole);
+      EXPECT_EQ(read(), "no error");
+      for (std::size_t size = 0; size < whole.size(); ++size) {
+        SCOPED_TRACE(name + ", " + std::to_string(size) + " bytes");
+        write(whole.substr(0, size));
+        const auto message = read();
+        // Shorter ones have no magic number.
+        const std::size_t magic_size = name == "gzip" ? 2 : 4;
+        if (size >= magic_size) {
+          EXPECT_EQ(message, path_ + ": found a " + name + " file that ends too early, expected a whole one");
+        } else {
+          EXPECT_EQ(message.substr(0, path_.size() + 10), path_ + ":1: found ");
+        }
+      }
+      for (const std::string& tail : {std::string(1, '\0'), std::string(600, '\0'), std::string("\n"), text,
+                                      std::string("\x1f"), std::string("\x28\xb5\x2f")}) {
+        SCOPED_TRACE(name + ", tail of " + std::to_string(tail.size()) + " bytes");
+        write(whole + tail);
+        EXPECT_EQ(read().substr(0, path_.size() + 8), path_ + ": found ");
+      }
+      for (std::size_t position = 0; position < whole.size(); ++position) {
+        // Bits of a header that mean nothing for the content may be anything; the content may not change.
+        auto changed = whole;
+        changed[position] = static_cast<char>(changed[position] ^ 0x20);
+        write(changed);
+        const auto message = read();
+        EXPECT_TRUE(message == "no error" || message.starts_with(path_ + ":")) << name << " " << position;
+      }
+    }
+  }
+}
+
+TEST_F(MalformedFilesTest, RanksThatFindDifferentFilesSaySo) {
+  if (group().size() == 1) GTEST_SKIP() << "one rank sees one file";
+  const std::string small = general + "3 3 1\n1 1 1\n";
+  const std::string expected =
+      ": found another content on rank 1 than on rank 0, expected the same file on every node";
+  const bool is_odd = group().rank() == 1;
+  const auto own_path = path_ + (is_odd ? ".odd" : "");
+  for (const auto& other : {small + "\n", general + "9 9 1\n1 1 1\n", general + "3 3 1\n2 1 1\n",
+                            general + "2000000000 2000000000 1\n1 1 1\n", test::gzip(small),
+                            std::string("CG2DMTX\nand no more")}) {
+    for (const bool are_swapped : {false, true}) {
+      group().barrier();
+      std::ofstream(own_path, std::ios::binary) << (is_odd != are_swapped ? other : small);
+      EXPECT_EQ(message_of([&] { static_cast<void>(open_matrix({.path = own_path}, group())); }),
+                own_path + expected);
+    }
+  }
+  if (is_odd) std::filesystem::remove(own_path);
+}
+
+TEST_F(MalformedFilesTest, MoreRowsThanMemoryAreRefusedBeforeTheyAreMade) {
+  if (available_memory_bytes() > stored_bytes(2'147'483'647, 1)) GTEST_SKIP() << "they fit";
+  write(banner + "2147483647 2147483647 1\n1 1 1\n");
+  group().barrier();
+  try {
+    static_cast<void>(read_market_matrix({.path = path_}, group()));
+    ADD_FAILURE() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::memory);
+    EXPECT_EQ(std::string(error.what()).substr(0, path_.size() + 54),
+              path_ + ": not enough memory: storing its rows takes 38.7 GB on");
+  }
+}
+
+TEST_F(MalformedFilesTest, LinesAreCountedFromTheBeginOfTheFileOnEveryRank) {
+  // The fault lies in the share of each rank in turn, in a file of several blocks.
+  constexpr int entry_count = 300'000;
+  for (const int faulty : {0, 1, entry_count / 3, entry_count / 2 + 7, entry_count - 1}) {
+    SCOPED_TRACE(faulty);
+    std::string text = general + "% comment\n3 3 " + std::to_string(entry_count) + "\n";
+    for (int k = 0; k < entry_count; ++k) text += k == faulty ? "1 9 1.0\n" : "1 2 1.0\n";
+    for (const auto& content : {text, test::gzip(text)}) {
+      if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+      EXPECT_EQ(message_of_reading(),
+                path_ + ":" + std::to_string(faulty + 4) + R"(: found "9", expected a column (1 to 3))");
+    }
+  }
+}
+
+TEST_F(MalformedFilesTest, TheFirstOfTwoFaultsIsReported) {
+  std::string text = general + "3 3 3000\n";
+  for (int k = 0; k < 3000; ++k) text += k == 10 ? "1 8 1.0\n" : (k == 2990 ? "1 9 1.0\n" : "1 2 1.0\n");
+  if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << text;
+  EXPECT_EQ(message_of_reading(), path_ + R"(:13: found "8", expected a column (1 to 3))");
+}
+
+/// Files of other programs: what they are, and what to do.
+TEST_F(MalformedFilesTest, OtherFormatsAreNamed) {
+  using namespace std::string_literals;
+  const auto write_anew = ", expected a Matrix Market file: write one there, by mmwrite"s;
+  const auto unpack = ", expected a file of its own: unpack it first"s;
+  const auto harwell_boeing =
+      "1SYMMETRIC STIFFNESS MATRIX SMALL GENERALIZED EIGENVALUE PROBLEM        BCSSTK01\n"
+      "            74             4            14            56             0\n"
+      "RSA                       48            48           224             0\n"
+      "(16I5)          (16I5)          (4E20.12)\n"s;
+  auto tar = "bcsstk01/bcsstk01.mtx"s;
+  tar.resize(257, '\0');
+  tar +=
+      "ustar\0"
+      "00"s;
+  tar.resize(512, '\0');
+  tar += general + "1 1 1\n1 1 1\n";
+  for (const auto& [content, message] :
+       {std::pair(harwell_boeing, "found a Harwell-Boeing or Rutherford-Boeing file" + write_anew),
+        std::pair("MATLAB 5.0 MAT-file, Platform: GLNXA64\n"s, "found a MATLAB file" + write_anew),
+        std::pair("\x89HDF\r\n\x1a\n"s, "found an HDF5 file" + write_anew),
+        std::pair("\0\x12\x7b\x50\0\0\0\x02"s, "found a binary matrix of PETSc" + write_anew),
+        std::pair(tar, "found a tar archive" + unpack),
+        std::pair(test::gzip(tar), "found a tar archive" + unpack),
+        std::pair("PK\x03\x04\x14\0"s, "found a zip archive" + unpack),
+        std::pair("\xfd"
+                  "7zXZ\0\n"s,
+                  "found an xz file" + unpack),
+        std::pair("BZh91AY&SY\n"s, "found a bzip2 file" + unpack)}) {
+    if (group().rank() == 0) std::ofstream(path_, std::ios::binary) << content;
+    group().barrier();
+    EXPECT_EQ(message_of_reading(), path_ + ": " + message);
+  }
+}
+
+TEST_F(MalformedFilesTest, NoFile) { EXPECT_EQ(message_of_reading(), path_ + ": no such file"); }
+
+TEST_F(MalformedFilesTest, Directory) {
+  if (group().rank() == 0) std::filesystem::create_directory(path_);
+  EXPECT_EQ(message_of_reading(), path_ + ": found a directory, expected a file");
+}
+
+TEST_F(MalformedFilesTest, Pipe) {
+  if (group().rank() == 0) {
+    EXPECT_EQ(mkfifo(path_.c_str(), S_IRUSR | S_IWUSR), 0);
+  }
+  EXPECT_EQ(message_of_reading(),
+            path_ + ": found a pipe or a device, expected a file, which every rank can open");
+}
+
+TEST_F(MalformedFilesTest, NoPermission) {
+  if (group().rank() == 0) {
+    std::ofstream(path_) << banner;
+    std::filesystem::permissions(path_, std::filesystem::perms::none);
+  }
+  group().barrier();
+  const bool is_root = geteuid() == 0;  // who may read everything
+  constexpr uid_t nobody = 65534;
+  EXPECT_TRUE(!is_root || seteuid(nobody) == 0);
+  const auto message = message_of_reading();
+  EXPECT_TRUE(!is_root || seteuid(0) == 0);
+  EXPECT_EQ(message, path_ + ": cannot be read: Permission denied");
+}
+
+}  // namespace
+}  // namespace cg2d::malformed_files_test

@@ -1,0 +1,484 @@
+// Entries of a user's matrix on their way to blocks: every grid and cut against a matrix that is summed in a map.
+
+#include "cg/matrix/files/stored_matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/storage/scratch_chunks.hpp"
+#include "support/layouts.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::stored_matrix_test {
+namespace {
+
+using test::group;
+
+using Place = std::pair<std::int64_t, std::int64_t>;
+using Reference = std::map<Place, double>;
+
+struct Entry {
+  Place place;
+  double value;
+};
+
+/// Symmetric, with a dense row, empty rows where n allows it, and places that come several times. Values are
+/// multiples of 1/8: their sums are exact in any order.
+std::vector<Entry> symmetric_entries(std::int64_t n) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(n) + 18);
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  };
+  std::vector<Entry> entries;
+  const auto add = [&](std::int64_t row, std::int64_t column, double value) {
+    entries.push_back({{row, column}, value});
+    if (row != column) entries.push_back({{column, row}, value});
+  };
+  for (std::int64_t k = 0; k < 5 * n; ++k) add(below(n), below(n), static_cast<double>(1 + below(64)) / 8.0);
+  const auto dense = below(n);
+  for (std::int64_t column = 0; column < n; ++column) add(dense, column, 0.5);
+  std::shuffle(entries.begin(), entries.end(), random);
+  return entries;
+}
+
+Reference summed(const std::vector<Entry>& entries) {
+  Reference sums;
+  for (const auto& entry : entries) sums[entry.place] += entry.value;
+  return sums;
+}
+
+/// Every rank adds each P-th entry.
+std::unique_ptr<StoredMatrix> stored(std::int64_t n, const std::vector<Entry>& entries,
+                                     EntryValues values = EntryValues::any) {
+  EntryCollector collector(n, group(), values);
+  for (std::size_t k = static_cast<std::size_t>(group().rank()); k < entries.size();
+       k += static_cast<std::size_t>(group().size()))
+    collector.add(entries[k].place.first, entries[k].place.second, entries[k].value);
+  return std::make_unique<StoredMatrix>(collector.finish(), "test", std::nullopt, group());
+}
+
+/// The block holds what the matrix has there, columns rising, and nothing else.
+void expect_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                  const Reference& reference) {
+  const auto rows = layout.row_block(layout.grid().row_of(group().rank()));
+  const auto columns = layout.column_block(layout.grid().column_of(group().rank()));
+  EXPECT_EQ(block.row_count, rows.size());
+  EXPECT_EQ(block.column_count, columns.size());
+  Reference mine;
+  for (const auto& [place, value] : reference) {
+    if (rows.contains(place.first) && columns.contains(place.second)) mine[place] = value;
+  }
+  Reference found;
+  for (std::int64_t row = 0; row < block.row_count; ++row) {
+    std::int64_t column_before = -1;
+    for (auto k = block.row_starts[static_cast<std::size_t>(row)];
+         k < block.row_starts[static_cast<std::size_t>(row) + 1]; ++k) {
+      const auto column = block.columns[static_cast<std::size_t>(k)];
+      EXPECT_LT(column_before, column);
+      column_before = column;
+      found[{rows.begin + row, columns.begin + column}] = block.values[static_cast<std::size_t>(k)];
+    }
+  }
+  EXPECT_EQ(block.nonzero_count(), std::ssize(found));
+  EXPECT_TRUE(found == mine);
+}
+
+/// Expects the blocks of the matrix on all grids and cuts.
+void expect_blocks(std::int64_t n, const std::vector<Entry>& entries, EntryValues values) {
+  const auto reference = summed(entries);
+  const auto matrix = stored(n, entries, values);
+  EXPECT_EQ(matrix->nonzero_count(), std::ssize(reference));
+  matrix->require_symmetric(group());
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      expect_block(matrix->build(named.layout, group(), 1).block, named.layout, reference);
+      const auto counts = matrix->nonzeros_of_blocks(named.layout, group());
+      EXPECT_EQ(counts[static_cast<std::size_t>(group().rank())],
+                matrix->build(named.layout, group(), 1).block.nonzero_count());
+    }
+  }
+  const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
+  expect_block(matrix->take(last, group()), last, reference);
+  EXPECT_EQ(matrix->store().entry_count(), 0) << "the rows are gone";
+}
+
+TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
+  for (const std::int64_t n : {1, 2, 7, 97, 1400}) expect_blocks(n, symmetric_entries(n), EntryValues::any);
+}
+
+TEST(StoredMatrixTest, CountsTheEntriesOfAPatternThatComeMoreThanOnce) {
+  for (const std::int64_t n : {1, 2, 7, 97, 1400}) {
+    auto entries = symmetric_entries(n);
+    for (auto& entry : entries) entry.value = 1.0;
+    expect_blocks(n, entries, EntryValues::ones);
+  }
+}
+
+TEST(StoredMatrixTest, AnUnsymmetricPatternIsRefused) {
+  // The entry (0, 1) comes twice, its mirror once.
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}};
+  const auto matrix = stored(2, entries, EntryValues::ones);
+  try {
+    matrix->require_symmetric(group());
+    ADD_FAILURE() << "it passes as symmetric";
+  } catch (const RunError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "test: not symmetric: entry (2, 1) is 1, entry (1, 2) is 2; conjugate gradients need equal ones");
+  }
+}
+
+TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
+  constexpr std::int64_t n = 40'000;  // a chunk has 4680 entries, a message 4096, a round 65536 words
+  std::vector<Entry> entries;
+  for (std::int64_t k = 0; k < n; ++k) {
+    entries.push_back({{k, k}, 2.0});
+    if (k != 17) {
+      entries.push_back({{17, k}, 0.25});
+      entries.push_back({{k, 17}, 0.25});
+    }
+  }
+  const auto reference = summed(entries);
+  const auto matrix = stored(n, entries);
+  for (const auto& grid : comm::factorizations(group().size())) {
+    const auto layout = comm::BlockLayout::even(n, grid);
+    expect_block(matrix->build(layout, group(), 1).block, layout, reference);
+  }
+}
+
+TEST(StoredMatrixTest, SumsDoNotDependOnTheOrderOfArrival) {
+  // 1e16 + 1 - 1e16 is 0 or 1, as it is added.
+  std::vector<Entry> entries{{{0, 0}, 1e16}, {{0, 0}, 1.0}, {{0, 0}, -1e16}, {{1, 1}, 1.0}};
+  const auto layout = comm::BlockLayout::even(2, comm::factorizations(group().size()).front());
+  for (int k = 0; k < 3; ++k) {
+    std::rotate(entries.begin(), entries.begin() + 1, entries.begin() + 3);
+    const auto diagonal = stored(2, entries)->diagonal(layout, group());
+    const auto piece = layout.piece(layout.column_piece_of(group().rank()));
+    if (piece.contains(0)) {
+      EXPECT_EQ(diagonal[0], -1e16 + 1.0 + 1e16);
+    }
+  }
+}
+
+TEST(StoredMatrixTest, TheDiagonalComesToTheOwnersOfPieces) {
+  constexpr std::int64_t n = 97;
+  const auto entries = symmetric_entries(n);
+  const auto reference = summed(entries);
+  const auto matrix = stored(n, entries);
+  for (const auto& grid : comm::factorizations(group().size())) {
+    for (const auto& named : test::layouts_of(n, grid)) {
+      SCOPED_TRACE(test::describe(named));
+      const auto diagonal = matrix->diagonal(named.layout, group());
+      const auto piece = named.layout.piece(named.layout.column_piece_of(group().rank()));
+      EXPECT_EQ(std::ssize(diagonal), piece.size());
+      for (std::int64_t k = piece.begin; k < piece.end; ++k) {
+        const auto found = reference.find({k, k});
+        EXPECT_EQ(diagonal[static_cast<std::size_t>(k - piece.begin)],
+                  found == reference.end() ? 0.0 : found->second);
+      }
+    }
+  }
+}
+
+TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
+  for (const std::int64_t n : {1, 5, 97, 1400, 20'000}) {
+    SCOPED_TRACE(n);
+    const auto entries = symmetric_entries(n);
+    std::vector<std::int64_t> lengths(static_cast<std::size_t>(n));
+    for (const auto& [place, value] : summed(entries)) ++lengths[static_cast<std::size_t>(place.first)];
+    const auto matrix = stored(n, entries);
+    const auto starts = matrix->balanced_piece_starts(group().size(), group());
+    const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
+    const auto expected = comm::BlockLayout::weighted(lengths, grid);
+    for (int k = 0; k < group().size(); ++k)
+      EXPECT_EQ(starts[static_cast<std::size_t>(k)], expected.piece(k).begin);
+    EXPECT_EQ(starts.back(), n);
+  }
+}
+
+TEST(StoredMatrixTest, TheFirstPairThatDiffersIsNamedWithBothValues) {
+  constexpr std::int64_t n = 300;
+  auto entries = symmetric_entries(n);
+  stored(n, entries)->require_symmetric(group());
+  // Changed twice, far from each other; the later one has one entry only.
+  entries.push_back({{250, 3}, 1000.0});
+  const double lower = summed(entries)[{201, 77}];
+  entries.push_back({{77, 201}, 0.125});
+  const double upper = summed(entries)[{77, 201}];
+  try {
+    stored(n, entries)->require_symmetric(group());
+    ADD_FAILURE() << "passed";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_data);
+    std::ostringstream text;
+    text << "test: not symmetric: entry (202, 78) is " << lower << ", entry (78, 202) is " << upper
+         << "; conjugate gradients need equal ones";
+    EXPECT_EQ(error.what(), text.str());
+  }
+}
+
+/// Entries of all signs and sizes, with pairs that differ by rounding, pairs that do not, entries without a partner, and duplicates whose
+/// sum depends on nothing. The diagonal is large.
+std::vector<Entry> nearly_symmetric_entries(std::int64_t n) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(n) + 41);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  std::vector<Entry> entries;
+  for (std::int64_t row = 0; row < n; ++row) {
+    const double diagonal = 2.0 * std::pow(10.0, 2.0 + 2.0 * uniform(random));
+    entries.push_back({{row, row}, diagonal});
+    for (const std::int64_t step : {1, 3, 7, 31}) {
+      if (row + step >= n) continue;
+      const double value = uniform(random);
+      entries.push_back({{row, row + step}, value});
+      if (step == 7) continue;
+      entries.push_back({{row + step, row}, step == 3 ? value : value * (1.0 + 1e-12 * uniform(random))});
+      if (step == 1) entries.push_back({{row, row + step}, 1e-13 * uniform(random)});
+    }
+  }
+  std::shuffle(entries.begin(), entries.end(), random);
+  return entries;
+}
+
+double at(const Reference& matrix, std::int64_t row, std::int64_t column) {
+  const auto found = matrix.find({row, column});
+  return found == matrix.end() ? 0.0 : found->second;
+}
+
+double relative_difference_at(const Reference& matrix, std::int64_t row, std::int64_t column) {
+  return std::abs(at(matrix, row, column) - at(matrix, column, row)) /
+         (std::sqrt(std::abs(at(matrix, row, row))) * std::sqrt(std::abs(at(matrix, column, column))));
+}
+
+Reference means_of(const Reference& matrix) {
+  Reference means;
+  for (const auto& [place, value] : matrix) {
+    const double mean = (value + at(matrix, place.second, place.first)) / 2.0;
+    means[place] = mean;
+    means[{place.second, place.first}] = mean;
+  }
+  return means;
+}
+
+/// The pair with the largest difference, the first of several.
+Symmetrization largest_difference_in(const Reference& matrix) {
+  Symmetrization largest;
+  for (const auto& [place, value] : matrix) {
+    const auto row = std::max(place.first, place.second);
+    const auto column = std::min(place.first, place.second);
+    const double difference = relative_difference_at(matrix, row, column);
+    const bool is_earlier = std::pair(row, column) < std::pair(largest.row, largest.column);
+    if (difference > largest.largest_difference || (difference == largest.largest_difference && is_earlier))
+      largest = {.largest_difference = difference, .row = row, .column = column};
+  }
+  return largest;
+}
+
+TEST(SymmetrizeTest, GivesTheMeansOfBothTrianglesAndTheLargestDifference) {
+  for (const std::int64_t n : {2, 5, 97, 1400}) {
+    SCOPED_TRACE(n);
+    const auto entries = nearly_symmetric_entries(n);
+    const auto before = summed(entries);
+    const auto means = means_of(before);
+    const auto matrix = stored(n, entries);
+    matrix->symmetrize(0.9, nullptr, group());
+    EXPECT_EQ(matrix->nonzero_count(), std::ssize(means));
+    matrix->require_symmetric(group());
+    const auto found = matrix->symmetrization();
+    const auto expected = largest_difference_in(before);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->tolerance, 0.9);
+    EXPECT_EQ(found->largest_difference, expected.largest_difference);
+    EXPECT_EQ(std::pair(found->row, found->column), std::pair(expected.row, expected.column));
+    for (const auto& grid : comm::factorizations(group().size())) {
+      const auto layout = comm::BlockLayout::even(n, grid);
+      expect_block(matrix->build(layout, group(), 1).block, layout, means);
+    }
+  }
+}
+
+TEST(SymmetrizeTest, WorksOnAScratchDevice) {
+  constexpr std::int64_t n = 1400;
+  const auto entries = nearly_symmetric_entries(n);
+  const auto scratch = [] { return std::make_unique<ScratchChunks>("."); };
+  EntryCollector collector(n, group(), EntryValues::any, scratch());
+  if (group().rank() == 0) {
+    for (const auto& entry : entries) collector.add(entry.place.first, entry.place.second, entry.value);
+  }
+  StoredMatrix matrix(collector.finish(), "test", std::nullopt, group());
+  matrix.symmetrize(0.9, scratch(), group());
+  const auto layout = comm::BlockLayout::even(n, comm::factorizations(group().size()).back());
+  expect_block(matrix.build(layout, group(), 1).block, layout, means_of(summed(entries)));
+}
+
+TEST(SymmetrizeTest, AnEntryOfAPatternWithoutAPartnerIsHalved) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0},
+                                   {{1, 1}, 1.0}, {{1, 1}, 1.0}, {{2, 2}, 1.0}};
+  const auto matrix = stored(3, entries, EntryValues::ones);
+  matrix->symmetrize(0.5, nullptr, group());
+  EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.5) << "1 / sqrt(1 * 4)";
+  const auto layout = comm::BlockLayout::even(3, comm::factorizations(group().size()).front());
+  expect_block(matrix->build(layout, group(), 1).block, layout,
+               {{{0, 0}, 1.0}, {{0, 1}, 0.5}, {{1, 0}, 0.5}, {{1, 1}, 4.0}, {{2, 2}, 1.0}});
+}
+
+TEST(SymmetrizeTest, NeitherTheMeanNorTheDifferenceOverflows) {
+  constexpr double huge = 1.5e308;
+  const auto matrix = stored(2, {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, huge}, {{1, 0}, 0.75 * huge}});
+  matrix->symmetrize(0.5, nullptr, group());
+  EXPECT_DOUBLE_EQ(matrix->symmetrization()->largest_difference, 0.25);
+  const auto layout = comm::BlockLayout::even(2, comm::factorizations(group().size()).front());
+  expect_block(matrix->build(layout, group(), 1).block, layout,
+               {{{0, 0}, huge}, {{1, 1}, huge}, {{0, 1}, 0.875 * huge}, {{1, 0}, 0.875 * huge}});
+}
+
+TEST(SymmetrizeTest, ASymmetricMatrixStaysAsItIs) {
+  const auto entries = symmetric_entries(97);
+  const auto matrix = stored(97, entries);
+  matrix->symmetrize(1e-12, nullptr, group());
+  EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.0);
+  const auto layout = comm::BlockLayout::even(97, comm::factorizations(group().size()).front());
+  expect_block(matrix->build(layout, group(), 1).block, layout, summed(entries));
+}
+
+TEST(SymmetrizeTest, TheFirstPairBeyondTheToleranceIsNamed) {
+  const auto message_of = [](const std::vector<Entry>& entries, double tolerance) -> std::string {
+    try {
+      stored(60, entries)->symmetrize(tolerance, nullptr, group());
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      return error.what();
+    }
+    return "passed";
+  };
+  std::vector<Entry> entries;
+  for (std::int64_t row = 0; row < 60; ++row) entries.push_back({{row, row}, row < 30 ? 4.0 : 1e-4});
+  entries.push_back({{1, 9}, 1e-9});   // within
+  entries.push_back({{50, 2}, 0.25});  // the largest
+  entries.push_back({{3, 20}, 0.5});
+  entries.push_back({{20, 3}, 1.0});
+  EXPECT_EQ(
+      message_of(entries, 1e-3),
+      "test: not symmetric, to --symmetrize 0.001: entry (21, 4) is 1, entry (4, 21) is 0.5; they differ by "
+      "0.125 of sqrt(a_ii a_jj)");
+  EXPECT_EQ(
+      message_of(entries, 0.125),
+      "test: not symmetric, to --symmetrize 0.125: entry (51, 3) is 0.25, entry (3, 51) is 0; they differ by "
+      "12.5 of sqrt(a_ii a_jj)");
+  entries[9].value = 0.0;
+  EXPECT_EQ(message_of(entries, 0.9),
+            "test: not symmetric, to --symmetrize 0.9: entry (10, 2) is 0, entry (2, 10) is 1e-09; they "
+            "differ beside "
+            "a diagonal entry that is 0 or nearly so");
+}
+
+TEST(SymmetrizeTest, ARefusalOfRoundingNamesTheOption) {
+  const std::vector<Entry> entries{{{0, 0}, 4.0}, {{1, 1}, 1.0},           {{2, 2}, 1.0},
+                                   {{1, 0}, 0.5}, {{0, 1}, 0.5 + 0x1p-53}, {{2, 1}, 0x1p-40}};
+  try {
+    stored(3, entries)->require_symmetric(group());
+    ADD_FAILURE() << "passed";
+  } catch (const RunError& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "test: not symmetric: entry (2, 1) is 0.5, entry (1, 2) is 0.5000000000000001; conjugate gradients "
+        "need equal ones; no pair differs by more than 9.09e-13 of sqrt(a_ii a_jj): --symmetrize 1e-12 of "
+        "cg2d "
+        "solve and convert takes the means");
+  }
+  stored(3, entries)->symmetrize(1e-12, nullptr, group());
+}
+
+TEST(StoredMatrixTest, TheFirstSumOfDuplicatesThatIsNotFiniteIsNamed) {
+  // Each number of a file is finite. NaN differs from itself, and from 0: neither end as "not symmetric" nor as "not
+  // positive definite" is meant.
+  const std::vector<Entry> diagonal{{{0, 0}, 1.0}, {{1, 1}, 1.0}, {{2, 2}, 1.0}, {{3, 3}, 1.0}};
+  const auto expect = [&](std::vector<Entry> entries, const std::string& first) {
+    SCOPED_TRACE(first);
+    entries.insert(entries.end(), diagonal.begin(), diagonal.end());
+    try {
+      stored(4, entries);
+      ADD_FAILURE() << "passed";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::not_finite);
+      EXPECT_EQ(error.what(), "test: not finite: the sum of the duplicates at " + first +
+                                  ": it leaves the range of double precision; scale the matrix and b");
+    }
+  };
+  constexpr double huge = 1.5e308;
+  expect({{{2, 2}, huge}, {{2, 2}, huge}}, "entry (3, 3) is inf");
+  expect({{{1, 1}, -huge}, {{1, 1}, -huge}, {{3, 3}, huge}, {{3, 3}, huge}}, "entry (2, 2) is -inf");
+  expect({{{0, 3}, huge}, {{0, 3}, huge}, {{3, 0}, huge}, {{3, 0}, huge}}, "entry (4, 1) is inf");
+  expect({{{0, 3}, huge}, {{0, 3}, huge}}, "entry (1, 4) is inf");
+}
+
+TEST(StoredMatrixTest, StoredZerosNeedNoPartner) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 1.0}, {{0, 1}, 0.0}};
+  EXPECT_NO_THROW(stored(2, entries)->require_symmetric(group()));
+}
+
+TEST(StoredMatrixTest, TheFirstRowWithoutAPositiveDiagonalIsNamed) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 2.0}, {{2, 2}, -3.0}, {{4, 4}, 1.0}};
+  try {
+    stored(5, entries)->require_positive_diagonal(group());
+    ADD_FAILURE() << "passed";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::not_positive_definite);
+    EXPECT_EQ(error.what(),
+              std::string("test: not positive definite: the diagonal entry of row 3 is -3; it must be "
+                          "greater than 0 (if -A is meant, change the sign of A and b)"));
+  }
+}
+
+TEST(StoredMatrixTest, TheFactsAreThoseOfTheRows) {
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{1, 1}, 2.0}, {{0, 1}, 1.0}, {{1, 0}, 1.0}, {{2, 2}, 1.0}};
+  const auto facts = stored(4, entries)->facts();
+  EXPECT_EQ(facts.key.order, 4);
+  EXPECT_EQ(facts.key.name, "test");
+  EXPECT_DOUBLE_EQ(facts.nonzero_count, 5.0);
+  EXPECT_EQ(facts.row_lengths(1).share, (std::vector<double>{0.25, 0.25, 0.5}));
+  auto other = entries;
+  other.back().place = {3, 3};
+  EXPECT_FALSE(stored(4, other)->facts().key == facts.key) << "nonzeros in other places";
+}
+
+TEST(StoredMatrixTest, MemoryThatIsNotThereIsNamedOnEveryRank) {
+  require_memory("A.mtx", stored_bytes(1000, 5000), group());
+  try {
+    require_memory("A.mtx", std::int64_t{1} << 61, group());
+    ADD_FAILURE() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::memory);
+    EXPECT_EQ(std::string(error.what()).substr(0, 47), "A.mtx: not enough memory: storing its rows take");
+  }
+}
+
+TEST(RandomPermutationTest, IsAPermutationWithItsInverse) {
+  for (const std::int64_t size : {1, 2, 3, 64, 1000}) {
+    const RandomPermutation permutation(size, 7);
+    std::vector<bool> is_taken(static_cast<std::size_t>(size));
+    std::int64_t moved_count = 0;
+    for (std::int64_t k = 0; k < size; ++k) {
+      const auto image = permutation(k);
+      EXPECT_FALSE(is_taken.at(static_cast<std::size_t>(image)));
+      is_taken[static_cast<std::size_t>(image)] = true;
+      EXPECT_EQ(permutation.inverse(image), k);
+      moved_count += image != k ? 1 : 0;
+    }
+    // A random permutation leaves one index in its place, on average.
+    EXPECT_GE(moved_count, size - 10);
+    EXPECT_NE(permutation(0), RandomPermutation(1000, 8)(0)) << "another seed, another order";
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::stored_matrix_test

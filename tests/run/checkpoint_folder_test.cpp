@@ -1,0 +1,352 @@
+// Checkpoints of several ranks: read by any number of ranks, the newest intact one, two generations.
+
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::checkpoint_folder_test {
+namespace {
+
+using test::group;
+
+constexpr std::int64_t order = 23;
+
+/// A temporary folder of rank 0, for all ranks.
+class CommonFolder {
+ public:
+  CommonFolder() {
+    if (group().rank() == 0) own_ = std::make_unique<test::TemporaryFolder>();
+    path_ = group().broadcast(own_ ? own_->path().string() : "");
+  }
+  ~CommonFolder() { group().barrier(); }
+  CommonFolder(const CommonFolder&) = delete;
+  CommonFolder& operator=(const CommonFolder&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// On rank 0, between barriers.
+  void on_one_rank(const std::function<void()>& work) const {
+    group().barrier();
+    if (group().rank() == 0) work();
+    group().barrier();
+  }
+  /// Names of all files but the lock, which is there as long as a writer is.
+  [[nodiscard]] std::set<std::string> names() const {
+    group().barrier();
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.path().extension() != ".lock") names.insert(entry.path().filename().string());
+    }
+    group().barrier();
+    return names;
+  }
+
+ private:
+  std::unique_ptr<test::TemporaryFolder> own_;
+  std::string path_;
+};
+
+/// Two vectors, in ranges that differ in size, and are empty for one rank of five.
+class Saved {
+ public:
+  Saved(comm::RankGroup& ranks, std::int64_t step) : step_(step), numbers_{static_cast<double>(step), 0.5} {
+    const auto cut = [&](std::int64_t rank) { return rank * rank * order / ranks.size() / ranks.size(); };
+    range_ = {cut(ranks.rank()), cut(ranks.rank() + 1)};
+    for (auto index = range_.begin; index < range_.end; ++index) {
+      first_.push_back(element(0, index, step));
+      second_.push_back(element(1, index, step));
+    }
+    vectors_ = {std::span<const double>(first_), std::span<const double>(second_)};
+  }
+  Saved(const Saved&) = delete;
+  Saved& operator=(const Saved&) = delete;
+
+  static double element(int vector, std::int64_t index, std::int64_t step) {
+    return static_cast<double>(1000 * step + 100 * vector + index);
+  }
+  [[nodiscard]] CheckpointState state() const {
+    return {.kind = CheckpointKind::run,
+            .matrix_hash = 11,
+            .order = order,
+            .step = step_,
+            .range = range_,
+            .data = {.numbers = numbers_, .vectors = vectors_}};
+  }
+
+ private:
+  std::int64_t step_;
+  comm::IndexRange range_;
+  std::vector<double> numbers_;
+  std::vector<double> first_;
+  std::vector<double> second_;
+  std::array<std::span<const double>, 2> vectors_;
+};
+
+std::string path_of(const CommonFolder& folder, std::int64_t generation, int rank, int rank_count) {
+  return folder.path() + "/" + CheckpointName{generation, rank, rank_count}.text();
+}
+
+/// Whether this rank finds the vectors of a step in any range.
+void expect_step(const FoundCheckpoint& found, std::int64_t step) {
+  EXPECT_EQ(found.header().step, step);
+  EXPECT_EQ(found.numbers, (std::vector{static_cast<double>(step), 0.5}));
+  const std::int64_t size = group().size();
+  const comm::IndexRange range{order * group().rank() / size, order * (group().rank() + 1) / size};
+  std::vector<double> first(static_cast<std::size_t>(range.size()));
+  std::vector<double> second(first.size());
+  const std::array targets{std::span<double>(first), std::span<double>(second)};
+  read_vectors(found, range, targets, group());
+  for (auto index = range.begin; index < range.end; ++index) {
+    const auto k = static_cast<std::size_t>(index - range.begin);
+    EXPECT_EQ(first[k], Saved::element(0, index, step)) << index;
+    EXPECT_EQ(second[k], Saved::element(1, index, step)) << index;
+  }
+}
+
+/// The text of the RunError that a collective step throws, the same on every rank; empty: none.
+template <typename Step>
+std::string error_of(const Step& step, ExitCode code) {
+  std::string text;
+  try {
+    step();
+  } catch (const RunError& error) {
+    text = error.what();
+    EXPECT_EQ(error.code(), code) << text;
+  }
+  for (const auto& other : group().gather_all(text)) EXPECT_EQ(other, text);
+  return text;
+}
+
+TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
+  for (int writers = 1; writers <= group().size(); ++writers) {
+    SCOPED_TRACE(writers);
+    const CommonFolder folder;
+    if (group().rank() < writers) {
+      auto first_ranks = group().first_ranks(writers);
+      CheckpointWriter writer(folder.path(), std::nullopt, first_ranks);
+      EXPECT_GE(writer.save(Saved(first_ranks, 3).state()), 0.0);
+    }
+    group().barrier();
+    const auto found = newest_checkpoint(folder.path(), group());
+    EXPECT_EQ(found.generation, 1);
+    EXPECT_EQ(std::ssize(found.headers), writers);
+    EXPECT_TRUE(found.rejected.empty());
+    expect_step(found, 3);
+  }
+}
+
+TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
+  const CommonFolder folder;
+  CheckpointWriter writer(folder.path() + "/made", std::nullopt, group());
+  for (std::int64_t step = 1; step <= 5; ++step) writer.save(Saved(group(), step).state());
+  EXPECT_EQ(writer.last_generation(), 5);
+  std::set<std::string> expected;
+  for (const std::int64_t generation : {4, 5}) {
+    for (int rank = 0; rank < group().size(); ++rank)
+      expected.insert(CheckpointName{generation, rank, group().size()}.text());
+  }
+  expected.insert("checkpoints.lock");  // as long as the writer is there
+  group().barrier();
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(writer.folder()))
+    names.insert(entry.path().filename().string());
+  EXPECT_EQ(names, expected);
+  expect_step(newest_checkpoint(writer.folder(), group()), 5);
+}
+
+/// Both generations, and a change of one file of the newer one.
+void expect_the_older_after(const std::function<void(const std::string& path)>& change,
+                            const std::string& reason) {
+  const CommonFolder folder;
+  {
+    CheckpointWriter writer(folder.path(), std::nullopt, group());
+    writer.save(Saved(group(), 1).state());
+    writer.save(Saved(group(), 2).state());
+  }
+  folder.on_one_rank([&] { change(path_of(folder, 2, group().size() - 1, group().size())); });
+  const auto found = newest_checkpoint(folder.path(), group());
+  EXPECT_EQ(found.generation, 1);
+  EXPECT_EQ(found.rejected.size(), 1U);
+  EXPECT_NE(found.rejected.front().find(reason), std::string::npos) << found.rejected.front();
+  EXPECT_EQ(found.rejected.front().substr(0, 14), "generation 2: ");
+  expect_step(found, 1);
+
+  // The damaged one goes, the one that is gone on from stays, and no number is used twice.
+  CheckpointWriter next(folder.path(), found.generation, group());
+  next.save(Saved(group(), 2).state());
+  std::set<std::string> generations;
+  for (const auto& name : folder.names()) generations.insert(name.substr(0, 8));
+  EXPECT_EQ(generations, (std::set<std::string>{"00000001", "00000003"}));
+}
+
+TEST(CheckpointFolder, TakesTheOlderGenerationAfterAnyDamage) {
+  if (group().size() > 1)
+    expect_the_older_after([](const std::string& path) { std::filesystem::remove(path); }, "files");
+  expect_the_older_after([](const std::string& path) { std::filesystem::resize_file(path, 0); },
+                         "found 0 bytes, expected a header of 104");
+  expect_the_older_after([](const std::string& path) { std::filesystem::resize_file(path, 110); },
+                         "found 110 bytes, expected the ");
+}
+
+/// With several ranks, which wait for each other, each eleventh; a byte has no divisor in common with that.
+TEST(CheckpointFolder, TakesTheOlderGenerationAfterEveryTruncationAndFlippedBit) {
+  const CommonFolder folder;
+  CheckpointWriter writer(folder.path(), std::nullopt, group());
+  writer.save(Saved(group(), 1).state());
+  writer.save(Saved(group(), 2).state());
+  const auto path = path_of(folder, 2, 0, group().size());
+  group().barrier();
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const auto step = static_cast<std::size_t>(group().size() == 1 ? 1 : test::by_extent(11, 1));
+  std::int64_t rejected_count = 0;
+  std::int64_t tried_count = 0;
+  const auto try_with = [&](const std::string& changed) {
+    ++tried_count;
+    folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << changed; });
+    const auto found = newest_checkpoint(folder.path(), group());
+    if (found.generation == 1 && found.header().step == 1 && found.rejected.size() == 1 &&
+        found.rejected.front().find(", expected ") != std::string::npos)
+      ++rejected_count;
+  };
+  for (std::size_t size = 0; size < bytes.size(); size += step) try_with(bytes.substr(0, size));
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); bit += step) {
+    auto changed = bytes;
+    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));
+    try_with(changed);
+  }
+  EXPECT_EQ(rejected_count, tried_count);
+  if (step == 1) {
+    EXPECT_EQ(tried_count, static_cast<std::int64_t>(9 * bytes.size()));
+  }
+  folder.on_one_rank([&] { std::ofstream(path, std::ios::binary) << bytes; });
+  expect_step(newest_checkpoint(folder.path(), group()), 2);
+}
+
+TEST(CheckpointFolder, RejectsFilesOfDifferentStates) {
+  if (group().size() == 1) GTEST_SKIP() << "one file agrees with itself";
+  const CommonFolder folder;
+  const CommonFolder other;
+  CheckpointWriter writer(folder.path(), std::nullopt, group());
+  CheckpointWriter other_writer(other.path(), std::nullopt, group());
+  writer.save(Saved(group(), 1).state());
+  other_writer.save(Saved(group(), 2).state());
+  folder.on_one_rank([&] {
+    std::filesystem::copy_file(path_of(other, 1, 0, group().size()), path_of(folder, 1, 0, group().size()),
+                               std::filesystem::copy_options::overwrite_existing);
+  });
+  const auto error =
+      error_of([&] { static_cast<void>(newest_checkpoint(folder.path(), group())); }, ExitCode::bad_data);
+  EXPECT_NE(error.find("not of the same state"), std::string::npos) << error;
+}
+
+TEST(CheckpointFolder, SaysWhyThereIsNone) {
+  const CommonFolder folder;
+  const auto error_in = [&](const std::string& path) {
+    return error_of([&] { static_cast<void>(newest_checkpoint(path, group())); }, ExitCode::bad_data);
+  };
+  EXPECT_NE(error_in(folder.path()).find("found no checkpoint, expected"), std::string::npos);
+  EXPECT_NE(error_in(folder.path() + "/missing").find("found no checkpoint, expected"), std::string::npos);
+  folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
+  EXPECT_NE(error_in(folder.path() + "/file").find("cannot be read as a folder: "), std::string::npos);
+  folder.on_one_rank([&] { std::ofstream(path_of(folder, 4, 0, group().size())) << "x"; });
+  const auto error = error_in(folder.path());
+  EXPECT_NE(error.find("found no intact checkpoint (generation 4: "), std::string::npos) << error;
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+}
+
+TEST(CheckpointWriter, RefusesAFolderThatHasACheckpointOfItsOwn) {
+  const CommonFolder folder;
+  CheckpointWriter(folder.path(), std::nullopt, group()).save(Saved(group(), 1).state());
+  const auto error =
+      error_of([&] { CheckpointWriter(folder.path(), std::nullopt, group()); }, ExitCode::usage);
+  EXPECT_NE(error.find("has a checkpoint already (generation 1)"), std::string::npos) << error;
+  EXPECT_FALSE(has_no_checkpoint(folder.path(), group()));
+}
+
+TEST(CheckpointWriter, BeginsAnewWhereTheFirstCheckpointWasNotFinished) {
+  const CommonFolder folder;
+  EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
+  folder.on_one_rank([&] { std::ofstream(path_of(folder, 1, 0, group().size() + 1)) << "x"; });
+  EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
+  CheckpointWriter writer(folder.path(), std::nullopt, group());
+  writer.save(Saved(group(), 1).state());
+  EXPECT_EQ(writer.last_generation(), 2);
+  EXPECT_EQ(std::ssize(folder.names()), group().size()) << "the rest of the first one is gone";
+}
+
+TEST(CheckpointWriter, KeepsOtherRunsOutOfItsFolder) {
+  const CommonFolder folder;
+  std::optional<CheckpointWriter> first(std::in_place, folder.path(), std::nullopt, group());
+  first->save(Saved(group(), 1).state());
+  // A second run with the same command: it removes no file, and learns who is there.
+  const auto before = folder.names();
+  const auto error =
+      error_of([&] { choose_restart({.folder = folder.path(), .restart = folder.path()}, "run", group()); },
+               ExitCode::folder_in_use);
+  EXPECT_NE(error.find("another run uses this folder (process "), std::string::npos) << error;
+  EXPECT_EQ(folder.names(), before);
+  first->save(Saved(group(), 2).state());
+  EXPECT_EQ(first->last_generation(), 2);
+  // Its end, a kill as well, ends the claim.
+  first.reset();
+  folder.on_one_rank([&] { std::ofstream(folder.path() + "/checkpoints.lock") << "process 1 on gone\n"; });
+  const auto choice = choose_restart({.folder = folder.path(), .restart = folder.path()}, "run", group());
+  EXPECT_EQ(choice.generation, 2);
+}
+
+TEST(CheckpointWriter, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
+  const CommonFolder folder;
+  const auto temporary = folder.path() + "/.77-" + CheckpointName{3, 0, 1}.text();
+  folder.on_one_rank([&] {
+    std::ofstream(temporary) << "x";
+    std::ofstream(folder.path() + "/.77-other") << "x";
+  });
+  const auto claim = claim_checkpoints(folder.path(), group());
+  group().barrier();
+  EXPECT_FALSE(std::filesystem::exists(temporary));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/.77-other"));
+}
+
+TEST(CheckpointWriter, SaysThatAFolderCannotBeWritten) {
+  const CommonFolder folder;
+  folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
+  for (const auto* const path : {"/file", "/missing/state"}) {
+    const auto error = error_of([&] { CheckpointWriter(folder.path() + path, std::nullopt, group()); },
+                                ExitCode::cannot_create);
+    EXPECT_EQ(error.find("cannot create the folder " + folder.path() + path + ": "), 0U) << error;
+  }
+}
+
+TEST(CheckpointWriter, LeavesEarlierGenerationsWhereOneRankCannotWrite) {
+  const CommonFolder folder;
+  CheckpointWriter writer(folder.path(), std::nullopt, group());
+  writer.save(Saved(group(), 1).state());
+  // The name of the last rank's next file is taken.
+  const auto taken = path_of(folder, 2, group().size() - 1, group().size());
+  folder.on_one_rank([&] { std::ofstream(taken) << "x"; });
+  const auto error = error_of([&] { writer.save(Saved(group(), 2).state()); }, ExitCode::cannot_write);
+  EXPECT_NE(error.find("cannot write " + taken), std::string::npos) << error;
+  EXPECT_EQ(std::ssize(folder.names()), group().size() + 1) << "what the others wrote is gone";
+  expect_step(newest_checkpoint(folder.path(), group()), 1);
+  writer.save(Saved(group(), 3).state());
+  expect_step(newest_checkpoint(folder.path(), group()), 3);
+  EXPECT_EQ(std::ssize(folder.names()), 2 * group().size());
+}
+
+}  // namespace
+}  // namespace cg2d::checkpoint_folder_test

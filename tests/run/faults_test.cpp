@@ -1,0 +1,162 @@
+// The draw of faults, their text, and the checks that need no solver.
+
+#include "cg/run/guard/faults.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/run/guard/blocked_sums.hpp"
+#include "cg/run/guard/matrix_seal.hpp"
+#include "cg/run/guard/product_checksums.hpp"
+
+namespace cg2d::faults_test {
+namespace {
+
+TEST(InjectOptionsTest, SeedAndCount) {
+  EXPECT_EQ(inject_options_from("7").seed, 7U);
+  EXPECT_EQ(inject_options_from("7").count, 1);
+  EXPECT_EQ(inject_options_from("0:300").seed, 0U);
+  EXPECT_EQ(inject_options_from("0:300").count, 300);
+  EXPECT_EQ(inject_options_from("18446744073709551615").seed, ~std::uint64_t{0});
+  for (const auto* text : {"", ":", "7:", ":7", "-1", "7:0", "7:-1", "7:1000001", "x", "7:x", "7:1:1", " 7",
+                           "18446744073709551616"})
+    EXPECT_THROW(static_cast<void>(inject_options_from(text)), InputError) << text;
+}
+
+TEST(FaultTest, TheSameSeedDrawsTheSameFaults) {
+  const InjectOptions options{.seed = 5, .count = 2000};
+  const auto faults = draw_faults(options, 4, 15);
+  const auto again = draw_faults(options, 4, 15);
+  const auto others = draw_faults({.seed = 6, .count = 2000}, 4, 15);
+  ASSERT_EQ(faults.size(), 2000U);
+  std::set<FaultTarget> targets;
+  std::size_t different = 0;
+  for (std::size_t k = 0; k < faults.size(); ++k) {
+    EXPECT_EQ(faults[k].draw, again[k].draw);
+    EXPECT_EQ(faults[k].target, again[k].target);
+    EXPECT_EQ(faults[k].rank, again[k].rank);
+    different += faults[k].draw != others[k].draw ? 1 : 0;
+    EXPECT_TRUE(faults[k].rank >= 0 && faults[k].rank < 4);
+    EXPECT_TRUE(faults[k].outer_step >= 1 && faults[k].outer_step <= 15);
+    EXPECT_TRUE(faults[k].product >= 1 && faults[k].product <= 26);
+    targets.insert(faults[k].target);
+    if (k > 0) {
+      EXPECT_LE(faults[k - 1].outer_step, faults[k].outer_step);
+    }
+  }
+  EXPECT_GT(different, 1900U);
+  EXPECT_EQ(targets.size(), fault_target_names.size());
+}
+
+TEST(FaultTest, FaultsOfASolveAreWithinItsIterations) {
+  const InjectOptions options{.seed = 5, .count = 2000};
+  const auto faults = draw_solve_faults(options, 3, 100);
+  const auto again = draw_solve_faults(options, 3, 100);
+  ASSERT_EQ(faults.size(), 2000U);
+  int early_count = 0;
+  std::set<FaultTarget> targets;
+  for (std::size_t k = 0; k < faults.size(); ++k) {
+    EXPECT_EQ(faults[k].draw, again[k].draw);
+    EXPECT_EQ(faults[k].outer_step, of_a_solve);
+    EXPECT_TRUE(faults[k].rank >= 0 && faults[k].rank < 3);
+    EXPECT_TRUE(faults[k].product >= 1 && faults[k].product <= 100);
+    early_count += faults[k].product <= 10 ? 1 : 0;
+    targets.insert(faults[k].target);
+  }
+  EXPECT_NEAR(early_count, 1040, 150);  // ln 11 / ln 101 of them, six standard deviations
+  EXPECT_EQ(targets.size(), fault_target_names.size());
+  EXPECT_EQ(describe(Fault{.rank = 1,
+                           .outer_step = of_a_solve,
+                           .product = 7,
+                           .target = FaultTarget::z,
+                           .is_made = true,
+                           .element = 3,
+                           .bit = 62}),
+            "rank 1, iteration 7: x[3], bit 62");
+  for (const auto& fault : draw_solve_faults(options, 1, 1)) EXPECT_EQ(fault.product, 1);
+}
+
+TEST(FaultTest, AFlipChangesOneBitOnceOnItsRankOnly) {
+  std::vector<Fault> faults{
+      {.rank = 1, .outer_step = 2, .product = 3, .target = FaultTarget::r, .draw = (5U << 8U) | 62U}};
+  std::vector<double> vector(8, 1.0);
+  FaultInjector of_other(faults, 0);
+  of_other.flip(FaultTarget::r, {.outer_step = 2, .product = 3}, vector);
+  FaultInjector injector(faults, 1);
+  injector.flip(FaultTarget::p, {.outer_step = 2, .product = 3}, vector);
+  injector.flip(FaultTarget::r, {.outer_step = 2, .product = 2}, vector);
+  EXPECT_EQ(vector, std::vector<double>(8, 1.0));
+  injector.flip(FaultTarget::r, {.outer_step = 2, .product = 3}, vector);
+  injector.flip(FaultTarget::r, {.outer_step = 2, .product = 3}, vector);
+  std::vector<double> expected(8, 1.0);
+  expected[5] = std::numeric_limits<double>::infinity();  // the highest bit of the exponent
+  EXPECT_EQ(vector, expected);
+  EXPECT_TRUE(injector.faults()[0].is_made);
+  EXPECT_EQ(describe(injector.faults()[0]), "rank 1, outer iteration 2, product 3: r[5], bit 62");
+  EXPECT_EQ(describe(of_other.faults()[0]), "rank 1, outer iteration 2, product 3: r, not made");
+}
+
+TEST(FaultTest, AVectorWithoutElementsHasNoFault) {
+  FaultInjector injector({{.rank = 0, .target = FaultTarget::z, .draw = 1}}, 0);
+  injector.flip(FaultTarget::z, {.outer_step = 1, .product = 1}, {});
+  EXPECT_FALSE(injector.faults()[0].is_made);
+}
+
+TEST(CheckedErrorTest, NotANumberFails) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE((CheckedError{.error = 0.0, .tolerance = 0.0}.holds()));
+  EXPECT_TRUE((CheckedError{.error = 1.0, .tolerance = 2.0}.holds()));
+  EXPECT_FALSE((CheckedError{.error = 2.0, .tolerance = 1.0}.holds()));
+  EXPECT_FALSE((CheckedError{.error = nan, .tolerance = 1.0}.holds()));
+  EXPECT_FALSE((CheckedError{.error = 1.0, .tolerance = nan}.holds()));
+  EXPECT_FALSE((CheckedError{.error = 1.0, .tolerance = infinity}.holds()));
+}
+
+TEST(BlockedSumsTest, AnyNumberOfElements) {
+  for (const std::size_t size : {0U, 1U, 7U, 8U, 511U, 512U, 513U, 5000U}) {
+    const auto sums = blocked_sums(size, [](std::size_t k, double& first, double& second) {
+      first += static_cast<double>(k);
+      second += 1.0;
+    });
+    const auto count = static_cast<double>(size);
+    EXPECT_EQ(sums.first, size == 0 ? 0.0 : count * (count - 1.0) / 2.0);
+    EXPECT_EQ(sums.second, count);
+  }
+}
+
+TEST(MatrixSealTest, EachBitOfEachPieceCounts) {
+  std::vector<double> values(20'000, 1.5);
+  std::array<std::int32_t, 3> columns{1, 2, 3};
+  for (const int thread_count : {1, 2}) {
+    const MatrixSeal seal(
+        {kernels::stored_array(kernels::ArrayKind::values, std::span<double>(values)),
+         kernels::stored_array(kernels::ArrayKind::columns, std::span<std::int32_t>(columns))},
+        thread_count);
+    EXPECT_TRUE(seal.holds(0, 1));
+    columns[2] ^= 1;
+    EXPECT_FALSE(seal.holds(0, 1));
+    columns[2] ^= 1;
+    constexpr int share_count = 3;
+    for (const std::size_t place : {0U, 9'999U, 19'999U}) {
+      const double before = values[place];
+      values[place] = std::nextafter(before, 2.0);
+      EXPECT_FALSE(seal.holds(0, 1));
+      int broken_count = 0;
+      for (int share = 0; share < share_count; ++share)
+        broken_count += seal.holds(share, share_count) ? 0 : 1;
+      EXPECT_EQ(broken_count, 1);
+      values[place] = before;
+    }
+    EXPECT_TRUE(seal.holds(0, 1));
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::faults_test

@@ -1,0 +1,336 @@
+// Generated systems that are symmetric and positive definite, from entries to x, on every grid.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cg/matrix/files/stored_matrix.hpp"
+#include "cg/matrix/files/vector_file.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/lanczos.hpp"
+#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/solve.hpp"
+#include "support/mpi_test.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::generated_systems_test {
+namespace {
+
+using test::group;
+
+/// An edge of a graph with its weight w: L is the sum of w (e_i - e_j)(e_i - e_j)^T over all edges.
+struct Edge {
+  std::int64_t first;
+  std::int64_t second;
+  double weight;
+};
+
+/// A = S (shift + L) S with a diagonal S is symmetric and positive definite. (Entries are w s_i s_j, rounded alike in
+/// both triangles.)
+struct GeneratedSystem {
+  std::string kind{};
+  std::int64_t order = 1;
+  double shift = 1.0;
+  std::vector<Edge> edges{};
+  std::vector<double> scale{};     ///< the diagonal of S
+  std::vector<double> solution{};  ///< known before it is solved for
+
+  [[nodiscard]] double scale_of(std::int64_t row) const { return scale[static_cast<std::size_t>(row)]; }
+};
+
+constexpr std::array kinds{"band",       "star",   "random graph", "diagonal",   "badly scaled",
+                           "dense rows", "blocks", "plane",        "full block", "forest"};
+
+/// The edges of a kind, in any order: add(first, second) ignores loops.
+template <typename Add>
+void add_edges(std::string_view kind, std::int64_t n, std::mt19937_64& random, const Add& add) {
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  };
+  const auto add_clique = [&](std::int64_t begin, std::int64_t end) {
+    for (auto first = begin; first < end; ++first) {
+      for (auto second = first + 1; second < end; ++second) add(first, second);
+    }
+  };
+  if (kind == "band") {
+    for (std::int64_t k = 0; k < n; ++k) {
+      for (std::int64_t band = 1; band < 4 && k + band < n; ++band) add(k, k + band);
+    }
+  } else if (kind == "star") {
+    const auto center = below(n);
+    for (std::int64_t k = 0; k < n; ++k) add(center, k);
+  } else if (kind == "random graph" || kind == "badly scaled") {
+    for (std::int64_t k = 0; k < 4 * n; ++k) add(below(n), below(n));
+  } else if (kind == "dense rows") {  // an arrow: the last rows and columns are full
+    for (std::int64_t row = std::max<std::int64_t>(n - 3, 0); row < n; ++row) {
+      for (std::int64_t k = 0; k < row; ++k) add(row, k);
+    }
+  } else if (kind == "blocks") {
+    for (std::int64_t begin = 0; begin < n; begin += 7) add_clique(begin, std::min(begin + 7, n));
+  } else if (kind == "plane") {
+    const auto width =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(static_cast<double>(n))));
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (k % width > 0) add(k, k - 1);
+      if (k >= width) add(k, k - width);
+    }
+  } else if (kind == "full block") {
+    add_clique(0, std::min<std::int64_t>(n, 20));
+  } else if (kind == "forest") {
+    for (std::int64_t k = 1; k < n; ++k) {
+      if (k % 10 != 0) add(k, k - 1 - below(k % 10));
+    }
+  }
+}
+
+/// Weights over three decades, and where rows are badly scaled, entries over four more.
+GeneratedSystem generated_system(unsigned seed) {
+  std::mt19937_64 random(seed + 18);
+  std::uniform_real_distribution<double> exponent(-1.5, 1.5);
+  std::normal_distribution<double> normal;
+  // The first ones have fewer rows than there are ranks: pieces are empty, and collective calls are not.
+  GeneratedSystem system{.kind = kinds[seed % kinds.size()],
+                         .order = seed < 24 ? 1 + seed / 4 : 1 + static_cast<std::int64_t>(random() % 150),
+                         .shift = std::pow(10.0, exponent(random))};
+  add_edges(system.kind, system.order, random, [&](std::int64_t first, std::int64_t second) {
+    if (first != second) system.edges.push_back({first, second, std::pow(10.0, exponent(random))});
+  });
+  for (std::int64_t k = 0; k < system.order; ++k) {
+    system.scale.push_back(system.kind == "badly scaled" ? std::pow(10.0, exponent(random) * 2.0 / 3.0)
+                                                         : 1.0);
+    system.solution.push_back(normal(random));
+  }
+  return system;
+}
+
+std::vector<double> product_with_solution(const GeneratedSystem& system) {
+  const auto n = system.solution.size();
+  std::vector<double> scaled(n);
+  for (std::size_t k = 0; k < n; ++k) scaled[k] = system.scale[k] * system.solution[k];
+  std::vector<double> product(n);
+  for (std::size_t k = 0; k < n; ++k) product[k] = system.shift * scaled[k];
+  for (const auto& [first, second, weight] : system.edges) {
+    const auto i = static_cast<std::size_t>(first);
+    const auto j = static_cast<std::size_t>(second);
+    const double flow = weight * (scaled[i] - scaled[j]);
+    product[i] += flow;
+    product[j] -= flow;
+  }
+  for (std::size_t k = 0; k < n; ++k) product[k] *= system.scale[k];
+  return product;
+}
+
+/// Borders of the spectrum of A: that of shift + L begins at the shift, and no eigenvalue is beyond the largest sum of
+/// a row's magnitudes (Gershgorin).
+struct SpectrumBorders {
+  double low;
+  double high;
+};
+SpectrumBorders borders_of(const GeneratedSystem& system) {
+  std::vector<double> sums;
+  for (const double scale : system.scale) sums.push_back(system.shift * scale * scale);
+  for (const auto& [first, second, weight] : system.edges) {
+    const double product = system.scale_of(first) * system.scale_of(second);
+    for (const auto row : {first, second})
+      sums[static_cast<std::size_t>(row)] += weight * (system.scale_of(row) * system.scale_of(row) + product);
+  }
+  const double least_scale = std::ranges::min(system.scale);
+  return {.low = system.shift * least_scale * least_scale, .high = std::ranges::max(sums)};
+}
+
+/// Every rank adds each P-th edge; entries of the same place are summed.
+StoredMatrix stored(const GeneratedSystem& system, std::optional<RandomPermutation> permutation) {
+  EntryCollector collector(system.order, group());
+  const auto add = [&](std::int64_t row, std::int64_t column, double weight) {
+    const auto place = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
+    collector.add(place(row), place(column), weight * (system.scale_of(row) * system.scale_of(column)));
+  };
+  const auto rank_count = static_cast<std::size_t>(group().size());
+  for (auto k = static_cast<std::size_t>(group().rank()); k < system.edges.size(); k += rank_count) {
+    const auto& [i, j, weight] = system.edges[k];
+    add(i, i, weight);
+    add(j, j, weight);
+    add(i, j, -weight);
+    add(j, i, -weight);
+  }
+  for (std::int64_t row = group().rank(); row < system.order; row += group().size())
+    add(row, row, system.shift);
+  return {collector.finish(), "generated", permutation, group()};
+}
+
+/// Parts of a configuration, drawn by a number, so that each meets each kind of matrix on some grid.
+struct Turn {
+  const kernels::KernelRow* kernel;
+  const PreconditionerRow* preconditioner;
+  const CgVariantRow* variant;
+  std::string_view cut;
+
+  [[nodiscard]] std::string name() const {
+    return std::string(kernel->name) + ", " + std::string(preconditioner->name) + ", " +
+           std::string(variant->name) + ", cut " + std::string(cut);
+  }
+};
+Turn turn_of(unsigned number) {
+  constexpr std::array<std::string_view, 3> cuts{"even", "nonzeros", "random"};
+  std::vector<const kernels::KernelRow*> kernels;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.why_unavailable().empty()) kernels.push_back(&row);
+  }
+  std::mt19937 random(number);
+  const auto one_of = [&](const auto& table) -> const auto& { return table[random() % std::size(table)]; };
+  return {.kernel = one_of(kernels),
+          .preconditioner = &one_of(preconditioner_table()),
+          .variant = &one_of(cg_variant_table()),
+          .cut = one_of(cuts)};
+}
+
+/// A system on a grid, ready to be solved.
+class DistributedSystem {
+ public:
+  DistributedSystem(const GeneratedSystem& system, const comm::ProcessGrid& grid, unsigned seed,
+                    const Turn& turn)
+      : system_(system), turn_(turn) {
+    std::optional<RandomPermutation> permutation;
+    if (turn.cut == "random") permutation.emplace(system.order, seed);
+    auto stored_matrix = stored(system, permutation);
+    stored_matrix.require_symmetric(group());
+    stored_matrix.require_positive_diagonal(group());
+    if (turn.cut == "nonzeros")
+      stored_matrix.set_piece_starts(stored_matrix.balanced_piece_starts(group().size(), group()));
+    const auto layout = make_layout(stored_matrix.facts(), {.grid = grid});
+    diagonal_ = stored_matrix.diagonal(layout, group());
+    auto block = stored_matrix.take(layout, group());
+    diagonal_block_ = diagonal_block_of(block, layout, group());
+    product_ = make_block_product(*turn.kernel, std::move(block), layout, group().rank(), {});
+    communicator_ = comm::default_transport().make(group(), layout, {.mirrored = product_->is_symmetric()});
+    matrix_ = std::make_unique<BlockOperator>(*communicator_, *product_, timer_, 1);
+    first_row_ = layout.piece(layout.column_piece_of(group().rank())).begin;
+    const auto place = place_of(layout, stored_matrix.permutation(), group().rank());
+    const auto whole_b = product_with_solution(system);
+    for (std::size_t k = 0; k < place.local_size; ++k) {
+      const auto row = static_cast<std::size_t>(place.row_of(k));
+      b_.push_back(whole_b[row]);
+      solution_.push_back(system.solution[row]);
+    }
+    x_.resize(b_.size());
+  }
+
+  void expect_solution() {
+    const auto preconditioner = turn_.preconditioner->make({.matrix = *matrix_,
+                                                            .diagonal = diagonal_,
+                                                            .diagonal_block = &diagonal_block_,
+                                                            .first_row = first_row_});
+    constexpr double tolerance = 1e-9;
+    constexpr int most_steps = 20'000;
+    LanczosEstimates lanczos(1000);
+    const std::array<StepObserver*, 1> observers{&lanczos};
+    const auto result = solve(*matrix_, b_, x_,
+                              {.stop = Tolerance({.relative = tolerance, .most_steps = most_steps}),
+                               .preconditioner = *preconditioner,
+                               .observers = observers,
+                               .variant = *turn_.variant});
+    EXPECT_EQ(result.end, SolveEnd::converged) << sentence_of(result);
+    EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
+    expect_error_within_borders(result);
+    expect_error_within_estimate(lanczos.estimate());
+  }
+
+ private:
+  /// The square root of the sum of w_i^power v_i^2 over all ranks, with w the diagonal of A.
+  template <typename ElementOf>
+  [[nodiscard]] double norm_of(double power, const ElementOf& element_of) {
+    std::array sum{0.0};
+    for (std::size_t k = 0; k < x_.size(); ++k)
+      sum[0] += std::pow(diagonal_[k], power) * element_of(k) * element_of(k);
+    matrix_->sum_over_ranks(sum);
+    return std::sqrt(sum[0]);
+  }
+  /// Roundings of b, and of the residual: of the products that a row adds.
+  [[nodiscard]] double rounding(double solution_norm) const {
+    return 1e-14 * borders_of(system_).high * solution_norm;
+  }
+
+  /// || x - solution || <= || r || / (smallest eigenvalue), which holds whatever the steps have seen.
+  void expect_error_within_borders(const SystemSolveResult& result) {
+    const double error = norm_of(0.0, [&](std::size_t k) { return x_[k] - solution_[k]; });
+    const double size = norm_of(0.0, [&](std::size_t k) { return solution_[k]; });
+    EXPECT_LE(error, (result.true_residual_norm + rounding(size)) / borders_of(system_).low);
+  }
+
+  /// || x - solution || / || solution || <= (condition number) || r || / || b || by the condition number of Lanczos,
+  /// which is of M^-1 A: in the norms of M and M^-1, for those M that are diagonal.
+  void expect_error_within_estimate(const SpectrumEstimate& estimate) {
+    if (estimate.step_count == 0) return;  // the first guess was good enough
+    EXPECT_GT(estimate.smallest, 0.0);
+    const bool is_jacobi = turn_.preconditioner->name == "jacobi";
+    if (!is_jacobi && turn_.preconditioner->name != "none") return;
+    const double power = is_jacobi ? 1.0 : 0.0;
+    const auto borders = borders_of(system_);
+    if (!is_jacobi) {
+      EXPECT_GE(estimate.smallest, (1.0 - 1e-6) * borders.low);
+      EXPECT_LE(estimate.largest, (1.0 + 1e-6) * borders.high);
+    }
+    std::ranges::copy(x_, matrix_->operand().begin());
+    matrix_->apply();
+    const auto product = matrix_->result();
+    const double residual = norm_of(-power, [&](std::size_t k) { return b_[k] - product[k]; });
+    const double right_hand_side = norm_of(-power, [&](std::size_t k) { return b_[k]; });
+    const double error = norm_of(power, [&](std::size_t k) { return x_[k] - solution_[k]; });
+    const double size = norm_of(power, [&](std::size_t k) { return solution_[k]; });
+    const double rounded = 1e-14 * (is_jacobi ? estimate.largest : borders.high) * size;
+    EXPECT_LE(error / size, estimate.condition_number() * (residual + rounded) / right_hand_side)
+        << estimate.step_count << " steps";
+  }
+
+  const GeneratedSystem& system_;
+  const Turn& turn_;
+  HugePageVector diagonal_;
+  kernels::CsrBlock diagonal_block_;
+  std::int64_t first_row_ = 0;
+  PhaseTimer timer_;
+  std::unique_ptr<BlockProduct> product_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  std::unique_ptr<BlockOperator> matrix_;
+  std::vector<double> b_;
+  std::vector<double> solution_;
+  std::vector<double> x_;
+};
+
+TEST(GeneratedSystemsTest, DefiniteOnesConvergeOnEveryGridToTheirSolutions) {
+  const auto system_count = static_cast<unsigned>(test::by_extent(40, 300));
+  unsigned number = 0;
+  std::set<std::string> taken;
+  for (unsigned seed = 0; seed < system_count; ++seed) {
+    const auto system = generated_system(seed);
+    for (const auto& grid : comm::factorizations(group().size())) {
+      const auto turn = turn_of(number++);
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + system.kind + ", n " +
+                   std::to_string(system.order) + ", grid " + grid.name() + ", " + turn.name());
+      DistributedSystem(system, grid, seed, turn).expect_solution();
+      taken.insert({std::string(turn.kernel->name), std::string(turn.preconditioner->name),
+                    std::string(turn.variant->name), std::string(turn.cut)});
+    }
+  }
+  // Nothing is left out.
+  for (const auto& row : kernels::kernel_table())
+    EXPECT_EQ(taken.count(std::string(row.name)), row.why_unavailable().empty() ? 1U : 0U) << row.name;
+  for (const auto& row : preconditioner_table())
+    EXPECT_EQ(taken.count(std::string(row.name)), 1U) << row.name;
+  for (const auto& row : cg_variant_table()) EXPECT_EQ(taken.count(std::string(row.name)), 1U) << row.name;
+}
+
+}  // namespace
+}  // namespace cg2d::generated_systems_test

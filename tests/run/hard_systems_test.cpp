@@ -1,0 +1,413 @@
+// Verdicts on random systems of any condition number, in every form of CG with every preconditioner: a positive definite
+// matrix is never called anything else, and nothing is called converged that is not.
+//
+// CG2D_TEST_EXTENT=campaign takes 1 000 positive definite systems and 200 others.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/several_systems.hpp"
+#include "cg/solver/solve.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "support/dense_operator.hpp"
+#include "support/dense_systems.hpp"
+#include "support/mpi_test.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::hard_systems_test {
+namespace {
+
+using test::DenseOperator;
+using test::DenseRows;
+using test::group;
+
+constexpr double tolerance = 1e-8;
+constexpr std::string_view several_systems = "several systems";
+
+struct HardSystem {
+  std::string kind{};
+  DenseRows rows{};
+  std::vector<double> b{};
+};
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed + 41) {}
+  double normal() { return normal_(random_); }
+  /// From 0 to below 1.
+  double unit() { return uniform_(random_); }
+  std::size_t below(std::size_t bound) { return static_cast<std::size_t>(random_() % bound); }
+  std::uint64_t word() { return random_(); }
+
+ private:
+  std::mt19937_64 random_;
+  std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> uniform_;
+};
+
+/// DenseOperator cuts it between rows, also where each is repeated.
+std::size_t drawn_size(Draw& draw) { return 6 * (2 + draw.below(5)); }
+
+/// shift + the Laplacian of a random graph on a line: positive definite for a shift above 0, singular for 0.
+DenseRows laplacian(std::size_t size, double shift, Draw& draw) {
+  DenseRows rows(size, std::vector<double>(size));
+  const auto add_edge = [&](std::size_t i, std::size_t j, double weight) {
+    if (i == j) return;
+    rows[i][j] -= weight;
+    rows[j][i] -= weight;
+    rows[i][i] += weight;
+    rows[j][j] += weight;
+  };
+  for (std::size_t k = 0; k + 1 < size; ++k) add_edge(k, k + 1, 0.5 + draw.unit());
+  for (std::size_t k = 0; k < size; ++k) add_edge(draw.below(size), draw.below(size), draw.unit());
+  for (std::size_t k = 0; k < size; ++k) rows[k][k] += shift;
+  return rows;
+}
+
+/// Dirichlet conditions as finite-element codes set them: a large number on the diagonal.
+void add_penalties(DenseRows& rows, Draw& draw) {
+  const double penalty = std::pow(10.0, 8.0 + 22.0 * draw.unit());
+  for (std::size_t count = 1 + draw.below(4); count > 0; --count) {
+    const auto place = draw.below(rows.size());
+    rows[place][place] += penalty;
+  }
+}
+
+/// S A S, symmetric to the bit.
+void scale(DenseRows& rows, double decades, Draw& draw) {
+  std::vector<double> factors;
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    factors.push_back(std::pow(10.0, decades * (draw.unit() - 0.5)));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j <= i; ++j) rows[i][j] = rows[j][i] = rows[i][j] * (factors[i] * factors[j]);
+  }
+}
+
+std::vector<double> spectrum(std::size_t size, double decades) {
+  std::vector<double> eigenvalues;
+  for (std::size_t k = 0; k < size; ++k)
+    eigenvalues.push_back(std::pow(10.0, decades * static_cast<double>(k) / static_cast<double>(size - 1)));
+  return eigenvalues;
+}
+
+std::vector<double> drawn_vector(std::size_t size, Draw& draw) {
+  std::vector<double> vector;
+  for (std::size_t k = 0; k < size; ++k) vector.push_back(draw.normal());
+  return vector;
+}
+
+/// A random vector, ones, or A times a random vector.
+std::vector<double> right_hand_side(const DenseRows& rows, unsigned seed, Draw& draw) {
+  const auto vector = drawn_vector(rows.size(), draw);
+  if (seed % 3 == 0) return vector;
+  if (seed % 3 == 1) return std::vector<double>(rows.size(), 1.0);
+  std::vector<double> product(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < rows.size(); ++j) product[i] += rows[i][j] * vector[j];
+  }
+  return product;
+}
+
+/// Condition numbers from 1 to 1e30. Entries of dense rows have roundings of the size of the largest eigenvalue: beyond 1 / eps only the
+/// exact matrix is positive definite, and p . A p may be negative by rounding.
+HardSystem definite_system(unsigned seed) {
+  Draw draw(seed);
+  const std::size_t size = drawn_size(draw);
+  HardSystem system;
+  switch (seed % 6) {
+    case 0:
+      system = {.kind = "spectrum",
+                .rows = test::rows_with_spectrum(spectrum(size, 30.0 * draw.unit()), seed)};
+      break;
+    case 1:
+      system = {.kind = "penalties", .rows = laplacian(size, 0.0, draw)};
+      add_penalties(system.rows, draw);
+      break;
+    case 2:
+      system = {.kind = "scaled", .rows = laplacian(size, 0.1, draw)};
+      scale(system.rows, 15.0 * draw.unit(), draw);
+      break;
+    case 3:
+      system = {.kind = "penalties, scaled", .rows = laplacian(size, 0.1, draw)};
+      add_penalties(system.rows, draw);
+      scale(system.rows, 6.0 * draw.unit(), draw);
+      break;
+    case 4:
+      system = {.kind = "diagonal", .rows = DenseRows(size, std::vector<double>(size))};
+      for (std::size_t k = 0; k < size; ++k)
+        system.rows[k][k] = std::pow(10.0, 30.0 * draw.unit() * (draw.unit() - 0.5));
+      break;
+    default:
+      system = {.kind = "nearly singular",
+                .rows = laplacian(size, std::pow(10.0, -30.0 * draw.unit()), draw)};
+  }
+  system.b = right_hand_side(system.rows, seed / 6, draw);
+  return system;
+}
+
+/// Makes a principal minor of two rows without a penalty negative: then an eigenvalue is, too.
+void make_indefinite(DenseRows& rows) {
+  for (std::size_t k = 0; k + 1 < rows.size(); ++k) {
+    if (std::max(rows[k][k], rows[k + 1][k + 1]) > 1e6) continue;
+    rows[k][k] = 0.25 * rows[k][k + 1] * rows[k][k + 1] / rows[k + 1][k + 1];
+    return;
+  }
+}
+
+HardSystem indefinite_system(unsigned seed) {
+  Draw draw(seed + 100'000);
+  const std::size_t size = drawn_size(draw);
+  HardSystem system;
+  switch (seed % 4) {
+    case 0: {
+      auto eigenvalues = spectrum(size, 10.0 * draw.unit());
+      for (std::size_t count = 1 + draw.below(3); count > 0; --count) {
+        auto& eigenvalue = eigenvalues[draw.below(size)];
+        eigenvalue = -std::abs(eigenvalue);
+      }
+      system = {.kind = "negative eigenvalues", .rows = test::rows_with_spectrum(eigenvalues, seed)};
+      break;
+    }
+    case 1:
+      system = {.kind = "shifted", .rows = laplacian(size, -0.01 - 0.4 * draw.unit(), draw)};
+      break;
+    case 2:
+      system = {.kind = "small entry, penalties", .rows = laplacian(size, 0.1, draw)};
+      add_penalties(system.rows, draw);
+      make_indefinite(system.rows);
+      break;
+    default:
+      system = {.kind = "shifted, scaled", .rows = laplacian(size, -0.01 - 0.4 * draw.unit(), draw)};
+      scale(system.rows, 10.0 * draw.unit(), draw);
+  }
+  system.b = drawn_vector(size, draw);
+  return system;
+}
+
+/// Entries of A for two systems, whose elements are neighbours.
+DenseRows repeated(const DenseRows& rows) {
+  DenseRows both(2 * rows.size(), std::vector<double>(2 * rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < rows.size(); ++j)
+      both[2 * i][2 * j] = both[2 * i + 1][2 * j + 1] = rows[i][j];
+  }
+  return both;
+}
+
+struct Verdict {
+  SystemSolveResult result;
+  std::vector<double> x;  ///< whole
+};
+
+Verdict solve_as_one(const HardSystem& system, const CgVariantRow& variant, const PreconditionerRow& row,
+                     int most_steps) {
+  DenseOperator matrix(system.rows);
+  const auto diagonal = matrix.diagonal();
+  const auto block = matrix.diagonal_block();
+  const auto preconditioner = row.make(
+      {.matrix = matrix, .diagonal = diagonal, .diagonal_block = &block, .first_row = matrix.first_row()});
+  const auto b = matrix.piece_of(system.b);
+  std::vector<double> x(b.size());
+  const auto result = solve(matrix, b, x,
+                            {.stop = Tolerance({.relative = tolerance, .most_steps = most_steps}),
+                             .preconditioner = *preconditioner,
+                             .variant = variant});
+  return {.result = result, .x = DenseOperator::whole(x)};
+}
+
+/// The second system has the right-hand side backwards.
+Verdict solve_as_first_of_two(const HardSystem& system, const PreconditionerRow& row, int most_steps) {
+  DenseOperator matrix(repeated(system.rows));
+  const auto diagonal = matrix.diagonal();
+  const auto preconditioner =
+      row.make({.matrix = matrix, .diagonal = diagonal, .first_row = matrix.first_row()});
+  std::vector<double> both;
+  for (std::size_t k = 0; k < system.b.size(); ++k) {
+    both.push_back(system.b[k]);
+    both.push_back(system.b[system.b.size() - 1 - k]);
+  }
+  const auto b = matrix.piece_of(both);
+  std::vector<double> x(b.size());
+  PhaseTimer no_timer;
+  DistributedVectors vectors(matrix, no_timer, 1);
+  SeveralSystems solver({matrix, *preconditioner, vectors}, 2);
+  const auto result =
+      solver.solve({.b = b, .x = x}, Tolerance({.relative = tolerance, .most_steps = most_steps})).front();
+  const auto whole = DenseOperator::whole(x);
+  std::vector<double> first;
+  for (std::size_t k = 0; k < whole.size(); k += 2) first.push_back(whole[k]);
+  return {.result = result, .x = first};
+}
+
+/// A residual that was computed in another precision differs by the roundings of the products: order + 2 roundings of the sum of
+/// |a_ij| |x_j| (Higham, section 3.5).
+void expect_converged(const HardSystem& system, const Verdict& verdict) {
+  EXPECT_LE(verdict.result.true_residual_norm, tolerance * verdict.result.right_hand_side_norm);
+  long double residual_square = 0.0;
+  long double b_square = 0.0;
+  double allowed_square = 0.0;
+  const auto size = system.b.size();
+  const double unit = std::numeric_limits<double>::epsilon() * (static_cast<double>(size) + 2.0);
+  for (std::size_t i = 0; i < size; ++i) {
+    long double residual = system.b[i];
+    double magnitudes = std::abs(system.b[i]);
+    for (std::size_t j = 0; j < size; ++j) {
+      residual -= static_cast<long double>(system.rows[i][j]) * verdict.x[j];
+      magnitudes += std::abs(system.rows[i][j] * verdict.x[j]);
+    }
+    residual_square += residual * residual;
+    b_square += static_cast<long double>(system.b[i]) * system.b[i];
+    allowed_square += std::pow(unit * magnitudes, 2);
+  }
+  EXPECT_LE(static_cast<double>(std::sqrt(residual_square)),
+            tolerance * static_cast<double>(std::sqrt(b_square)) + std::sqrt(allowed_square));
+}
+
+bool has_positive_diagonal(const HardSystem& system) {
+  for (std::size_t k = 0; k < system.b.size(); ++k) {
+    if (system.rows[k][k] <= 0.0) return false;
+  }
+  return true;
+}
+
+void expect_refused(const HardSystem& system, const PreconditionerRow& row) {
+  DenseOperator matrix(system.rows);
+  const auto diagonal = matrix.diagonal();
+  const auto block = matrix.diagonal_block();
+  try {
+    static_cast<void>(row.make(
+        {.matrix = matrix, .diagonal = diagonal, .diagonal_block = &block, .first_row = matrix.first_row()}));
+    ADD_FAILURE() << row.name << " takes a diagonal that is not positive";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::not_positive_definite) << error.what();
+  }
+}
+
+using Counts = std::map<std::string, std::map<std::string_view, int>>;
+
+void print(const Counts& counts) {
+  if (group().rank() != 0 || !test::is_thorough()) return;
+  for (const auto& [name, ends] : counts) {
+    std::cout << name << ":";
+    for (const auto& [end, count] : ends) std::cout << " " << count << " " << end;
+    std::cout << "\n";
+  }
+}
+
+/// Calls judge(verdict) for every form of CG with every preconditioner; in turns where there is not all time.
+void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Counts& counts,
+                     const std::function<void(const Verdict&)>& judge) {
+  unsigned turn = 0;
+  for (const auto& row : preconditioner_table()) {
+    if ((row.needs_diagonal || row.needs_diagonal_block) && !has_positive_diagonal(system)) {
+      expect_refused(system, row);
+      continue;
+    }
+    const auto note = [&](std::string_view form, const Verdict& verdict) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", " + system.kind + ", " + std::string(form) + ", " +
+                   std::string(row.name) + ": " + sentence_of(verdict.result));
+      ++counts[system.kind + ", " + std::string(row.name)][name_of(verdict.result.end)];
+      judge(verdict);
+    };
+    const auto is_due = [&] { return test::is_thorough() || (turn++ + seed) % 4 == 0; };
+    for (const auto& variant : cg_variant_table()) {
+      if (is_due()) note(variant.name, solve_as_one(system, variant, row, most_steps));
+    }
+    if (!row.needs_diagonal_block && is_due())
+      note(several_systems, solve_as_first_of_two(system, row, most_steps));
+  }
+}
+
+TEST(HardSystemsTest, PositiveDefiniteOnesAreNeverCalledAnythingElse) {
+  const auto count = static_cast<unsigned>(test::by_extent(24, 120, 1000));
+  Counts counts;
+  for (unsigned seed = 0; seed < count; ++seed) {
+    const auto system = definite_system(seed);
+    for_every_solve(system, seed, 20 * static_cast<int>(system.b.size()), counts,
+                    [&](const Verdict& verdict) {
+                      const auto end = verdict.result.end;
+                      EXPECT_TRUE(end == SolveEnd::converged || end == SolveEnd::stagnated ||
+                                  end == SolveEnd::step_limit);
+                      if (end == SolveEnd::converged) expect_converged(system, verdict);
+                    });
+  }
+  print(counts);
+}
+
+TEST(HardSystemsTest, IndefiniteOnesAreFoundOrStagnateBeforeTheStepLimit) {
+  const auto count = static_cast<unsigned>(test::by_extent(12, 40, 200));
+  Counts counts;
+  for (unsigned seed = 0; seed < count; ++seed) {
+    const auto system = indefinite_system(seed);
+    for_every_solve(system, seed, ToleranceOptions{}.most_steps, counts, [&](const Verdict& verdict) {
+      const auto end = verdict.result.end;
+      EXPECT_TRUE(end == SolveEnd::not_positive_definite || end == SolveEnd::stagnated);
+    });
+  }
+  print(counts);
+}
+
+/// Entries from 10 ^ high to 10 ^ low on the diagonal, coupled: condition number about 50 with that diagonal as preconditioner.
+HardSystem magnitudes(double high, double low, double coupling) {
+  constexpr std::size_t size = 12;
+  HardSystem system{.kind = "magnitudes", .rows = DenseRows(size, std::vector<double>(size))};
+  const auto root_of = [&](std::size_t k) {
+    return std::pow(10.0, (high + (low - high) * static_cast<double>(k) / (size - 1)) / 2.0);
+  };
+  for (std::size_t k = 0; k < size; ++k) {
+    system.rows[k][k] = root_of(k) * root_of(k);
+    if (k > 0) system.rows[k][k - 1] = system.rows[k - 1][k] = coupling * root_of(k) * root_of(k - 1);
+  }
+  system.b.assign(size, 1.0);
+  return system;
+}
+
+/// Squares of such numbers leave the range of double precision.
+TEST(HardSystemsTest, FiniteSystemsOfAnyMagnitudeAreSolvedOrStagnate) {
+  struct Range {
+    double high;
+    double low;
+  };
+  Counts counts;
+  unsigned turn = 0;
+  for (const auto& [high, low] : {Range{300, -270}, Range{200, -200}, Range{300, 300}, Range{-300, -300},
+                                  Range{305, -305}, Range{307, 0}, Range{0, 0}}) {
+    for (const double coupling : {0.0, -0.49}) {
+      for (const double scale : {1.0, 1e150, 1e200, 1e-120, 1e-200}) {
+        const bool is_usual = scale == 1.0 && (coupling == 0.0 || high == low);
+        if (!is_usual && !test::is_thorough() && turn++ % 4 != 0) continue;
+        auto system = magnitudes(high, low, coupling);
+        for (double& element : system.b) element *= scale;
+        SCOPED_TRACE("1e" + std::to_string(high) + " to 1e" + std::to_string(low) + ", coupling " +
+                     std::to_string(coupling) + ", b " + std::to_string(std::log10(scale)));
+        for_every_solve(system, turn, ToleranceOptions{}.most_steps, counts, [&](const Verdict& verdict) {
+          EXPECT_TRUE(verdict.result.end == SolveEnd::converged || verdict.result.end == SolveEnd::stagnated);
+          if (verdict.result.end != SolveEnd::converged) return;
+          EXPECT_LE(verdict.result.true_residual_norm, tolerance * verdict.result.right_hand_side_norm);
+        });
+        if (!is_usual) continue;
+        for (const auto& variant : cg_variant_table()) {
+          const auto jacobi = solve_as_one(system, variant, *find_preconditioner("jacobi"), 100).result;
+          EXPECT_EQ(jacobi.end, SolveEnd::converged) << variant.name << ": " << sentence_of(jacobi);
+        }
+      }
+    }
+  }
+  print(counts);
+}
+
+}  // namespace
+}  // namespace cg2d::hard_systems_test

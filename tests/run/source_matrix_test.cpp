@@ -1,0 +1,105 @@
+// Matrices of the library's own sources of which nothing is stored: the facts and blocks of those that are.
+
+#include "cg/run/streaming/source_matrix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/matrix/files/generated_matrix.hpp"
+#include "support/layouts.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::source_matrix_test {
+namespace {
+
+using test::group;
+
+constexpr std::int64_t much_memory = std::int64_t{1} << 30;
+const std::vector<std::string> texts{"laplace2d:7x9", "laplace3d:4x5x6:27", "npb:S"};
+
+/// The entries of a block, whichever way it was made.
+struct Entries {
+  std::vector<std::int64_t> row_lengths;
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+
+  void append(const kernels::CsrBlock& block) {
+    for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row)
+      row_lengths.push_back(block.row_starts[row + 1] - block.row_starts[row]);
+    columns.insert(columns.end(), block.columns.span().begin(), block.columns.span().end());
+    values.insert(values.end(), block.values.span().begin(), block.values.span().end());
+  }
+  friend bool operator==(const Entries&, const Entries&) = default;
+};
+
+Entries entries_of(const kernels::CsrBlock& block) {
+  Entries entries;
+  entries.append(block);
+  return entries;
+}
+
+TEST(SourceMatrixTest, HasTheFactsAndCutsOfTheStoredOne) {
+  for (const auto& text : texts) {
+    SCOPED_TRACE(text);
+    const auto stored = generate_matrix({.text = text}, group());
+    const SourceMatrix made(text, much_memory, group());
+    EXPECT_EQ(made.order(), stored->order());
+    EXPECT_EQ(made.nonzero_count(), stored->nonzero_count());
+    EXPECT_EQ(made.facts().key.name, stored->facts().key.name);
+    EXPECT_TRUE(made.facts().key == stored->facts().key);
+    EXPECT_EQ(made.facts().row_lengths(2).share, stored->facts().row_lengths(2).share);
+    for (const int piece_count : {1, 2, 5, 12})
+      EXPECT_EQ(made.balanced_piece_starts(piece_count, group()),
+                stored->balanced_piece_starts(piece_count, group()));
+    EXPECT_NO_THROW(made.require_positive_diagonal(group()));
+  }
+}
+
+TEST(SourceMatrixTest, HasTheBlocksOfTheStoredOneInAnyStrips) {
+  for (const auto& text : texts) {
+    const auto stored = generate_matrix({.text = text}, group());
+    const SourceMatrix made(text, much_memory, group());
+    for (const auto& grid : comm::factorizations(group().size())) {
+      for (const auto& named : test::layouts_of(made.order(), grid)) {
+        SCOPED_TRACE(text + ' ' + test::describe(named));
+        const auto expected = entries_of(stored->build(named.layout, group(), 1).block);
+        EXPECT_TRUE(entries_of(made.build(named.layout, group(), 1).block) == expected);
+        Entries found;
+        made.build_strips(named.layout, group(), 1, {.count = 5, .row_multiple = 4},
+                          [&](const kernels::CsrBlock& strip) { found.append(strip); });
+        EXPECT_TRUE(found == expected);
+        EXPECT_EQ(made.diagonal(named.layout, group()), stored->diagonal(named.layout, group()));
+        EXPECT_EQ(made.nonzeros_of_blocks(named.layout, group()),
+                  stored->nonzeros_of_blocks(named.layout, group()));
+      }
+    }
+  }
+}
+
+TEST(SourceMatrixTest, AnotherMatrixHasAnotherHash) {
+  std::vector<std::uint64_t> hashes;
+  for (const std::string text : {"laplace2d:7x9", "laplace2d:9x7", "laplace3d:7x9x2", "npb:S"})
+    hashes.push_back(SourceMatrix(text, much_memory, group()).content_hash().value());
+  EXPECT_EQ(hashes.front(), SourceMatrix("laplace2d:7x9", much_memory, group()).content_hash());
+  std::ranges::sort(hashes);
+  EXPECT_TRUE(std::ranges::adjacent_find(hashes) == hashes.end());
+}
+
+TEST(SourceMatrixTest, TooLittleMemoryIsNamedOnAllRanks) {
+  try {
+    const SourceMatrix made("npb:S", 1000, group());
+    ADD_FAILURE() << "a matrix in 1000 bytes";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::memory);
+    EXPECT_NE(std::string(error.what()).find("to count the rows of npb:S"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::source_matrix_test

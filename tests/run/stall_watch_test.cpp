@@ -1,0 +1,200 @@
+// The watch of iterations: what it says of a rank, and that it ends a run that stands still and no other.
+
+#include "cg/run/watch/stall_watch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cg/solver/step_observer.hpp"
+#include "cg/timing/phase_timer.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
+#include "comm/waiter.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::stall_watch_test {
+namespace {
+
+using std::chrono::milliseconds;
+using test::group;
+
+/// The end of a run, without one.
+struct End {
+  std::atomic<int> code = 0;
+  std::atomic<int> count = 0;
+
+  [[nodiscard]] StallOptions after(double limit_s) {
+    return {.limit_s = limit_s, .end = [this](ExitCode given) {
+              code = static_cast<int>(given);
+              ++count;
+            }};
+  }
+};
+
+/// Waits for what another thread does. A limit far above all times of the test.
+bool comes(const std::function<bool()>& what) {
+  for (int k = 0; k < 6'000; ++k) {
+    if (what()) return true;
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  return false;
+}
+
+TEST(StallWatchTest, EndsOnEveryRankWhatStandsStill) {
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  const StallWatch watch(end.after(0.1), group(), timer, observers);
+  EXPECT_TRUE(comes([&] { return end.count > 0; }));
+  EXPECT_EQ(end.code, 85);
+  EXPECT_EQ(end.count, 1);
+}
+
+TEST(StallWatchTest, DoesNotEndWhatIsSlow) {
+  // Steps come much more often than the limit, and together last several times as long.
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  {
+    const StallWatch watch(end.after(1.0), group(), timer, observers);
+    for (int k = 0; k < 30; ++k) {
+      observers.before_step();
+      std::this_thread::sleep_for(milliseconds(100));
+      if (k % 2 == 0) observers.after_step({});
+    }
+  }
+  EXPECT_EQ(end.count, 0);
+}
+
+TEST(StallWatchTest, DoesNotEndWhatGoesOnWhileRanksSpeak) {
+  // A rank that is resumed when the limit is over: the next step comes within the second in which ranks say what they wait for.
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  constexpr double limit_s = 0.5;
+  {
+    testing::internal::CaptureStderr();
+    const StallWatch watch(end.after(limit_s), group(), timer, observers);
+    std::string said;
+    EXPECT_TRUE(comes([&] {
+      said += testing::internal::GetCapturedStderr();
+      testing::internal::CaptureStderr();
+      return said.find("no progress for 0.5 s") != std::string::npos;
+    }));
+    // Steps come while the end is decided and afterwards, for more than the second that ranks take to speak.
+    for (int k = 0; k < 30; ++k) {
+      observers.before_step();
+      std::this_thread::sleep_for(milliseconds(50));
+    }
+    said += testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("goes on, so it does not end the run"), std::string::npos) << said;
+  }
+  EXPECT_EQ(end.count, 0);
+}
+
+TEST(StallWatchTest, APhaseIsProgress) {
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  {
+    const StallWatch watch(end.after(1.0), group(), timer, observers);
+    for (int k = 0; k < 30; ++k) {
+      const auto timed = timer.scope(Phase::dot);
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+  }
+  EXPECT_EQ(end.count, 0);
+}
+
+TEST(StallWatchTest, SaysWhereTheRankIs) {
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  StallWatch watch(end.after(1e6), group(), timer, observers);
+  EXPECT_EQ(watch.describe(), "CG step 0: between the phases, waits for no rank");
+  observers.before_step();
+  observers.before_step();
+  {
+    const auto timed = timer.scope(Phase::summation);
+    EXPECT_EQ(watch.describe(), "CG step 2: summation, waits for no rank");
+  }
+  watch.begin_repeat(3);
+  watch.before_outer_step();
+  observers.before_step();
+  EXPECT_EQ(watch.describe(), "run 3, outer iteration 1, CG step 1: between the phases, waits for no rank");
+}
+
+TEST(StallWatchTest, IsNoObserverAfterItsEnd) {
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  { const StallWatch watch(end.after(1e6), group(), timer, observers); }
+  observers.before_step();  // would touch freed memory, which the sanitizers find
+  EXPECT_FALSE(observers.after_step({}));
+  EXPECT_EQ(end.count, 0);
+}
+
+TEST(StallWatchTest, NamesTheRankThatIsWaitedFor) {
+  End end;
+  PhaseTimer timer;
+  StepObservers observers;
+  const StallWatch watch(end.after(1e6), group(), timer, observers);
+  const int last = group().size() - 1;
+  const std::vector<std::pair<int, std::string>> cases{{0, "waits for rank 0"},
+                                                       {last, "waits for rank " + std::to_string(last)},
+                                                       {comm::Waiter::unknown_rank, "waits for other ranks"}};
+  // Another thread ends the wait when it has seen what the watch says.
+  for (const auto& [rank, text] : cases) {
+    const auto expected = "CG step 0: between the phases, " + text;
+    std::atomic<bool> has_been_seen = false;
+    std::thread reader([&] {
+      EXPECT_TRUE(comes([&] { return watch.describe() == expected; })) << expected;
+      has_been_seen = true;
+    });
+    if (rank >= 0) group().waiter().expect(rank);
+    group().waiter().wait_until([&] { return has_been_seen.load(); });
+    reader.join();
+    EXPECT_EQ(group().waiter().awaited_rank(), comm::Waiter::no_rank);
+  }
+}
+
+TEST(StallWatchTest, AWaitInATransportHasItsPartner) {
+  // The last rank comes late to a dot product by messages, and the others say whom they wait for.
+  if (group().size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  const bool is_late = group().rank() == group().size() - 1;
+  const auto grid = comm::factorizations(group().size()).back();
+  const auto communicator = comm::default_transport().make(group(), comm::BlockLayout::even(100, grid), {});
+  group().barrier();
+  std::atomic<bool> is_over = false;
+  std::atomic<int> awaited = comm::Waiter::no_rank;
+  std::thread reader([&] {
+    while (!is_over) {
+      if (const int rank = group().waiter().awaited_rank(); rank != comm::Waiter::no_rank) awaited = rank;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  if (is_late) std::this_thread::sleep_for(milliseconds(1'000));
+  std::array<double, 1> value{1.0};
+  communicator->sum_scalars(value);
+  is_over = true;
+  reader.join();
+  EXPECT_EQ(value[0], group().size());
+  if (!is_late) {
+    EXPECT_GE(awaited, 0) << "a message has a partner";
+    EXPECT_LT(awaited, group().size());
+    EXPECT_NE(awaited, group().rank());
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::stall_watch_test

@@ -1,0 +1,153 @@
+// Solves of users' systems under guard: no false alarm, the same bits as without a guard, and what follows a flip.
+
+#include "cg/run/guard/system_guard.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "support/bits.hpp"
+#include "support/guarded_run.hpp"
+#include "support/guarded_system.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::system_guard_test {
+namespace {
+
+using test::group;
+using test::GuardedSystemRun;
+using test::GuardedTestSystem;
+
+/// Systems that differ in everything, by turns: up to 300 iterations, so up to three segments.
+GuardedTestSystem::Options system_number(int number) {
+  const std::vector<std::string> laplacians{
+      "laplace2d:" + std::to_string(20 + number % 37) + "x" + std::to_string(15 + number % 23),
+      "laplace3d:" + std::to_string(5 + number % 7) + "x" + std::to_string(6 + number % 5) + "x7",
+      "laplace2d:" + std::to_string(60 + number % 40) + "x" + std::to_string(50 + number % 9)};
+  return {.laplacian = laplacians[static_cast<std::size_t>(number) % laplacians.size()],
+          .most_scale = number % 4 == 3 ? 30.0 : 1.0 + 0.5 * (number % 3),
+          .preconditioner = number % 2 == 0 ? "none" : "jacobi",
+          .relative_tolerance = number % 5 == 4 ? 1e-12 : 1e-8,
+          .starts_from_guess = number % 7 >= 4};
+}
+
+/// A system on a grid with a configuration, by turns.
+GuardedTestSystem test_system(int number) {
+  static const auto kernels = test::usable_kernels();
+  const auto transports = test::usable_transports();
+  const auto grids = comm::factorizations(group().size());
+  const auto index = static_cast<std::size_t>(number);
+  return {system_number(number), grids[index % grids.size()],
+          test::config_number(index, kernels, transports)};
+}
+
+bool has_same_x(const GuardedSystemRun& left, const GuardedSystemRun& right) {
+  bool is_same = left.x.size() == right.x.size();
+  for (std::size_t k = 0; is_same && k < left.x.size(); ++k) is_same = test::same_bits(left.x[k], right.x[k]);
+  return group().maximum(is_same ? 0.0 : 1.0) == 0.0;
+}
+
+/// Upper bound on error / tolerance of every check in clean solves.
+constexpr double largest_clean_ratio = 0.5;
+
+TEST(SystemGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
+  const int system_count = test::by_extent(12, 60, 600);
+  const int first = system_count * group().size();
+  int segment_count = 0;
+  for (int number = first; number < first + system_count; ++number) {
+    SCOPED_TRACE("system " + std::to_string(number) + ", " + system_number(number).laplacian);
+    auto system = test_system(number);
+    const auto free_run = system.run({});
+    const auto run = system.run({.checks = true});
+    if (!run.result) {
+      ADD_FAILURE() << run.reason;
+      continue;
+    }
+    EXPECT_TRUE(run.report.detections.empty()) << describe(run.report.detections.front());
+    EXPECT_EQ(run.report.rollback_count, 0);
+    for (std::size_t check = 0; check < guard_check_count; ++check) {
+      EXPECT_GT(run.report.check_counts[check], 0) << guard_check_names[check];
+      EXPECT_LE(run.report.largest_ratios[check], largest_clean_ratio) << guard_check_names[check];
+    }
+    EXPECT_EQ(run.result->end, free_run.result->end);
+    EXPECT_EQ(run.result->step_count, free_run.result->step_count);
+    EXPECT_TRUE(has_same_x(run, free_run));
+    segment_count += run.result->step_count / SystemGuard::steps_per_segment;
+  }
+  EXPECT_GT(segment_count, 0) << "no solve went on from a state that was kept";
+}
+
+struct Counts {
+  int made = 0;
+  int harmful = 0;
+  int found = 0;
+  int refused = 0;
+  int missed = 0;
+};
+
+/// A solve that ends otherwise than the clean one, or says "converged" of an x that is not within twice the tolerance. More iterations are no
+/// harm: a flip that is smaller than what rounding may do to r costs some, and the recomputed residual still decides.
+bool is_harmed(const GuardedSystemRun& run, const GuardedSystemRun& clean) {
+  if (!run.result || run.result->end != clean.result->end) return true;
+  return !(run.true_residual <= 2.0 * clean.true_residual + 1e-12 * clean.result->right_hand_side_norm);
+}
+
+TEST(SystemGuardTest, FlipsAreFoundOrDoNoHarm) {
+  const int flip_count = test::by_extent(60, 200, 2000);
+  constexpr int flips_per_system = 10;
+  Counts counts;
+  for (int number = 0; number * flips_per_system < flip_count; ++number) {
+    auto system = test_system(number);
+    const auto clean = system.run({.checks = true});
+    for (int k = 0; k < flips_per_system; ++k) {
+      const auto seed = static_cast<std::uint64_t>(1000 * group().size() + number * flips_per_system + k);
+      const InjectOptions inject{.seed = seed};
+      const auto free_run = system.run({.injects = true, .inject = inject});
+      const auto run = system.run({.checks = true, .injects = true, .inject = inject});
+      const auto& fault = run.report.faults.front();
+      SCOPED_TRACE("system " + std::to_string(number) + ", seed " + std::to_string(seed) + ": " +
+                   describe(fault));
+      const bool is_found = !run.report.detections.empty();
+      const bool is_harmful = is_harmed(free_run, clean);
+      const bool stays = fault.target == FaultTarget::values || fault.target == FaultTarget::columns;
+      counts.made += fault.is_made ? 1 : 0;
+      counts.harmful += is_harmful ? 1 : 0;
+      counts.found += is_found ? 1 : 0;
+      counts.refused += run.result ? 0 : 1;
+      EXPECT_EQ(!run.result, stays && is_found) << run.reason;
+      for (const auto& reason : group().gather_all(run.reason)) EXPECT_EQ(reason, run.reason);
+      if (!run.result) continue;
+      if (is_harmed(run, clean)) {
+        ++counts.missed;
+        if (group().rank() == 0) std::cout << "  not found, and harmful: " << describe(fault) << '\n';
+      }
+      if (is_found) {
+        EXPECT_TRUE(has_same_x(run, clean));
+      }
+    }
+  }
+  if (group().rank() == 0)
+    std::cout << "  " << counts.made << " made, " << counts.harmful << " harmful without a guard, "
+              << counts.found << " found, " << counts.refused << " refused, " << counts.missed
+              << " harmful and not found\n";
+  EXPECT_GT(counts.harmful, flip_count / 20) << "a campaign without harm tells nothing";
+  EXPECT_LE(counts.missed, counts.harmful / 1000);
+}
+
+/// Every attempt meets one of so many flips: the solve ends, and not by a crash.
+TEST(SystemGuardTest, ManyFlipsEndTheSolve) {
+  auto system = test_system(2);
+  const auto run = system.run({.checks = true, .injects = true, .inject = {.seed = 3, .count = 2000}});
+  EXPECT_FALSE(run.result);
+  EXPECT_NE(run.reason.find("soft error"), std::string::npos) << run.reason;
+  const auto free_run = system.run({.injects = true, .inject = {.seed = 3, .count = 2000}});
+  EXPECT_TRUE(free_run.result);
+}
+
+}  // namespace
+}  // namespace cg2d::system_guard_test

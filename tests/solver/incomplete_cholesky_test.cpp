@@ -1,0 +1,147 @@
+// IC(0) factors compared with dense ones, and their breakdown.
+
+#include "cg/solver/preconditioners/incomplete_cholesky.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "support/stencil_blocks.hpp"
+
+namespace cg2d::incomplete_cholesky_test {
+namespace {
+
+constexpr double rounding_of_factors = 4.0 * std::numeric_limits<float>::epsilon();
+
+using Dense = std::vector<std::vector<double>>;
+
+kernels::CsrBlock block_of(const Dense& rows) {
+  std::vector<std::vector<kernels::CsrBlock::Entry>> entries(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t column = 0; column < rows.size(); ++column) {
+      if (rows[row][column] == 0.0) continue;
+      entries[row].push_back({.column = static_cast<std::int32_t>(column), .value = rows[row][column]});
+    }
+  }
+  return kernels::CsrBlock::from_rows(static_cast<std::int64_t>(rows.size()), entries);
+}
+
+Dense dense_of(const kernels::CsrBlock& block) {
+  const auto size = static_cast<std::size_t>(block.row_count);
+  Dense rows(size, std::vector<double>(size));
+  for (std::size_t row = 0; row < size; ++row) {
+    for (auto entry = block.row_starts[row]; entry < block.row_starts[row + 1]; ++entry) {
+      const auto place = static_cast<std::size_t>(entry);
+      rows[row][static_cast<std::size_t>(block.columns[place])] = block.values[place];
+    }
+  }
+  return rows;
+}
+
+/// L D L^T z = r by dense loops, L D L^T without fill-in from the textbook's order (by columns, not by rows).
+std::vector<double> dense_solution(Dense a, std::vector<double> r) {
+  const std::size_t size = a.size();
+  const Dense pattern = a;
+  for (std::size_t k = 0; k < size; ++k) {
+    for (std::size_t row = k + 1; row < size; ++row) {
+      for (std::size_t column = k + 1; column <= row; ++column) {
+        if (pattern[row][column] != 0.0) a[row][column] -= a[row][k] * a[column][k] / a[k][k];
+      }
+    }
+  }
+  for (std::size_t row = 0; row < size; ++row) {
+    for (std::size_t k = 0; k < row; ++k) r[row] -= a[row][k] / a[k][k] * r[k];
+  }
+  for (std::size_t row = 0; row < size; ++row) r[row] /= a[row][row];
+  for (std::size_t row = size; row-- > 0;) {
+    for (std::size_t k = row + 1; k < size; ++k) r[row] -= a[k][row] / a[row][row] * r[k];
+  }
+  return r;
+}
+
+std::vector<double> waves(std::size_t size) {
+  std::vector<double> r(size);
+  for (std::size_t k = 0; k < size; ++k) r[k] = std::sin(1.0 + static_cast<double>(k));
+  return r;
+}
+
+void expect_dense_solution(const kernels::CsrBlock& block) {
+  const auto diagonal = diagonal_of(block);
+  const auto factors = IncompleteCholesky::factorize(block, diagonal, 0.0);
+  EXPECT_TRUE(factors.has_value());
+  if (!factors) return;
+  const auto r = waves(diagonal.size());
+  std::vector<double> z(r.size());
+  factors->solve(r, z);
+  const auto expected = dense_solution(dense_of(block), r);
+  // Diagonally dominant: a few roundings of L to single precision, of numbers of about 1.
+  for (std::size_t k = 0; k < z.size(); ++k)
+    EXPECT_NEAR(z[k], expected[k], rounding_of_factors) << "row " << k;
+}
+
+TEST(IncompleteCholeskyTest, HasThePatternOfTheBlockAndTheNumbersOfTheDenseLoops) {
+  expect_dense_solution(
+      test::laplace_block({.nx = 4, .ny = 3, .nz = 2}, {.begin = 0, .end = 24}, {.begin = 0, .end = 24}));
+  expect_dense_solution(block_of({{4, 0, 1, 1}, {0, 5, 0, 2}, {1, 0, 6, 1}, {1, 2, 1, 7}}));
+  expect_dense_solution(block_of({{3}}));
+  expect_dense_solution(block_of({}));
+}
+
+TEST(IncompleteCholeskyTest, IsExactWhereThereIsNoFillIn) {
+  const auto line = block_of({{2, -1, 0, 0}, {-1, 2, -1, 0}, {0, -1, 2, -1}, {0, 0, -1, 2}});
+  const auto factors = IncompleteCholesky::factorize(line, diagonal_of(line), 0.0);
+  EXPECT_TRUE(factors.has_value());
+  if (!factors) return;
+  std::vector<double> z{0.0, 0.0, 0.0, 5.0};  // A (1, 2, 3, 4)
+  factors->solve(z, z);
+  for (std::size_t k = 0; k < z.size(); ++k)
+    EXPECT_NEAR(z[k], static_cast<double>(k + 1), 10.0 * rounding_of_factors);
+}
+
+TEST(IncompleteCholeskyTest, IsSymmetric) {
+  const auto block = block_of({{4, 0, 1, 1}, {0, 5, 0, 2}, {1, 0, 6, 1}, {1, 2, 1, 7}});
+  const auto factors = IncompleteCholesky::factorize(block, diagonal_of(block), 0.0);
+  EXPECT_TRUE(factors.has_value());
+  if (!factors) return;
+  Dense inverse(4, std::vector<double>(4));
+  for (std::size_t k = 0; k < 4; ++k) {
+    inverse[k][k] = 1.0;
+    factors->solve(inverse[k], inverse[k]);
+  }
+  for (std::size_t row = 0; row < 4; ++row) {
+    for (std::size_t column = 0; column < row; ++column)
+      EXPECT_NEAR(inverse[row][column], inverse[column][row], 1e-16);
+  }
+}
+
+TEST(IncompleteCholeskyTest, BreaksDownUntilTheShiftIsLargeEnough) {
+  // Positive definite (Kershaw 1978), but the last pivot without fill-in is -5.
+  const auto block = block_of({{3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}});
+  const auto diagonal = diagonal_of(block);
+  EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal, 0.0).has_value());
+  EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal, 1e-3).has_value());
+  EXPECT_TRUE(IncompleteCholesky::factorize(block, diagonal, 1.0).has_value());
+}
+
+TEST(IncompleteCholeskyTest, NumbersThatAreNotFiniteBreakDown) {
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    const auto block = block_of({{2, bad}, {bad, 2}});
+    EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal_of(block), 0.0).has_value());
+  }
+}
+
+TEST(IncompleteCholeskyTest, AnEntryBeyondSinglePrecisionBreaksDown) {
+  // The pivots are positive, l_21 is 1e39 and 1e37.
+  const auto block = block_of({{1e1, 1e40}, {1e40, 1e80}});
+  EXPECT_FALSE(IncompleteCholesky::factorize(block, diagonal_of(block), 0.0).has_value());
+  const auto small = block_of({{1e1, 1e38}, {1e38, 1e80}});
+  EXPECT_TRUE(IncompleteCholesky::factorize(small, diagonal_of(small), 0.0).has_value());
+}
+
+}  // namespace
+}  // namespace cg2d::incomplete_cholesky_test

@@ -1,0 +1,294 @@
+// The table of preconditioners: what every row keeps to, and what its own properties are.
+
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/solver/solve.hpp"
+#include "support/bits.hpp"
+#include "support/dense_operator.hpp"
+#include "support/dense_systems.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::preconditioner_test {
+namespace {
+
+using test::DenseOperator;
+using test::DenseRows;
+using test::group;
+using test::line_rows;
+using test::one_two_three;
+
+/// With all that any row needs. Collective.
+std::unique_ptr<Preconditioner> make(const PreconditionerRow& row, DenseOperator& matrix, int degree = 0) {
+  const auto diagonal = matrix.diagonal();
+  const auto block = matrix.diagonal_block();
+  return row.make({.matrix = matrix,
+                   .diagonal = diagonal,
+                   .diagonal_block = &block,
+                   .first_row = matrix.first_row(),
+                   .degree = degree});
+}
+
+struct Solved {
+  SystemSolveResult result;
+  std::vector<double> x;  ///< whole
+};
+
+/// Solves A x = A (1, 2, 3, ...). Collective.
+Solved solve_with(const PreconditionerRow& row, const DenseRows& rows, const ToleranceOptions& tolerance) {
+  DenseOperator matrix(rows);
+  const auto b = matrix.times(one_two_three(rows.size()));
+  std::vector<double> x(b.size());
+  const auto made = make(row, matrix);
+  const auto result = solve(matrix, b, x, {.stop = Tolerance(tolerance), .preconditioner = *made});
+  return {.result = result, .x = DenseOperator::whole(x)};
+}
+
+/// M^-1 r for a whole r, whole. Collective.
+std::vector<double> applied(Preconditioner& preconditioner, DenseOperator& matrix,
+                            std::span<const double> r) {
+  PhaseTimer timer;
+  DistributedVectors vectors(matrix, timer, 1);
+  return DenseOperator::whole(preconditioner.apply(matrix.piece_of(r), vectors));
+}
+
+DenseRows three_rows() { return {{4.0, 1.0, 0.0}, {1.0, 3.0, 1.0}, {0.0, 1.0, 2.0}}; }
+
+TEST(PreconditionerTest, TheTableBeginsWithNoneAndFindsItsRows) {
+  DenseOperator matrix(three_rows());
+  for (const auto& row : preconditioner_table()) {
+    EXPECT_EQ(find_preconditioner(row.name), &row);
+    EXPECT_FALSE(row.description.empty());
+    const bool is_first = &row == &preconditioner_table().front();
+    EXPECT_EQ(make(row, matrix)->is_identity(), is_first);
+  }
+  EXPECT_EQ(find_preconditioner("none such"), nullptr);
+}
+
+TEST(PreconditionerTest, EveryRowSolvesPositiveDefiniteSystems) {
+  constexpr std::size_t size = 23;
+  constexpr double tolerance = 1e-12;
+  for (const auto& row : preconditioner_table()) {
+    for (const double growth : {1.0, 1.5}) {
+      SCOPED_TRACE(std::string(row.name) + ", growth " + std::to_string(growth));
+      const auto [result, x] =
+          solve_with(row, line_rows(size, growth), {.relative = tolerance, .most_steps = 200});
+      EXPECT_EQ(result.end, SolveEnd::converged);
+      EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
+      if (growth > 1.0) continue;
+      // The condition number is below 250.
+      for (std::size_t k = 0; k < x.size(); ++k)
+        EXPECT_NEAR(x[k], static_cast<double>(k + 1), 1e3 * tolerance * size);
+    }
+  }
+}
+
+/// M^-1 symmetric and positive definite: e_i . M^-1 e_j = e_j . M^-1 e_i, r . M^-1 r > 0.
+TEST(PreconditionerTest, EveryRowIsSymmetricAndPositiveDefinite) {
+  constexpr std::size_t size = 12;
+  std::vector<double> eigenvalues;
+  for (std::size_t k = 0; k < size; ++k) eigenvalues.push_back(std::pow(2.0, static_cast<double>(k)));
+  for (const auto& row : preconditioner_table()) {
+    for (const int degree : {1, 2, 3, 4, 7}) {
+      if (degree > 1 && row.default_degree == 0) continue;
+      SCOPED_TRACE(std::string(row.name) + ", degree " + std::to_string(degree));
+      DenseOperator matrix(test::rows_with_spectrum(eigenvalues, 5));
+      const auto made = make(row, matrix, degree);
+      DenseRows inverse;
+      for (std::size_t k = 0; k < size; ++k) {
+        std::vector<double> unit(size);
+        unit[k] = 1.0;
+        inverse.push_back(applied(*made, matrix, unit));
+      }
+      // Roundings of products and sums; those of a polynomial by Horner's rule are as many times larger as its coefficients without signs are.
+      const double tolerance =
+          row.default_degree == 0 ? 1e-13 : 1e-13 * std::pow(1.0 + std::sqrt(2.0), degree - 1);
+      for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t j = 0; j < i; ++j)
+          EXPECT_NEAR(inverse[i][j], inverse[j][i], tolerance * std::sqrt(inverse[i][i] * inverse[j][j]));
+      }
+      for (std::size_t k = 0; k < size; ++k) {
+        const auto r = matrix.times(one_two_three(size));
+        const auto whole = DenseOperator::whole(r);
+        const auto z = applied(*made, matrix, whole);
+        double product = 0.0;
+        for (std::size_t i = 0; i < size; ++i) product += whole[i] * z[i];
+        EXPECT_GT(product, 0.0);
+      }
+    }
+  }
+}
+
+TEST(PreconditionerTest, NoneNeedsASumBeyondThoseOfCg) {
+  for (const auto& row : preconditioner_table()) {
+    SCOPED_TRACE(std::string(row.name));
+    DenseOperator matrix(line_rows(23, 1.0));
+    const auto made = make(row, matrix);
+    const std::vector<double> r(matrix.local_size(), 1.0);
+    PhaseTimer timer;
+    DistributedVectors vectors(matrix, timer, 1);
+    const int sums_before = matrix.sum_count;
+    const int products_before = matrix.product_count;
+    static_cast<void>(made->apply(r, vectors));
+    EXPECT_EQ(matrix.sum_count, sums_before);
+    EXPECT_EQ(matrix.product_count - products_before, row.default_degree);
+    EXPECT_EQ(made->uses_products(), row.default_degree > 0);
+  }
+}
+
+TEST(PreconditionerTest, AllRanksGetTheSameBits) {
+  for (const auto& row : preconditioner_table()) {
+    const auto result = solve_with(row, line_rows(17, 1.1), {}).result;
+    const std::vector<double> numbers{static_cast<double>(result.step_count), result.first_residual_norm,
+                                      result.residual_norm, result.true_residual_norm};
+    for (const auto& others : group().gather_all(std::span<const double>(numbers)))
+      EXPECT_TRUE(test::same_bits(others, numbers)) << row.name;
+  }
+}
+
+TEST(PreconditionerTest, IndefiniteMatricesAreNamedWithEveryRow) {
+  auto rows = line_rows(9, 1.0);
+  rows[4][4] = 0.5;  // positive, and too small beside its neighbours
+  for (const auto& row : preconditioner_table()) {
+    SCOPED_TRACE(std::string(row.name));
+    const auto result = solve_with(row, rows, {}).result;
+    EXPECT_EQ(result.end, SolveEnd::not_positive_definite) << sentence_of(result);
+  }
+}
+
+TEST(PreconditionerTest, ADiagonalThatHasNoInverseIsRefusedOnEveryRank) {
+  for (const auto& row : preconditioner_table()) {
+    if (!row.needs_diagonal && !row.needs_diagonal_block) continue;
+    SCOPED_TRACE(std::string(row.name));
+    const auto code_with = [&](double unusable) {
+      auto rows = three_rows();
+      rows[0][0] = unusable;  // on one rank
+      DenseOperator matrix(rows);
+      try {
+        make(row, matrix);
+      } catch (const RunError& error) {
+        return error.code();
+      }
+      return ExitCode::success;
+    };
+    // Each alone is the proof.
+    EXPECT_EQ(code_with(0.0), ExitCode::not_positive_definite);
+    EXPECT_EQ(code_with(-1.0), ExitCode::not_positive_definite);
+    EXPECT_EQ(code_with(std::numeric_limits<double>::quiet_NaN()), ExitCode::not_finite);
+    EXPECT_EQ(code_with(std::numeric_limits<double>::infinity()), ExitCode::usage);
+    DenseOperator matrix(three_rows());
+    EXPECT_THROW(row.make({.matrix = matrix}), InputError);
+  }
+}
+
+// ---------------------------------------------------------------- single rows
+
+TEST(PreconditionerTest, NoneCopiesNothing) {
+  DenseOperator matrix(three_rows());
+  PhaseTimer timer;
+  DistributedVectors vectors(matrix, timer, 1);
+  const std::vector<double> r{1.0, 2.0};
+  const auto none = make(preconditioner_table().front(), matrix);
+  EXPECT_EQ(none->apply(r, vectors).data(), r.data());
+  EXPECT_EQ(vectors.update_work(), VectorWork{});
+}
+
+TEST(PreconditionerTest, JacobiDividesByTheDiagonalAndCountsItsWork) {
+  DenseOperator matrix(three_rows());
+  const auto jacobi = make(*find_preconditioner("jacobi"), matrix);
+  PhaseTimer timer;
+  DistributedVectors vectors(matrix, timer, 1);
+  const std::vector<double> whole_r{2.0, 6.0, -3.0};
+  const auto r = matrix.piece_of(whole_r);
+  const auto scaled = jacobi->apply(r, vectors);
+  EXPECT_EQ(DenseOperator::whole(scaled), (std::vector<double>{0.5, 6.0 * (1.0 / 3.0), -1.5}));
+  EXPECT_EQ(vectors.update_work().call_count, 1);
+}
+
+TEST(PreconditionerTest, JacobiTakesFewerStepsOnABadlyScaledDiagonal) {
+  const auto rows = line_rows(23, 2.0);
+  const auto plain = solve_with(preconditioner_table().front(), rows, {.relative = 1e-10}).result;
+  const auto scaled = solve_with(*find_preconditioner("jacobi"), rows, {.relative = 1e-10}).result;
+  EXPECT_LT(2 * scaled.step_count, plain.step_count);
+}
+
+/// Its factors are rounded to single precision, so each step gains six digits or more.
+TEST(PreconditionerTest, BlockJacobiIsNearlyExactOnOneRankWithoutFillIn) {
+  if (group().size() > 1) return;
+  for (const auto& [tolerance, step_count] : {std::pair(1e-5, 1), std::pair(1e-10, 2)}) {
+    const auto result =
+        solve_with(*find_preconditioner("block-jacobi"), line_rows(40, 1.0), {.relative = tolerance}).result;
+    EXPECT_EQ(result.end, SolveEnd::converged);
+    EXPECT_EQ(result.step_count, step_count);
+  }
+}
+
+TEST(PreconditionerTest, BlockJacobiSaysItsShift) {
+  const auto& row = *find_preconditioner("block-jacobi");
+  DenseOperator plain(three_rows());
+  EXPECT_EQ(make(row, plain)->remark(), "");
+  // Four copies of Kershaw's matrix, so that some rank has a whole one.
+  DenseRows rows(16, std::vector<double>(16));
+  const DenseRows one{{3, -2, 0, 2}, {-2, 3, -2, 0}, {0, -2, 3, -2}, {2, 0, -2, 3}};
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    std::ranges::copy(one[k % 4], rows[k].begin() + static_cast<std::ptrdiff_t>(k / 4 * 4));
+  DenseOperator matrix(rows);
+  const auto remark = make(row, matrix)->remark();
+  EXPECT_NE(remark.find("IC(0) broke down on "), std::string::npos) << remark;
+  EXPECT_NE(remark.find("shifted there by up to 0."), std::string::npos) << remark;
+  EXPECT_EQ(solve_with(row, rows, {}).result.end, SolveEnd::converged);
+}
+
+/// 1 - lambda p(lambda) is T_(degree + 1) of lambda moved to -1 ... 1, over its value for 0. Three eigenvalues are known exactly after a few steps of
+/// Lanczos; the upper bound is 1.05 of the largest one.
+TEST(PreconditionerTest, ChebyshevIsTheSmallestPolynomialWithinItsBounds) {
+  constexpr std::size_t size = 12;
+  DenseRows rows(size, std::vector<double>(size));
+  for (std::size_t k = 0; k < size; ++k) rows[k][k] = static_cast<double>(k % 3 + 1);
+  const auto moved = [](double value) { return (3.15 + 1.0 - 2.0 * value) / (3.15 - 1.0); };
+  for (const int degree : {1, 2, 4, 8}) {
+    SCOPED_TRACE("degree " + std::to_string(degree));
+    DenseOperator matrix(rows);
+    const auto chebyshev = make(*find_preconditioner("chebyshev"), matrix, degree);
+    const auto z = applied(*chebyshev, matrix, std::vector<double>(size, 1.0));
+    const double scale = std::cosh((degree + 1) * std::acosh(moved(0.0)));
+    for (std::size_t k = 0; k < size; ++k) {
+      // T_(degree + 1) at 1 (the lower bound), 2 and 3, by its definition; at 1 the estimate of the bound decides on which side of 1 it is.
+      const double position = std::clamp(moved(rows[k][k]), -1.0, 1.0);
+      const double rest = std::cos((degree + 1) * std::acos(position)) / scale;
+      // The bounds are estimates, whose errors the polynomial multiplies by (degree + 1)^2 near them; Horner's rule loses four digits at most.
+      EXPECT_NEAR(1.0 - rows[k][k] * z[k], rest, 1e-10) << "row " << k;
+    }
+  }
+}
+
+TEST(PreconditionerTest, ChebyshevRefusesDegreesWhoseDigitsCancel) {
+  DenseOperator matrix(line_rows(40, 1.0));
+  EXPECT_THROW(static_cast<void>(make(*find_preconditioner("chebyshev"), matrix, 9)), InputError);
+}
+
+TEST(PreconditionerTest, ChebyshevSaysItsBoundsAndObeysItsDegree) {
+  DenseOperator matrix(line_rows(40, 1.0));
+  const auto& row = *find_preconditioner("chebyshev");
+  EXPECT_NE(make(row, matrix)->remark().find("degree 6, for eigenvalues from"), std::string::npos);
+  const auto five = make(row, matrix, 5);
+  EXPECT_NE(five->remark().find("degree 5"), std::string::npos);
+  const int before = matrix.product_count;
+  static_cast<void>(applied(*five, matrix, one_two_three(40)));
+  EXPECT_EQ(matrix.product_count - before, 5);
+}
+
+}  // namespace
+}  // namespace cg2d::preconditioner_test

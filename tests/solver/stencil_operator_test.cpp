@@ -1,0 +1,276 @@
+// Stencils without a matrix against the assembled matrix: on every cut in 1, 2 and 3 dimensions, over every
+// transport.
+
+#include "cg/solver/operators/stencil_operator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
+#include "cg/solver/solve.hpp"
+#include "support/bits.hpp"
+#include "support/mpi_test.hpp"
+#include "support/stencil_reference.hpp"
+#include "support/test_extent.hpp"
+
+namespace cg2d::stencil_operator_test {
+namespace {
+
+using test::group;
+
+/// An element of the operand, between -1 and 1.
+double element(std::int64_t row) { return std::sin(0.7 * static_cast<double>(row) + 0.3); }
+
+/// The assembled matrix on process rows.
+class AssembledProduct {
+ public:
+  explicit AssembledProduct(const std::string& text)
+      : source_(source_from(text)),
+        layout_(comm::BlockLayout::even(source_->facts().key.order, {.columns = 1, .rows = group().size()})),
+        product_(make_block_product(kernels::default_kernel(), source_->build(layout_, group(), 1).block,
+                                    layout_, group().rank(), {})),
+        communicator_(comm::default_transport().make(group(), layout_, {})),
+        operator_(*communicator_, *product_, timer_, 1) {}
+
+  [[nodiscard]] LinearOperator& matrix() { return operator_; }
+  /// A times (element(0), element(1), ...), whole.
+  [[nodiscard]] std::vector<double> product() {
+    const auto p = operator_.operand();
+    const auto begin = layout_.piece(layout_.column_piece_of(group().rank())).begin;
+    for (std::size_t k = 0; k < p.size(); ++k) p[k] = element(begin + static_cast<std::int64_t>(k));
+    operator_.apply();
+    return whole(operator_.result());
+  }
+  [[nodiscard]] static std::vector<double> whole(std::span<const double> piece) {
+    std::vector<double> vector;
+    for (const auto& part : group().gather_all(piece)) vector.insert(vector.end(), part.begin(), part.end());
+    return vector;
+  }
+
+ private:
+  PhaseTimer timer_;
+  std::unique_ptr<MatrixSource> source_;
+  comm::BlockLayout layout_;
+  std::unique_ptr<BlockProduct> product_;
+  std::unique_ptr<comm::Communicator> communicator_;
+  BlockOperator operator_;
+};
+
+/// One product of the operator compared with the assembled one, element by element.
+void expect_product(MatrixFreeSystem& system, const Stencil& stencil, const std::vector<double>& expected) {
+  auto& matrix = system.matrix();
+  const auto p = matrix.operand();
+  for (std::size_t k = 0; k < p.size(); ++k) p[k] = element(system.row_of(k));
+  matrix.apply();
+  const auto q = matrix.result();
+  // Both add at most point_count products with a rounding each; all are within the sum of their magnitudes.
+  const double bound =
+      4.0 * stencil.point_count * std::numeric_limits<double>::epsilon() * (2.0 * stencil.diagonal());
+  double dot = 0.0;
+  double magnitude = 0.0;
+  for (std::size_t k = 0; k < q.size(); ++k) {
+    dot += p[k] * q[k];
+    magnitude += std::abs(p[k] * q[k]);
+    EXPECT_NEAR(q[k], expected[static_cast<std::size_t>(system.row_of(k))], bound);  // fails for NaN, too
+    EXPECT_EQ(p[k], element(system.row_of(k)));
+  }
+  // The bound of two sums of as many products, each in its own order (Higham 2002, section 3.1).
+  if (const auto own = matrix.own_product()) {
+    EXPECT_LE(std::abs(*own - dot),
+              2.0 * static_cast<double>(q.size()) * std::numeric_limits<double>::epsilon() * magnitude);
+  }
+  EXPECT_EQ(group().sum(static_cast<std::int64_t>(q.size())), stencil.order());
+}
+
+std::vector<Stencil> tested_stencils() {
+  auto stencils = test::awkward_stencils();
+  stencils.push_back({.extents = {40, 33, 1}, .point_count = 5});
+  stencils.push_back({.extents = {20, 18, 16}, .point_count = 7});
+  stencils.push_back({.extents = {18, 20, 16}, .point_count = 27});
+  return stencils;
+}
+
+/// Calls visit(input) for every cut of the ranks over every transport, which take turns by default. Where ranks outnumber
+/// cores so do the cuts: even calls get the even ones, odd calls the odd ones.
+template <typename Visit>
+void for_every_cut(int call, const Visit& visit) {
+  const bool cuts_take_turns = !test::is_thorough() && group().size() > 4;
+  int number = -1;
+  for (const auto& grid : comm::domain_grids(group().size())) {
+    ++number;
+    if (cuts_take_turns && (number + call) % 2 != 0) continue;
+    const auto transports = comm::transport_table();
+    for (std::size_t k = 0; k < transports.size(); ++k) {
+      const bool is_its_turn = static_cast<int>(k) == number % static_cast<int>(transports.size());
+      if (!test::is_thorough() && !is_its_turn) continue;
+      if (!transports[k].why_unavailable(group()).empty()) continue;
+      const Configuration configuration{.transport = std::string(transports[k].name),
+                                        .thread_count = 1 + number % 3};
+      SCOPED_TRACE(grid.name() + ", " + configuration.transport);
+      visit(MatrixFreeInput{.group = group(), .configuration = configuration, .domain_grid = grid});
+    }
+  }
+}
+
+TEST(StencilOperatorTest, EqualsTheAssembledProductOnEveryCut) {
+  int call = 0;
+  for (const auto& stencil : tested_stencils()) {
+    SCOPED_TRACE(stencil.name());
+    const auto expected = AssembledProduct(stencil.name()).product();
+    for_every_cut(call++, [&](const MatrixFreeInput& input) {
+      const auto system = find_matrix_free(stencil.name())->make(stencil.name(), input);
+      EXPECT_EQ(system->order(), stencil.order());
+      for (int round = 0; round < 3; ++round) expect_product(*system, stencil, expected);
+    });
+  }
+}
+
+TEST(StencilOperatorTest, GivesTheDotProductUnlessTheDomainIsCutAlongX) {
+  for (const auto& grid : comm::domain_grids(group().size())) {
+    SCOPED_TRACE(grid.name());
+    const auto system =
+        find_matrix_free("laplace3d:12x11x10")
+            ->make("laplace3d:12x11x10", {.group = group(), .configuration = {}, .domain_grid = grid});
+    system->matrix().apply();
+    EXPECT_EQ(system->matrix().own_product().has_value(), grid.parts[0] == 1);
+  }
+}
+
+/// The parts of an operator, with every choice of the test's.
+struct Parts {
+  Parts(const Stencil& stencil, const comm::DomainGrid& grid, const StencilOperatorOptions& options,
+        bool is_timed)
+      : layout(stencil.extents, grid),
+        halo(comm::default_transport().make_halo(group(), layout, {.shape = halo_shape(stencil)})),
+        sums(comm::default_transport().make(
+            group(), comm::BlockLayout::even(0, {.columns = 1, .rows = group().size()}), {})),
+        timer(is_timed, *sums),
+        matrix(stencil, layout.box(group().rank()), *halo, *sums, timer, options) {}
+
+  /// The product with element() of the place in this rank's piece.
+  [[nodiscard]] std::vector<double> product() {
+    const auto p = matrix.operand();
+    for (std::size_t k = 0; k < p.size(); ++k) p[k] = element(static_cast<std::int64_t>(k));
+    matrix.apply();
+    return {matrix.result().begin(), matrix.result().end()};
+  }
+
+  comm::DomainLayout layout;
+  std::unique_ptr<comm::HaloExchange> halo;
+  std::unique_ptr<comm::Communicator> sums;
+  PhaseTimer timer;
+  StencilOperator matrix;
+};
+
+TEST(StencilOperatorTest, NeitherThreadsNorTheWayOfWritingChangeABit) {
+  // By default each seventh where ranks outnumber cores. Each grid has its turn: no number of them is a multiple of 7.
+  const int step = !test::is_thorough() && group().size() > 4 ? 7 : 1;
+  int number = 0;
+  for (const auto& stencil : tested_stencils()) {
+    for (const auto& grid : comm::domain_grids(group().size())) {
+      if (number++ % step != 0) continue;
+      SCOPED_TRACE(stencil.name() + ", " + grid.name());
+      const auto expected = Parts(stencil, grid, {.thread_count = 1, .streams = false}, false).product();
+      for (const bool streams : {false, true}) {
+        Parts parts(stencil, grid, {.thread_count = 3, .streams = streams}, false);
+        EXPECT_EQ(parts.matrix.streams(), streams);
+        EXPECT_TRUE(test::same_bits(parts.product(), expected)) << (streams ? "streamed" : "stored");
+      }
+    }
+  }
+}
+
+TEST(StencilOperatorTest, LargeBoxesAreWrittenPastTheCaches) {
+  const auto streams = [](const Stencil& stencil) {
+    return Parts(stencil, comm::best_domain_grid(stencil.extents, group().size()), {}, false)
+        .matrix.streams();
+  };
+  EXPECT_FALSE(streams(stencil_from("laplace3d:20x20x20")));
+  // 16 bytes for each point: 34 MB and more on every rank.
+  EXPECT_TRUE(streams({.extents = {128, 128, 130 * group().size()}, .point_count = 7}));
+}
+
+TEST(StencilOperatorTest, ProductsConsistOfHaloInteriorAndBoundary) {
+  const auto stencil = stencil_from("laplace3d:12x11x10:27");
+  Parts parts(stencil, comm::best_domain_grid(stencil.extents, group().size()), {}, true);
+  const auto phases = parts.matrix.phases();
+  EXPECT_EQ(std::vector<Phase>(phases.begin(), phases.end()),
+            (std::vector{Phase::halo, Phase::interior, Phase::boundary}));
+  for (const auto phase : phases) EXPECT_FALSE(phase_row(phase).is_of_benchmark);
+  static_cast<void>(parts.product());
+  for (const auto& row : phase_table()) {
+    const auto& record = parts.timer.records()[index_of(row.phase)];
+    const std::uint64_t calls = row.phase == Phase::halo                                       ? 2
+                                : row.phase == Phase::interior || row.phase == Phase::boundary ? 1
+                                                                                               : 0;
+    EXPECT_EQ(record.calls, calls) << row.name;
+  }
+  // The exchange is under way during the interior.
+  EXPECT_EQ(parts.timer.records()[index_of(Phase::halo)].hidden_clocks,
+            parts.timer.records()[index_of(Phase::interior)].clocks);
+  EXPECT_EQ(parts.halo->sent(),
+            comm::halo_traffic(comm::halo_parts(parts.layout, group().rank(), halo_shape(stencil))));
+  EXPECT_TRUE(parts.matrix.why_not_conforming().empty());
+  EXPECT_EQ(parts.matrix.product_byte_count(), 16 * parts.layout.box(group().rank()).size());
+}
+
+TEST(StencilOperatorTest, SolvesConvergeToTheSolutionOfTheAssembledMatrix) {
+  int call = 0;
+  for (const std::string text : {"laplace2d:21x17", "laplace3d:12x10x9", "laplace3d:9x10x12:27"}) {
+    // b = (1, ..., 1). The condition numbers are below 300, and errors below that times the residual.
+    constexpr double tolerance = 1e-10;
+    IdentityPreconditioner none;
+    const Tolerance stop({.relative = tolerance, .most_steps = 1000});
+    AssembledProduct assembled(text);
+    std::vector<double> assembled_x(assembled.matrix().local_size());
+    const std::vector<double> assembled_b(assembled_x.size(), 1.0);
+    const auto assembled_result =
+        solve(assembled.matrix(), assembled_b, assembled_x, {.stop = stop, .preconditioner = none});
+    const auto expected = AssembledProduct::whole(assembled_x);
+    for_every_cut(call++, [&](const MatrixFreeInput& input) {
+      SCOPED_TRACE(text);
+      const auto system = find_matrix_free(text)->make(text, input);
+      std::vector<double> x(system->matrix().local_size());
+      const std::vector<double> b(x.size(), 1.0);
+      const auto result =
+          solve(system->matrix(), b, x,
+                {.stop = stop, .preconditioner = none, .thread_count = input.configuration.thread_count});
+      EXPECT_EQ(result.end, SolveEnd::converged);
+      EXPECT_LE(result.true_residual_norm, tolerance * result.right_hand_side_norm);
+      EXPECT_NEAR(result.step_count, assembled_result.step_count, 1);
+      double largest = 0.0;
+      double largest_error = 0.0;
+      for (std::size_t k = 0; k < x.size(); ++k) {
+        const double other = expected[static_cast<std::size_t>(system->row_of(k))];
+        largest = std::max(largest, std::abs(other));
+        largest_error = std::max(largest_error, std::abs(x[k] - other));
+      }
+      EXPECT_LE(largest_error, 1e3 * tolerance * std::max(largest, 1.0));
+    });
+  }
+}
+
+TEST(StencilOperatorTest, ACutOfOtherRanksIsRefused) {
+  const Configuration configuration;
+  const MatrixFreeInput input{.group = group(),
+                              .configuration = configuration,
+                              .domain_grid = comm::DomainGrid{.parts = {group().size(), 7, 1}}};
+  try {
+    static_cast<void>(find_matrix_free("laplace2d:8x8")->make("laplace2d:8x8", input));
+    ADD_FAILURE() << "no error";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), "laplace2d:8x8: the cut " + std::to_string(group().size()) + "x7x1 is of " +
+                                std::to_string(7 * group().size()) + " ranks, there are " +
+                                std::to_string(group().size()));
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::stencil_operator_test
