@@ -11,6 +11,7 @@
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/report/session_json.hpp"
+#include "cg/report/session_record.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -100,23 +101,13 @@ Json restart_json(const RestartFacts& restart, const Problem& problem) {
           {"rejected", checkpoint.rejected}};
 }
 
-Json row_lengths_json(const RowLengths& lengths) {
-  return {{"critical_vector_length", lengths.critical_vector_length},
-          {"rows", lengths.row_count},
-          {"minimum", lengths.shortest},
-          {"mean", lengths.mean()},
-          {"maximum", lengths.longest},
-          {"rows_below", lengths.short_row_count},
-          {"nonzeros_below", lengths.short_row_nonzero_count}};
-}
-
 Json setup_json(const RunReport& report) {
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < report.ranks.size(); ++rank) {
     const auto& facts = report.ranks[rank];
     ranks.push_back({{"rank", rank},
                      {"nonzeros", facts.nonzero_count},
-                     {"row_lengths", row_lengths_json(facts.row_lengths)},
+                     {"row_lengths", json_of(row_length_record(), facts.row_lengths)},
                      {"csr_bytes", report.out_of_core ? Json(nullptr) : Json(facts.csr_bytes)},
                      {"block_bytes", facts.block_bytes},
                      {"peak_bytes", facts.peak_bytes},
@@ -126,7 +117,7 @@ Json setup_json(const RunReport& report) {
   return {{"generation_s", report.generation_s},
           {"converted", report.converted},
           {"conversion_s", report.out_of_core ? Json(nullptr) : Json(report.conversion_s)},
-          {"row_lengths", row_lengths_json(all_row_lengths(report))},
+          {"row_lengths", json_of(row_length_record(), all_row_lengths(report))},
           {"ranks", std::move(ranks)}};
 }
 

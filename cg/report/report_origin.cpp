@@ -3,36 +3,14 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cg/base/json_values.hpp"
+#include "cg/report/session_record.hpp"
 #include "cg/run/run_report.hpp"
 
 namespace cg2d {
 namespace {
-
-Json range_json(const RankRange& range) { return {{"minimum", range.minimum}, {"maximum", range.maximum}}; }
-
-Json range_or_null(const std::optional<RankRange>& range) {
-  return range ? range_json(*range) : Json(nullptr);
-}
-
-Json repeat_json(const QuietResult& quiet) {
-  return {
-      {"disturbed", quiet.is_disturbed()},
-      {"reasons", quiet.disturbances},
-      {"involuntary_switches",
-       {{"total", quiet.involuntary_switches}, {"maximum", quiet.most_involuntary_switches}}},
-      {"delay_share", value_or_null(quiet.delay_share)},
-      {"steal_share", value_or_null(quiet.steal_share)},
-      {"other_load", value_or_null(quiet.other_load)},
-      {"other_share", value_or_null(quiet.other_share)},
-      {"pressure_share", value_or_null(quiet.pressure_share)},
-      {"runnable",
-       {{"before", range_or_null(quiet.runnable_before)}, {"after", range_or_null(quiet.runnable_after)}}},
-      {"loop_s", {{"before", range_json(quiet.loop_before_s)}, {"after", range_json(quiet.loop_after_s)}}},
-      {"loop_spread", quiet.loop_spread},
-      {"loop_change", quiet.loop_change}};
-}
 
 std::string share_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.1f} %", 100.0 * *share) : "not known";
@@ -43,9 +21,9 @@ std::string share_text(const std::optional<double>& share) {
 Json quiet_json(const RunReport& report) {
   if (report.repeats.empty()) return nullptr;
   const auto reason = disturbance(report);
-  Json json{{"disturbed", !reason.empty()}, {"reason", reason}, {"repeats", Json::array()}};
-  for (const auto& repeat : report.repeats) json["repeats"].push_back(repeat_json(repeat.quiet));
-  return json;
+  Json repeats = Json::array();
+  for (const auto& repeat : report.repeats) repeats.push_back(json_of(quiet_record(), repeat.quiet));
+  return {{"disturbed", !reason.empty()}, {"reason", reason}, {"repeats", std::move(repeats)}};
 }
 
 std::string quiet_text(const RunReport& report) {

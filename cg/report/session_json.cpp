@@ -9,6 +9,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
+#include "cg/report/session_record.hpp"
 #include "cg/run/session_report.hpp"
 
 namespace cg2d {
@@ -55,105 +56,15 @@ Json injected_json(const GuardReport& guard) {
   return {{"seed", guard.options.inject.seed}, {"flips", std::move(flips)}};
 }
 
-Json checkpoints_json(const CheckpointFacts& facts) {
-  return {
-      {"folder", facts.folder},
-      {"count", facts.count},
-      {"total_s", facts.total_s},
-      {"write_s", facts.write_s},
-      {"interval_s", facts.interval_s},
-      {"interval_by", facts.is_automatic ? "Young" : "option"},
-      {"assumed_failure_interval_s", facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr)},
-      {"failure", facts.failure}};
-}
-
-Json out_of_core_json(const OutOfCoreFacts& facts) {
-  Json ranks = Json::array();
-  for (const auto& rank : facts.ranks) {
-    ranks.push_back({{"rank", ranks.size()},
-                     {"file_bytes", rank.file_bytes},
-                     {"panels", rank.panel_count},
-                     {"most_panel_bytes", rank.most_panel_bytes},
-                     {"resident_panels", rank.memory.resident_count},
-                     {"buffers", rank.memory.buffer_count},
-                     {"reused", rank.was_there},
-                     {"direct", rank.is_direct},
-                     {"products", rank.figures.product_count},
-                     {"read_bytes", rank.figures.byte_count},
-                     {"wait_s", rank.figures.wait_s},
-                     {"check_s", rank.figures.check_s},
-                     {"product_s", rank.figures.product_s},
-                     {"storage_bytes_per_s", rank.storage_bytes_per_s}});
-  }
-  const auto limits = limits_of(facts);
-  return {
-      {"folders", facts.folders},
-      {"reader", facts.reader},
-      {"memory_limit_bytes", facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr)},
-      {"write_s", facts.write_s},
-      {"device_write_s", facts.device_write_s},
-      {"unbound_memory_limit_bytes", limits.unbound_bytes},
-      {"in_core_memory_limit_bytes", limits.in_core_bytes},
-      {"ranks", std::move(ranks)}};
-}
-
 }  // namespace
 
 Json race_verdict_json(const RaceVerdict& verdict) {
-  if (verdict.candidate.empty()) return nullptr;
-  return {{"candidate", verdict.candidate},
-          {"certainty", certainty_name(verdict.certainty)},
-          {"text", verdict.text()}};
+  return verdict.candidate.empty() ? Json(nullptr) : json_of(race_verdict_record(), verdict);
 }
-
-namespace {
-
-Json grid_trial_json(const GridTrial& trial) {
-  Json tried = Json::array();
-  for (const auto& one : trial.tried) tried.push_back({{"grid", one.grid.name()}, {"step_s", one.step_s}});
-  return {{"shortlist_by", trial.shortlist_by},
-          {"tried", std::move(tried)},
-          {"verdict", race_verdict_json(trial.verdict)},
-          {"duration_s", trial.duration_s},
-          {"skipped_because", trial.skipped_because}};
-}
-
-Json transport_trial_json(const TransportTrial& trial) {
-  Json tried = Json::array();
-  for (const auto& one : trial.tried) tried.push_back({{"transport", one.name}, {"step_s", one.step_s}});
-  Json skipped = Json::array();
-  for (const auto& one : trial.skipped) skipped.push_back({{"transport", one.name}, {"reason", one.reason}});
-  return {{"from", trial.from_profile ? "profile" : "measurement"},
-          {"tried", std::move(tried)},
-          {"skipped", std::move(skipped)},
-          {"verdict", race_verdict_json(trial.verdict)},
-          {"duration_s", trial.duration_s},
-          {"kept_in", trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in)},
-          {"not_kept_because", trial.not_kept_because}};
-}
-
-}  // namespace
 
 Json program_json() { return {{"name", "cg2d"}, {"version", build_info::version}}; }
 
 Json environment_json(const Environment& environment) {
-  Json nodes = Json::array();
-  for (const auto& node : environment.nodes) {
-    Json caches = Json::array();
-    for (const auto& cache : node.caches) {
-      caches.push_back(
-          {{"level", cache.level}, {"bytes", cache.byte_count}, {"shared_by_cores", cache.shared_by_cores}});
-    }
-    nodes.push_back({{"name", node.name},
-                     {"processor", node.processor},
-                     {"cores", node.core_count},
-                     {"ranks", node.rank_count},
-                     {"available_bytes", node.memory.available_bytes},
-                     {"governor", value_or_null(node.governor)},
-                     {"numa_nodes", value_or_null(node.numa_nodes)},
-                     {"load_average", value_or_null(node.load_average)},
-                     {"caches", std::move(caches)}});
-  }
   Json ranks = Json::array();
   for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
     const auto& place = environment.ranks[rank];
@@ -168,7 +79,7 @@ Json environment_json(const Environment& environment) {
           {"build_type", build_info::build_type},
           {"transparent_huge_pages", value_or_null(environment.transparent_huge_pages)},
           {"oversubscribed", environment.oversubscribed},
-          {"nodes", std::move(nodes)},
+          {"nodes", json_of_all(node_record(), environment.nodes)},
           {"binding", std::move(ranks)}};
 }
 
@@ -202,14 +113,15 @@ Json session_configuration_json(const SessionReport& report) {
   put_axes(json, report.configuration, AxesIn::a_report);
   json["symmetric_storage"] = report.is_symmetric;
   json["instruction_set"] = report.instruction_set;
-  if (report.grid_trial) json["grid"]["trial"] = grid_trial_json(*report.grid_trial);
-  if (report.transport_trial) json["transport_trial"] = transport_trial_json(*report.transport_trial);
+  if (report.grid_trial) json["grid"]["trial"] = json_of(grid_trial_record(), *report.grid_trial);
+  if (report.transport_trial)
+    json["transport_trial"] = json_of(transport_trial_record(), *report.transport_trial);
   return json;
 }
 
 void put_feature_sections(Json& json, const SessionReport& report) {
-  if (report.out_of_core) json["out_of_core"] = out_of_core_json(*report.out_of_core);
-  if (report.checkpoints) json["checkpoints"] = checkpoints_json(*report.checkpoints);
+  if (report.out_of_core) json["out_of_core"] = json_of(out_of_core_record(), *report.out_of_core);
+  if (report.checkpoints) json["checkpoints"] = json_of(checkpoint_record(), *report.checkpoints);
   if (report.guard && report.guard->options.checks) json["guard"] = guard_json(*report.guard);
   if (report.guard && report.guard->options.injects) json["injected"] = injected_json(*report.guard);
 }

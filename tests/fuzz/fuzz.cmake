@@ -154,6 +154,7 @@ set(command_parsers
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/report/session_json.cpp
+    cg/report/session_record.cpp
     cg/base/storage/folder_list.cpp
     cg/run/streaming/out_of_core_options.cpp
     cg/report/solve/solve_json.cpp

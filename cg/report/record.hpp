@@ -1,0 +1,125 @@
+#pragma once
+
+// A part of a result, described once: from the description follow its JSON and its schema.
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cg/base/json_values.hpp"
+
+namespace cg2d {
+
+/// The kind of a figure's value, as a schema.
+using FigureType = Json;
+
+/// A definition of the schema, by its name in $defs.
+inline FigureType defined(std::string_view name) { return {{"$ref", "#/$defs/" + std::string(name)}}; }
+inline FigureType name_type() { return defined("name"); }
+/// One line, which may be empty.
+inline FigureType line_type() { return defined("line"); }
+inline FigureType count_type() { return defined("count"); }
+inline FigureType positive_count_type() { return defined("positive_count"); }
+inline FigureType seconds_type() { return defined("non_negative_number"); }
+inline FigureType positive_seconds_type() { return defined("positive_number"); }
+inline FigureType flag_type() { return {{"type", "boolean"}}; }
+/// One of these words.
+inline FigureType word_type(std::initializer_list<std::string_view> words) {
+  return {{"enum", std::vector<std::string>(words.begin(), words.end())}};
+}
+inline FigureType or_null(FigureType type) {
+  return {{"anyOf", Json::array({{{"type", "null"}}, std::move(type)})}};
+}
+inline FigureType list_type(FigureType item, int fewest = 0) {
+  FigureType list{{"type", "array"}};
+  if (fewest > 0) list["minItems"] = fewest;
+  list["items"] = std::move(item);
+  return list;
+}
+
+/// When a member is there.
+enum class Presence {
+  always,
+  always_now,  ///< results of earlier programs have none
+  if_known     ///< not where its value is null
+};
+
+/// One member of a record.
+template <typename Source>
+struct Figure {
+  std::string name;
+  FigureType type;
+  /// The value, by a function or a member of the source.
+  std::function<Json(const Source&)> value;
+  std::string meaning = {};  ///< units, and what is not clear from the name; for the schema
+  Presence presence = Presence::always;
+};
+
+/// The members of an object, in their order.
+template <typename Source>
+struct Record {
+  std::vector<Figure<Source>> figures;
+  std::string meaning = {};  ///< for the schema
+};
+
+template <typename Source>
+Json json_of(const Record<Source>& record, const Source& source) {
+  Json json = Json::object();
+  for (const auto& figure : record.figures) {
+    auto value = figure.value(source);
+    if (figure.presence != Presence::if_known || !value.is_null()) json[figure.name] = std::move(value);
+  }
+  return json;
+}
+
+template <typename Source, typename Sources>
+Json json_of_all(const Record<Source>& record, const Sources& sources) {
+  Json list = Json::array();
+  for (const auto& source : sources) list.push_back(json_of(record, source));
+  return list;
+}
+
+/// The same, each object with its number in the list, from 0, as its first member.
+template <typename Source, typename Sources>
+Json numbered_json_of_all(const std::string& number_name, const Record<Source>& record,
+                          const Sources& sources) {
+  Json list = Json::array();
+  for (const auto& source : sources) {
+    Json item{{number_name, list.size()}};
+    item.update(json_of(record, source));
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+/// The schema of an object with these members and no others.
+template <typename Source>
+FigureType schema_of(const Record<Source>& record) {
+  Json schema = Json::object();
+  if (!record.meaning.empty()) schema["description"] = record.meaning;
+  schema["type"] = "object";
+  schema["additionalProperties"] = false;
+  schema["required"] = Json::array();
+  schema["properties"] = Json::object();
+  for (const auto& figure : record.figures) {
+    if (figure.presence == Presence::always) schema["required"].push_back(figure.name);
+    auto& property = schema["properties"][figure.name];
+    if (!figure.meaning.empty()) property["description"] = figure.meaning;
+    property.update(figure.type);
+  }
+  return schema;
+}
+
+/// The schema of numbered_json_of_all()'s objects.
+template <typename Source>
+FigureType numbered_schema_of(const std::string& number_name, const Record<Source>& record) {
+  auto schema = schema_of(record);
+  schema["required"].insert(schema["required"].begin(), number_name);
+  schema["properties"][number_name] = count_type();
+  return schema;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,79 @@
+// Parts of results that are described once: their JSON, and their schema.
+
+#include "cg/report/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/report/session_record.hpp"
+#include "cg/run/session_report.hpp"
+
+namespace cg2d::record_test {
+namespace {
+
+struct Place {
+  std::string name;
+  std::int64_t height_m = 0;
+  std::optional<double> depth_m;
+};
+
+const Record<Place>& place_record() {
+  static const Record<Place> record{
+      {{"name", name_type(), &Place::name},
+       {"height_m", count_type(), &Place::height_m, "Above the sea."},
+       {"depth_m", seconds_type(), [](const auto& place) { return value_or_null(place.depth_m); }, "",
+        Presence::if_known}},
+      "A place."};
+  return record;
+}
+
+TEST(Record, GivesMembersInTheirOrder) {
+  EXPECT_EQ(json_text(json_of(place_record(), {"Ulm", 478, 2.5})),
+            R"({"name":"Ulm","height_m":478,"depth_m":2.5})");
+  EXPECT_EQ(json_text(json_of(place_record(), {"Ulm", 478, {}})), R"({"name":"Ulm","height_m":478})");
+}
+
+TEST(Record, NumbersTheObjectsOfAList) {
+  const std::vector<Place> places{{"Ulm", 478, {}}, {"Bonn", 60, {}}};
+  EXPECT_EQ(json_text(numbered_json_of_all("rank", place_record(), places)),
+            R"([{"rank":0,"name":"Ulm","height_m":478},{"rank":1,"name":"Bonn","height_m":60}])");
+}
+
+TEST(Record, SchemaRequiresWhatIsAlwaysThere) {
+  const auto schema = schema_of(place_record());
+  EXPECT_EQ(schema["required"], Json::parse(R"(["name", "height_m"])"));
+  EXPECT_EQ(schema["additionalProperties"], false);
+  EXPECT_EQ(schema["description"], "A place.");
+  EXPECT_EQ(json_text(schema["properties"]["height_m"]),
+            R"({"description":"Above the sea.","$ref":"#/$defs/count"})");
+  EXPECT_EQ(numbered_schema_of("rank", place_record())["required"],
+            Json::parse(R"(["rank", "name", "height_m"])"));
+}
+
+/// Members in any order.
+nlohmann::json unordered(const Json& json) { return nlohmann::json::parse(json.dump()); }
+
+TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
+  std::ifstream file(CG2D_SCHEMA_OF_A_RUN);
+  const auto definitions = nlohmann::json::parse(file).at("$defs");
+  const auto expect = [&](const std::string& name, const FigureType& type) {
+    EXPECT_EQ(definitions.at(name), unordered(type)) << "run_result.schema.json, " << name << ", must be\n"
+                                                     << type.dump(2);
+  };
+  expect("checkpoints", schema_of(checkpoint_record()));
+  expect("out_of_core", schema_of(out_of_core_record()));
+  expect("race_verdict", race_verdict_type());
+  expect("node", schema_of(node_record()));
+  expect("row_lengths", schema_of(row_length_record()));
+  expect("quiet_repeat", schema_of(quiet_record()));
+  expect("rank_range", schema_of(rank_range_record()));
+  expect("grid_trial", schema_of(grid_trial_record()));
+  expect("transport_trial", schema_of(transport_trial_record()));
+}
+
+}  // namespace
+}  // namespace cg2d::record_test
