@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 from report_parts.errors import INTERRUPTED, UNAVAILABLE, USAGE, ReportError
 
@@ -132,23 +133,48 @@ def build(preset, options=()):
     return PROJECT / "build" / preset / "cg2d"
 
 
-RUNNING = set()  # processes of run_case(), to be ended with the script
+class Running:
+    """The processes of run_case(): a script that is interrupted ends them all, and starts no more."""
+
+    def __init__(self):
+        self._lock = threading.Lock()  # a process that starts is known before anybody looks
+        self._processes = set()
+        self._is_over = False
+
+    def start(self, command, **options):
+        with self._lock:
+            if self._is_over:
+                raise concurrent.futures.CancelledError
+            process = subprocess.Popen(command, **options)
+            self._processes.add(process)
+            return process
+
+    def forget(self, process):
+        self._processes.discard(process)
+
+    def end_all(self):
+        with self._lock:
+            self._is_over = True
+        for process in list(self._processes):
+            end_session(process)
+
+
+RUNNING = Running()
 
 
 def run_case(case, judge, seconds):
     """The verdict of one run, and its output. `judge(case, exit code, output, folder)`: the folder is the run's working folder."""
     with tempfile.TemporaryDirectory(prefix="cg2d-checked-") as folder:
         with open(pathlib.Path(folder) / "output", "w+", errors="replace") as output:
-            process = subprocess.Popen(
+            process = RUNNING.start(
                 case.command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
-            RUNNING.add(process)
             try:
                 code = process.wait(timeout=seconds)
             except subprocess.TimeoutExpired:
                 code = None
                 end_session(process)
-            RUNNING.discard(process)
+            RUNNING.forget(process)
             output.seek(0)
             text = output.read()
         if code is None:
@@ -188,8 +214,7 @@ def run_all(cases, judge, *, seconds, jobs, kinds, niter):
                     print(f"  | {line}")
     except KeyboardInterrupt:
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list(RUNNING):
-            end_session(process)
+        RUNNING.end_all()
         print_table(counts, kinds)
         raise
     pool.shutdown()
