@@ -36,7 +36,6 @@ struct StreamedMatrix {
   const MatrixSource& source;     ///< that makes strips
   std::uint64_t hash = 0;         ///< of all that its values depend on
   std::int64_t vector_bytes = 0;  ///< of this rank, beside the matrix
-  std::int64_t memory_bytes = 0;  ///< of this rank, for all it has
   bool sums_values = false;       ///< PanelFileFigures::value_sum
 };
 
