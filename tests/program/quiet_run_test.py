@@ -150,7 +150,7 @@ class Origin(QuietTest):
     def test_what_a_result_says_about_its_origin(self):
         environment = {**os.environ, "OMP_DYNAMIC": "false", "UCX_LOG_FILE": f"{socket.gethostname()}.log", "SECRET": "1"}
         command = [*launch_words(2), PROGRAM, "run", "--class", "S", "--format", "json"]
-        document = run_command(command, env=environment).document()
+        document = run_command(command, env=environment, cwd=self.folder).document()
         self.assert_valid(document)
         provenance = document["provenance"]
         self.assertEqual(provenance["command"], [PROGRAM, "run", "--class", "S", "--format", "json"])
@@ -171,14 +171,14 @@ class Origin(QuietTest):
         ):
             with self.subTest(command=words[0]):
                 command = [*launch_words(2), PROGRAM, *words]
-                hidden = run_command(command, env=environment).stdout
+                hidden = run_command(command, env=environment, cwd=self.folder).stdout
                 document = json.loads(file.read_text().splitlines()[0]) if words[0] == "sweep" else json.loads(hidden)
                 (node,) = (document.get("environment") or document["machine"])["nodes"]
                 self.assertEqual(node["name"], "node 0")
                 # The launcher's variables hold it, too. (The command line is what the user has written.)
                 self.assertNotIn(name, document["provenance"]["variables"].values())
                 self.assertEqual(document["provenance"]["variables"]["UCX_LOG_FILE"], "node 0")
-                shown = run_command([*command, "--hostname"], env=environment).stdout
+                shown = run_command([*command, "--hostname"], env=environment, cwd=self.folder).stdout
                 document = json.loads(file.read_text().splitlines()[0]) if words[0] == "sweep" else json.loads(shown)
                 (node,) = (document.get("environment") or document["machine"])["nodes"]
                 self.assertEqual(node["name"], name)
