@@ -11,11 +11,6 @@ void add_feature_option(CLI::App& parser, const FeatureOption& row, OptionTexts&
   const std::string name(row.name);
   const std::string help(row.help);
   parser.option_defaults()->group(std::string(row.group));
-  if (row.value.empty()) {
-    parser.add_flag_callback(
-        name, [&texts, name] { texts[name] = "on"; }, help);
-    return;
-  }
   auto* const option = parser
                            .add_option_function<std::string>(
                                name, [&texts, name](const std::string& text) { texts[name] = text; }, help)

@@ -33,11 +33,10 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
 void BenchmarkRun::prepare() {
   session_.prepare();
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
-  const auto named = named_grid(options_, rank_count);
+  const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
   load_machine();
   const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
-  session_.take_grid(named ? *named : choose_grid(source_->facts(), configuration(), rank_count),
-                     with_kernel);
+  session_.take_grid(first_grid, with_kernel);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
     grid_shortlist_ = session_.shortlist(source_->facts(), with_kernel, machine_);
     session_.take_grid(grid_shortlist_.grids.front(), with_kernel);

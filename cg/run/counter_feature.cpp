@@ -73,9 +73,8 @@ FeatureRow counter_feature() {
   return {.name = "counters",
           .options = {},
           .read = nullptr,
-          .make = [](const FeatureContext& context) -> std::unique_ptr<Feature> {
-            return std::make_unique<CounterFeature>(context);
-          }};
+          .is_used = nullptr,
+          .make = make_feature<CounterFeature>};
 }
 
 }  // namespace cg2d

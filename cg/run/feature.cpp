@@ -19,7 +19,7 @@ std::span<const FeatureRow> feature_table() {
 
 Features::Features(const FeatureContext& context) {
   for (const auto& row : feature_table()) {
-    if (auto feature = row.make(context)) features_.push_back(std::move(feature));
+    if (row.is_used == nullptr || row.is_used(context.options)) features_.push_back(row.make(context));
   }
 }
 

@@ -79,9 +79,16 @@ struct FeatureRow {
   std::span<const FeatureOption> options;
   /// Its settings from the texts of its options; nullptr where there are none. Throws InputError.
   void (*read)(const OptionTexts& texts, FeatureSettings& settings);
-  /// nullptr where these options do not ask for it.
+  /// Whether these options ask for it; nullptr: it is always there.
+  bool (*is_used)(const SessionOptions& options);
   std::unique_ptr<Feature> (*make)(const FeatureContext& context);
 };
+
+/// FeatureRow::make of a class whose constructor takes the context.
+template <typename Made>
+std::unique_ptr<Feature> make_feature(const FeatureContext& context) {
+  return std::make_unique<Made>(context);
+}
 
 /// All features. Each hook is called in this order.
 std::span<const FeatureRow> feature_table();

@@ -14,13 +14,13 @@ namespace cg2d {
 /// An option of a feature. Its value is a text, which the feature reads.
 struct FeatureOption {
   std::string_view name;          ///< "--stall-limit"
-  std::string_view value;         ///< the kind of value, such as "TIME"; empty: the option is a flag
+  std::string_view value;         ///< the kind of value, such as "TIME"
   std::string_view default_text;  ///< of its help; empty: none
   std::string_view group;         ///< of the help
   std::string_view help;
 };
 
-/// The options that were given, with their texts; a flag has the text "on".
+/// The options that were given, with their texts.
 using OptionTexts = std::map<std::string, std::string, std::less<>>;
 
 /// Settings of features, one object of a type of its own for each.

@@ -42,10 +42,8 @@ FeatureRow limits_feature() {
   return {.name = "roofline",
           .options = {},
           .read = nullptr,
-          .make = [](const FeatureContext& context) -> std::unique_ptr<Feature> {
-            if (!context.options.measures_limits) return nullptr;
-            return std::make_unique<LimitsFeature>(context);
-          }};
+          .is_used = [](const SessionOptions& options) { return options.measures_limits; },
+          .make = make_feature<LimitsFeature>};
 }
 
 }  // namespace cg2d

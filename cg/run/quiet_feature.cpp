@@ -30,9 +30,8 @@ FeatureRow quiet_feature() {
   return {.name = "quiet",
           .options = {},
           .read = nullptr,
-          .make = [](const FeatureContext& context) -> std::unique_ptr<Feature> {
-            return std::make_unique<QuietFeature>(context);
-          }};
+          .is_used = nullptr,
+          .make = make_feature<QuietFeature>};
 }
 
 }  // namespace cg2d

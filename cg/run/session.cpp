@@ -56,7 +56,6 @@ void Session::prepare() {
 void Session::open_checkpoints(const std::string& command) {
   auto choice = choose_restart(options_.checkpoint, command, group_);
   found_checkpoint_ = std::move(choice.found);
-  is_restarted_ = found_checkpoint_.has_value();
   std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
   if (choice.claim) checkpoint_writer_.emplace(std::move(*choice.claim), choice.generation, group_);
 }
@@ -267,7 +266,7 @@ std::string Session::how_to_go_on(const std::string& failure) const {
                              .configuration = report_.configuration,
                              .grid_was_open = report_.grid_is_automatic,
                              .kernel_was_open = !options_.configuration.has_kernel(),
-                             .is_restarted = is_restarted_,
+                             .is_restarted = found_checkpoint_.has_value(),
                              .last_generation = checkpoint_writer_->last_generation(),
                              .failure = failure},
                             report_.provenance->command);

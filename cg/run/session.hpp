@@ -134,8 +134,7 @@ class Session {
   KeptTrace trace_;
   Features features_;
   std::optional<ThreadBinding> binding_;
-  bool is_restarted_ = false;
-  std::optional<FoundCheckpoint> found_checkpoint_;    // with --restart
+  std::optional<FoundCheckpoint> found_checkpoint_;  // with --restart, also when its contents have been taken
   std::optional<CheckpointWriter> checkpoint_writer_;  // with --checkpoint
   StreamedBlock streamed_;                             // with --out-of-core; its kernel is in the product
   const StreamedKernel* streamed_kernel_ = nullptr;    // likewise

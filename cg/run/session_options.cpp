@@ -41,4 +41,10 @@ std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int r
   return options.configuration.grid;
 }
 
+comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts& matrix,
+                               const Configuration& configuration, int rank_count) {
+  if (const auto named = named_grid(options, rank_count)) return *named;
+  return choose_grid(matrix, configuration, rank_count);
+}
+
 }  // namespace cg2d

@@ -22,6 +22,8 @@
 
 namespace cg2d {
 
+struct MatrixFacts;
+
 /// Options for the choice of a grid that the configuration leaves open.
 struct OpenGridOptions {
   std::optional<int> columns;  ///< --px: the rows follow from the number of ranks
@@ -71,5 +73,8 @@ struct SessionOptions {
 /// The grid that these options say; empty where they leave it open. Throws InputError, which lists the valid ones, for a grid that
 /// does not match the number of ranks.
 std::optional<comm::ProcessGrid> named_grid(const SessionOptions& options, int rank_count);
+/// That grid, or before any trial the one of the rule, for that matrix. configuration: as choose_grid(). Throws as named_grid().
+comm::ProcessGrid resolve_grid(const SessionOptions& options, const MatrixFacts& matrix,
+                               const Configuration& configuration, int rank_count);
 
 }  // namespace cg2d

@@ -49,19 +49,18 @@ void read(const OptionTexts& texts, FeatureSettings& settings) {
 }  // namespace
 
 FeatureRow stall_feature() {
-  static constexpr std::array options{FeatureOption{
+  static constexpr std::array own_options{FeatureOption{
       .name = option_name,
       .value = "TIME",
       .default_text = "none",
       .group = "Output",
       .help = "end with code 85 when no iteration goes on for that long, and say what each rank waits for"}};
   return {.name = "stall limit",
-          .options = options,
+          .options = own_options,
           .read = read,
-          .make = [](const FeatureContext& context) -> std::unique_ptr<Feature> {
-            if (context.options.features.of<StallOptions>().limit_s <= 0.0) return nullptr;
-            return std::make_unique<StallFeature>(context);
-          }};
+          .is_used =
+              [](const SessionOptions& options) { return options.features.of<StallOptions>().limit_s > 0.0; },
+          .make = make_feature<StallFeature>};
 }
 
 }  // namespace cg2d

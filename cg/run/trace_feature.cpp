@@ -42,10 +42,8 @@ FeatureRow trace_feature() {
   return {.name = "trace",
           .options = {},
           .read = nullptr,
-          .make = [](const FeatureContext& context) -> std::unique_ptr<Feature> {
-            if (context.options.trace.path.empty()) return nullptr;
-            return std::make_unique<TraceFeature>(context);
-          }};
+          .is_used = [](const SessionOptions& options) { return !options.trace.path.empty(); },
+          .make = make_feature<TraceFeature>};
 }
 
 }  // namespace cg2d

@@ -15,6 +15,7 @@ CMAKE = os.environ.get("CG2D_CMAKE", "cmake")
 BUILD_TREE = os.environ.get("CG2D_BUILD_TREE", str(PROJECT / "build" / "release"))
 # The compilers and the generator of the build tree: static libraries of one compiler may not link with another's.
 CONFIGURE_OPTIONS = [word for word in os.environ.get("CG2D_CONSUMER_OPTIONS", "").split(";") if word]
+WITHOUT_MPI = [word for word in CONFIGURE_OPTIONS if not word.startswith("-DMPI_CXX_COMPILER=")]
 RANK_COUNTS = (1, 2, 3, 4)
 BAD_DATA = 65
 EXAMPLES = PROJECT / "tests" / "examples"
@@ -150,9 +151,8 @@ class LibraryExamples(ProgramTest):
         other = shutil.which("mpicxx.openmpi" if "mpich" in built_with else "mpicxx.mpich")
         if not other:
             self.skipTest("no second MPI is installed")
-        options = [word for word in CONFIGURE_OPTIONS if not word.startswith("-DMPI_CXX_COMPILER=")]
         tree = self.folder / "other-build"
-        outcome = run_command(self.configuration(EXAMPLES, tree, [*options, f"-DMPI_CXX_COMPILER={other}"]))
+        outcome = run_command(self.configuration(EXAMPLES, tree, [*WITHOUT_MPI, f"-DMPI_CXX_COMPILER={other}"]))
         self.assertNotEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertRegex(" ".join(outcome.stderr.split()), rf"built with the MPI of {built_with}, this project has found that of {other}: "
                                                            rf"configure it with -DMPI_CXX_COMPILER={built_with}")  # fmt: skip
@@ -165,8 +165,7 @@ class LibraryExamples(ProgramTest):
         (source / "CMakeLists.txt").write_text(f"cmake_minimum_required(VERSION 3.25)\nproject(stranger LANGUAGES CXX)\n{cmake}")
         tree = self.folder / "readme-build"
         # No MPI is named, as in the README, and the one that would be found first is another.
-        options = [word for word in CONFIGURE_OPTIONS if not word.startswith("-DMPI_CXX_COMPILER=")]
-        self.build(source, tree, options, {**os.environ, "PATH": f"{self.other_mpi().parent}:{os.environ['PATH']}"})
+        self.build(source, tree, WITHOUT_MPI, {**os.environ, "PATH": f"{self.other_mpi().parent}:{os.environ['PATH']}"})
         target = shlex.split(re.search(r"add_executable\((.*)\)", cmake)[1])[0]
         for _, outcome in self.outcomes(tree / target):
             self.assertEqual(outcome.exit_code, SUCCESS, outcome)

@@ -111,9 +111,7 @@ void SolveRun::perform(OutputFile* solution) {
 /// Everything that is chosen before the matrix is spread.
 void SolveRun::choose() {
   const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
-  const auto grid = named_grid(options_, group_.size());
-  session_.take_grid(grid ? *grid : choose_grid(matrix_->facts(), configuration(), group_.size()),
-                     with_kernel);
+  session_.take_grid(resolve_grid(options_, matrix_->facts(), configuration(), group_.size()), with_kernel);
   session_.check_choices();
   session_.begin_threads();
   if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule &&
@@ -156,8 +154,7 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
   facts.key.order = expected.order;
   facts.nonzero_count = inexact * static_cast<double>(expected.entry_count);
   auto planned = configuration();
-  const auto grid = named_grid(options_, group_.size());
-  planned.grid = grid ? *grid : cg2d::choose_grid(facts, planned, group_.size());
+  planned.grid = resolve_grid(options_, facts, planned, group_.size());
   if (!planned.has_kernel()) {
     planned.kernel =
         has_several() ? kernels::default_kernel_for_several().name : kernels::kernel_for_any_pattern().name;
