@@ -140,11 +140,4 @@ std::optional<std::array<double, 3>> load_average(const SystemFolders& folders) 
   return line ? std::optional(line->means) : std::nullopt;
 }
 
-std::vector<std::string> command_line(const SystemFolders& folders) {
-  std::ifstream file(folders.proc + "/self/cmdline", std::ios::binary);
-  std::vector<std::string> arguments;
-  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
-  return arguments;
-}
-
 }  // namespace cg2d

@@ -45,7 +45,5 @@ bool has_like_processors(const SystemFolders& folders = {});
 std::optional<int> numa_node_count(const SystemFolders& folders = {});
 /// Runnable tasks, means of the last 1, 5 and 15 minutes.
 std::optional<std::array<double, 3>> load_average(const SystemFolders& folders = {});
-/// The arguments of this process, the program's name first.
-std::vector<std::string> command_line(const SystemFolders& folders = {});
 
 }  // namespace cg2d

@@ -11,25 +11,20 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <functional>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
 
-#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/commands/command_line.hpp"
 #include "cg/commands/launcher_ranks.hpp"
-#include "cg/commands/subcommand.hpp"
 #include "cg/commands/thread_waiting.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/run/watch/life_watch.hpp"
-#include "cg/solver/configuration.hpp"
 #include "comm/last_exchange.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"
@@ -38,37 +33,6 @@
 namespace {
 
 using cg2d::ExitCode;
-
-/// One line on stderr, from rank 0.
-void say_error(int rank, const std::string& text) {
-  if (rank == 0) cg2d::say_on_stderr(text);
-}
-
-/// Ends every rank when this one cannot go on and the others do not know: the only way out without a hang.
-[[noreturn]] void abort_all(ExitCode code, const std::string& text) {
-  cg2d::say_on_stderr(text);
-  std::fflush(nullptr);
-  cg2d::wait_for_readers_of_stderr();
-  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
-  std::_Exit(static_cast<int>(code));
-}
-
-/// Throws InputError where the texts of the ranks differ. Collective.
-void require_same(const std::string& text, const std::string& complaint, cg2d::comm::RankGroup& group) {
-  const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
-  if (group.minimum(hash) != group.maximum(hash)) throw cg2d::InputError(complaint);
-}
-
-/// Ranks may be started with different arguments (mpiexec's colon syntax), or find different files under one name:
-/// they would wait for each other for ever.
-void require_same_arguments(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
-  std::string all;
-  for (int k = 1; k < argument_count; ++k) all += std::string(arguments[k]) + '\n';
-  require_same(all, "the ranks were started with different arguments; start all with the same", group);
-  require_same(cg2d::config_file_text(argument_count, arguments),
-               "--config: the ranks find different files under its name; put the same file on every node",
-               group);
-}
 
 /// Starts OpenMP on every rank; those with the same process id do so one after another, in rank order.
 /// LLVM's library registers its process at its first call, in /dev/shm by process id and user. Ranks in
@@ -111,36 +75,15 @@ std::string stray_text(const cg2d::LauncherRanks& stray) {
       started, cg2d::name_of_mpi(), stray.variable);
 }
 
-ExitCode run_program(int argument_count, char** arguments, cg2d::comm::RankGroup& group) {
-  if (const auto stray = stray_from_launcher(group)) {
-    say_error(stray->rank, stray_text(*stray));
-    return ExitCode::unavailable;
-  }
-  require_same_arguments(argument_count, arguments, group);
-  start_openmp(group);
-  cg2d::Action action;
-  // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
-  cg2d::agree_on(group, [&] {
-    cg2d::require_instruction_set();
-    action = cg2d::parse_command_line(argument_count, arguments);
-  });
-  return action(group);
-}
-
 /// All of the program but the start and the end of MPI. Returns on every rank, or on none.
 ExitCode run_on_all_ranks(int argument_count, char** arguments) {
   cg2d::comm::RankGroup group(MPI_COMM_WORLD);
-  try {
-    return run_program(argument_count, arguments, group);
-  } catch (const cg2d::RunError& error) {  // thrown on every rank alike
-    say_error(group.rank(), error.what());
-    return error.code();
-  } catch (const std::bad_alloc&) {
-    abort_all(ExitCode::memory,
-              fmt::format("out of memory on rank {}; take a smaller matrix or more nodes", group.rank()));
-  } catch (const std::exception& error) {
-    abort_all(ExitCode::internal, fmt::format("defect of cg2d on rank {}: {}", group.rank(), error.what()));
+  if (const auto stray = stray_from_launcher(group)) {
+    if (stray->rank == 0) cg2d::say_on_stderr(stray_text(*stray));
+    return ExitCode::unavailable;
   }
+  start_openmp(group);
+  return cg2d::do_command_line(argument_count, arguments, group);
 }
 
 /// The last that ranks do together, once the results are out. The watch that is made here takes a rank out of

@@ -68,6 +68,13 @@ std::vector<std::string> process_environment() {
   return all;
 }
 
+/// A process does one command at a time.
+std::vector<std::string>& noted_command_line() {
+  // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+  static std::vector<std::string> words;
+  return words;
+}
+
 /// In single quotes unless it consists of harmless letters.
 std::string shell_word(const std::string& argument) {
   const auto is_harmless = [](char letter) {
@@ -106,10 +113,13 @@ std::vector<Variable> relevant_variables(std::span<const std::string> all, const
   return variables;
 }
 
-Provenance inspect_provenance(const Environment& environment, bool names_hosts,
-                              const SystemFolders& folders) {
+void note_command_line(int argument_count, const char* const* arguments) {
+  noted_command_line().assign(arguments, arguments + argument_count);
+}
+
+Provenance inspect_provenance(const Environment& environment, bool names_hosts) {
   return {.time = local_time(),
-          .command = command_line(folders),
+          .command = noted_command_line(),
           .commit = build_commit(),
           .kernel = kernel_version(),
           .libc = libc_version(),

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/system_files.hpp"
 #include "cg/machine/environment.hpp"
 
 namespace cg2d {
@@ -34,9 +33,11 @@ struct Provenance {
   std::vector<Variable> variables;  ///< those of relevant_variables()
 };
 
+/// The command that this process does from now on: arguments, the program's name first.
+void note_command_line(int argument_count, const char* const* arguments);
+
 /// Local: of the calling rank, and of this moment. names_hosts: as relevant_variables().
-Provenance inspect_provenance(const Environment& environment, bool names_hosts,
-                              const SystemFolders& folders = {});
+Provenance inspect_provenance(const Environment& environment, bool names_hosts);
 
 /// The arguments as a shell takes them.
 std::string command_text(const std::vector<std::string>& command);

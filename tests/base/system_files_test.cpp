@@ -74,13 +74,6 @@ TEST(SystemFilesTest, SettingsOfProcessors) {
   EXPECT_FALSE(has_like_processors(tree.folders()));
 }
 
-TEST(SystemFilesTest, ArgumentsWithBlanksAndEmptyOnes) {
-  const SystemTree tree;
-  using namespace std::string_literals;
-  tree.write("proc/self/cmdline", "cg2d\0run\0--output\0a b\0\0"s);
-  EXPECT_EQ(command_line(tree.folders()), (std::vector<std::string>{"cg2d", "run", "--output", "a b", ""}));
-}
-
 TEST(SystemFilesTest, WithoutFilesNothingIsKnown) {
   const SystemTree tree;
   const auto times = read_node_times(tree.folders());
@@ -91,7 +84,6 @@ TEST(SystemFilesTest, WithoutFilesNothingIsKnown) {
   EXPECT_FALSE(frequency_governor(tree.folders()) || numa_node_count(tree.folders()) ||
                load_average(tree.folders()));
   EXPECT_TRUE(has_like_processors(tree.folders()));
-  EXPECT_TRUE(command_line(tree.folders()).empty());
 }
 
 TEST(SystemFilesTest, FilesThatSayNonsenseAreNotBelieved) {

@@ -4,7 +4,7 @@
 #
 # NAME.cpp defines take_NAME() (targets.hpp), corpus/NAME/ has its seeds and found cases. With any compiler the program fuzz_replay gives
 # these to all targets: the tests fuzz_replay_NAME. With clang and the address sanitizer each target is a program fuzz_NAME of libFuzzer, too, and a
-# test of `count` executions; it links a library of parsers that neither has nor links MPI.
+# tests of `count` executions and of few; it links a library of parsers that neither has nor links MPI.
 
 set(cg2d_fuzz_corpus ${CMAKE_CURRENT_LIST_DIR}/corpus)
 set(cg2d_fuzz_generated ${PROJECT_BINARY_DIR}/generated/fuzz)
@@ -212,7 +212,8 @@ macro(cg2d_add_fuzz_target name)
   endif()
 endmacro()
 
-# The program of libFuzzer and its bounded test: always the same executions, from the kept inputs; what it finds stays in the build folder.
+# The program of libFuzzer and its tests: always the same executions, from the kept inputs; what they find stays in the build folder. scripts/test
+# takes the brief one, which is little more than these inputs, --thorough both.
 function(cg2d_add_fuzz_program name executions longest parsers mutator)
   add_executable(fuzz_${name} fuzz/fuzz_main.cpp fuzz/${name}.cpp ${mutator})
   set_target_properties(fuzz_${name} PROPERTIES UNITY_BUILD OFF)
@@ -234,13 +235,18 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   # As files: into a folder of inputs libFuzzer would write what it finds, and the next run would be another one.
   file(GLOB kept CONFIGURE_DEPENDS ${cg2d_fuzz_corpus}/${name}/*)
   list(JOIN kept "," kept)
-  add_test(NAME fuzz_${name}_bounded
-           COMMAND fuzz_${name} -runs=${executions} -max_len=${longest} -seed=20 -timeout=10 -rss_limit_mb=2048 -verbosity=0
-                   -print_final_stats=1 -artifact_prefix=${found}/ -seed_inputs=${kept})
-  cg2d_label_tests(fuzz "" fuzz_${name}_bounded)
+  math(EXPR few "${executions} / 50")
+  set(extents brief bounded)
+  set(counts ${few} ${executions})
+  foreach(extent count IN ZIP_LISTS extents counts)
+    add_test(NAME fuzz_${name}_${extent}
+             COMMAND fuzz_${name} -runs=${count} -max_len=${longest} -seed=20 -timeout=10 -rss_limit_mb=2048 -verbosity=0
+                     -print_final_stats=1 -artifact_prefix=${found}/ -seed_inputs=${kept})
+    cg2d_label_tests(fuzz "" fuzz_${name}_${extent})
+  endforeach()
   # Short stacks of allocations, which otherwise take their time.
   set_tests_properties(
-    fuzz_${name}_bounded PROPERTIES TIMEOUT 300 COST 300 ENVIRONMENT
+    fuzz_${name}_brief fuzz_${name}_bounded PROPERTIES TIMEOUT 300 COST 300 ENVIRONMENT
                                     "ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4:quarantine_size_mb=32")
   add_test(NAME fuzz_${name}_links_no_mpi COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:fuzz_${name}> -P
                                                   ${PROJECT_SOURCE_DIR}/tests/fuzz/links_no_mpi.cmake)

@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <regex>
 #include <string>
 #include <vector>
-
-#include "support/system_tree.hpp"
 
 namespace cg2d::provenance_test {
 namespace {
@@ -51,10 +50,9 @@ TEST(ProvenanceTest, HostsWhereTheyAreAskedFor) {
 }
 
 TEST(ProvenanceTest, TimeCommandCommitAndSystem) {
-  const test::SystemTree tree;
-  using namespace std::string_literals;
-  tree.write("proc/self/cmdline", "cg2d\0run\0"s);
-  const auto provenance = inspect_provenance(two_hosts(), false, tree.folders());
+  const std::array command{"cg2d", "run"};
+  note_command_line(static_cast<int>(command.size()), command.data());
+  const auto provenance = inspect_provenance(two_hosts(), false);
   EXPECT_TRUE(std::regex_match(provenance.time, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)")))
       << provenance.time;
   EXPECT_EQ(provenance.command, (std::vector<std::string>{"cg2d", "run"}));

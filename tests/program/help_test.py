@@ -189,8 +189,9 @@ class Examples(ProgramTest):
             # Those that others read come first.
             for number, command in enumerate(sorted(commands(), key=lambda name: name != "sweep")):
                 self.assertEqual(len(examples_of(command)), 2, command)
-                # By default the first one of a command, the second one of the next, and none of those that measure for long.
-                examples = [] if command in ("tune", "scaling", "model", "pingpong") else examples_of(command)[number % 2 :][:1]
+                # By default the first one of a command, the second one of the next, and none of those that take seconds.
+                takes_long = command in ("tune", "scaling", "model", "pingpong", "stencil", "check")
+                examples = [] if takes_long else examples_of(command)[number % 2 :][:1]
                 for line in examples_of(command) if THOROUGH else examples:
                     with self.subTest(example=line):
                         outcome = self.run_example(line, folder)

@@ -28,6 +28,7 @@ from program_runner import (
     USAGE,
     BackgroundRun,
     ProgramTest,
+    at_the_same_time,
     launch_words,
     run_command,
     run_program,
@@ -35,6 +36,8 @@ from program_runner import (
 )
 
 BAD_DATA = 65
+# Nothing is tried before the matrix is made.
+CHOSEN = ("--kernel", "scalar", "--transport", "two-sided", "--no-profile")
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
@@ -252,7 +255,8 @@ class OtherProcesses(InFolder):
 class Signals(InFolder):
     def signalled(self, rank_count, number):
         output = self.file("result.json")
-        words = ["run", "--class", "C", "--format", "json", "--output", output, "--trace", self.file("trace.json")]
+        grid = f"1x{max(1, rank_count)}"
+        words = ["run", "--class", "C", "--grid", grid, *CHOSEN, "--format", "json", "--output", output, "--trace", self.file("trace.json")]
         with BackgroundRun(rank_count, *words) as run:
             run.wait_for("generating class C")
             for process in run.ranks() or [run.launcher]:
@@ -282,24 +286,24 @@ def lives(process):
 class Orphans(ProgramTest):
     """kill -9 of the launcher's process on this host, which nothing can pass on to the ranks."""
 
+    def check(self, words, moment):
+        with BackgroundRun(3, *words, "--grid", "1x3", *CHOSEN) as run:
+            run.wait_for(moment)
+            ranks = run.ranks()
+            proxy = parent_of(ranks[0])
+            self.assertNotEqual(proxy, run.launcher)
+            os.kill(proxy, signal.SIGKILL)
+            deadline = time.monotonic() + 30  # two seconds, on a machine with nothing else to do
+            while any(map(lives, ranks)) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            left = [rank for rank in ranks if lives(rank)]
+            for rank in left:
+                os.kill(rank, signal.SIGKILL)
+            self.assertEqual(left, [], words)
+
     def test_they_end_in_set_up_and_in_iterations(self):
-        for words, moment in (
-            (("run", "--class", "C"), "generating class C"),
-            (("run", "--class", "A", "--niter", "1000000", "--reference", "17"), "outer iteration [2-9]/"),
-        ):
-            with BackgroundRun(3, *words, "--no-profile") as run:
-                run.wait_for(moment)
-                ranks = run.ranks()
-                proxy = parent_of(ranks[0])
-                self.assertNotEqual(proxy, run.launcher)
-                os.kill(proxy, signal.SIGKILL)
-                deadline = time.monotonic() + 30  # two seconds, on a machine with nothing else to do
-                while any(map(lives, ranks)) and time.monotonic() < deadline:
-                    time.sleep(0.05)
-                left = [rank for rank in ranks if lives(rank)]
-                for rank in left:
-                    os.kill(rank, signal.SIGKILL)
-                self.assertEqual(left, [], words)
+        long_run = ("run", "--class", "A", "--niter", "1000000", "--reference", "17")
+        at_the_same_time(self.check, [(("run", "--class", "C"), "generating class C"), (long_run, "outer iteration [2-9]/")])
 
     def test_a_process_by_itself_may_outlive_its_parent(self):
         """As a daemon does."""

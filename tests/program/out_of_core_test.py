@@ -12,7 +12,7 @@ import unittest
 
 from kill_test import kill_once, wait_for_ends
 from page_reader import read_page
-from program_runner import CAMPAIGN, FOLDER_IN_USE, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program
+from program_runner import CAMPAIGN, FOLDER_IN_USE, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, some_of
 from schemas import validator_of
 
 BAD_DATA, CANNOT_CREATE = 65, 73
@@ -46,14 +46,15 @@ class OutOfCoreTest(ProgramTest):
 
 class Streaming(OutOfCoreTest):
     def test_the_bits_are_those_of_a_run_in_memory(self):
-        for class_name, rank_count, grid, room_mb, kernel in (
-            ("S", 0, "1x1", 20, "sell"),
-            ("S", 3, "3x1", 20, "symmetric-distinct"),
-            ("W", 2, "1x2", 20, "sell"),
-            ("W", 4, "2x2", 20, "symmetric"),
+        cases = (
             ("A", 2, "2x1", 12, "sell"),
             ("A", 2, "1x2", 12, "symmetric-distinct"),
-        ):
+            ("S", 0, "1x1", 20, "sell"),
+            ("W", 4, "2x2", 20, "symmetric"),
+            ("S", 3, "3x1", 20, "symmetric-distinct"),
+            ("W", 2, "1x2", 20, "sell"),
+        )
+        for class_name, rank_count, grid, room_mb, kernel in some_of(cases, 2):
             with self.subTest(class_name=class_name, grid=grid, kernel=kernel):
                 arguments = ("--class", class_name, "--grid", grid, "--kernel", kernel)
                 limit = self.limit(rank_count, room_mb)
@@ -111,9 +112,9 @@ class Streaming(OutOfCoreTest):
         for line in ("Files of panels ", "Storage ", "A product reads ", "A product multiplies   not known"):
             self.assertIn(f"\n {line}", text)
 
-    def test_limits_follow_from_rates(self):
-        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "2", "--grid", "1x2", "--memory-limit", self.limit(2, 20))
-        document = self.streamed(2, *problem, "--roofline")
+    def test_limits_follow_from_rates(self):  # on one rank: the rates of ranks that share a core mean nothing
+        problem = ("--n", "30000", "--nonzer", "12", "--shift", "20", "--niter", "2", "--grid", "1x1", "--memory-limit", self.limit(1, 20))
+        document = self.streamed(1, *problem, "--roofline")
         facts = document["out_of_core"]
         self.assertEqual(facts["memory_limit_bytes"], int(problem[-1]))
         self.assertLessEqual(facts["unbound_memory_limit_bytes"], facts["in_core_memory_limit_bytes"])
@@ -122,13 +123,13 @@ class Streaming(OutOfCoreTest):
             self.assertGreater(rank["storage_bytes_per_s"], 0)
             self.assertLessEqual(rank["wait_s"] + rank["check_s"], rank["product_s"])
         self.assertGreater(document["roofline"]["storage_bytes_per_step"], 0)
-        text = self.run_well(2, "run", *problem, *KERNEL[:2], "--no-profile", "--out-of-core", self.store, "--roofline").stdout
+        text = self.run_well(1, "run", *problem, *KERNEL[:2], "--no-profile", "--out-of-core", self.store, "--roofline").stdout
         self.assertRegex(text, r"(?m)^ Storage bandwidth, reading only: .* GB/s; products reached ")
         self.assertRegex(text, r"(?m)^ By these rates reading takes no longer than multiplying from --memory-limit ")
         self.assertRegex(text, r"(?m)^ Storage, all ranks at once: .* GB/s; a CG step reads ")
         # What the plan said holds: with that limit nothing is streamed.
         enough = (*problem[:-1], str(facts["in_core_memory_limit_bytes"] + 20_000_000))
-        self.assertEqual({rank["buffers"] for rank in self.streamed(2, *enough)["out_of_core"]["ranks"]}, {0})
+        self.assertEqual({rank["buffers"] for rank in self.streamed(1, *enough)["out_of_core"]["ranks"]}, {0})
 
     def test_the_text_says_so(self):
         text = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", f"{self.store},{self.folder}", "--no-profile", "--verbose").stdout

@@ -1,38 +1,11 @@
 # Tests of the program as a user meets it, in Python, and of the installed library. Included by CMakeLists.txt beside this
 # file. Labels as there.
 
-# Debian's Python comes before the first one on the PATH, which may be another one (pyenv, conda) without the packages of
-# Debian. One that the user names by Python3_EXECUTABLE comes before both.
-find_program(CG2D_PYTHON_ON_PATH NAMES python3 python)
-mark_as_advanced(CG2D_PYTHON_ON_PATH)
-# The first one with the modules that most tests need, and the first of all that has also what only thorough tests and those of
-# scripts/report need.
-set(program_test_python "")
-foreach(modules IN ITEMS "jsonschema, matplotlib, selenium" "jsonschema, matplotlib" "jsonschema")
-  foreach(candidate IN ITEMS "${Python3_EXECUTABLE}" /usr/bin/python3 "${CG2D_PYTHON_ON_PATH}")
-    execute_process(
-      COMMAND "${candidate}" -c
-              "import sys, ${modules}; jsonschema.Draft202012Validator; sys.exit(sys.version_info < (3, 10))"
-      RESULT_VARIABLE import_result
-      OUTPUT_QUIET ERROR_QUIET)
-    if(import_result EQUAL 0)
-      set(program_test_python "${candidate}")
-      break()
-    endif()
-  endforeach()
-  if(program_test_python)
-    break()
-  endif()
-  message(STATUS "No Python with ${modules}: the tests that need it fail")
-endforeach()
-if(NOT program_test_python)
-  message(
-    FATAL_ERROR
-      "The tests need Python >= 3.10 with jsonschema >= 4, some also matplotlib and selenium; neither /usr/bin/python3 nor the one "
-      "on the PATH (${CG2D_PYTHON_ON_PATH}) is that. Install Debian's python3-jsonschema, python3-matplotlib and python3-selenium "
-      "(scripts/install-dependencies thorough does), or name another Python by -DPython3_EXECUTABLE=..., or go without "
-      "tests by -DCG2D_BUILD_TESTS=OFF.")
-endif()
+# The program as a function: one start of MPI for hundreds of command lines.
+add_executable(cg2d_command_loop support/command_loop.cpp)
+set_target_properties(cg2d_command_loop PROPERTIES OUTPUT_NAME command_loop)
+target_link_libraries(cg2d_command_loop PRIVATE cg2d_lab cg2d_test_usage nlohmann_json::nlohmann_json cg2d_compile_options)
+add_dependencies(quick_tests cg2d_command_loop)
 
 # cg2d_add_program_test(NAME [ALONE] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs a script of
 # tests/. It spends most of its time in starting programs, so two of them share the machine; one that computes for long has it
@@ -40,15 +13,18 @@ endif()
 function(cg2d_add_program_test name)
   cmake_parse_arguments(test "ALONE" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
   set(processors 1)
+  set(starter ${cg2d_on_a_core})
   if(test_ALONE)
     set(processors 2)
+    set(starter "")
   endif()
-  add_test(NAME ${name} COMMAND ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
+  add_test(NAME ${name} COMMAND ${starter} ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} COST ${test_TIMEOUT} PROCESSORS ${processors})
   cmake_path(GET test_SCRIPT PARENT_PATH room)
   cg2d_label_tests(${room} "${test_LABELS}" ${name})
   set(environment
       CG2D_PROGRAM=$<TARGET_FILE:cg2d_program>
+      CG2D_COMMAND_LOOP=$<TARGET_FILE:cg2d_command_loop>
       CG2D_MPIEXEC=${MPIEXEC_EXECUTABLE}
       PYTHONDONTWRITEBYTECODE=1
       PYTHONPATH=${CMAKE_CURRENT_SOURCE_DIR}/support)
@@ -56,6 +32,7 @@ function(cg2d_add_program_test name)
 endfunction()
 
 cg2d_add_program_test(command_line_test SCRIPT program/command_line_test.py TIMEOUT 600)
+cg2d_add_program_test(command_loop_test SCRIPT program/command_loop_test.py TIMEOUT 300)
 cg2d_add_program_test(help_test SCRIPT program/help_test.py TIMEOUT 600)
 cg2d_add_program_test(file_pairs_test SCRIPT program/file_pairs_test.py TIMEOUT 600)
 cg2d_add_program_test(standard_output_test SCRIPT program/standard_output_test.py LABELS quick TIMEOUT 300)
@@ -141,7 +118,7 @@ endif()
 if(NOT CG2D_SANITIZE)
   # library_examples_test builds with an installed library, too; this one looks at the installed program and its page.
   cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py LABELS thorough TIMEOUT 400)
-  cg2d_add_program_test(library_examples_test ALONE SCRIPT install/library_examples_test.py TIMEOUT 400)
+  cg2d_add_program_test(library_examples_test SCRIPT install/library_examples_test.py TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
       "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")

@@ -112,7 +112,8 @@ class OnATerminal(ProgressTest):
         self.assert_rewritten(text, r"run \d+ of \d+ \(2 cores, .*round \d\)")
         self.assertNotIn("run 1 of", screen)
 
-    def test_tuning_and_calibration_name_their_stages(self):
+    @thorough_only("a tuning takes 10 s, and a calibration has stages, too")
+    def test_a_tuning_names_its_stages(self):
         code, text, screen = self.show(2, "tune", "--class", "S", "--grid", "1x2", "--no-profile", "--keep-disturbed")
         self.assert_rewritten(text, "rows of one length")
         self.assertIn("about", text)
@@ -120,6 +121,8 @@ class OnATerminal(ProgressTest):
             self.assertEqual(code, SUCCESS, text)
             self.assert_rewritten(text, "class S, grid 1x2: ")
             self.assertIn("Critical vector length", screen)
+
+    def test_a_calibration_names_its_stages(self):
         machine = self.folder / "machine.json"
         with TerminalRun(2, "model", "--calibrate", "--class", "S", "--machine", machine) as run:
             for stage in ("class S, grid 1x2, transport two-sided: ", "class S: CG steps of 2 grids", "messages"):

@@ -152,7 +152,7 @@ class Streaming(SolveOutOfCoreTest):
         binary, _ = self.converted()
         large = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--rtol", "1e-3")
         pairs = ((large, "1x2"), (large, "2x1"), ((binary,), "2x1"), ((binary,), "1x2"))
-        for source, grid in some_of(pairs, 2):
+        for source, grid in some_of(pairs, 3):
             with self.subTest(source=source, grid=grid):
                 arguments = (*source, "--grid", grid, "--kernel", "sell")
                 limit = self.least_limit(2, arguments)

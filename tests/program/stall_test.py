@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from program_runner import SUCCESS, USAGE, BackgroundRun, ProgramTest, run_program, some_of, thorough_only
+from program_runner import SUCCESS, USAGE, BackgroundRun, ProgramTest, at_the_same_time, run_program, some_of, thorough_only
 
 STALLED = 85
 RANKS = 3
@@ -53,23 +53,26 @@ class StallTest(ProgramTest):
             self.assertRegex(text, place)
         return said
 
-    def test_a_run(self):
-        for stopped in some_of((2, 0, 1), 3):
-            said = self.check(stopped, [*LONG_RUN, "--transport", "two-sided"], ITERATING, r"^run \d+, outer iteration \d+, CG step \d+: [a-z_ ]+, waits for ")
-            # Somebody names the rank that is stopped.
-            self.assertTrue(any(text.endswith(f"waits for rank {stopped}") for text in said.values()), said)
+    def check_run(self, stopped):
+        said = self.check(stopped, [*LONG_RUN, "--transport", "two-sided"], ITERATING, r"^run \d+, outer iteration \d+, CG step \d+: [a-z_ ]+, waits for ")
+        # Somebody names the rank that is stopped.
+        self.assertTrue(any(text.endswith(f"waits for rank {stopped}") for text in said.values()), said)
 
-    def test_other_transports(self):
-        for stopped, transport in enumerate(("native", "put", "shared")):
-            self.check(stopped, [*LONG_RUN, "--transport", transport], ITERATING, r"waits for (other ranks|rank \d)$")
+    def check_transport(self, stopped, transport):
+        self.check(stopped, [*LONG_RUN, "--transport", transport], ITERATING, r"waits for (other ranks|rank \d)$")
+
+    def check_solve(self):
+        self.check(2, LONG_SOLVE, "iteration [0-9]+:", r"^CG step \d+: [a-z_ ]+, waits for ")
+
+    def test_a_stopped_rank_ends_all(self):
+        runs = [(self.check_run, stopped) for stopped in some_of((2, 0, 1), 3)]
+        transports = [(self.check_transport, *case) for case in enumerate(("native", "put", "shared"))]
+        at_the_same_time(lambda check, *case: check(*case), [*runs, *transports, (self.check_solve,)])
 
     @thorough_only("the places are those of timed phases")
     def test_without_timed_phases(self):
         said = self.check(1, [*LONG_RUN, "--no-phases"], ITERATING, "waits for ")
         self.assertTrue(all(re.search("CG step [0-9]+: [a-z_ ]+, waits", text) for text in said.values()), said)
-
-    def test_a_solve(self):
-        self.check(2, LONG_SOLVE, "iteration [0-9]+:", r"^CG step \d+: [a-z_ ]+, waits for ")
 
     @thorough_only("lasts 9 s; stall_watch_test has a slow rank, too")
     def test_a_slow_run_goes_on(self):

@@ -6,7 +6,7 @@ import signal
 import time
 import unittest
 
-from program_runner import MEMORY, SUCCESS, BackgroundRun, ProgramTest, run_program
+from program_runner import MEMORY, SUCCESS, BackgroundRun, ProgramTest, start_program
 
 SHARED_MEMORY = pathlib.Path("/dev/shm")
 
@@ -45,12 +45,12 @@ class StrayMemory(ProgramTest):
 
     def test_success(self):
         for transport in ("two-sided", "shared", "put"):
-            outcome = run_program(3, "run", "--class", "S", "--transport", transport, "--no-profile")
+            outcome = start_program(3, "run", "--class", "S", "--transport", transport, "--no-profile")
             self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.expect_nothing_left()
 
     def test_error(self):
-        outcome = run_program(2, "run", "--class", "S", "--transport", "shared", "--memory-limit", "1MB", "--no-profile")
+        outcome = start_program(2, "run", "--class", "S", "--transport", "shared", "--memory-limit", "1MB", "--no-profile")
         self.assertEqual(outcome.exit_code, MEMORY, outcome)
         self.expect_nothing_left()
 

@@ -7,8 +7,10 @@ import tempfile
 import unittest
 
 from program_facts import CLASS_S_ZETA
-from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, process_bytes, run_program, run_until_physical, thorough_only
+from program_runner import CANNOT_CREATE, SUCCESS, THOROUGH, USAGE, ProgramTest, process_bytes, run_program, run_until_physical, thorough_only
 
+# Name -> n
+CLASSES = {"S": 1400, "W": 7000} if THOROUGH else {"S": 1400}
 
 
 class TuneTest(ProgramTest):
@@ -18,7 +20,7 @@ class TuneTest(ProgramTest):
         cls.folder = tempfile.TemporaryDirectory()
         cls.profile = pathlib.Path(cls.folder.name) / "profile.json"
         cls.tuning = run_until_physical(
-            2, "tune", "--class", "S,W", "--grid", "1x2", "--profile", cls.profile, "--keep-disturbed"
+            2, "tune", "--class", ",".join(CLASSES), "--grid", "1x2", "--profile", cls.profile, "--keep-disturbed"
         )
 
     @classmethod
@@ -48,7 +50,7 @@ class TuneTest(ProgramTest):
         self.assertEqual(self.tuning.exit_code, SUCCESS, self.tuning)
         self.assertIn(f"Profile written to {self.profile}", self.tuning.stdout)
         processor = self.processor()
-        self.assertEqual([(case["class"], case["n"]) for case in processor["cases"]], [("S", 1400), ("W", 7000)])
+        self.assertEqual([(case["class"], case["n"]) for case in processor["cases"]], list(CLASSES.items()))
         kernels = {line.split()[0] for line in self.run_well(1, "run", "--list-kernels").stdout.splitlines()[1:]}
         for case in processor["cases"]:
             self.assertEqual({kernel["name"] for kernel in case["kernels"]}, kernels)
@@ -120,8 +122,8 @@ class TuneTest(ProgramTest):
         (processor,) = document["processors"].values()
         processor["storage"][0]["panels_under_way"] = 3
         profile.write_text(json.dumps(document))
-        run = ("run", "--class", "B", "--niter", "1", "--reference", "17", "--grid", "1x2", "--out-of-core", folder,
-               "--memory-limit", str(processes + 50_000_000))
+        run = ("run", "--class", "A", "--niter", "1", "--reference", "17", "--grid", "1x2", "--kernel", "sell", "--out-of-core", folder,
+               "--memory-limit", str(processes + 24_000_000))
         # zeta of one iteration is none that the program knows.
         text = run_program(2, *run, "--profile", profile).stdout
         self.assertIn("panels by the tuning profile", text)
@@ -222,15 +224,23 @@ class TuneTest(ProgramTest):
         # Profiles of earlier programs are read; nothing is known of them.
         self.assertEqual(self.warnings_with(lambda case: case.pop("measured")), [])
 
+    def profile_of_two_classes(self, name):
+        def add_w(document):
+            (processor,) = document["processors"].values()
+            processor["cases"] = [processor["cases"][0], {**processor["cases"][0], "class": "W", "n": 7000, "nonzer": 8}]
+
+        return self.write_changed(name, add_w)
+
     def test_the_contents_are_listed(self):
-        text = self.run_well(1, "tune", "--list", "--profile", self.profile).stdout
-        (processor,) = json.loads(self.profile.read_text())["processors"]
+        path = self.profile_of_two_classes("listed.json")
+        text = self.run_well(1, "tune", "--list", "--profile", path).stdout
+        (processor,) = json.loads(path.read_text())["processors"]
         self.assertIn(processor, text)
         for words in ("critical vector length", "S, grid 1x2, 1 thread: kernel", "W, grid 1x2, 1 thread: kernel"):
             self.assertRegex(text, words + r".*measured \d{4}-")
 
     def test_contents_are_removed(self):
-        path = self.write_changed("shrunk.json", lambda document: None)
+        path = self.profile_of_two_classes("shrunk.json")
         self.assertIn("1 measurement of S removed", self.run_well(1, "tune", "--remove", "S", "--profile", path).stdout)
         self.assertEqual([case["class"] for case in self.processor(path)["cases"]], ["W"])
         before = path.read_text()

@@ -1,4 +1,7 @@
-"""Runs cg2d as a user does: under mpiexec, with a time limit, and leaves no process running.
+"""Runs cg2d as a user does, with a time limit, and leaves no process running.
+
+Command lines share one start of MPI for each number of ranks (support/command_loop.cpp), which saves most of their time. A test of the start
+itself (environment, launcher, signals, memory of a process, threads) takes start_program(); so do all where the extent is thorough.
 
 The program to run comes from the environment, set by program_tests.cmake; by hand the release build is taken:
 
@@ -7,6 +10,8 @@ The program to run comes from the environment, set by program_tests.cmake; by ha
     python3 tests/program/report_test.py Repeats      some of them
 """
 
+import atexit
+import concurrent.futures
 import ctypes
 import dataclasses
 import json
@@ -14,6 +19,7 @@ import math
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -24,6 +30,7 @@ import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("CG2D_PROGRAM", str(PROJECT / "build" / "release" / "cg2d"))
+COMMAND_LOOP = os.environ.get("CG2D_COMMAND_LOOP", "")
 MPIEXEC = os.environ.get("CG2D_MPIEXEC") or shutil.which("mpiexec.mpich") or "mpiexec"
 # A folder without tuning profiles, so that the user's own profile does not change the results of tests.
 CACHE_FOLDER = tempfile.TemporaryDirectory(prefix="cg2d-cache-")
@@ -136,10 +143,9 @@ def start(command, **options):
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: libc.prctl(death_signal_option, signal.SIGKILL),
-        **options,
+        **{"stderr": subprocess.PIPE, **options},
     )
 
 
@@ -164,9 +170,115 @@ def steady(arguments):
     return [*words, "--retries", "0"] if is_run else words
 
 
-def run_program(rank_count, *arguments, **options):
-    """Runs cg2d with these arguments; rank_count 0: without mpiexec."""
+def start_program(rank_count, *arguments, **options):
+    """Starts cg2d with these arguments, for them alone; rank_count 0: without mpiexec."""
     return run_command([*launch_words(rank_count), PROGRAM, *steady(arguments)], **options)
+
+
+class CommandLoop:
+    """Ranks that do one command line after another, as long as none of them ends the ranks."""
+
+    def __init__(self, rank_count):
+        self._folder = tempfile.TemporaryDirectory(prefix="cg2d-loop-")
+        folder = self._folder.name
+        # Opened for both directions: that waits for nobody.
+        self._orders = [self._make_pipe(f"{folder}/orders.{rank}") for rank in range(max(1, rank_count))]
+        self._codes = self._make_pipe(f"{folder}/codes")
+        self._words = launch_words(rank_count)
+        self._own_output = open(f"{folder}/own", "w+")
+        self._process = start([*self._words, COMMAND_LOOP, folder], stdout=self._own_output, stderr=subprocess.STDOUT,
+                              env={**os.environ, "OMP_WAIT_POLICY": "passive"})  # fmt: skip
+
+    @staticmethod
+    def _make_pipe(path):
+        os.mkfifo(path)
+        return os.open(path, os.O_RDWR)
+
+    def run(self, arguments, timeout_s, cwd):
+        """The outcome; one that ended the ranks has the launcher's words in its output, as that of a start has."""
+        paths = {name: f"{self._folder.name}/{name}" for name in ("output", "errors")}
+        order = {"arguments": [PROGRAM, *arguments], "folder": str(cwd or os.getcwd()), **paths}
+        for pipe in self._orders:
+            os.write(pipe, (json.dumps(order) + "\n").encode())
+        code = self._wait_for_code(time.monotonic() + timeout_s)
+        texts = [self._take(path) for path in paths.values()]
+        if code is None:
+            kill_all(self._process)
+            raise AssertionError(f"hangs: {' '.join(arguments)}\n{texts[0]}\n{texts[1]}")
+        if not self.is_usable():
+            self._own_output.seek(0)
+            texts[0] += self._own_output.read()
+        return Outcome(" ".join([*self._words, PROGRAM, *arguments]), code, *texts)
+
+    def _wait_for_code(self, deadline):
+        while time.monotonic() < deadline:
+            if select.select([self._codes], [], [], 0.1)[0]:
+                return int(os.read(self._codes, 100))
+            if not self.is_usable():
+                return self._process.returncode
+        return None
+
+    @staticmethod
+    def _take(path):
+        try:
+            with open(path) as file:
+                return file.read()
+        except FileNotFoundError:  # the ranks ended before
+            return ""
+        finally:
+            pathlib.Path(path).unlink(missing_ok=True)
+
+    def is_usable(self):
+        return self._process.poll() is None
+
+    def close(self):
+        """Ends the ranks. A sanitizer may have something to say about all that they did."""
+        for pipe in (*self._orders, self._codes):
+            os.close(pipe)
+        if not self.is_usable():
+            return
+        try:
+            code = self._process.wait(HANG_S)
+        except subprocess.TimeoutExpired:
+            kill_all(self._process)
+            code = "none: hangs"
+        self._own_output.seek(0)
+        if code != SUCCESS:
+            print(f"{COMMAND_LOOP}: exit code {code}\n{self._own_output.read()}", flush=True)
+            os._exit(DEFECT)
+
+
+class CommandLoops:
+    """One for each number of ranks that is asked for."""
+
+    def __init__(self):
+        self._loops = {}
+        self._one_at_a_time = threading.Lock()
+        atexit.register(self.close)
+
+    def run(self, rank_count, arguments, timeout_s, cwd):
+        with self._one_at_a_time:
+            loop = self._loops.get(rank_count)
+            if loop is None or not loop.is_usable():
+                loop = self._loops[rank_count] = CommandLoop(rank_count)
+            return loop.run(arguments, timeout_s, cwd)
+
+    def close(self):
+        for loop in self._loops.values():
+            loop.close()
+
+
+LOOPS = CommandLoops()
+# Its other process asks for the program's own place.
+ALWAYS_STARTED = ("report",)
+
+
+def run_program(rank_count, *arguments, timeout_s=HANG_S, cwd=None, **options):
+    """Runs cg2d with these arguments; rank_count 0: without mpiexec. With options of start() it is started for them alone."""
+    words = steady(arguments)
+    if THOROUGH or not COMMAND_LOOP or options or words[:1] in [[name] for name in ALWAYS_STARTED]:
+        return start_program(rank_count, *words, timeout_s=timeout_s, cwd=cwd, **options)
+    return LOOPS.run(rank_count, words, timeout_s, cwd)
 
 
 def process_bytes(rank_count):
@@ -246,6 +358,12 @@ class BackgroundRun:
         self._reader.join()
         said = [line for line in self._lines if not re.match(r"cg2d: (run \d|generating|\d+ nonzeros)", line)]
         return Outcome(" ".join(self._command), self._process.returncode, "", "".join(said))
+
+
+def at_the_same_time(do, cases):
+    """Calls do(*case) for each, beside each other: for cases that wait most of their time. Raises what one of them raises."""
+    with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+        return list(pool.map(lambda case: do(*case), cases))
 
 
 class ProgramTest(unittest.TestCase):

@@ -1,0 +1,77 @@
+#include "cg/commands/command_line.hpp"
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <new>
+#include <string>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/machine/provenance.hpp"
+#include "cg/solver/configuration.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Ends every rank when this one cannot go on and the others do not know: the only way out without a hang.
+[[noreturn]] void abort_all(ExitCode code, const std::string& text) {
+  say_on_stderr(text);
+  std::fflush(nullptr);
+  wait_for_readers_of_stderr();
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  std::_Exit(static_cast<int>(code));
+}
+
+/// Throws InputError where the texts of the ranks differ. Collective.
+void require_same(const std::string& text, const std::string& complaint, comm::RankGroup& group) {
+  const auto hash = static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
+  if (group.minimum(hash) != group.maximum(hash)) throw InputError(complaint);
+}
+
+/// Ranks may be started with different arguments (mpiexec's colon syntax), or find different files under one name:
+/// they would wait for each other for ever.
+void require_same_arguments(int argument_count, const char* const* arguments, comm::RankGroup& group) {
+  std::string all;
+  for (int k = 1; k < argument_count; ++k) all += std::string(arguments[k]) + '\n';
+  require_same(all, "the ranks were started with different arguments; start all with the same", group);
+  require_same(config_file_text(argument_count, arguments),
+               "--config: the ranks find different files under its name; put the same file on every node",
+               group);
+}
+
+ExitCode parse_and_act(int argument_count, const char* const* arguments, comm::RankGroup& group) {
+  require_same_arguments(argument_count, arguments, group);
+  Action action;
+  // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
+  agree_on(group, [&] {
+    require_instruction_set();
+    action = parse_command_line(argument_count, arguments);
+  });
+  return action(group);
+}
+
+}  // namespace
+
+ExitCode do_command_line(int argument_count, const char* const* arguments, comm::RankGroup& group) {
+  note_command_line(argument_count, arguments);
+  try {
+    return parse_and_act(argument_count, arguments, group);
+  } catch (const RunError& error) {  // thrown on every rank alike
+    if (group.rank() == 0) say_on_stderr(error.what());
+    return error.code();
+  } catch (const std::bad_alloc&) {
+    abort_all(ExitCode::memory,
+              fmt::format("out of memory on rank {}; take a smaller matrix or more nodes", group.rank()));
+  } catch (const std::exception& error) {
+    abort_all(ExitCode::internal, fmt::format("defect of cg2d on rank {}: {}", group.rank(), error.what()));
+  }
+}
+
+}  // namespace cg2d

@@ -1,0 +1,34 @@
+"""Runs a command on one processor that no other test has, if there is one: on_a_core.py COMMAND...
+
+Two tests of several ranks on the same processors wait for each other's turns, most of the time. Ranks that share a processor sleep
+while they wait, so two tests on a processor each take three quarters of the time of one after the other on both. What they do not see,
+ranks that spin, is seen by tests that have the machine, and where the extent is thorough.
+"""
+
+import fcntl
+import os
+import pathlib
+import sys
+import tempfile
+
+
+def take_a_core():
+    """The lock, held by this process and those that it starts, ends with the last of them."""
+    folder = pathlib.Path(tempfile.gettempdir()) / f"cg2d-tests-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    for processor in sorted(os.sched_getaffinity(0)):
+        lock = os.open(folder / str(processor), os.O_WRONLY | os.O_CREAT)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            continue
+        os.set_inheritable(lock, True)
+        os.sched_setaffinity(0, [processor])
+        return
+
+
+if __name__ == "__main__":
+    if os.environ.get("CG2D_TEST_EXTENT") not in ("thorough", "campaign"):
+        take_a_core()
+    os.execvp(sys.argv[1], sys.argv[1:])
