@@ -51,7 +51,7 @@ constexpr std::array exit_codes{
     ExitCodeRow{
         ExitCode::verification_failed, "verification-failed",
         "verification failed: the result differs from the reference; or a check of check or --check failed",
-        "run sweep scaling tune stencil check"},
+        "run solve sweep scaling tune stencil check"},
     ExitCodeRow{ExitCode::soft_error, "soft-error", "--guard: a second attempt met the soft error again",
                 "run solve"},
     ExitCodeRow{ExitCode::not_finite, "not-finite", "NaN or infinity in the input or in the computation",

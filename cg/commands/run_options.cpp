@@ -92,8 +92,6 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
       ->default_str("those that run");
   add_memory_limit_option(run, options.memory_limit_bytes);
   add_out_of_core_option(run, arguments.session.out_of_core);
-  run.add_flag("--check", options.checks_first,
-               "first check kernel, transport and grid of the run, as cg2d check does");
   run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
   run.add_flag("--list-transports", arguments.list_transports, "list the transports and exit");
 }

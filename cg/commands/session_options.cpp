@@ -1,5 +1,7 @@
 #include "cg/commands/session_options.hpp"
 
+#include <cstdint>
+
 #include "cg/base/errors.hpp"
 #include "cg/commands/help/described_option.hpp"
 #include "cg/run/feature.hpp"
@@ -11,6 +13,11 @@ void add_feature_option(CLI::App& parser, const FeatureOption& row, OptionTexts&
   const std::string name(row.name);
   const std::string help(row.help);
   parser.option_defaults()->group(std::string(row.group));
+  if (row.value.empty()) {
+    parser.add_flag_function(
+        name, [&texts, name](std::int64_t /*count*/) { texts[name]; }, help);
+    return;
+  }
   auto* const option = parser
                            .add_option_function<std::string>(
                                name, [&texts, name](const std::string& text) { texts[name] = text; }, help)

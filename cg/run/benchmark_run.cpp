@@ -14,7 +14,6 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_market.hpp"
-#include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -114,8 +113,6 @@ void BenchmarkRun::perform() {
   if (session_.chooses_transport())
     session_.choose_transport(*source_, layout, product, options_.problem.shift);
   auto assembled = session_.connect(layout, product);
-  if (options_.checks_first)
-    check_before_run(short_check_plan(configuration(), report_.kernel_choice.tuning), group_, progress_);
   if (options_.guard.is_used())
     guard_.emplace(options_.guard, session_.guarded_parts(layout, assembled), session_.checksums());
   SteppedSolver solver(assembled, options_.problem.shift, guard_ ? &*guard_ : nullptr);

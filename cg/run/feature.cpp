@@ -4,16 +4,17 @@
 
 namespace cg2d {
 
+FeatureRow check_feature();
 FeatureRow counter_feature();
 FeatureRow trace_feature();
 FeatureRow quiet_feature();
 FeatureRow limits_feature();
 FeatureRow stall_feature();
 
-/// The counters are read last where a phase ends, and a watch begins when all else is ready.
+/// What is checked is neither counted nor traced; the counters are read last where a phase ends, and a watch begins when all else is ready.
 std::span<const FeatureRow> feature_table() {
-  static const std::array table{counter_feature(), trace_feature(), quiet_feature(), limits_feature(),
-                                stall_feature()};
+  static const std::array table{check_feature(), counter_feature(), trace_feature(),
+                                quiet_feature(), limits_feature(),  stall_feature()};
   return table;
 }
 

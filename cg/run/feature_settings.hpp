@@ -11,10 +11,10 @@
 
 namespace cg2d {
 
-/// An option of a feature. Its value is a text, which the feature reads.
+/// An option of a feature. Its value is a text, which the feature reads; a flag has none.
 struct FeatureOption {
   std::string_view name;          ///< "--stall-limit"
-  std::string_view value;         ///< the kind of value, such as "TIME"
+  std::string_view value;         ///< the kind of value, such as "TIME"; empty: the option is a flag
   std::string_view default_text;  ///< of its help; empty: none
   std::string_view group;         ///< of the help
   std::string_view help;

@@ -16,7 +16,6 @@ struct RunOptions : SessionOptions {
   std::string report;     ///< the results file for people and scripts beside the output; empty: none
   int repeat_count = 1;
   double least_time_s = 0.0;  ///< --min-time: repetitions are added until they have taken that long together
-  bool checks_first = false;  ///< --check: kernel, transport and grid before the first iteration
   bool dry_run = false;
   std::string export_mtx;        ///< empty: no export
   bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it

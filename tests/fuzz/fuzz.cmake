@@ -128,7 +128,7 @@ set(text_parsers
 
 # The command line on top of them.
 file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp
-     ${PROJECT_SOURCE_DIR}/cg/run/*feature*.cpp)
+     ${PROJECT_SOURCE_DIR}/cg/run/*feature*.cpp ${PROJECT_SOURCE_DIR}/cg/run/*/*_feature.cpp)
 set(command_parsers
     ${command_sources}
     cg/run/check/check_report.cpp

@@ -1,4 +1,4 @@
-"""cg2d check: its table names every kernel, transport and grid, on any number of ranks; run --check runs after it."""
+"""cg2d check: its table names every kernel, transport and grid, on any number of ranks; --check of a run or a solve comes before it."""
 
 import json
 import pathlib
@@ -92,6 +92,21 @@ class CheckBeforeRunTest(ProgramTest):
         run = ["run", "--class", "S", "--format", "json", "--grid", "2x1", "--kernel", "sell"]
         zetas = [self.run_well(2, *run, *more).document()["result"]["zeta"] for more in ([], ["--check"])]
         self.assertEqual(*zetas)
+
+    def test_a_solve(self):
+        solve = ["solve", "--operator", "laplace2d:40x30", "--assembled", "--grid", "1x2", "--kernel", "sell", "--format", "json"]
+        plain, checked = (self.run_well(2, *solve, *more, "--progress") for more in ([], ["--check"]))
+        self.assertNotIn("checks of this kernel", plain.stderr)
+        self.assertRegex(checked.stderr, r"5 checks of this kernel, transport and grid ok in \d+\.\d+ s")
+        self.assertEqual(*(outcome.document()["result"]["history"] for outcome in (plain, checked)))
+        refused = run_program(2, "solve", "--operator", "laplace2d:40x30", "--check")
+        self.assert_refused(refused, USAGE, "--check", "--assembled")
+
+    def test_an_option_that_is_a_flag_is_saved_and_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            saved = pathlib.Path(folder) / "options.toml"
+            self.run_well(2, "run", "--class", "S", "--check", "--save-config", saved)
+            self.assertIn("checks of this kernel", self.run_well(2, "run", "--config", saved, "--progress").stderr)
 
     def test_without_it_nothing_is_checked(self):
         outcome = self.run_well(2, "run", "--class", "S", "--progress")

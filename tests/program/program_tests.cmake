@@ -116,9 +116,9 @@ endif()
 
 # The sanitizers are not installed with the library, and a consumer would not link without them.
 if(NOT CG2D_SANITIZE)
-  # library_examples_test builds with an installed library, too; this one looks at the installed program and its page.
+  # The examples against the installed library; the installed program and its page. Three quarters of a minute to compile.
   cg2d_add_program_test(install_consumer_test ALONE SCRIPT install/install_consumer_test.py LABELS thorough TIMEOUT 400)
-  cg2d_add_program_test(library_examples_test SCRIPT install/library_examples_test.py TIMEOUT 400)
+  cg2d_add_program_test(library_examples_test SCRIPT install/library_examples_test.py LABELS thorough TIMEOUT 400)
   set(consumer_options
       "-G${CMAKE_GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
       "-DMPI_CXX_COMPILER=${MPI_CXX_COMPILER}" "-DCMAKE_BUILD_TYPE=Release")

@@ -46,6 +46,19 @@ def room_of(path, rooms):
     return next((str(folder) for folder in pathlib.PurePath(path).parents if str(folder) in rooms), None)
 
 
+class Features(unittest.TestCase):
+    MOST_OTHERS = 4
+
+    def test_an_option_of_a_feature_is_named_in_few_other_sources(self):
+        sources = {file: file.read_text() for file in sources_of("cg")}
+        rows = {file: text for file, text in sources.items() if file.name.endswith("_feature.cpp")}
+        options = {option: file for file, text in rows.items() for option in re.findall(r'option_name = "(--[a-z-]+)"', text)}
+        self.assertGreater(len(options), 1)
+        for option, own in options.items():
+            others = [str(file) for file, text in sources.items() if file.parent != own.parent and re.search(rf"{option}\b(?!-)", text)]
+            self.assertLessEqual(len(others), self.MOST_OTHERS, f"{option}: {others}")
+
+
 class Rooms(unittest.TestCase):
     def setUp(self):
         self.rooms = rooms_with_their_uses()

@@ -106,7 +106,7 @@ int count_of(std::span<const CheckResult> results, CheckStatus status);
 /// One line on a check that failed: "kernel sell, avx512: 7.1e+11, at most 1 allowed".
 std::string sentence_of(const CheckResult& failure);
 
-/// `cg2d run --check`: makes the checks of a plan, the short one, before a run. Collective. Throws RunError
+/// `--check` of a run or a solve: makes the checks of a plan, the short one, before a run. Collective. Throws RunError
 /// (verification_failed), on every rank alike, which names the first check that failed.
 void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress);
 

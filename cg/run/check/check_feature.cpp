@@ -1,0 +1,57 @@
+// --check: kernel, transport and grid are checked before the first iteration.
+
+#include <array>
+
+#include "cg/base/errors.hpp"
+#include "cg/run/check/check.hpp"
+#include "cg/run/feature.hpp"
+#include "kernels/spmv.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view option_name = "--check";
+
+/// Asked for: a type of its own among the settings.
+struct CheckSettings {
+  bool is_asked = false;
+};
+
+class CheckFeature final : public Feature {
+ public:
+  explicit CheckFeature(const FeatureContext& context) : context_(context) {}
+
+  void attach(const MeasuredWork& /*work*/) override {
+    const auto& report = context_.report;
+    if (kernels::find_kernel(report.configuration.kernel) == nullptr)
+      throw InputError("--check: without a matrix there is no kernel to check; take --assembled");
+    check_before_run(short_check_plan(report.configuration, report.kernel_choice.tuning), context_.group,
+                     context_.progress);
+  }
+
+ private:
+  FeatureContext context_;
+};
+
+void read(const OptionTexts& texts, FeatureSettings& settings) {
+  settings.set(CheckSettings{.is_asked = texts.contains(option_name)});
+}
+
+}  // namespace
+
+FeatureRow check_feature() {
+  static constexpr std::array own_options{
+      FeatureOption{.name = option_name,
+                    .value = {},
+                    .default_text = {},
+                    .group = "Plan",
+                    .help = "first check kernel, transport and grid of the run, as cg2d check does"}};
+  return {
+      .name = "self-check",
+      .options = own_options,
+      .read = read,
+      .is_used = [](const SessionOptions& options) { return options.features.of<CheckSettings>().is_asked; },
+      .make = make_feature<CheckFeature>};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,48 @@
+// The table of features: their order, which is that of their calls, and their options.
+
+#include "cg/run/feature.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace cg2d::feature_test {
+namespace {
+
+TEST(FeatureTest, HooksAreCalledInThisOrder) {
+  // What is checked is not measured; who measures comes before who watches.
+  const std::vector<std::string_view> order{"self-check", "counters", "trace",
+                                            "quiet",      "roofline", "stall limit"};
+  std::vector<std::string_view> names;
+  for (const auto& row : feature_table()) names.push_back(row.name);
+  EXPECT_EQ(names, order);
+}
+
+TEST(FeatureTest, OptionsAreReadByTheirFeatureAndBelongToOne) {
+  std::set<std::string_view> seen;
+  for (const auto& row : feature_table()) {
+    EXPECT_EQ(row.options.empty(), row.read == nullptr) << row.name;
+    EXPECT_NE(row.make, nullptr) << row.name;
+    for (const auto& option : row.options) {
+      EXPECT_TRUE(option.name.starts_with("--")) << row.name;
+      EXPECT_TRUE(seen.insert(option.name).second) << option.name;
+      EXPECT_FALSE(option.help.empty() || option.group.empty()) << option.name;
+      EXPECT_TRUE(option.value.empty() ? option.default_text.empty() : true) << option.name;
+    }
+  }
+}
+
+TEST(FeatureTest, NoneOfTheirOptionsGivenNoneIsUsed) {
+  SessionOptions options;
+  for (const auto& row : feature_table()) {
+    if (row.read == nullptr) continue;
+    row.read({}, options.features);
+    ASSERT_NE(row.is_used, nullptr) << row.name;
+    EXPECT_FALSE(row.is_used(options)) << row.name;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::feature_test
