@@ -173,8 +173,6 @@ std::string output_target(const std::string& path) {
 
 namespace {
 
-constexpr mode_t all_may_read_and_write = 0666;  // as far as the user's mask lets them
-
 /// False: errno says why not.
 bool write_all(int descriptor, std::string_view text) {
   constexpr int forever = -1;

@@ -2,6 +2,8 @@
 
 // Files: texts that are read whole, files that are written whole or not at all, on one rank or for all.
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -45,6 +47,9 @@ void secure_standard_descriptors();
 /// Throw RunError (cannot_create, cannot_write) with the reason in errno.
 [[noreturn]] void cannot_create(const std::string& path);
 [[noreturn]] void cannot_write(const std::string& path);
+
+/// The mode of a new file, as far as the user's mask lets it.
+inline constexpr mode_t all_may_read_and_write = 0666;
 
 /// The name of standard output among the files that a command writes; a file of that name is "./-".
 inline constexpr std::string_view standard_output_name = "-";

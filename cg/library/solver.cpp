@@ -167,9 +167,11 @@ class Solver::Parts {
     require_no_matrix_needed(options.preconditioner);
     // Its clock tells waiting from working; the operator has its own exchanges.
     communicator_ = make_communicator(comm::default_transport(), group, equal_pieces(0, layout_.grid()), {});
+    // NOLINTBEGIN(cppcoreguidelines-prefer-member-initializer): each follows from what was made before it
     timer_ = &own_timer_.emplace(options.times_phases, *communicator_);
     timed_operator_ = std::make_unique<TimedOperator>(matrix, *timer_);
     operator_ = timed_operator_.get();
+    // NOLINTEND(cppcoreguidelines-prefer-member-initializer)
     prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});
   }
 

@@ -230,8 +230,8 @@ Machine parse_machine(std::string_view text) {
       throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
     Machine machine;
     auto top = JsonFields::reader(json, "");
-    int version = machine_version;
-    top.count("schema_version", version, machine_version);
+    int file_version = machine_version;
+    top.count("schema_version", file_version, machine_version);
     if (top.has("conditions")) {
       top.list("conditions", machine.conditions, 1, [](auto& fields, auto& one) { read(fields, one); });
     } else {
@@ -247,9 +247,9 @@ Machine parse_machine(std::string_view text) {
 std::string format_machine(const Machine& machine) {
   Json json;
   auto fields = JsonFields::writer(json);
-  int version = machine_version;
+  int file_version = machine_version;
   auto conditions = machine.conditions;
-  fields.count("schema_version", version, machine_version);
+  fields.count("schema_version", file_version, machine_version);
   fields.list("conditions", conditions, 1, [](JsonFields& inner, auto& one) { describe(inner, one); });
   return json_text(json, 2) + "\n";
 }

@@ -16,7 +16,7 @@ namespace cg2d {
 namespace {
 
 /// Runs that may be compared as far as where and when they ran goes.
-struct Session {
+struct RecordedSession {
   std::string name;
   std::string conditions;
 
@@ -27,12 +27,12 @@ struct Session {
 };
 
 /// The session with the most of these runs; of several the first.
-Session greatest_session(const std::vector<const ResultRecord*>& runs) {
+RecordedSession greatest_session(const std::vector<const ResultRecord*>& runs) {
   std::map<std::pair<std::string, std::string>, int> counts;
   for (const auto* run : runs) {
     if (run->succeeded()) ++counts[{run->session, run->conditions}];
   }
-  Session greatest{.name = runs.front()->session, .conditions = {}};
+  RecordedSession greatest{.name = runs.front()->session, .conditions = {}};
   int most = 0;
   for (const auto* run : runs) {
     const auto count = counts.find({run->session, run->conditions});
@@ -50,7 +50,7 @@ struct RowRuns {
   ConfiguredProblem common;
   int rank_count = 1;
   std::vector<const ResultRecord*> runs;
-  Session session{};  ///< the one that counts
+  RecordedSession session{};  ///< the one that counts
 };
 
 std::vector<RowRuns> rows_of(const std::vector<const ResultRecord*>& runs) {

@@ -51,6 +51,7 @@ class AssembledOperator {
   AssembledOperator(std::shared_ptr<BlockProduct> product, std::shared_ptr<comm::Communicator> communicator,
                     comm::RankGroup& group, int thread_count, bool times_phases = false,
                     PhaseTimer* timer = nullptr);
+  ~AssembledOperator() = default;
   AssembledOperator(const AssembledOperator&) = delete;
   AssembledOperator& operator=(const AssembledOperator&) = delete;
 

@@ -33,9 +33,9 @@ bool contains(const std::vector<ConfiguredProblem>& all, const ConfiguredProblem
 }
 
 /// One sweep. Ranks that take no part in a run sleep in the agreement that follows it.
-class Sweep {
+class SweepInRounds {
  public:
-  Sweep(const SweepRounds& options, SweptRuns& runs, comm::RankGroup& group)
+  SweepInRounds(const SweepRounds& options, SweptRuns& runs, comm::RankGroup& group)
       : options_(options),
         runs_(runs),
         group_(group),
@@ -384,7 +384,7 @@ class BenchmarkRuns final : public SweptRuns {
 }  // namespace
 
 ExitCode sweep_rounds(const SweepRounds& options, SweptRuns& runs, comm::RankGroup& group) {
-  return Sweep(options, runs, group).execute();
+  return SweepInRounds(options, runs, group).execute();
 }
 
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group) {

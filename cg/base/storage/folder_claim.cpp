@@ -44,7 +44,6 @@ FolderClaim::FolderClaim(const ClaimedFolder& claimed)
 
 /// False: another run has removed the file that was locked. Then there is a new one, or none.
 bool FolderClaim::takes_lock() {
-  constexpr mode_t all_may_read_and_write = 0666;
   descriptor_ = open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, all_may_read_and_write);
   if (descriptor_ < 0) cannot_create(lock_path_);
   is_locked_ = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;

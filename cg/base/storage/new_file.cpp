@@ -31,7 +31,6 @@ void put_names_on_disk(const std::string& folder) {
 
 NewFile::NewFile(const std::string& folder, const std::string& name)
     : folder_(folder), path_(folder + "/" + name) {
-  constexpr mode_t all_may_read_and_write = 0666;  // as far as the user's mask lets them
   // Naming a file without a name needs /proc, see open(2).
   if (access("/proc/self/fd", X_OK) == 0)
     descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);

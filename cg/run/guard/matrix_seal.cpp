@@ -9,7 +9,7 @@ namespace cg2d {
 namespace {
 
 /// Small enough for shares of small blocks, large enough that threads take few.
-constexpr std::size_t piece_bytes = std::size_t{1} << 15;
+constexpr std::size_t sealed_piece_bytes = std::size_t{1} << 15;
 
 }  // namespace
 
@@ -17,8 +17,8 @@ MatrixSeal::MatrixSeal(const std::vector<kernels::StoredArray>& arrays, int thre
     : thread_count_(thread_count) {
   for (const auto& array : arrays) {
     const std::span<const std::byte> bytes = array.bytes;
-    for (std::size_t begin = 0; begin < bytes.size(); begin += piece_bytes) {
-      const auto piece = bytes.subspan(begin, std::min(piece_bytes, bytes.size() - begin));
+    for (std::size_t begin = 0; begin < bytes.size(); begin += sealed_piece_bytes) {
+      const auto piece = bytes.subspan(begin, std::min(sealed_piece_bytes, bytes.size() - begin));
       pieces_.push_back({.bytes = piece, .checksum = crc32c(piece)});
     }
   }
@@ -38,7 +38,7 @@ bool MatrixSeal::holds(int share, int share_count) const {
                             place_of(at_once * group + 2)};
     const bool are_equally_long =
         places.back() < pieces_.size() && std::ranges::all_of(places, [this](std::size_t place) {
-          return pieces_[place].bytes.size() == piece_bytes;
+          return pieces_[place].bytes.size() == sealed_piece_bytes;
         });
     if (!are_equally_long) return std::ranges::all_of(places, holds_alone);
     const auto found =
