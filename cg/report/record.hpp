@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@ inline FigureType count_type() { return defined("count"); }
 inline FigureType positive_count_type() { return defined("positive_count"); }
 inline FigureType seconds_type() { return defined("non_negative_number"); }
 inline FigureType positive_seconds_type() { return defined("positive_number"); }
+inline FigureType text_type() { return {{"type", "string"}}; }
 inline FigureType flag_type() { return {{"type", "boolean"}}; }
 /// One of these words.
 inline FigureType word_type(std::initializer_list<std::string_view> words) {
@@ -46,6 +48,8 @@ enum class Presence {
   always_now,  ///< results of earlier programs have none
   if_known     ///< not where its value is null
 };
+/// The value of a figure that a source does not have, whatever its presence.
+inline Json absent() { return Json(Json::value_t::discarded); }
 
 /// One member of a record.
 template <typename Source>
@@ -63,13 +67,15 @@ template <typename Source>
 struct Record {
   std::vector<Figure<Source>> figures;
   std::string meaning = {};  ///< for the schema
+  Json constraints = {};     ///< on several members together: further keywords of the schema
 };
 
 template <typename Source>
-Json json_of(const Record<Source>& record, const Source& source) {
+Json json_of(const Record<Source>& record, const std::type_identity_t<Source>& source) {
   Json json = Json::object();
   for (const auto& figure : record.figures) {
     auto value = figure.value(source);
+    if (value.is_discarded()) continue;
     if (figure.presence != Presence::if_known || !value.is_null()) json[figure.name] = std::move(value);
   }
   return json;
@@ -82,13 +88,13 @@ Json json_of_all(const Record<Source>& record, const Sources& sources) {
   return list;
 }
 
-/// The same, each object with its number in the list, from 0, as its first member.
+/// The same, each object with its number in the list, from 0 if nothing else is said, as its first member.
 template <typename Source, typename Sources>
 Json numbered_json_of_all(const std::string& number_name, const Record<Source>& record,
-                          const Sources& sources) {
+                          const Sources& sources, std::size_t first = 0) {
   Json list = Json::array();
   for (const auto& source : sources) {
-    Json item{{number_name, list.size()}};
+    Json item{{number_name, first + list.size()}};
     item.update(json_of(record, source));
     list.push_back(std::move(item));
   }
@@ -110,15 +116,17 @@ FigureType schema_of(const Record<Source>& record) {
     if (!figure.meaning.empty()) property["description"] = figure.meaning;
     property.update(figure.type);
   }
+  if (!record.constraints.is_null()) schema.update(record.constraints);
   return schema;
 }
 
 /// The schema of numbered_json_of_all()'s objects.
 template <typename Source>
-FigureType numbered_schema_of(const std::string& number_name, const Record<Source>& record) {
+FigureType numbered_schema_of(const std::string& number_name, const Record<Source>& record,
+                              FigureType number = count_type()) {
   auto schema = schema_of(record);
   schema["required"].insert(schema["required"].begin(), number_name);
-  schema["properties"][number_name] = count_type();
+  schema["properties"][number_name] = std::move(number);
   return schema;
 }
 

@@ -18,14 +18,6 @@ std::string share_text(const std::optional<double>& share) {
 
 }  // namespace
 
-Json quiet_json(const RunReport& report) {
-  if (report.repeats.empty()) return nullptr;
-  const auto reason = disturbance(report);
-  Json repeats = Json::array();
-  for (const auto& repeat : report.repeats) repeats.push_back(json_of(quiet_record(), repeat.quiet));
-  return {{"disturbed", !reason.empty()}, {"reason", reason}, {"repeats", std::move(repeats)}};
-}
-
 std::string quiet_text(const RunReport& report) {
   const auto& quiet = median_repeat(report).quiet;
   const auto load = quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known";
@@ -42,14 +34,7 @@ std::string disturbance_warning(const RunReport& report) {
   return reason.empty() ? std::string() : "disturbed, so repeat it on a quiet machine: " + reason;
 }
 
-Json provenance_json(const Provenance& provenance) {
-  auto variables = Json::object();
-  for (const auto& [name, value] : provenance.variables) variables[name] = value;
-  return {{"time", provenance.time},          {"command", provenance.command},
-          {"commit", provenance.commit.hash}, {"tree_changed", value_or_null(provenance.commit.tree_changed)},
-          {"kernel", provenance.kernel},      {"libc", provenance.libc},
-          {"variables", std::move(variables)}};
-}
+Json provenance_json(const Provenance& provenance) { return json_of(provenance_record(), provenance); }
 
 std::string commit_text(const Provenance& provenance) {
   constexpr std::size_t shown_letters = 12;

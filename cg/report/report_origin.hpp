@@ -12,8 +12,6 @@ namespace cg2d {
 
 struct RunReport;
 
-/// Null without a repeat.
-nlohmann::ordered_json quiet_json(const RunReport& report);
 /// The figures of the repetition reported, in one line; for a report with at least one repeat.
 std::string quiet_text(const RunReport& report);
 /// "disturbed: ..." with the reason and the advice, in one line; empty for a quiet run.

@@ -57,15 +57,6 @@ const Record<SkippedTransport>& skipped_transport_record() {
   return record;
 }
 
-const Record<CacheInfo>& cache_record() {
-  static const Record<CacheInfo> record{{
-      {"level", {{"type", "integer"}, {"minimum", 1}, {"maximum", 4}}, &CacheInfo::level},
-      {"bytes", count_type(), &CacheInfo::byte_count},
-      {"shared_by_cores", positive_count_type(), &CacheInfo::shared_by_cores},
-  }};
-  return record;
-}
-
 const Record<QuietResult>& switches_record() {
   static const Record<QuietResult> record{{
       {"total", count_type(), &QuietResult::involuntary_switches},
@@ -106,31 +97,6 @@ Figure<QuietResult> share(const std::string& name, std::optional<double> QuietRe
 }
 
 }  // namespace
-
-const Record<NodeInfo>& node_record() {
-  static const Record<NodeInfo> record{{
-      {"name", name_type(), &NodeInfo::name, "node 0, node 1, ...; with --hostname that of the host."},
-      {"processor", name_type(), &NodeInfo::processor},
-      {"cores", positive_count_type(), &NodeInfo::core_count},
-      {"ranks", positive_count_type(), &NodeInfo::rank_count},
-      {"available_bytes", count_type(), [](const auto& node) { return node.memory.available_bytes; }},
-      {"governor", or_null(name_type()), [](const auto& node) { return value_or_null(node.governor); },
-       "Of the processors' frequency; several where they differ; null: not known, as in most virtual "
-       "machines."},
-      {"numa_nodes", or_null(positive_count_type()),
-       [](const auto& node) { return value_or_null(node.numa_nodes); }},
-      {"load_average",
-       {{"type", Json::array({"array", "null"})},
-        {"minItems", 3},
-        {"maxItems", 3},
-        {"items", seconds_type()}},
-       [](const auto& node) { return value_or_null(node.load_average); },
-       "Of 1, 5 and 15 minutes, before the run."},
-      {"caches", list_type(schema_of(cache_record())),
-       [](const auto& node) { return json_of_all(cache_record(), node.caches); }},
-  }};
-  return record;
-}
 
 const Record<RowLengths>& row_length_record() {
   static const Record<RowLengths> record{

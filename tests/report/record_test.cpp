@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/report/run_record.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/run/session_report.hpp"
 
@@ -67,6 +68,19 @@ TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
   expect("checkpoints", schema_of(checkpoint_record()));
   expect("out_of_core", schema_of(out_of_core_record()));
   expect("race_verdict", race_verdict_type());
+  expect("problem", schema_of(run_problem_record()));
+  expect("tuning", schema_of(tuning_record()));
+  expect("setup", schema_of(run_setup_record()));
+  expect("result", schema_of(run_result_record()));
+  expect("quiet", schema_of(run_quiet_record()));
+  expect("restart", schema_of(run_restart_record()));
+  expect("outer_step", numbered_schema_of("step", outer_step_record(), positive_count_type()));
+  expect("prediction", schema_of(prediction_record()));
+  expect("environment", schema_of(environment_record()));
+  expect("provenance", schema_of(provenance_record()));
+  expect("guard_check", schema_of(guard_check_record()));
+  expect("guard", schema_of(guard_record(GuardedWorkload::run)));
+  expect("injected", schema_of(injected_record(GuardedWorkload::run)));
   expect("node", schema_of(node_record()));
   expect("row_lengths", schema_of(row_length_record()));
   expect("quiet_repeat", schema_of(quiet_record()));

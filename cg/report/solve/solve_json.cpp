@@ -8,6 +8,7 @@
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/report/session_json.hpp"
+#include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_format.hpp"
 
 namespace cg2d {
@@ -149,7 +150,7 @@ Json solve_json(const SystemOptions& options, const SolveReport& report) {
                        {"earlier_iterations", report.restart->state.number},
                        {"rejected", checkpoint.rejected}};
   }
-  put_feature_sections(json, report);
+  put_feature_sections(json, report, GuardedWorkload::solve);
   if (report.quiet)
     json["quiet"] = {{"disturbed", report.quiet->is_disturbed()}, {"reason", report.quiet->reason()}};
   return json;

@@ -1,0 +1,273 @@
+#include "cg/report/run_record.hpp"
+
+#include <cmath>
+#include <optional>
+
+#include "cg/report/report_counters.hpp"
+#include "cg/report/session_record.hpp"
+#include "cg/run/run_report.hpp"
+#include "cg/tuning/tuning_profile.hpp"
+
+namespace cg2d {
+namespace {
+
+/// A setting of a kernel, of the least value that it may have.
+FigureType setting_type(int least) {
+  return {{"type", Json::array({"integer", "null"})}, {"minimum", least}};
+}
+
+Figure<SessionReport> setting(const std::string& name, int least,
+                              std::optional<int> kernels::Tuning::*member) {
+  return {name, setting_type(least),
+          [member](const auto& report) { return value_or_null(report.kernel_choice.tuning.*member); }};
+}
+
+/// Of the matrix, where it was generated.
+template <typename Member>
+Figure<RunReport> matrix_figure(const std::string& name, FigureType type, Member member) {
+  return {name, std::move(type),
+          [member](const auto& report) {
+            return report.nonzero_count > 0 ? Json(member(report)) : Json(nullptr);
+          },
+          "", Presence::if_known};
+}
+
+const Record<RankResult>& rank_setup_record(bool is_streamed) {
+  const auto make = [](bool streamed) {
+    return Record<RankResult>{{
+        {"nonzeros", count_type(), &RankResult::nonzero_count,
+         "Of the whole block, whatever the kernel stores of it."},
+        {"row_lengths", defined("row_lengths"),
+         [](const auto& rank) { return json_of(row_length_record(), rank.row_lengths); }},
+        {"csr_bytes", or_null(count_type()),
+         [streamed](const auto& rank) { return streamed ? Json(nullptr) : Json(rank.csr_bytes); },
+         "The whole block, as it was generated; null where the matrix is streamed: no such block was made."},
+        {"block_bytes", count_type(), &RankResult::block_bytes, "What the kernel made of it."},
+        {"peak_bytes", count_type(), &RankResult::peak_bytes, "Largest resident memory of the process."},
+        {"resident_bytes", count_type(), &RankResult::resident_bytes, "At the end of the run; 0: not known."},
+        {"huge_page_bytes", count_type(), &RankResult::huge_page_bytes, "Of these, in huge pages."},
+    }};
+  };
+  static const auto in_memory = make(false);
+  static const auto streamed = make(true);
+  return is_streamed ? streamed : in_memory;
+}
+
+const Record<RunReport>& repeats_record() {
+  static const Record<RunReport> record{{
+      {"count", positive_count_type(), [](const auto& report) { return repeat_times(report).count; }},
+      {"minimum_s", positive_seconds_type(), [](const auto& report) { return repeat_times(report).minimum; }},
+      {"maximum_s", positive_seconds_type(), [](const auto& report) { return repeat_times(report).maximum; }},
+      {"lower_quartile_s", positive_seconds_type(),
+       [](const auto& report) { return repeat_times(report).lower_quartile; },
+       "The least time that at least a quarter of the times do not exceed; the upper one: three quarters. "
+       "Both "
+       "are times of repetitions. Programs until 24 November 2026 took values between two times in "
+       "proportion, "
+       "until 22 November none.",
+       Presence::always_now},
+      {"upper_quartile_s", positive_seconds_type(),
+       [](const auto& report) { return repeat_times(report).upper_quartile; }, "", Presence::always_now},
+      {"spread", or_null(seconds_type()),
+       [](const auto& report) { return value_or_null(repeat_times(report).spread()); },
+       "(maximum - minimum) / time_s, the median of times_s (until 24 November 2026 by the mean of the "
+       "middle "
+       "two). null for a single time, for which programs until 22 November 2026 wrote 0."},
+      {"times_s", list_type(positive_seconds_type(), 1),
+       [](const auto& report) {
+         Json times = Json::array();
+         for (const auto& repeat : report.repeats) times.push_back(repeat.time_s);
+         return times;
+       }},
+  }};
+  return record;
+}
+
+/// The work of the timed part, by the official count or by the true number of nonzeros.
+double official_mops(const RunReport& report) {
+  return official_flop_count(timed_part(report)) / median_repeat(report).time_s / 1e6;
+}
+double true_mflops(const RunReport& report) {
+  return true_flop_count(timed_part(report), report.nonzero_count) / median_repeat(report).time_s / 1e6;
+}
+
+/// There is something to verify: a reference, and all repetitions.
+bool is_judged(const RunReport& report) { return report.problem.reference_zeta && report.unfinished.empty(); }
+
+Json relative_error(const RunReport& report) {
+  const double reference = *report.problem.reference_zeta;
+  return number_or_null(std::abs(final_step(report).zeta - reference) / std::abs(reference));
+}
+
+}  // namespace
+
+const Record<Problem>& problem_record() {
+  static const Record<Problem> record{{
+      {"class", defined("class"), &Problem::class_name, "U: none of the benchmark's."},
+      {"n", positive_count_type(), &Problem::n},
+      {"nonzer", positive_count_type(), &Problem::nonzer},
+      {"niter", positive_count_type(), &Problem::niter},
+      {"shift", {{"type", "number"}}, &Problem::shift},
+      {"rcond", {{"const", Problem::rcond}}, [](const auto& /*problem*/) { return Problem::rcond; }},
+      {"reference_zeta", defined("finite_or_null"),
+       [](const auto& problem) { return value_or_null(problem.reference_zeta); }},
+  }};
+  return record;
+}
+
+const Record<RunReport>& run_problem_record() {
+  static const auto record = [] {
+    Record<RunReport> made;
+    for (const auto& figure : problem_record().figures)
+      made.figures.push_back({figure.name, figure.type,
+                              [value = figure.value](const auto& report) { return value(report.problem); },
+                              figure.meaning});
+    made.figures.push_back(matrix_figure("nonzero_count", positive_count_type(),
+                                         [](const auto& report) { return report.nonzero_count; }));
+    made.figures.push_back(matrix_figure("final_seed", positive_count_type(),
+                                         [](const auto& report) { return report.source_facts.final_seed; }));
+    made.figures.push_back(
+        matrix_figure("draw_pairs_rejected_as_duplicate", count_type(),
+                      [](const auto& report) { return report.source_facts.duplicate_pairs; }));
+    made.figures.push_back(
+        matrix_figure("draw_pairs_rejected_as_out_of_range", count_type(),
+                      [](const auto& report) { return report.source_facts.out_of_range_pairs; }));
+    made.constraints = {
+        {"dependentRequired",
+         {{"nonzero_count",
+           {"final_seed", "draw_pairs_rejected_as_duplicate", "draw_pairs_rejected_as_out_of_range"}},
+          {"final_seed", Json::array({"nonzero_count"})}}}};
+    return made;
+  }();
+  return record;
+}
+
+const Record<SessionReport>& tuning_record() {
+  static const Record<SessionReport> record{
+      {{"kernel_by", word_type({"asked for", "profile", "built-in rule"}),
+        [](const auto& report) { return choice_origin_name(report.kernel_choice.kernel_origin); }},
+       {"settings_by", word_type({"profile", "built-in rule"}),
+        [](const auto& report) { return choice_origin_name(report.kernel_choice.tuning_origin); },
+        "Settings from the command line override it in any case."},
+       setting("critical_vector_length", 0, &kernels::Tuning::critical_vector_length),
+       setting("prefetch_distance", 0, &kernels::Tuning::prefetch_distance),
+       setting("block_width", 64, &kernels::Tuning::block_width),
+       {"profile", or_null(text_type()),
+        [](const auto& report) {
+          return report.profile.processor ? Json(report.profile.path) : Json(nullptr);
+        },
+        "The file that knows this processor."},
+       {"no_profile_because", line_type(), [](const auto& report) { return report.profile.absence; },
+        "Empty with a profile."}},
+      "The settings that the kernel worked with (null: it has no such setting), and who chose."};
+  return record;
+}
+
+const Record<RunReport>& run_setup_record() {
+  static const Record<RunReport> record{{
+      {"generation_s", seconds_type(), &RunReport::generation_s},
+      {"converted", flag_type(), &RunReport::converted,
+       "Whether the kernel stores something else than the CSR."},
+      {"conversion_s", or_null(seconds_type()),
+       [](const auto& report) { return report.out_of_core ? Json(nullptr) : Json(report.conversion_s); },
+       "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is streamed: "
+       "nothing was converted."},
+      {"row_lengths", defined("row_lengths"),
+       [](const auto& report) { return json_of(row_length_record(), all_row_lengths(report)); },
+       "Of all ranks' blocks."},
+      {"ranks", list_type(numbered_schema_of("rank", rank_setup_record(false)), 1),
+       [](const auto& report) {
+         return numbered_json_of_all("rank", rank_setup_record(report.out_of_core.has_value()), report.ranks);
+       }},
+  }};
+  return record;
+}
+
+const Record<RunReport>& run_result_record() {
+  static const Record<RunReport> record{
+      {{"zeta", defined("finite_or_null"),
+        [](const auto& report) { return number_or_null(final_step(report).zeta); }},
+       {"rnorm", defined("finite_or_null"),
+        [](const auto& report) { return number_or_null(final_step(report).residual_norm); }},
+       {"verified", or_null(flag_type()),
+        [](const auto& report) {
+          return is_judged(report) ? Json(report.code == ExitCode::success) : Json(nullptr);
+        },
+        "null: no reference, or not all repetitions finished."},
+       {"relative_error", or_null(seconds_type()),
+        [](const auto& report) { return is_judged(report) ? relative_error(report) : Json(nullptr); }},
+       {"time_s", positive_seconds_type(), [](const auto& report) { return median_repeat(report).time_s; },
+        "Of the repetition with the median time, of an even number the lower of the middle two; phases and "
+        "outer steps are those of that one."},
+       {"mops_total", positive_seconds_type(), official_mops, "By the official operation count."},
+       {"mops_per_process", positive_seconds_type(),
+        [](const auto& report) { return official_mops(report) / report.configuration.grid.rank_count(); }},
+       {"true_mflops", positive_seconds_type(), true_mflops, "By the true number of nonzeros."},
+       {"repeats", schema_of(repeats_record()),
+        [](const auto& report) { return json_of(repeats_record(), report); }}},
+      "Of the repetition with the median time.",
+      {{"if", {{"properties", {{"verified", {{"const", true}}}}}}},
+       {"then",
+        {{"properties", {{"relative_error", {{"type", "number"}, {"maximum", Problem::tolerance}}}}}}}}};
+  return record;
+}
+
+const Record<RunReport>& run_quiet_record() {
+  static const Record<RunReport> record{
+      {{"disturbed", flag_type(), [](const auto& report) { return !disturbance(report).empty(); },
+        "Whether one of the repetitions was."},
+       {"reason", line_type(), disturbance, "Empty where quiet."},
+       {"repeats", list_type(defined("quiet_repeat"), 1),
+        [](const auto& report) {
+          Json repeats = Json::array();
+          for (const auto& repeat : report.repeats) repeats.push_back(json_of(quiet_record(), repeat.quiet));
+          return repeats;
+        },
+        "One for each of result.repeats.times_s."}},
+      "",
+      {{"if", {{"properties", {{"disturbed", {{"const", true}}}}}}},
+       {"then", {{"properties", {{"reason", {{"minLength", 1}}}}}}},
+       {"else", {{"properties", {{"reason", {{"const", ""}}}}}}}}};
+  return record;
+}
+
+const Record<RunReport>& run_restart_record() {
+  static const Record<RunReport> record{{
+      {"folder", name_type(), [](const auto& report) { return report.restart->checkpoint.folder; }},
+      {"generation", positive_count_type(),
+       [](const auto& report) { return report.restart->checkpoint.generation; }},
+      {"earlier_outer_iterations", positive_count_type(),
+       [](const auto& report) { return report.restart->step_count(); }, "Done before, and not again."},
+      {"timed_outer_iterations", positive_count_type(),
+       [](const auto& report) { return report.problem.niter - report.restart->step_count(); },
+       "The others, which the time and all rates are about."},
+      {"rejected", list_type(name_type()),
+       [](const auto& report) { return report.restart->checkpoint.rejected; },
+       "Why each newer checkpoint was not taken, newest first."},
+  }};
+  return record;
+}
+
+const Record<OuterStep>& outer_step_record() {
+  static const Record<OuterStep> record{{
+      {"zeta", defined("finite_or_null"), [](const auto& step) { return number_or_null(step.zeta); }},
+      {"rnorm", defined("finite_or_null"),
+       [](const auto& step) { return number_or_null(step.residual_norm); }},
+  }};
+  return record;
+}
+
+const Record<Prediction>& prediction_record() {
+  static const Record<Prediction> record{{
+      {"machine", name_type(), &Prediction::machine},
+      {"total_s", positive_seconds_type(), &Prediction::total_s},
+      {"phases",
+       {{"$ref", "#/$defs/by_phase"}, {"additionalProperties", seconds_type()}},
+       [](const auto& prediction) {
+         return json_by_phase([&](auto index) { return prediction.phases[index]; });
+       }},
+  }};
+  return record;
+}
+
+}  // namespace cg2d
