@@ -49,7 +49,9 @@ enum class Presence {
   if_known     ///< not where its value is null
 };
 /// The value of a figure that a source does not have, whatever its presence.
-inline Json absent() { return Json(Json::value_t::discarded); }
+inline Json absent() {
+  return Json(Json::value_t::discarded);  // NOLINT(modernize-return-braced-init-list): braces make a list
+}
 
 /// One member of a record.
 template <typename Source>
@@ -123,10 +125,10 @@ FigureType schema_of(const Record<Source>& record) {
 /// The schema of numbered_json_of_all()'s objects.
 template <typename Source>
 FigureType numbered_schema_of(const std::string& number_name, const Record<Source>& record,
-                              FigureType number = count_type()) {
+                              const FigureType& number = count_type()) {
   auto schema = schema_of(record);
   schema["required"].insert(schema["required"].begin(), number_name);
-  schema["properties"][number_name] = std::move(number);
+  schema["properties"][number_name] = number;
   return schema;
 }
 

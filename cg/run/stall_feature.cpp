@@ -15,7 +15,7 @@
 namespace cg2d {
 namespace {
 
-constexpr std::string_view option_name = "--stall-limit";
+constexpr std::string_view stall_limit_option = "--stall-limit";
 
 class StallFeature final : public Feature {
  public:
@@ -36,13 +36,13 @@ class StallFeature final : public Feature {
 };
 
 /// With the end of all ranks; with "none" nothing is watched.
-void read(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto given = texts.find(option_name);
+void read_stall_limit(const OptionTexts& texts, FeatureSettings& settings) {
+  const auto given = texts.find(stall_limit_option);
   if (given == texts.end() || given->second == "none") return;
-  const double limit_s = seconds_from(option_name, given->second);
+  const double limit_s = seconds_from(stall_limit_option, given->second);
   if (limit_s <= 0.0)
     throw InputError(
-        fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", option_name, given->second));
+        fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", stall_limit_option, given->second));
   settings.set(StallOptions{.limit_s = limit_s, .end = end_all_ranks});
 }
 
@@ -50,14 +50,14 @@ void read(const OptionTexts& texts, FeatureSettings& settings) {
 
 FeatureRow stall_feature() {
   static constexpr std::array own_options{FeatureOption{
-      .name = option_name,
+      .name = stall_limit_option,
       .value = "TIME",
       .default_text = "none",
       .group = "Output",
       .help = "end with code 85 when no iteration goes on for that long, and say what each rank waits for"}};
   return {.name = "stall limit",
           .options = own_options,
-          .read = read,
+          .read = read_stall_limit,
           .is_used =
               [](const SessionOptions& options) { return options.features.of<StallOptions>().limit_s > 0.0; },
           .make = make_feature<StallFeature>};

@@ -153,11 +153,15 @@ set(command_parsers
     cg/report/report_json.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
+    cg/report/environment_record.cpp
+    cg/report/guard_record.cpp
+    cg/report/run_record.cpp
     cg/report/session_json.cpp
     cg/report/session_record.cpp
     cg/base/storage/folder_list.cpp
     cg/run/streaming/out_of_core_options.cpp
     cg/report/solve/solve_json.cpp
+    cg/report/solve/solve_record.cpp
     cg/report/solve/solve_format.cpp
     cg/run/solve/solve_options.cpp
     cg/run/solve/solve_report.cpp

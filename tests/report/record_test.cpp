@@ -11,6 +11,7 @@
 
 #include "cg/report/run_record.hpp"
 #include "cg/report/session_record.hpp"
+#include "cg/report/solve/solve_record.hpp"
 #include "cg/run/session_report.hpp"
 
 namespace cg2d::record_test {
@@ -58,13 +59,41 @@ TEST(Record, SchemaRequiresWhatIsAlwaysThere) {
 /// Members in any order.
 nlohmann::json unordered(const Json& json) { return nlohmann::json::parse(json.dump()); }
 
+/// The definitions of a schema's file, which follow from records.
+class Definitions {
+ public:
+  explicit Definitions(const std::string& name) : name_(name) {
+    std::ifstream file(CG2D_FOLDER_OF_SCHEMAS + name);
+    definitions_ = nlohmann::json::parse(file).at("$defs");
+  }
+  void expect(const std::string& name, const FigureType& type) const {
+    EXPECT_EQ(definitions_.value(name, nlohmann::json()), unordered(type))
+        << name_ << ", " << name << ", must be\n"
+        << type.dump(2);
+  }
+
+ private:
+  std::string name_;
+  nlohmann::json definitions_;
+};
+
+TEST(Record, SchemaOfASolveHasTheDefinitionsThatFollowFromTheRecords) {
+  const Definitions of_solve("solve/solve_result.schema.json");
+  const auto expect = [&](const std::string& name, const FigureType& type) { of_solve.expect(name, type); };
+  expect("system", schema_of(system_record()));
+  expect("kernel_trial", schema_of(kernel_trial_record()));
+  expect("balance", schema_of(balance_record()));
+  expect("setup", schema_of(solve_setup_record()));
+  expect("solution", schema_of(solution_record()));
+  expect("result", schema_of(solve_result_record()));
+  expect("restart", schema_of(solve_restart_record()));
+  expect("guard", schema_of(guard_record(GuardedWorkload::solve)));
+  expect("injected", schema_of(injected_record(GuardedWorkload::solve)));
+}
+
 TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
-  std::ifstream file(CG2D_SCHEMA_OF_A_RUN);
-  const auto definitions = nlohmann::json::parse(file).at("$defs");
-  const auto expect = [&](const std::string& name, const FigureType& type) {
-    EXPECT_EQ(definitions.at(name), unordered(type)) << "run_result.schema.json, " << name << ", must be\n"
-                                                     << type.dump(2);
-  };
+  const Definitions of_run("run_result.schema.json");
+  const auto expect = [&](const std::string& name, const FigureType& type) { of_run.expect(name, type); };
   expect("checkpoints", schema_of(checkpoint_record()));
   expect("out_of_core", schema_of(out_of_core_record()));
   expect("race_verdict", race_verdict_type());

@@ -13,7 +13,7 @@
 namespace cg2d {
 namespace {
 
-constexpr std::string_view source =
+constexpr std::string_view source_of_tables =
     "The paper: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa, \"Performance Evaluation of NPB "
     "Kernel CG\n"
     "on CP-PACS\", Transactions of the Information Processing Society of Japan 39(6), 1998. Its machine: "
@@ -188,7 +188,7 @@ std::string study_text(const PaperStudy& study) {
 std::string paper_tables(const std::vector<GridVerdict>& rows) {
   const auto studies = studies_of(rows);
   if (studies.empty()) return {};
-  auto text = std::string(source);
+  auto text = std::string(source_of_tables);
   for (const auto& study : studies) text += study_text(study);
   return text;
 }

@@ -10,7 +10,7 @@
 namespace cg2d {
 namespace {
 
-constexpr std::string_view option_name = "--check";
+constexpr std::string_view check_option = "--check";
 
 /// Asked for: a type of its own among the settings.
 struct CheckSettings {
@@ -33,15 +33,15 @@ class CheckFeature final : public Feature {
   FeatureContext context_;
 };
 
-void read(const OptionTexts& texts, FeatureSettings& settings) {
-  settings.set(CheckSettings{.is_asked = texts.contains(option_name)});
+void read_check(const OptionTexts& texts, FeatureSettings& settings) {
+  settings.set(CheckSettings{.is_asked = texts.contains(check_option)});
 }
 
 }  // namespace
 
 FeatureRow check_feature() {
   static constexpr std::array own_options{
-      FeatureOption{.name = option_name,
+      FeatureOption{.name = check_option,
                     .value = {},
                     .default_text = {},
                     .group = "Plan",
@@ -49,7 +49,7 @@ FeatureRow check_feature() {
   return {
       .name = "self-check",
       .options = own_options,
-      .read = read,
+      .read = read_check,
       .is_used = [](const SessionOptions& options) { return options.features.of<CheckSettings>().is_asked; },
       .make = make_feature<CheckFeature>};
 }
