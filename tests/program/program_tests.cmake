@@ -8,8 +8,8 @@ target_link_libraries(cg2d_command_loop PRIVATE cg2d_lab cg2d_test_usage nlohman
 add_dependencies(quick_tests cg2d_command_loop)
 
 # cg2d_add_program_test(NAME [ALONE] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs a script of
-# tests/. It spends most of its time in starting programs, so two of them share the machine; one that computes for long has it
-# ALONE. Those that may take longest are started first (COST), so that none of them is the last one, beside an idle core.
+# tests/, on a processor of its own; one that measures, or looks at all processes, has the machine ALONE. Those that may take longest
+# are started first (COST), so that none of them is the last one, beside an idle core.
 function(cg2d_add_program_test name)
   cmake_parse_arguments(test "ALONE" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
   set(processors 1)

@@ -18,6 +18,7 @@ import json
 import math
 import os
 import pathlib
+import queue
 import re
 import select
 import shutil
@@ -249,18 +250,26 @@ class CommandLoop:
 
 
 class CommandLoops:
-    """One for each number of ranks that is asked for."""
+    """One for each number of ranks that is asked for. They are started by a thread that lives as long as this process: the system ends what a
+    thread has started (see start()) with the thread."""
 
     def __init__(self):
         self._loops = {}
         self._one_at_a_time = threading.Lock()
+        self._asked, self._started = queue.Queue(), queue.Queue()
+        threading.Thread(target=self._start_loops, daemon=True).start()
         atexit.register(self.close)
+
+    def _start_loops(self):
+        while True:
+            self._started.put(CommandLoop(self._asked.get()))
 
     def run(self, rank_count, arguments, timeout_s, cwd):
         with self._one_at_a_time:
             loop = self._loops.get(rank_count)
             if loop is None or not loop.is_usable():
-                loop = self._loops[rank_count] = CommandLoop(rank_count)
+                self._asked.put(rank_count)
+                loop = self._loops[rank_count] = self._started.get(timeout=HANG_S)
             return loop.run(arguments, timeout_s, cwd)
 
     def close(self):
