@@ -10,7 +10,7 @@ namespace cg2d {
 /// Does what the arguments, of which the first is the program's name, ask for, and returns the exit code. Results go to the files that they
 /// name and to standard output; an error is one line on stderr, from rank 0. Nothing of one command is left to the next but memory and
 /// threads that are used again. Collective over the group; the ranks may have different arguments, which is refused.
-/// What the ranks cannot agree on (no memory, a defect) ends all of them by MPI_Abort.
+/// A failure that the ranks cannot agree on (no memory, a defect) ends all of them by MPI_Abort.
 ExitCode do_command_line(int argument_count, const char* const* arguments, comm::RankGroup& group);
 
 }  // namespace cg2d

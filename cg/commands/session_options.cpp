@@ -15,7 +15,7 @@ void add_feature_option(CLI::App& parser, const FeatureOption& row, OptionTexts&
   parser.option_defaults()->group(std::string(row.group));
   if (row.value.empty()) {
     parser.add_flag_function(
-        name, [&texts, name](std::int64_t /*count*/) { texts[name]; }, help);
+        name, [&texts, name](std::int64_t /*count*/) { texts[name].clear(); }, help);
     return;
   }
   auto* const option = parser

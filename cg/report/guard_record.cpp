@@ -1,4 +1,4 @@
-// What a guard found, and which faults were made.
+// The findings of a guard, and the faults that were made.
 
 #include <algorithm>
 #include <iterator>
@@ -8,8 +8,6 @@
 
 namespace cg2d {
 namespace {
-
-using Workload = GuardedWorkload;
 
 const Record<GuardReport>& checks_record() {
   static const auto record = [] {
@@ -26,9 +24,9 @@ const Record<GuardReport>& checks_record() {
 
 /// The place of a detection or of a fault. A solve has no outer iterations: its place is an iteration.
 template <typename Placed>
-Record<Placed> place_record(Workload workload) {
+Record<Placed> place_record(GuardedWorkload workload) {
   Record<Placed> record{{{"rank", count_type(), &Placed::rank}}};
-  if (workload == Workload::solve) {
+  if (workload == GuardedWorkload::solve) {
     record.figures.push_back(
         {"iteration", count_type(), &Placed::product, "From 1; of a detection: the last one before it."});
     return record;
@@ -49,7 +47,7 @@ Record<Placed> with(Record<Placed> record, std::vector<Figure<Placed>> more) {
   return record;
 }
 
-Record<Detection> detection_record(Workload workload) {
+Record<Detection> detection_record(GuardedWorkload workload) {
   return with(
       place_record<Detection>(workload),
       {{"check",
@@ -60,10 +58,10 @@ Record<Detection> detection_record(Workload workload) {
         [](const auto& found) { return number_or_null(found.tolerance); }}});
 }
 
-Record<Fault> fault_record(Workload workload) {
-  const auto* const direction = workload == Workload::solve ? "x" : "z";
+Record<Fault> fault_record(GuardedWorkload workload) {
+  const auto* const solution = workload == GuardedWorkload::solve ? "x" : "z";
   return with(place_record<Fault>(workload),
-              {{"target", word_type({"A", "columns", "p", "r", direction, "block q", "q", "rho"}),
+              {{"target", word_type({"A", "columns", "p", "r", solution, "block q", "q", "rho"}),
                 [](const auto& fault) { return target_name(fault); }},
                {"made", flag_type(), &Fault::is_made,
                 "False where the run did not come to it, or had no such element."},
@@ -74,9 +72,9 @@ Record<Fault> fault_record(Workload workload) {
                 "Of the element, from the lowest one."}});
 }
 
-Record<GuardReport> make_guard_record(Workload workload) {
+Record<GuardReport> make_guard_record(GuardedWorkload workload) {
   const auto detections = detection_record(workload);
-  const bool of_solve = workload == Workload::solve;
+  const bool of_solve = workload == GuardedWorkload::solve;
   return {
       {{"checks", schema_of(checks_record()),
         [](const auto& guard) { return json_of(checks_record(), guard); },
@@ -94,7 +92,7 @@ Record<GuardReport> make_guard_record(Workload workload) {
         of_solve ? "Of the time of the solve." : "Of the time of all finished repetitions; 0 without one."}}};
 }
 
-Record<GuardReport> make_injected_record(Workload workload) {
+Record<GuardReport> make_injected_record(GuardedWorkload workload) {
   const auto faults = fault_record(workload);
   return {{{"seed", count_type(), [](const auto& guard) { return guard.options.inject.seed; }},
            {"flips", list_type(schema_of(faults), 1),
@@ -116,15 +114,15 @@ const Record<SeenCheck>& guard_check_record() {
 }
 
 const Record<GuardReport>& guard_record(GuardedWorkload workload) {
-  static const auto of_run = make_guard_record(Workload::run);
-  static const auto of_solve = make_guard_record(Workload::solve);
-  return workload == Workload::solve ? of_solve : of_run;
+  static const auto of_run = make_guard_record(GuardedWorkload::run);
+  static const auto of_solve = make_guard_record(GuardedWorkload::solve);
+  return workload == GuardedWorkload::solve ? of_solve : of_run;
 }
 
 const Record<GuardReport>& injected_record(GuardedWorkload workload) {
-  static const auto of_run = make_injected_record(Workload::run);
-  static const auto of_solve = make_injected_record(Workload::solve);
-  return workload == Workload::solve ? of_solve : of_run;
+  static const auto of_run = make_injected_record(GuardedWorkload::run);
+  static const auto of_solve = make_injected_record(GuardedWorkload::solve);
+  return workload == GuardedWorkload::solve ? of_solve : of_run;
 }
 
 }  // namespace cg2d

@@ -72,6 +72,19 @@ struct Record {
   Json constraints = {};     ///< on several members together: further keywords of the schema
 };
 
+/// The figures of a part, for a record of the whole: part_of(whole) returns the part.
+template <typename Whole, typename Part, typename PartOf>
+std::vector<Figure<Whole>> figures_of_part(const Record<Part>& record, const PartOf& part_of) {
+  std::vector<Figure<Whole>> figures;
+  for (const auto& figure : record.figures) {
+    const auto value = [value_of_part = figure.value, part_of](const Whole& whole) {
+      return value_of_part(part_of(whole));
+    };
+    figures.push_back({figure.name, figure.type, value, figure.meaning, figure.presence});
+  }
+  return figures;
+}
+
 template <typename Source>
 Json json_of(const Record<Source>& record, const std::type_identity_t<Source>& source) {
   Json json = Json::object();

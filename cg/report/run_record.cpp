@@ -22,9 +22,9 @@ Figure<SessionReport> setting(const std::string& name, int least,
           [member](const auto& report) { return value_or_null(report.kernel_choice.tuning.*member); }};
 }
 
-/// Of the matrix, where it was generated.
+/// A figure of the matrix, where it was generated.
 template <typename Member>
-Figure<RunReport> matrix_figure(const std::string& name, FigureType type, Member member) {
+Figure<RunReport> generated_figure(const std::string& name, FigureType type, Member member) {
   return {name, std::move(type),
           [member](const auto& report) {
             return report.nonzero_count > 0 ? Json(member(report)) : Json(nullptr);
@@ -32,51 +32,43 @@ Figure<RunReport> matrix_figure(const std::string& name, FigureType type, Member
           "", Presence::if_known};
 }
 
-const Record<RankResult>& rank_setup_record(bool is_streamed) {
-  const auto make = [](bool streamed) {
-    return Record<RankResult>{{
-        {"nonzeros", count_type(), &RankResult::nonzero_count,
-         "Of the whole block, whatever the kernel stores of it."},
-        {"row_lengths", defined("row_lengths"),
-         [](const auto& rank) { return json_of(row_length_record(), rank.row_lengths); }},
-        {"csr_bytes", or_null(count_type()),
-         [streamed](const auto& rank) { return streamed ? Json(nullptr) : Json(rank.csr_bytes); },
-         "The whole block, as it was generated; null where the matrix is streamed: no such block was made."},
-        {"block_bytes", count_type(), &RankResult::block_bytes, "What the kernel made of it."},
-        {"peak_bytes", count_type(), &RankResult::peak_bytes, "Largest resident memory of the process."},
-        {"resident_bytes", count_type(), &RankResult::resident_bytes, "At the end of the run; 0: not known."},
-        {"huge_page_bytes", count_type(), &RankResult::huge_page_bytes, "Of these, in huge pages."},
-    }};
-  };
-  static const auto in_memory = make(false);
-  static const auto streamed = make(true);
-  return is_streamed ? streamed : in_memory;
+Record<RankResult> rank_setup_record(bool is_streamed) {
+  auto record = rank_block_record(is_streamed);
+  record.figures.push_back({"row_lengths", defined("row_lengths"),
+                            [](const auto& rank) { return json_of(row_length_record(), rank.row_lengths); }});
+  record.figures.push_back(
+      {"resident_bytes", count_type(), &RankResult::resident_bytes, "At the end of the run; 0: not known."});
+  record.figures.push_back(
+      {"huge_page_bytes", count_type(), &RankResult::huge_page_bytes, "Of these, in huge pages."});
+  return record;
 }
 
-const Record<RunReport>& repeats_record() {
-  static const Record<RunReport> record{{
-      {"count", positive_count_type(), [](const auto& report) { return repeat_times(report).count; }},
-      {"minimum_s", positive_seconds_type(), [](const auto& report) { return repeat_times(report).minimum; }},
-      {"maximum_s", positive_seconds_type(), [](const auto& report) { return repeat_times(report).maximum; }},
+/// All repetitions, with their times in order.
+struct SeenRepeats {
+  const RunReport& report;
+  Sample times;
+};
+
+const Record<SeenRepeats>& repeats_record() {
+  static const Record<SeenRepeats> record{{
+      {"count", positive_count_type(), [](const auto& seen) { return seen.times.count; }},
+      {"minimum_s", positive_seconds_type(), [](const auto& seen) { return seen.times.minimum; }},
+      {"maximum_s", positive_seconds_type(), [](const auto& seen) { return seen.times.maximum; }},
       {"lower_quartile_s", positive_seconds_type(),
-       [](const auto& report) { return repeat_times(report).lower_quartile; },
+       [](const auto& seen) { return seen.times.lower_quartile; },
        "The least time that at least a quarter of the times do not exceed; the upper one: three quarters. "
-       "Both "
-       "are times of repetitions. Programs until 24 November 2026 took values between two times in "
-       "proportion, "
-       "until 22 November none.",
+       "Both are times of repetitions. Programs until 24 November 2026 took values between two times in "
+       "proportion, until 22 November none.",
        Presence::always_now},
       {"upper_quartile_s", positive_seconds_type(),
-       [](const auto& report) { return repeat_times(report).upper_quartile; }, "", Presence::always_now},
-      {"spread", or_null(seconds_type()),
-       [](const auto& report) { return value_or_null(repeat_times(report).spread()); },
+       [](const auto& seen) { return seen.times.upper_quartile; }, "", Presence::always_now},
+      {"spread", or_null(seconds_type()), [](const auto& seen) { return value_or_null(seen.times.spread()); },
        "(maximum - minimum) / time_s, the median of times_s (until 24 November 2026 by the mean of the "
-       "middle "
-       "two). null for a single time, for which programs until 22 November 2026 wrote 0."},
+       "middle two). null for a single time, for which programs until 22 November 2026 wrote 0."},
       {"times_s", list_type(positive_seconds_type(), 1),
-       [](const auto& report) {
+       [](const auto& seen) {
          Json times = Json::array();
-         for (const auto& repeat : report.repeats) times.push_back(repeat.time_s);
+         for (const auto& repeat : seen.report.repeats) times.push_back(repeat.time_s);
          return times;
        }},
   }};
@@ -117,21 +109,19 @@ const Record<Problem>& problem_record() {
 
 const Record<RunReport>& run_problem_record() {
   static const auto record = [] {
-    Record<RunReport> made;
-    for (const auto& figure : problem_record().figures)
-      made.figures.push_back({figure.name, figure.type,
-                              [value = figure.value](const auto& report) { return value(report.problem); },
-                              figure.meaning});
-    made.figures.push_back(matrix_figure("nonzero_count", positive_count_type(),
-                                         [](const auto& report) { return report.nonzero_count; }));
-    made.figures.push_back(matrix_figure("final_seed", positive_count_type(),
-                                         [](const auto& report) { return report.source_facts.final_seed; }));
+    Record<RunReport> made{figures_of_part<RunReport>(
+        problem_record(), [](const RunReport& report) -> const Problem& { return report.problem; })};
+    made.figures.push_back(generated_figure("nonzero_count", positive_count_type(),
+                                            [](const auto& report) { return report.nonzero_count; }));
+    made.figures.push_back(generated_figure("final_seed", positive_count_type(), [](const auto& report) {
+      return report.source_facts.final_seed;
+    }));
     made.figures.push_back(
-        matrix_figure("draw_pairs_rejected_as_duplicate", count_type(),
-                      [](const auto& report) { return report.source_facts.duplicate_pairs; }));
+        generated_figure("draw_pairs_rejected_as_duplicate", count_type(),
+                         [](const auto& report) { return report.source_facts.duplicate_pairs; }));
     made.figures.push_back(
-        matrix_figure("draw_pairs_rejected_as_out_of_range", count_type(),
-                      [](const auto& report) { return report.source_facts.out_of_range_pairs; }));
+        generated_figure("draw_pairs_rejected_as_out_of_range", count_type(),
+                         [](const auto& report) { return report.source_facts.out_of_range_pairs; }));
     made.constraints = {
         {"dependentRequired",
          {{"nonzero_count",
@@ -204,7 +194,9 @@ const Record<RunReport>& run_result_record() {
         [](const auto& report) { return official_mops(report) / report.configuration.grid.rank_count(); }},
        {"true_mflops", positive_seconds_type(), true_mflops, "By the true number of nonzeros."},
        {"repeats", schema_of(repeats_record()),
-        [](const auto& report) { return json_of(repeats_record(), report); }}},
+        [](const auto& report) {
+          return json_of(repeats_record(), SeenRepeats{report, repeat_times(report)});
+        }}},
       "Of the repetition with the median time.",
       {{"if", {{"properties", {{"verified", {{"const", true}}}}}}},
        {"then",
@@ -232,19 +224,19 @@ const Record<RunReport>& run_quiet_record() {
 }
 
 const Record<RunReport>& run_restart_record() {
-  static const Record<RunReport> record{{
-      {"folder", name_type(), [](const auto& report) { return report.restart->checkpoint.folder; }},
-      {"generation", positive_count_type(),
-       [](const auto& report) { return report.restart->checkpoint.generation; }},
-      {"earlier_outer_iterations", positive_count_type(),
-       [](const auto& report) { return report.restart->step_count(); }, "Done before, and not again."},
-      {"timed_outer_iterations", positive_count_type(),
-       [](const auto& report) { return report.problem.niter - report.restart->step_count(); },
-       "The others, which the time and all rates are about."},
-      {"rejected", list_type(name_type()),
-       [](const auto& report) { return report.restart->checkpoint.rejected; },
-       "Why each newer checkpoint was not taken, newest first."},
-  }};
+  static const auto record = [] {
+    Record<RunReport> made{figures_of_part<RunReport>(
+        found_checkpoint_record(),
+        [](const RunReport& report) -> const FoundCheckpoint& { return report.restart->checkpoint; })};
+    made.figures.push_back({"earlier_outer_iterations", positive_count_type(),
+                            [](const auto& report) { return report.restart->step_count(); },
+                            "Done before, and not again."});
+    made.figures.push_back(
+        {"timed_outer_iterations", positive_count_type(),
+         [](const auto& report) { return report.problem.niter - report.restart->step_count(); },
+         "The others, which the time and all rates are about."});
+    return made;
+  }();
   return record;
 }
 

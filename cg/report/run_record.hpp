@@ -9,7 +9,6 @@ namespace cg2d {
 struct OuterStep;
 struct Prediction;
 struct Problem;
-struct RestartFacts;
 struct RunReport;
 struct SessionReport;
 

@@ -14,10 +14,6 @@
 
 namespace cg2d {
 
-Json race_verdict_json(const RaceVerdict& verdict) {
-  return verdict.candidate.empty() ? Json(nullptr) : json_of(race_verdict_record(), verdict);
-}
-
 Json program_json() { return {{"name", "cg2d"}, {"version", build_info::version}}; }
 
 Json environment_json(const Environment& environment) {

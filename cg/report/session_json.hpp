@@ -7,7 +7,6 @@
 namespace cg2d {
 
 struct Environment;
-struct RaceVerdict;
 struct SessionReport;
 enum class GuardedWorkload;
 
@@ -25,7 +24,5 @@ void put_feature_sections(nlohmann::ordered_json& json, const SessionReport& rep
 nlohmann::ordered_json program_json();
 /// Nodes with their processors and caches, the place of each rank, versions.
 nlohmann::ordered_json environment_json(const Environment& environment);
-/// How sure the choice of a trial is; null where nothing was tried.
-nlohmann::ordered_json race_verdict_json(const RaceVerdict& verdict);
 
 }  // namespace cg2d

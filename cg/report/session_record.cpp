@@ -1,6 +1,6 @@
 #include "cg/report/session_record.hpp"
 
-#include "cg/report/session_json.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/session_report.hpp"
 
 namespace cg2d {
@@ -37,22 +37,6 @@ const Record<TriedGrid>& tried_grid_record() {
   static const Record<TriedGrid> record{{
       {"grid", name_type(), [](const auto& one) { return one.grid.name(); }},
       {"step_s", positive_seconds_type(), &TriedGrid::step_s},
-  }};
-  return record;
-}
-
-const Record<TimedTransport>& timed_transport_record() {
-  static const Record<TimedTransport> record{{
-      {"transport", name_type(), &TimedTransport::name},
-      {"step_s", positive_seconds_type(), &TimedTransport::step_s},
-  }};
-  return record;
-}
-
-const Record<SkippedTransport>& skipped_transport_record() {
-  static const Record<SkippedTransport> record{{
-      {"transport", name_type(), &SkippedTransport::name},
-      {"reason", name_type(), &SkippedTransport::reason},
   }};
   return record;
 }
@@ -172,6 +156,28 @@ const Record<CheckpointFacts>& checkpoint_record() {
   return record;
 }
 
+const Record<FoundCheckpoint>& found_checkpoint_record() {
+  static const Record<FoundCheckpoint> record{{
+      {"folder", name_type(), &FoundCheckpoint::folder},
+      {"generation", positive_count_type(), &FoundCheckpoint::generation},
+      {"rejected", list_type(name_type()), &FoundCheckpoint::rejected,
+       "Why each newer checkpoint was not taken, newest first."},
+  }};
+  return record;
+}
+
+Record<RankResult> rank_block_record(bool is_streamed) {
+  return {{
+      {"nonzeros", count_type(), &RankResult::nonzero_count,
+       "Of the whole block, whatever the kernel stores of it."},
+      {"csr_bytes", or_null(count_type()),
+       [is_streamed](const auto& rank) { return is_streamed ? Json(nullptr) : Json(rank.csr_bytes); },
+       "The whole block, as it was made; null where the matrix is streamed: no such block was made."},
+      {"block_bytes", count_type(), &RankResult::block_bytes, "In the format of the kernel."},
+      {"peak_bytes", count_type(), &RankResult::peak_bytes, "Largest resident memory of the process."},
+  }};
+}
+
 const Record<OutOfCoreFacts>& out_of_core_record() {
   static const Record<OutOfCoreFacts> record{{
       {"folders", list_type(name_type(), 1), &OutOfCoreFacts::folders},
@@ -213,6 +219,10 @@ const Record<RaceVerdict>& race_verdict_record() {
   return record;
 }
 
+Json race_verdict_json(const RaceVerdict& verdict) {
+  return verdict.candidate.empty() ? Json(nullptr) : json_of(race_verdict_record(), verdict);
+}
+
 FigureType race_verdict_type() {
   FigureType type{
       {"description", "How sure the choice of a trial is; null where nothing was measured in turns."}};
@@ -225,8 +235,7 @@ const Record<GridTrial>& grid_trial_record() {
       {{"shortlist_by", word_type({"model", "rule"}), &GridTrial::shortlist_by, "Who named the grids."},
        {"tried", list_type(schema_of(tried_grid_record())),
         [](const auto& trial) { return json_of_all(tried_grid_record(), trial.tried); }},
-       {"verdict", defined("race_verdict"),
-        [](const auto& trial) { return race_verdict_json(trial.verdict); }, "", Presence::always_now},
+       verdict_figure<GridTrial>(),
        {"duration_s", seconds_type(), &GridTrial::duration_s, "With the blocks that were made for it."},
        {"skipped_because", line_type(), &GridTrial::skipped_because, "Empty with a trial."}},
       "With --grid auto: the grids that were tried, the most promising first, with the time of a CG step."};
@@ -234,17 +243,18 @@ const Record<GridTrial>& grid_trial_record() {
 }
 
 const Record<TransportTrial>& transport_trial_record() {
+  static const auto timed_transport = timed_candidate_record<TimedTransport>("transport");
+  static const auto skipped_transport = skipped_candidate_record<SkippedTransport>("transport");
   static const Record<TransportTrial> record{
       {{"from", word_type({"measurement", "profile"}),
         [](const auto& trial) { return trial.from_profile ? "profile" : "measurement"; },
         "Whether it was measured now, or is known from an earlier run."},
-       {"tried", list_type(schema_of(timed_transport_record()), 1),
-        [](const auto& trial) { return json_of_all(timed_transport_record(), trial.tried); }},
-       {"skipped", list_type(schema_of(skipped_transport_record())),
-        [](const auto& trial) { return json_of_all(skipped_transport_record(), trial.skipped); },
+       {"tried", list_type(schema_of(timed_transport), 1),
+        [](const auto& trial) { return json_of_all(timed_transport, trial.tried); }},
+       {"skipped", list_type(schema_of(skipped_transport)),
+        [](const auto& trial) { return json_of_all(skipped_transport, trial.skipped); },
         "Those that cannot serve here."},
-       {"verdict", defined("race_verdict"),
-        [](const auto& trial) { return race_verdict_json(trial.verdict); }, "", Presence::always_now},
+       verdict_figure<TransportTrial>(),
        {"duration_s", seconds_type(), &TransportTrial::duration_s, "0 where nothing was measured."},
        {"kept_in", or_null(name_type()),
         [](const auto& trial) { return trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in); },

@@ -11,7 +11,7 @@ FeatureRow quiet_feature();
 FeatureRow limits_feature();
 FeatureRow stall_feature();
 
-/// What is checked is neither counted nor traced; the counters are read last where a phase ends, and a watch begins when all else is ready.
+/// The checks before are neither counted nor traced; the counters are read last where a phase ends, and a watch begins when all else is ready.
 std::span<const FeatureRow> feature_table() {
   static const std::array table{check_feature(), counter_feature(), trace_feature(),
                                 quiet_feature(), limits_feature(),  stall_feature()};

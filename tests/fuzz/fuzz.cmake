@@ -221,7 +221,7 @@ endmacro()
 function(cg2d_add_fuzz_program name executions longest parsers mutator)
   add_executable(fuzz_${name} fuzz/fuzz_main.cpp fuzz/${name}.cpp)
   if(mutator)
-    # Of several targets, compiled once.
+    # Several targets have the same one: it is compiled once.
     cmake_path(GET mutator STEM mutator_name)
     if(NOT TARGET cg2d_${mutator_name})
       add_library(cg2d_${mutator_name} OBJECT EXCLUDE_FROM_ALL ${mutator})

@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from program_runner import LOOPS, SUCCESS, USAGE, ProgramTest, descendants, start_program
+from program_runner import COMMAND_LOOP, LOOPS, SUCCESS, USAGE, ProgramTest, program_processes, start_program
 
 RANKS = 2
 RUN = ("run", "--class", "S", "--no-profile", "--kernel", "sell", "--grid", "1x2")
@@ -40,7 +40,7 @@ class CommandLoopTest(ProgramTest):
 
         first = list(round_of_all())
         self.assertEqual(len(list(round_of_all())), len(COMMANDS))
-        processes = [process for process in descendants(os.getpid()) if "command_loop" in os.readlink(f"/proc/{process}/exe")]
+        processes = program_processes(os.getpid(), COMMAND_LOOP)
         self.assertEqual(len(processes), RANKS)
         before = [held_by(process) for process in processes]
         for _ in range(3):

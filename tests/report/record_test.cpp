@@ -78,44 +78,42 @@ class Definitions {
 };
 
 TEST(Record, SchemaOfASolveHasTheDefinitionsThatFollowFromTheRecords) {
-  const Definitions of_solve("solve/solve_result.schema.json");
-  const auto expect = [&](const std::string& name, const FigureType& type) { of_solve.expect(name, type); };
-  expect("system", schema_of(system_record()));
-  expect("kernel_trial", schema_of(kernel_trial_record()));
-  expect("balance", schema_of(balance_record()));
-  expect("setup", schema_of(solve_setup_record()));
-  expect("solution", schema_of(solution_record()));
-  expect("result", schema_of(solve_result_record()));
-  expect("restart", schema_of(solve_restart_record()));
-  expect("guard", schema_of(guard_record(GuardedWorkload::solve)));
-  expect("injected", schema_of(injected_record(GuardedWorkload::solve)));
+  const Definitions definitions("solve/solve_result.schema.json");
+  definitions.expect("system", schema_of(system_record()));
+  definitions.expect("kernel_trial", schema_of(kernel_trial_record()));
+  definitions.expect("balance", schema_of(balance_record()));
+  definitions.expect("setup", schema_of(solve_setup_record()));
+  definitions.expect("solution", schema_of(solution_record()));
+  definitions.expect("result", schema_of(solve_result_record()));
+  definitions.expect("restart", schema_of(solve_restart_record()));
+  definitions.expect("guard", schema_of(guard_record(GuardedWorkload::solve)));
+  definitions.expect("injected", schema_of(injected_record(GuardedWorkload::solve)));
 }
 
 TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
-  const Definitions of_run("run_result.schema.json");
-  const auto expect = [&](const std::string& name, const FigureType& type) { of_run.expect(name, type); };
-  expect("checkpoints", schema_of(checkpoint_record()));
-  expect("out_of_core", schema_of(out_of_core_record()));
-  expect("race_verdict", race_verdict_type());
-  expect("problem", schema_of(run_problem_record()));
-  expect("tuning", schema_of(tuning_record()));
-  expect("setup", schema_of(run_setup_record()));
-  expect("result", schema_of(run_result_record()));
-  expect("quiet", schema_of(run_quiet_record()));
-  expect("restart", schema_of(run_restart_record()));
-  expect("outer_step", numbered_schema_of("step", outer_step_record(), positive_count_type()));
-  expect("prediction", schema_of(prediction_record()));
-  expect("environment", schema_of(environment_record()));
-  expect("provenance", schema_of(provenance_record()));
-  expect("guard_check", schema_of(guard_check_record()));
-  expect("guard", schema_of(guard_record(GuardedWorkload::run)));
-  expect("injected", schema_of(injected_record(GuardedWorkload::run)));
-  expect("node", schema_of(node_record()));
-  expect("row_lengths", schema_of(row_length_record()));
-  expect("quiet_repeat", schema_of(quiet_record()));
-  expect("rank_range", schema_of(rank_range_record()));
-  expect("grid_trial", schema_of(grid_trial_record()));
-  expect("transport_trial", schema_of(transport_trial_record()));
+  const Definitions definitions("run_result.schema.json");
+  definitions.expect("checkpoints", schema_of(checkpoint_record()));
+  definitions.expect("out_of_core", schema_of(out_of_core_record()));
+  definitions.expect("race_verdict", race_verdict_type());
+  definitions.expect("problem", schema_of(run_problem_record()));
+  definitions.expect("tuning", schema_of(tuning_record()));
+  definitions.expect("setup", schema_of(run_setup_record()));
+  definitions.expect("result", schema_of(run_result_record()));
+  definitions.expect("quiet", schema_of(run_quiet_record()));
+  definitions.expect("restart", schema_of(run_restart_record()));
+  definitions.expect("outer_step", numbered_schema_of("step", outer_step_record(), positive_count_type()));
+  definitions.expect("prediction", schema_of(prediction_record()));
+  definitions.expect("environment", schema_of(environment_record()));
+  definitions.expect("provenance", schema_of(provenance_record()));
+  definitions.expect("guard_check", schema_of(guard_check_record()));
+  definitions.expect("guard", schema_of(guard_record(GuardedWorkload::run)));
+  definitions.expect("injected", schema_of(injected_record(GuardedWorkload::run)));
+  definitions.expect("node", schema_of(node_record()));
+  definitions.expect("row_lengths", schema_of(row_length_record()));
+  definitions.expect("quiet_repeat", schema_of(quiet_record()));
+  definitions.expect("rank_range", schema_of(rank_range_record()));
+  definitions.expect("grid_trial", schema_of(grid_trial_record()));
+  definitions.expect("transport_trial", schema_of(transport_trial_record()));
 }
 
 }  // namespace

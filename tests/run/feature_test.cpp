@@ -12,7 +12,7 @@ namespace cg2d::feature_test {
 namespace {
 
 TEST(FeatureTest, HooksAreCalledInThisOrder) {
-  // What is checked is not measured; who measures comes before who watches.
+  // Checks are not measured; who measures comes before who watches.
   const std::vector<std::string_view> order{"self-check", "counters", "trace",
                                             "quiet",      "roofline", "stall limit"};
   std::vector<std::string_view> names;

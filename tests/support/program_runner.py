@@ -285,7 +285,7 @@ ALWAYS_STARTED = ("report",)
 def run_program(rank_count, *arguments, timeout_s=HANG_S, cwd=None, **options):
     """Runs cg2d with these arguments; rank_count 0: without mpiexec. With options of start() it is started for them alone."""
     words = steady(arguments)
-    if THOROUGH or not COMMAND_LOOP or options or words[:1] in [[name] for name in ALWAYS_STARTED]:
+    if THOROUGH or not COMMAND_LOOP or options or (words and words[0] in ALWAYS_STARTED):
         return start_program(rank_count, *words, timeout_s=timeout_s, cwd=cwd, **options)
     return LOOPS.run(rank_count, words, timeout_s, cwd)
 

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "cg/report/session_json.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_format.hpp"
 
@@ -16,22 +15,6 @@ Figure<Solution> norm_of_result(const std::string& name, double SystemSolveResul
                                 const std::string& meaning = {}) {
   return {name, norm_type(),
           [member](const auto& solution) { return number_or_null(solution.result.*member); }, meaning};
-}
-
-const Record<TriedKernel>& tried_kernel_record() {
-  static const Record<TriedKernel> record{{
-      {"kernel", name_type(), &TriedKernel::name},
-      {"step_s", positive_seconds_type(), &TriedKernel::step_s},
-  }};
-  return record;
-}
-
-const Record<SkippedKernel>& skipped_kernel_record() {
-  static const Record<SkippedKernel> record{{
-      {"kernel", name_type(), &SkippedKernel::name},
-      {"reason", name_type(), &SkippedKernel::reason},
-  }};
-  return record;
 }
 
 /// Indices from 1, as in the file; without the pair where both triangles were equal.
@@ -57,23 +40,6 @@ const Record<Symmetrization>& symmetrization_record() {
       "",
       {{"dependentRequired", {{"row", Json::array({"column"})}, {"column", Json::array({"row"})}}}}};
   return record;
-}
-
-const Record<RankResult>& rank_record(bool is_streamed) {
-  const auto make = [](bool streamed) {
-    return Record<RankResult>{{
-        {"nonzeros", count_type(), &RankResult::nonzero_count,
-         "Of the whole block, whatever the kernel stores."},
-        {"csr_bytes", or_null(count_type()),
-         [streamed](const auto& rank) { return streamed ? Json(nullptr) : Json(rank.csr_bytes); },
-         "null where the matrix is streamed: no such block was made."},
-        {"block_bytes", count_type(), &RankResult::block_bytes, "In the format of the kernel."},
-        {"peak_bytes", count_type(), &RankResult::peak_bytes},
-    }};
-  };
-  static const auto in_memory = make(false);
-  static const auto streamed = make(true);
-  return is_streamed ? streamed : in_memory;
 }
 
 /// A figure of the matrix that was read or made.
@@ -157,14 +123,15 @@ const Record<SolvedSystem>& system_record() {
 }
 
 const Record<KernelTrial>& kernel_trial_record() {
+  static const auto timed_kernel = timed_candidate_record<TriedKernel>("kernel");
+  static const auto skipped_kernel = skipped_candidate_record<SkippedKernel>("kernel");
   static const Record<KernelTrial> record{
-      {{"tried", list_type(schema_of(tried_kernel_record())),
-        [](const auto& trial) { return json_of_all(tried_kernel_record(), trial.tried); }},
-       {"skipped", list_type(schema_of(skipped_kernel_record())),
-        [](const auto& trial) { return json_of_all(skipped_kernel_record(), trial.skipped); },
+      {{"tried", list_type(schema_of(timed_kernel)),
+        [](const auto& trial) { return json_of_all(timed_kernel, trial.tried); }},
+       {"skipped", list_type(schema_of(skipped_kernel)),
+        [](const auto& trial) { return json_of_all(skipped_kernel, trial.skipped); },
         "Kernels whose format would take too long to make.", Presence::always_now},
-       {"verdict", defined("race_verdict"),
-        [](const auto& trial) { return race_verdict_json(trial.verdict); }, "", Presence::always_now},
+       verdict_figure<KernelTrial>(),
        {"duration_s", seconds_type(), &KernelTrial::duration_s,
         "In the runs of a study: of the first one on this grid and cut."},
        {"skipped_because", line_type(), &KernelTrial::skipped_because, "Empty with a trial."}},
@@ -204,9 +171,9 @@ const Record<SolvedSystem>& solve_setup_record() {
           "preconditioner_s", seconds_type(),
           [](const auto&, const auto& matrix) { return matrix.preconditioner_s; },
           "To make the preconditioner, from the blocks on."),
-      {"ranks", list_type(numbered_schema_of("rank", rank_record(false)), 1),
+      {"ranks", list_type(numbered_schema_of("rank", rank_block_record(false)), 1),
        [](const auto& solved) {
-         return numbered_json_of_all("rank", rank_record(solved.report.out_of_core.has_value()),
+         return numbered_json_of_all("rank", rank_block_record(solved.report.out_of_core.has_value()),
                                      solved.report.ranks);
        }},
       matrix_figure(
@@ -269,11 +236,9 @@ const Record<Solution>& solution_record() {
 const Record<SolveReport>& solve_result_record() {
   static const auto record = [] {
     Record<SolveReport> made{
-        {}, "Of several right-hand sides the top has that with the worst end, the first of equals."};
-    for (const auto& figure : solution_record().figures)
-      made.figures.push_back({figure.name, figure.type,
-                              [value = figure.value](const auto& report) { return value(*report.solution); },
-                              figure.meaning});
+        figures_of_part<SolveReport>(
+            solution_record(), [](const SolveReport& report) -> const Solution& { return *report.solution; }),
+        "Of several right-hand sides the top has that with the worst end, the first of equals."};
     made.figures.push_back({"time_s", seconds_type(), [](const auto& report) { return report.repeat.time_s; },
                             "Of the solve alone."});
     made.figures.push_back({"right_hand_sides", list_type(defined("solution"), 2),
@@ -289,16 +254,14 @@ const Record<SolveReport>& solve_result_record() {
 }
 
 const Record<SolveReport>& solve_restart_record() {
-  static const Record<SolveReport> record{{
-      {"folder", name_type(), [](const auto& report) { return report.restart->checkpoint.folder; }},
-      {"generation", positive_count_type(),
-       [](const auto& report) { return report.restart->checkpoint.generation; }},
-      {"earlier_iterations", positive_count_type(),
-       [](const auto& report) { return report.restart->state.number; }},
-      {"rejected", list_type(name_type()),
-       [](const auto& report) { return report.restart->checkpoint.rejected; },
-       "Why each newer checkpoint was not taken, newest first."},
-  }};
+  static const auto record = [] {
+    Record<SolveReport> made{figures_of_part<SolveReport>(
+        found_checkpoint_record(),
+        [](const SolveReport& report) -> const FoundCheckpoint& { return report.restart->checkpoint; })};
+    made.figures.push_back({"earlier_iterations", positive_count_type(),
+                            [](const auto& report) { return report.restart->state.number; }});
+    return made;
+  }();
   return record;
 }
 
