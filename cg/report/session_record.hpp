@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "cg/report/record.hpp"
+#include "cg/base/json_record.hpp"
 
 namespace cg2d {
 

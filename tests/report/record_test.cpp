@@ -1,6 +1,6 @@
 // Parts of results that are described once: their JSON, and their schema.
 
-#include "cg/report/record.hpp"
+#include "cg/base/json_record.hpp"
 
 #include <gtest/gtest.h>
 

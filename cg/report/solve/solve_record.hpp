@@ -2,7 +2,7 @@
 
 // The descriptions of the parts of a solve's result.
 
-#include "cg/report/record.hpp"
+#include "cg/base/json_record.hpp"
 
 namespace cg2d {
 
