@@ -2,6 +2,7 @@
 
 // A part of a result, described once: from the description follow its JSON and its schema.
 
+#include <algorithm>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -144,5 +145,39 @@ FigureType numbered_schema_of(const std::string& number_name, const Record<Sourc
   schema["properties"][number_name] = number;
   return schema;
 }
+
+/// The members of a record with these names, in this order.
+template <typename Source>
+Record<Source> part_of(const Record<Source>& record, const std::vector<std::string>& names) {
+  Record<Source> part;
+  for (const auto& name : names)
+    part.figures.push_back(*std::ranges::find(record.figures, name, &Figure<Source>::name));
+  return part;
+}
+
+/// A figure that is a record itself; null where the source has no such part. part_of(source): a pointer.
+template <typename Source, typename Part, typename PartOf>
+Figure<Source> part_or_null(const std::string& name, const Record<Part>& record, const PartOf& part_of,
+                            const std::string& meaning = {}) {
+  return {name, or_null(schema_of(record)),
+          [record, part_of](const Source& source) {
+            const auto* const part = part_of(source);
+            return part == nullptr ? Json(nullptr) : json_of(record, *part);
+          },
+          meaning};
+}
+
+/// A figure that is a list of records. parts_of(source): a range.
+template <typename Source, typename Part, typename PartsOf>
+Figure<Source> list_figure(const std::string& name, const Record<Part>& record, const PartsOf& parts_of,
+                           const std::string& meaning = {}, int fewest = 0) {
+  return {name, list_type(schema_of(record), fewest),
+          [record, parts_of](const Source& source) { return json_of_all(record, parts_of(source)); },
+          meaning};
+}
+
+/// The schema of a document: an object, and the definitions that it names, the usual ones or these.
+FigureType document_schema(const std::string& title, const FigureType& object,
+                           const FigureType& more_definitions = FigureType::object());
 
 }  // namespace cg2d

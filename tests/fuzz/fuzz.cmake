@@ -90,6 +90,7 @@ set(text_parsers
     cg/base/control_group.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
+    cg/base/json_record.cpp
     cg/base/json_values.cpp
     cg/base/output_file.cpp
     cg/base/paired_comparison.cpp

@@ -78,7 +78,7 @@ class Definitions {
 };
 
 TEST(Record, SchemaOfASolveHasTheDefinitionsThatFollowFromTheRecords) {
-  const Definitions definitions("solve/solve_result.schema.json");
+  const Definitions definitions("report/solve/solve_result.schema.json");
   definitions.expect("system", schema_of(system_record()));
   definitions.expect("kernel_trial", schema_of(kernel_trial_record()));
   definitions.expect("balance", schema_of(balance_record()));
@@ -91,7 +91,7 @@ TEST(Record, SchemaOfASolveHasTheDefinitionsThatFollowFromTheRecords) {
 }
 
 TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
-  const Definitions definitions("run_result.schema.json");
+  const Definitions definitions("report/run_result.schema.json");
   definitions.expect("checkpoints", schema_of(checkpoint_record()));
   definitions.expect("out_of_core", schema_of(out_of_core_record()));
   definitions.expect("race_verdict", race_verdict_type());

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
+#include "cg/base/json_record.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -57,40 +56,81 @@ std::string check_text(const CheckReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-Json json_of_result(const CheckResult& result) {
-  const bool is_made = result.status != CheckStatus::unavailable;
-  return {{"check", result.check},
-          {"subject", result.subject},
-          {"status", name_of(result.status)},
-          {"figure", is_made ? number_or_null(result.figure) : Json(nullptr)},
-          {"tolerance", is_made ? number_or_null(result.tolerance) : Json(nullptr)},
-          {"reason", result.reason},
-          {"seconds", result.seconds}};
+/// Null: unavailable, NaN or infinite.
+Json figure_or_null(const CheckResult& result, double figure) {
+  return result.status == CheckStatus::unavailable ? Json(nullptr) : number_or_null(figure);
+}
+
+const Record<CheckResult>& check_result_record() {
+  static const Record<CheckResult> record{{
+      {"check", text_type(), &CheckResult::check, "The name of one of the checks."},
+      {"subject", text_type(), &CheckResult::subject,
+       "The object of the check: a kernel with its instruction set, a transport with a grid, ..."},
+      {"status", word_type({"ok", "failed", "unavailable"}),
+       [](const auto& result) { return name_of(result.status); }},
+      {"figure", defined("finite_or_null"),
+       [](const auto& result) { return figure_or_null(result, result.figure); },
+       "Null: unavailable, NaN or infinite."},
+      {"tolerance", defined("finite_or_null"),
+       [](const auto& result) { return figure_or_null(result, result.tolerance); },
+       "ok: the figure is at most this. Null: unavailable."},
+      {"reason", text_type(), &CheckResult::reason,
+       "Why it is unavailable, or more about a failure; may be empty."},
+      {"seconds", seconds_type(), &CheckResult::seconds},
+  }};
+  return record;
+}
+
+const Record<CheckRow>& check_row_record() {
+  static const Record<CheckRow> record{{
+      {"name", text_type(), &CheckRow::name},
+      {"what", text_type(), &CheckRow::what, "Is held against what."},
+      {"figure", text_type(), &CheckRow::figure, "The meaning of figure in the results."},
+  }};
+  return record;
+}
+
+ExitCode code_of(const CheckReport& report) {
+  return report.has_failures() ? ExitCode::verification_failed : ExitCode::success;
+}
+
+Figure<CheckReport> count_figure(CheckStatus status) {
+  return {std::string(name_of(status)), count_type(),
+          [status](const auto& report) { return count_of(report.results, status); }};
+}
+
+const Record<CheckReport>& check_record() {
+  static const Record<CheckReport> record{{
+      {"schema_version", {{"const", 1}}, [](const auto& /*report*/) { return 1; }},
+      {"status", word_type({"success", "verification-failed"}),
+       [](const auto& report) { return status_name(code_of(report)); }},
+      {"exit_code",
+       {{"enum", {0, 82}}},
+       [](const auto& report) { return static_cast<int>(code_of(report)); },
+       "Of the program on every rank."},
+      {"machine", text_type(), &CheckReport::machine, "The processor of rank 0, with its caches."},
+      {"mpi", text_type(), &CheckReport::mpi},
+      {"blas", text_type(), &CheckReport::blas},
+      {"ranks", positive_count_type(), &CheckReport::rank_count},
+      {"nodes", positive_count_type(), &CheckReport::node_count},
+      {"instruction_sets", list_type(word_type({"portable", "fma", "avx2", "avx512"}), 1),
+       &CheckReport::instruction_sets, "Those of rank 0's processor for which kernels have loops."},
+      list_figure<CheckReport>(
+          "checks", check_row_record(), [](const auto& /*report*/) { return check_table(); },
+          "The kinds of checks.", 1),
+      list_figure<CheckReport>(
+          "results", check_result_record(), [](const auto& report) -> auto& { return report.results; }, "",
+          1),
+      count_figure(CheckStatus::ok),
+      count_figure(CheckStatus::failed),
+      count_figure(CheckStatus::unavailable),
+      {"seconds", seconds_type(), &CheckReport::seconds},
+  }};
+  return record;
 }
 
 std::string check_json(const CheckReport& report) {
-  Json rows = Json::array();
-  for (const auto& row : check_table())
-    rows.push_back({{"name", row.name}, {"what", row.what}, {"figure", row.figure}});
-  Json results = Json::array();
-  for (const auto& result : report.results) results.push_back(json_of_result(result));
-  const auto code = report.has_failures() ? ExitCode::verification_failed : ExitCode::success;
-  const Json json{{"schema_version", 1},
-                  {"status", status_name(code)},
-                  {"exit_code", static_cast<int>(code)},
-                  {"machine", report.machine},
-                  {"mpi", report.mpi},
-                  {"blas", report.blas},
-                  {"ranks", report.rank_count},
-                  {"nodes", report.node_count},
-                  {"instruction_sets", report.instruction_sets},
-                  {"checks", rows},
-                  {"results", results},
-                  {"ok", count_of(report.results, CheckStatus::ok)},
-                  {"failed", count_of(report.results, CheckStatus::failed)},
-                  {"unavailable", count_of(report.results, CheckStatus::unavailable)},
-                  {"seconds", report.seconds}};
-  return json_text(json, 1) + "\n";
+  return json_text(json_of(check_record(), report), 1) + "\n";
 }
 
 using CheckWriter = std::string (*)(const CheckReport& report);
@@ -98,6 +138,8 @@ constexpr std::array check_formats{NamedValue<CheckWriter>{"text", check_text},
                                    NamedValue<CheckWriter>{"json", check_json}};
 
 }  // namespace
+
+FigureType check_schema() { return document_schema("Result of cg2d check", schema_of(check_record())); }
 
 std::vector<std::string> check_format_names() { return names_of(check_formats); }
 

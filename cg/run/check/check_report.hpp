@@ -2,6 +2,7 @@
 
 // The results of all checks as text or JSON.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct CheckReport {
 };
 
 std::vector<std::string> check_format_names();
+/// check_result.schema.json.
+nlohmann::ordered_json check_schema();
 /// The report in one of these formats; JSON as check_result.schema.json has it.
 std::string write_check_report(const CheckReport& report, const std::string& format);
 
