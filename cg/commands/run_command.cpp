@@ -54,8 +54,7 @@ class RunCommand {
     const auto& configuration = report().configuration;
     const auto layout = make_layout(run_.source().facts(), configuration);
     const auto environment = run_.granted_environment();
-    std::optional<StreamPlan> streaming;
-    if (options_.out_of_core.is_used()) streaming = run_.plan_streaming(layout);
+    const auto streaming = run_.plan_streaming(layout);
     output_ = open_output(options_.output, group_);
     write_output(output_.get(), group_, [&] {
       return describe_plan({.problem = options_.problem,

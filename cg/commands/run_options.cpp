@@ -13,9 +13,10 @@
 #include "cg/commands/run_command.hpp"
 #include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
-#include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/streaming/out_of_core_options.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -90,10 +91,10 @@ void add_plan_options(CLI::App& run, RunArguments& arguments) {
   run.add_flag("--dry-run", options.dry_run, "print the plan (blocks, memory, messages) and exit");
   add_number_option(run, "--ranks", arguments.planned_ranks, "with --dry-run: plan for that many ranks")
       ->default_str("those that run");
-  add_memory_limit_option(run, options.memory_limit_bytes);
-  add_out_of_core_option(run, arguments.session.out_of_core);
   run.add_flag("--list-kernels", arguments.list_kernels, "list the kernels and exit");
   run.add_flag("--list-transports", arguments.list_transports, "list the transports and exit");
+  run.option_defaults()->group("Memory");
+  add_memory_limit_option(run, options.memory_limit_bytes);
 }
 
 void check_options(const RunOptions& options) {
@@ -109,17 +110,6 @@ void check_options(const RunOptions& options) {
   }
 }
 
-/// A checkpoint has the state of one repetition, not the results of others.
-void check_checkpoint_options(const RunOptions& options) {
-  const bool repeats = options.repeat_count > 1 || options.least_time_s > 0.0;
-  for (const auto& [option, folder] : {std::pair("--checkpoint", options.checkpoint.folder),
-                                       std::pair("--restart", options.checkpoint.restart)}) {
-    if (!folder.empty() && repeats)
-      throw InputError(
-          fmt::format("{}: goes with one repetition only; leave --repeat and --min-time out", option));
-  }
-}
-
 void check_phase_options(const RunOptions& options) {
   if (!options.counters.events.empty() && !options.time_phases)
     throw InputError("--papi: events are counted per phase; leave --no-phases out");
@@ -129,16 +119,12 @@ void check_phase_options(const RunOptions& options) {
     throw InputError("--trace: a trace consists of the phases; leave --no-phases out");
 }
 
-/// Checks the options that go with a streamed matrix; leaves what is open to choices that do not need it in memory.
-void settle_streaming(RunOptions& options) {
-  if (!options.out_of_core.is_used()) return;
-  auto& configuration = options.configuration;
+/// Options that go with a matrix in memory only.
+void check_streaming(const RunOptions& options) {
+  if (!options.features.of<OutOfCoreOptions>().is_used()) return;
   refuse_out_of_core_if(options.planned_ranks > 0,
                         "--ranks: plans a matrix in memory only; start as many ranks");
   refuse_out_of_core_if(!options.export_mtx.empty(), "--export-mtx: goes with a matrix in memory only");
-  settle_out_of_core(options.out_of_core, configuration, options.guard);
-  if (options.out_of_core.chooses_kernel) configuration.kernel = shortest_streamed_kernel(1).name;
-  options.open_grid.tries_grids = false;
 }
 
 int planned_ranks_from(const RunArguments& arguments) {
@@ -156,13 +142,14 @@ RunOptions options_from(const RunArguments& arguments) {
   settle_session(arguments.session, options);
   options.time_phases = !arguments.no_phases;
   options.least_time_s = seconds_from("--min-time", arguments.least_time);
-  options.out_of_core = out_of_core_options_from(arguments.session.out_of_core);
   options.planned_ranks = planned_ranks_from(arguments);
   options.problem = problem_from("run", arguments.class_letter, arguments.problem);
   check_options(options);
   check_phase_options(options);
-  check_checkpoint_options(options);
-  settle_streaming(options);
+  check_streaming(options);
+  settle_features({.options = options,
+                   .repeats = options.repeat_count > 1 || options.least_time_s > 0.0,
+                   .can_be_guarded = iteration_of(options.problem).can_be_guarded});
   return options;
 }
 

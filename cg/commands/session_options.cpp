@@ -22,6 +22,7 @@ void add_feature_option(CLI::App& parser, const FeatureOption& row, OptionTexts&
                            .add_option_function<std::string>(
                                name, [&texts, name](const std::string& text) { texts[name] = text; }, help)
                            ->type_name(std::string(row.value));
+  if (row.file) option->check(file_name(*row.file));
   if (!row.default_text.empty()) option->default_str(std::string(row.default_text));
 }
 
@@ -62,9 +63,7 @@ void add_feature_options(CLI::App& parser, SessionArguments& arguments, SessionO
   for (const auto& feature : feature_table()) {
     for (const auto& option : feature.options) add_feature_option(parser, option, arguments.features);
   }
-  add_checkpoint_options(parser, options.checkpoint, arguments.checkpoint_interval);
   add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
-  add_guard_options(parser, arguments.guard);
 }
 
 void settle_session(const SessionArguments& arguments, SessionOptions& options) {
@@ -76,8 +75,6 @@ void settle_session(const SessionArguments& arguments, SessionOptions& options) 
   check_tuning(options.tuning, options.configuration);
   settle_profile(options.profile, !options.configuration.has_transport());
   check_counter_options(options.counters, options.trace);
-  options.checkpoint.interval_s = checkpoint_interval_from(arguments.checkpoint_interval, options.checkpoint);
-  options.guard = guard_options_from(arguments.guard);
   for (const auto& feature : feature_table()) {
     if (feature.read != nullptr) feature.read(arguments.features, options.features);
   }

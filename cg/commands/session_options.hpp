@@ -18,9 +18,6 @@ struct SessionArguments {
   std::string grid = "auto";
   AxisValues axes;
   std::string bind = "auto";
-  std::string checkpoint_interval = "auto";
-  GuardArguments guard;
-  std::string out_of_core;
   OptionTexts features;
 };
 
@@ -28,7 +25,7 @@ struct SessionArguments {
 void add_grid_options(CLI::App& parser, SessionArguments& arguments, SessionOptions& options);
 /// --hostname, --verbose, --clocks, --progress and --quiet.
 void add_display_options(CLI::App& parser, SessionOptions& options);
-/// Checkpoints, counters, traces, the guard, and all features of feature_table(), in their groups.
+/// Counters, traces, and all features of feature_table(), in their groups.
 void add_feature_options(CLI::App& parser, SessionArguments& arguments, SessionOptions& options);
 
 /// Converts the texts, all but those of --out-of-core, and checks what does not depend on the workload. Throws InputError.

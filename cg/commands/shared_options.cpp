@@ -12,6 +12,7 @@
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
 #include "cg/report/result_compare.hpp"
+#include "cg/solver/outer_iteration.hpp"
 #include "cg/timing/event_groups.hpp"
 
 namespace cg2d {
@@ -67,7 +68,7 @@ std::vector<std::string> class_letters() {
 }
 
 Problem problem_class(const std::string& letter) {
-  if (const auto* const known = find_class(letter)) return *known;
+  if (const auto known = class_named(letter)) return *known;
   refuse_unknown("--class", letter, class_letters());
 }
 
@@ -175,60 +176,6 @@ void add_bind_option(CLI::App& parser, std::string& word) {
       .add_option("--bind", word,
                   "bind threads to cores; auto: several threads of a rank each to a core of its own")
       ->type_name(type_of_values({"auto", "none"}));
-}
-
-void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::string& interval) {
-  parser.option_defaults()->group("Checkpoints");
-  parser
-      .add_option("--checkpoint", options.folder,
-                  "save the state to the folder DIR, to go on from after a kill")
-      ->check(file_name(FileUse::folder))
-      ->type_name("DIR")
-      ->default_str("none");
-  parser
-      .add_option(
-          "--checkpoint-interval", interval,
-          "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 h), which assumes "
-          "one failure of the job a day; also saved when a signal asks to stop")
-      ->type_name(type_of_values({"auto", "TIME"}));
-  parser
-      .add_option(
-          "--restart", options.restart,
-          "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
-          "names the same DIR and it has none yet")
-      ->check(file_name(FileUse::folder))
-      ->type_name("DIR")
-      ->default_str("none");
-}
-
-std::optional<double> checkpoint_interval_from(const std::string& text, const CheckpointOptions& options) {
-  if (text == "auto") return std::nullopt;
-  const double interval_s = seconds_from("--checkpoint-interval", text);
-  if (options.folder.empty())
-    throw InputError("--checkpoint-interval: goes with --checkpoint DIR, without which nothing is saved");
-  return interval_s;
-}
-
-void add_guard_options(CLI::App& parser, GuardArguments& arguments) {
-  parser.option_defaults()->group("Soft errors");
-  parser.add_flag(
-      "--guard", arguments.checks,
-      "check products, steps, residuals and the matrix against soft errors, and make the part with "
-      "one again");
-  parser
-      .add_option(
-          "--inject", arguments.inject,
-          "flip that many bits (1 unless given) at random, the same ones for the same seed; to try --guard")
-      ->type_name("SEED[:COUNT]")
-      ->default_str("none");
-}
-
-GuardOptions guard_options_from(const GuardArguments& arguments) {
-  GuardOptions options{.checks = arguments.checks};
-  if (arguments.inject.empty()) return options;
-  options.injects = true;
-  options.inject = inject_options_from(arguments.inject);
-  return options;
 }
 
 void add_detail_options(CLI::App& parser, TextDetail& detail) {

@@ -20,7 +20,6 @@
 #include "cg/commands/help/file_options.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/checkpoint/checkpoint_interval.hpp"
-#include "cg/run/guard/guard_report.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -138,21 +137,6 @@ void add_format_option(CLI::App& parser, std::string& format, const std::vector<
 
 /// --bind auto|none, to be read by bind_mode_from().
 void add_bind_option(CLI::App& parser, std::string& word);
-
-/// --checkpoint, --checkpoint-interval and --restart. interval: its text, for checkpoint_interval_from(). Both must outlive the parser.
-void add_checkpoint_options(CLI::App& parser, CheckpointOptions& options, std::string& interval);
-/// Empty for "auto". Throws InputError, also where it is given and nothing is saved.
-std::optional<double> checkpoint_interval_from(const std::string& text, const CheckpointOptions& options);
-
-/// The texts of --guard and --inject.
-struct GuardArguments {
-  bool checks = false;
-  std::string inject;
-};
-/// Both must outlive the parser.
-void add_guard_options(CLI::App& parser, GuardArguments& arguments);
-/// Throws InputError.
-GuardOptions guard_options_from(const GuardArguments& arguments);
 
 /// --verbose and --clocks.
 void add_detail_options(CLI::App& parser, TextDetail& detail);

@@ -15,10 +15,11 @@
 #include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/solve_command.hpp"
-#include "cg/commands/streaming_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/report/solve/solve_format.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/streaming/out_of_core_options.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {
@@ -105,8 +106,8 @@ void add_solve_options(CLI::App& parser, SolveArguments& arguments) {
   add_method_options(parser, arguments);
   auto& options = arguments.options;
   add_grid_options(parser, arguments.session, options);
+  parser.option_defaults()->group("Memory");
   add_memory_limit_option(parser, options.memory_limit_bytes);
-  add_out_of_core_option(parser, arguments.session.out_of_core);
   add_solve_output_options(parser, arguments);
   add_feature_options(parser, arguments.session, options);
 }
@@ -159,49 +160,12 @@ void check_matrix_free_settings(const SystemOptions& options, const AxisValues& 
                            row.name));
 }
 
-/// Refuses what a checkpoint of a solve does not have.
-void check_checkpoints(const SystemOptions& options) {
-  const auto& classic = cg_variant_table().front().name;
-  for (const auto& [option, folder] : {std::pair("--checkpoint", options.checkpoint.folder),
-                                       std::pair("--restart", options.checkpoint.restart)}) {
-    if (folder.empty()) continue;
-    if (options.is_matrix_free())
-      throw InputError(fmt::format("{}: needs a matrix: FILE, or --operator with --assembled", option));
-    if (options.variant != classic)
-      throw InputError(fmt::format("{}: not for --variant {}; take {}", option, options.variant, classic));
-  }
-}
-
-/// Refuses what the guard of a solve does not know.
-void check_guard(const SystemOptions& options) {
-  if (!options.guard.is_used()) return;
-  const auto refuse_if = [&](bool is_given, const std::string& reason) {
-    if (is_given)
-      throw InputError(fmt::format("{}: {}", options.guard.checks ? "--guard" : "--inject", reason));
-  };
-  const auto& classic = cg_variant_table().front().name;
-  refuse_if(options.is_matrix_free(), "needs a matrix: FILE, or --operator with --assembled");
-  refuse_if(options.variant != classic,
-            fmt::format("not for --variant {}; take {}", options.variant, classic));
-  refuse_if(options.preconditioner != "none" && options.preconditioner != "jacobi",
-            fmt::format("not for --preconditioner {}; take none or jacobi", options.preconditioner));
-  refuse_if(options.configuration.is_reproducible, "does not go with --reproducible on");
-  refuse_if(!options.checkpoint.folder.empty() || !options.checkpoint.restart.empty(),
-            "does not go with --checkpoint and --restart");
-}
-
-/// Checks the options that go with a streamed matrix; leaves what is open to choices that do not need it in memory.
-void settle_streaming(SystemOptions& options) {
-  if (!options.out_of_core.is_used()) return;
-  refuse_out_of_core_if(options.is_matrix_free(), "--operator: has no matrix without --assembled");
+/// Options that go with a matrix in memory only.
+void check_streaming(const SystemOptions& options) {
+  if (!options.features.of<OutOfCoreOptions>().is_used()) return;
   refuse_out_of_core_if(options.symmetrize_tolerance.has_value(),
                         "--symmetrize: give it to cg2d convert, which makes the file");
   refuse_out_of_core_if(options.cut == MatrixCut::random, "--cut random: takes the matrix into memory");
-  refuse_out_of_core_if(
-      find_preconditioner(options.preconditioner)->needs_diagonal_block,
-      fmt::format("--preconditioner {}: goes with a matrix in memory only", options.preconditioner));
-  settle_out_of_core(options.out_of_core, options.configuration, options.guard);
-  options.open_grid.tries_grids = false;
 }
 
 SystemOptions system_options_from(const SolveArguments& arguments) {
@@ -222,10 +186,12 @@ SystemOptions system_options_from(const SolveArguments& arguments) {
   require_known("--variant", options.variant, names_of(cg_variant_table()));
   require_known("--format", options.format, names_of(solve_format_table()));
   check_matrix_free_settings(options, arguments.session.axes);
-  check_checkpoints(options);
-  check_guard(options);
-  options.out_of_core = out_of_core_options_from(arguments.session.out_of_core);
-  settle_streaming(options);
+  check_streaming(options);
+  settle_features({.options = options,
+                   .kind = WorkKind::solve,
+                   .has_matrix = !options.is_matrix_free(),
+                   .variant = options.variant,
+                   .preconditioner = options.preconditioner});
   return options;
 }
 

@@ -222,8 +222,8 @@ PhaseFigures phases_of(const RunReport& report) {
           .step_count = cg_step_count(report),
           .prediction = report.prediction ? &*report.prediction : nullptr,
           .counters = &report.counters,
-          .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) * OuterStepCalls::products *
-                                 static_cast<double>(report.nonzero_count)};
+          .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) *
+                                 report.problem.counts.products * static_cast<double>(report.nonzero_count)};
 }
 
 }  // namespace cg2d

@@ -12,6 +12,7 @@
 #include "cg/report/run_record.hpp"
 #include "cg/report/session_json.hpp"
 #include "cg/report/session_record.hpp"
+#include "cg/run/feature.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
@@ -54,7 +55,7 @@ Json report_json(const RunReport& report) {
   json["roofline"] = has_phases ? roofline_json(phases_of(report)) : Json(nullptr);
   json["counters"] = has_result ? counters_json(phases_of(report)) : Json(nullptr);
   if (report.restart) json["restart"] = json_of(run_restart_record(), report);
-  put_feature_sections(json, report, GuardedWorkload::run);
+  put_feature_sections(json, report, WorkKind::outer_iterations);
   if (report.prediction && has_result) json["prediction"] = json_of(prediction_record(), *report.prediction);
   return json;
 }

@@ -12,7 +12,9 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/report/summary.hpp"
+#include "cg/run/feature.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
@@ -98,7 +100,7 @@ std::string conversion_text(const RunReport& report) {
     block_bytes += rank.block_bytes;
   }
   const double per_nonzero = static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count);
-  if (report.out_of_core)
+  if (is_streamed(report))
     return fmt::format("none: panels of {} are streamed ({:.2f} bytes per nonzero)",
                        format_bytes(block_bytes), per_nonzero);
   if (!report.converted) {
@@ -286,8 +288,7 @@ std::string restart_lines(const RunReport& report) {
         report.restart->checkpoint.folder, earlier_count, report.problem.niter,
         format_count(timed_count, "outer iteration"));
   }
-  if (report.checkpoints) text += checkpoint_lines(*report.checkpoints);
-  if (report.out_of_core) text += out_of_core_line(*report.out_of_core);
+  text += feature_lines(&FeatureRow::summary_lines, report);
   return text;
 }
 
@@ -307,7 +308,7 @@ std::string write_text(const RunReport& report) {
       text += counters_text(figures);
     }
   }
-  if (report.guard) text += '\n' + guard_lines(*report.guard);
+  text += feature_lines(&FeatureRow::closing_lines, report);
   if (const auto warning = disturbance_warning(report); !warning.empty())
     text += fmt::format(" Warning: {}\n", warning);
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);

@@ -13,6 +13,7 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -99,7 +100,7 @@ void write_times(ResultsWriter& writer, const RunReport& report) {
   const auto times = repeat_times(report);
   writer.section("Benchmark Time Summary");
   writer.number("Generation (s)", report.generation_s);
-  if (!report.out_of_core) writer.number("Conversion (s)", report.conversion_s);
+  if (!is_streamed(report)) writer.number("Conversion (s)", report.conversion_s);
   writer.number("Repetitions", times.count);
   writer.number("Time of the median (s)", median_repeat(report).time_s);
   writer.number("Minimum (s)", times.minimum);

@@ -5,7 +5,9 @@
 
 #include "cg/report/report_counters.hpp"
 #include "cg/report/session_record.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
@@ -159,7 +161,7 @@ const Record<RunReport>& run_setup_record() {
       {"converted", flag_type(), &RunReport::converted,
        "Whether the kernel stores something else than the CSR."},
       {"conversion_s", or_null(seconds_type()),
-       [](const auto& report) { return report.out_of_core ? Json(nullptr) : Json(report.conversion_s); },
+       [](const auto& report) { return is_streamed(report) ? Json(nullptr) : Json(report.conversion_s); },
        "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is streamed: "
        "nothing was converted."},
       {"row_lengths", defined("row_lengths"),
@@ -167,7 +169,7 @@ const Record<RunReport>& run_setup_record() {
        "Of all ranks' blocks."},
       {"ranks", list_type(numbered_schema_of("rank", rank_setup_record(false)), 1),
        [](const auto& report) {
-         return numbered_json_of_all("rank", rank_setup_record(report.out_of_core.has_value()), report.ranks);
+         return numbered_json_of_all("rank", rank_setup_record(is_streamed(report)), report.ranks);
        }},
   }};
   return record;

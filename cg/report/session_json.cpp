@@ -10,6 +10,7 @@
 #include "cg/report/report_origin.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/report/session_record.hpp"
+#include "cg/run/feature.hpp"
 #include "cg/run/session_report.hpp"
 
 namespace cg2d {
@@ -48,13 +49,10 @@ Json session_configuration_json(const SessionReport& report) {
   return json;
 }
 
-void put_feature_sections(Json& json, const SessionReport& report, GuardedWorkload workload) {
-  if (report.out_of_core) json["out_of_core"] = json_of(out_of_core_record(), *report.out_of_core);
-  if (report.checkpoints) json["checkpoints"] = json_of(checkpoint_record(), *report.checkpoints);
-  if (report.guard && report.guard->options.checks)
-    json["guard"] = json_of(guard_record(workload), *report.guard);
-  if (report.guard && report.guard->options.injects)
-    json["injected"] = json_of(injected_record(workload), *report.guard);
+void put_feature_sections(Json& json, const SessionReport& report, WorkKind kind) {
+  for (const auto& feature : feature_table()) {
+    if (feature.record != nullptr) json.update(json_of(feature.record(kind), report));
+  }
 }
 
 }  // namespace cg2d

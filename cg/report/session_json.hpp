@@ -8,7 +8,7 @@ namespace cg2d {
 
 struct Environment;
 struct SessionReport;
-enum class GuardedWorkload;
+enum class WorkKind;
 
 /// Schema version, program, status, reason, exit code and warnings: the first members of a result.
 nlohmann::ordered_json head_json(const SessionReport& report, int schema_version);
@@ -16,9 +16,8 @@ nlohmann::ordered_json head_json(const SessionReport& report, int schema_version
 nlohmann::ordered_json session_environment_json(const SessionReport& report);
 /// Grid, axes and the trials that chose them.
 nlohmann::ordered_json session_configuration_json(const SessionReport& report);
-/// The sections of features that were used: streaming, checkpoints, guard.
-void put_feature_sections(nlohmann::ordered_json& json, const SessionReport& report,
-                          GuardedWorkload workload);
+/// The sections of features that were used.
+void put_feature_sections(nlohmann::ordered_json& json, const SessionReport& report, WorkKind kind);
 
 /// Program and version.
 nlohmann::ordered_json program_json();

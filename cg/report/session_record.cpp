@@ -1,37 +1,9 @@
 #include "cg/report/session_record.hpp"
 
-#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/session_report.hpp"
 
 namespace cg2d {
 namespace {
-
-const Record<RankStream>& rank_stream_record() {
-  static const Record<RankStream> record{{
-      {"file_bytes", count_type(), &RankStream::file_bytes, "All panels."},
-      {"panels", positive_count_type(), &RankStream::panel_count},
-      {"most_panel_bytes", count_type(), &RankStream::most_panel_bytes},
-      {"resident_panels", count_type(), [](const auto& rank) { return rank.memory.resident_count; },
-       "These stay in memory."},
-      {"buffers", count_type(), [](const auto& rank) { return rank.memory.buffer_count; },
-       "Of one panel each."},
-      {"reused", flag_type(), &RankStream::was_there, "The files of an earlier run were taken."},
-      {"direct", flag_type(), &RankStream::is_direct, "Read past the cache of the system (O_DIRECT)."},
-      {"products", count_type(), [](const auto& rank) { return rank.figures.product_count; },
-       "Those outside of the timed region included."},
-      {"read_bytes", count_type(), [](const auto& rank) { return rank.figures.byte_count; },
-       "By all of these products."},
-      {"wait_s", seconds_type(), [](const auto& rank) { return rank.figures.wait_s; },
-       "Products waited for the storage."},
-      {"check_s", seconds_type(), [](const auto& rank) { return rank.figures.check_s; },
-       "Checksums of what was read."},
-      {"product_s", seconds_type(), [](const auto& rank) { return rank.figures.product_s; },
-       "All of these products, waiting and checking included."},
-      {"storage_bytes_per_s", seconds_type(), &RankStream::storage_bytes_per_s,
-       "Reading alone, while all ranks did so; 0 where nothing was streamed."},
-  }};
-  return record;
-}
 
 const Record<TriedGrid>& tried_grid_record() {
   static const Record<TriedGrid> record{{
@@ -134,38 +106,6 @@ const Record<QuietResult>& quiet_record() {
   return record;
 }
 
-const Record<CheckpointFacts>& checkpoint_record() {
-  static const Record<CheckpointFacts> record{{
-      {"folder", name_type(), &CheckpointFacts::folder},
-      {"count", count_type(), &CheckpointFacts::count, "Written by this run."},
-      {"total_s", seconds_type(), &CheckpointFacts::total_s, "They took that long, as a part of the time."},
-      {"write_s", seconds_type(), &CheckpointFacts::write_s,
-       "The last one took that long; before the first one, a rehearsal."},
-      {"interval_s", seconds_type(), &CheckpointFacts::interval_s},
-      {"interval_by", word_type({"Young", "option"}),
-       [](const auto& facts) { return facts.is_automatic ? "Young" : "option"; },
-       "Young: sqrt(2 write_s assumed_failure_interval_s)."},
-      {"assumed_failure_interval_s", or_null(positive_seconds_type()),
-       [](const auto& facts) {
-         return facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr);
-       },
-       "Mean time between failures; null where the option names the interval."},
-      {"failure", line_type(), &CheckpointFacts::failure,
-       "Why the last one could not be written; empty where it could."},
-  }};
-  return record;
-}
-
-const Record<FoundCheckpoint>& found_checkpoint_record() {
-  static const Record<FoundCheckpoint> record{{
-      {"folder", name_type(), &FoundCheckpoint::folder},
-      {"generation", positive_count_type(), &FoundCheckpoint::generation},
-      {"rejected", list_type(name_type()), &FoundCheckpoint::rejected,
-       "Why each newer checkpoint was not taken, newest first."},
-  }};
-  return record;
-}
-
 Record<RankResult> rank_block_record(bool is_streamed) {
   return {{
       {"nonzeros", count_type(), &RankResult::nonzero_count,
@@ -176,35 +116,6 @@ Record<RankResult> rank_block_record(bool is_streamed) {
       {"block_bytes", count_type(), &RankResult::block_bytes, "In the format of the kernel."},
       {"peak_bytes", count_type(), &RankResult::peak_bytes, "Largest resident memory of the process."},
   }};
-}
-
-const Record<OutOfCoreFacts>& out_of_core_record() {
-  static const Record<OutOfCoreFacts> record{{
-      {"folders", list_type(name_type(), 1), &OutOfCoreFacts::folders},
-      {"reader", name_type(), &OutOfCoreFacts::reader},
-      {"memory_limit_bytes", or_null(positive_count_type()),
-       [](const auto& facts) {
-         return facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr);
-       },
-       "--memory-limit, of a node; null: none was given. Missing in results of earlier programs.",
-       Presence::always},
-      {"write_s", seconds_type(), &OutOfCoreFacts::write_s,
-       "The matrix was generated and written in that time; 0: the files were there."},
-      {"device_write_s", seconds_type(), &OutOfCoreFacts::device_write_s,
-       "Of that, writing and waiting for the device, of the slowest rank. Missing in results of earlier "
-       "programs.",
-       Presence::always_now},
-      {"unbound_memory_limit_bytes", count_type(),
-       [](const auto& facts) { return limits_of(facts).unbound_bytes; },
-       "By the rates of the run: with --memory-limit from here on reading takes no longer than multiplying. "
-       "0 where nothing was streamed."},
-      {"in_core_memory_limit_bytes", count_type(),
-       [](const auto& facts) { return limits_of(facts).in_core_bytes; },
-       "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."},
-      {"ranks", list_type(numbered_schema_of("rank", rank_stream_record()), 1),
-       [](const auto& facts) { return numbered_json_of_all("rank", rank_stream_record(), facts.ranks); }},
-  }};
-  return record;
 }
 
 const Record<RaceVerdict>& race_verdict_record() {

@@ -9,13 +9,9 @@
 
 namespace cg2d {
 
-struct CheckpointFacts;
 struct Environment;
-struct FoundCheckpoint;
 struct GridTrial;
-struct GuardReport;
 struct NodeInfo;
-struct OutOfCoreFacts;
 struct Provenance;
 struct QuietResult;
 struct RaceVerdict;
@@ -31,31 +27,15 @@ struct SeenEnvironment {
   const SessionReport* session = nullptr;  ///< with binding and waiting
 };
 
-/// One check of a guard, by its place among all.
-struct SeenCheck {
-  const GuardReport& guard;
-  std::size_t check = 0;
-};
-
-/// The work that a guard watches: places are other ones in a solve.
-enum class GuardedWorkload { run, solve };
-
 /// In the schema of a run, each is the definition of the name that is given here.
-const Record<CheckpointFacts>& checkpoint_record();                    ///< checkpoints
-const Record<OutOfCoreFacts>& out_of_core_record();                    ///< out_of_core
-const Record<GridTrial>& grid_trial_record();                          ///< grid_trial
-const Record<TransportTrial>& transport_trial_record();                ///< transport_trial
-const Record<SeenEnvironment>& environment_record();                   ///< environment
-const Record<Provenance>& provenance_record();                         ///< provenance
-const Record<SeenCheck>& guard_check_record();                         ///< guard_check
-const Record<GuardReport>& guard_record(GuardedWorkload workload);     ///< guard
-const Record<GuardReport>& injected_record(GuardedWorkload workload);  ///< injected
-const Record<NodeInfo>& node_record();                                 ///< node
-const Record<RowLengths>& row_length_record();                         ///< row_lengths
-const Record<QuietResult>& quiet_record();                             ///< quiet_repeat
-const Record<RankRange>& rank_range_record();                          ///< rank_range
-/// The first members of restart.
-const Record<FoundCheckpoint>& found_checkpoint_record();
+const Record<GridTrial>& grid_trial_record();            ///< grid_trial
+const Record<TransportTrial>& transport_trial_record();  ///< transport_trial
+const Record<SeenEnvironment>& environment_record();     ///< environment
+const Record<Provenance>& provenance_record();           ///< provenance
+const Record<NodeInfo>& node_record();                   ///< node
+const Record<RowLengths>& row_length_record();           ///< row_lengths
+const Record<QuietResult>& quiet_record();               ///< quiet_repeat
+const Record<RankRange>& rank_range_record();            ///< rank_range
 /// A rank's block and memory, in setup; streamed blocks are never there as a whole.
 Record<RankResult> rank_block_record(bool is_streamed);
 /// Of a verdict with a candidate.

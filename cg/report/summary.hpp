@@ -6,9 +6,6 @@
 #include <string>
 
 #include "cg/report/phase_table.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
-#include "cg/run/guard/guard_report.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -34,12 +31,6 @@ std::string_view origin_words(ChoiceOrigin origin);
 /// "sell, avx512 (requested)". trial: the verdict where a trial chose; nullptr else.
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin, const RaceVerdict* trial = nullptr);
-/// A line about the checkpoints that were written, and one about the last one where it failed.
-std::string checkpoint_lines(const CheckpointFacts& facts);
-/// One line, with its end, of a matrix that was streamed.
-std::string out_of_core_line(const OutOfCoreFacts& facts);
-/// The flips that were made, the checks, and what they found; as much of it as the options asked for.
-std::string guard_lines(const GuardReport& guard);
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product
 /// in any case.
 std::string limit_summary(const PhaseFigures& figures);

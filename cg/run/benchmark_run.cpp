@@ -14,6 +14,7 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_market.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 
@@ -23,10 +24,11 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
       group_(group),
       progress_(progress),
       source_(default_source().make(options.problem)),
-      session_(options, group, progress, report_) {
+      session_(options, group, progress, report_, WorkKind::outer_iterations) {
   report_.detail = options.detail;
   report_.problem = options.problem;
   report_.phases_timed = options.time_phases;
+  streaming_ = session_.features().find<StreamingFeature>();
 }
 
 void BenchmarkRun::prepare() {
@@ -41,9 +43,10 @@ void BenchmarkRun::prepare() {
     session_.take_grid(grid_shortlist_.grids.front(), with_kernel);
   }
   if (options_.dry_run) return;
-  session_.open_checkpoints("run");
-  if (auto& found = session_.found_checkpoint())
-    report_.restart = restart_facts(std::move(*found), options_.problem);
+  session_.features().call(&Feature::before_matrix);
+  const auto* const checkpoint = session_.features().find<CheckpointFeature>();
+  if (checkpoint != nullptr && checkpoint->found() != nullptr)
+    report_.restart = restart_facts(*checkpoint->found(), options_.problem);
 }
 
 /// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
@@ -60,6 +63,8 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_ || report_.restart) return;  // it would be of the whole run
+  if (&iteration_of(options_.problem) != &iteration_table().front())
+    return;  // the model counts the benchmark's calls
   if (!machine_->has_kernel(configuration().kernel)) return;
   auto prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
   if (std::isfinite(prediction.total_s())) {
@@ -77,7 +82,8 @@ ChosenKernel BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
                               {.asked = options_.tuning,
                                .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
                                .profile = report_.profile});
-  if (options_.out_of_core.chooses_kernel) choice.kernel_origin = ChoiceOrigin::built_in_rule;
+  if (options_.features.of<OutOfCoreOptions>().chooses_kernel)
+    choice.kernel_origin = ChoiceOrigin::built_in_rule;
   return choice;
 }
 
@@ -100,7 +106,7 @@ void BenchmarkRun::expect_by_trial() const {
   if (tried.empty()) return;
   const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());
   const double outer_step_s =
-      OuterStepCalls::products * std::ranges::min_element(tried, {}, &TriedGrid::step_s)->step_s;
+      options_.problem.counts.products * std::ranges::min_element(tried, {}, &TriedGrid::step_s)->step_s;
   progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 
@@ -109,13 +115,12 @@ void BenchmarkRun::perform() {
   const auto layout = make_layout(source_->facts(), configuration());
   const CycleCalibration calibration;
   const std::shared_ptr<BlockProduct> product =
-      session_.is_streamed() ? stream(layout) : make_in_memory(layout);
+      streaming_ != nullptr ? stream(layout) : make_in_memory(layout);
   if (session_.chooses_transport())
     session_.choose_transport(*source_, layout, product, options_.problem.shift);
   auto assembled = session_.connect(layout, product);
-  if (options_.guard.is_used())
-    guard_.emplace(options_.guard, session_.guarded_parts(layout, assembled), session_.checksums());
-  SteppedSolver solver(assembled, options_.problem.shift, guard_ ? &*guard_ : nullptr);
+  guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, assembled);
+  SteppedSolver solver(assembled, options_.problem.shift, guard_, iteration_of(options_.problem));
   auto parts = measured_parts(solver, assembled.communicator());
   RegionMeasurement measurement(parts, group_);
   prepare_checkpoints(layout, solver);
@@ -123,14 +128,7 @@ void BenchmarkRun::perform() {
     const AttachedFeatures attached(session_.features(), measured_work(parts, measurement, assembled));
     if (iterate(solver, measurement)) verify();
   }
-  if (checkpoints_) report_.checkpoints = checkpoints_->facts();
   checkpoints_.reset();
-  if (guard_) {
-    double repeats_s = 0.0;
-    for (const auto& repeat : report_.repeats) repeats_s += repeat.time_s;
-    report_.guard = guard_->report(repeats_s);
-  }
-  session_.note_stream();
   session_.gather_results(solver.timer(), calibration.ticks_per_second(),
                           report_.repeats.empty() ? nullptr : &median_repeat(report_));
   note_warnings(solver);
@@ -170,20 +168,21 @@ StreamedMatrix BenchmarkRun::streamed_matrix(const comm::BlockLayout& layout) co
           .vector_bytes = plan_memory(*source_, configuration(), layout, group_.rank()).vector_bytes};
 }
 
-StreamPlan BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {
+std::optional<StreamPlan> BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {
+  if (streaming_ == nullptr) return {};
   predict_phases();
   double multiply_s = 0.0;
   if (report_.prediction)
-    multiply_s =
-        report_.prediction->phase_s(Phase::multiply) / (OuterStepCalls::products * options_.problem.niter);
-  return plan_stream(session_.stream_parts(streamed_matrix(layout), layout), group_.maximum(multiply_s),
+    multiply_s = report_.prediction->phase_s(Phase::multiply) /
+                 (options_.problem.counts.products * options_.problem.niter);
+  return plan_stream(streaming_->parts_of(streamed_matrix(layout), layout), group_.maximum(multiply_s),
                      group_);
 }
 
 /// The product of a block on local storage.
 std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layout) {
-  auto product = session_.stream(streamed_matrix(layout), layout);
-  const auto& streamed = session_.streamed();
+  auto product = streaming_->make_product(streamed_matrix(layout), layout);
+  const auto& streamed = streaming_->block();
   report_.generation_s = streamed.generation_s;
   report_.source_facts = streamed.figures.source;
   report_.nonzero_count = group_.sum(streamed.figures.nonzero_count);
@@ -194,12 +193,12 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
 
 /// The storage as a limit of this run: a product waits for its panels.
 void BenchmarkRun::expect_storage() {
-  const double rate = session_.streamed().storage_bytes_per_s;
+  const double rate = streaming_->block().storage_bytes_per_s;
   const double reading_s =
       group_.maximum(rate > 0.0 ? session_.mine().streamed_bytes_per_product / rate : 0.0);
   if (!report_.prediction) return;
   auto& multiply_s = report_.prediction->phases[index_of(Phase::multiply)];
-  multiply_s = std::max(multiply_s, reading_s * OuterStepCalls::products * options_.problem.niter);
+  multiply_s = std::max(multiply_s, reading_s * options_.problem.counts.products * options_.problem.niter);
 }
 
 MeasuredWork BenchmarkRun::measured_work(MeasuredSolver& solver, RegionMeasurement& measurement,
@@ -207,11 +206,14 @@ MeasuredWork BenchmarkRun::measured_work(MeasuredSolver& solver, RegionMeasureme
   const auto parts = assembled.product().part_count();
   return {.solver = solver,
           .measurement = measurement,
-          .trace_room = [parts](int step_count) { return TraceRoom::of_benchmark(step_count, parts); },
-          .matrix_bytes = session_.read_footprint_bytes(assembled.product()),
+          .trace_room =
+              [this, parts](int step_count) {
+                return TraceRoom::of_benchmark(step_count, parts, options_.problem.counts.steps);
+              },
+          .matrix_bytes = read_footprint_bytes(assembled.product(), streaming_),
           .vector_bytes =
               vectors_of_a_step * static_cast<std::int64_t>(assembled.communicator().piece().size_bytes()),
-          .storage_bytes_per_s = session_.streamed().storage_bytes_per_s};
+          .storage_bytes_per_s = streaming_ != nullptr ? streaming_->block().storage_bytes_per_s : 0.0};
 }
 
 void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
@@ -248,11 +250,11 @@ void BenchmarkRun::remark_on_measurements() {
 void BenchmarkRun::prepare_checkpoints(const comm::BlockLayout& layout, SteppedSolver& solver) {
   const auto range = layout.piece(layout.column_piece_of(group_.rank()));
   if (report_.restart) restarted_x_ = restarted_x(*report_.restart, range, group_);
-  auto* const writer = session_.checkpoint_writer();
-  if (writer == nullptr) return;
-  checkpoints_.emplace(options_.checkpoint.interval_s, options_.problem,
-                       CheckpointedVector{solver.iteration(), range},
-                       report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(), *writer);
+  auto* const checkpoint = session_.features().find<CheckpointFeature>();
+  if (checkpoint == nullptr || checkpoint->saver() == nullptr) return;
+  checkpoints_.emplace(options_.problem, CheckpointedVector{solver.iteration(), range},
+                       report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(),
+                       *checkpoint->saver());
 }
 
 /// x as it is before the first outer iteration, of the benchmark or after the restart.
@@ -299,19 +301,19 @@ bool BenchmarkRun::iterate_once(int repeat_number, SteppedSolver& solver, Region
   const int earlier_count = report_.restart ? report_.restart->step_count() : 0;
   const int outer_step_count = options_.problem.niter - earlier_count;
   InterruptRequests interrupts(*watch_);
-  ProgressLines progress(progress_, {repeat_number, repeats_in_all(), options_.problem.niter, earlier_count});
+  const RepeatPlace place{repeat_number, repeats_in_all(), options_.problem.niter, earlier_count};
+  ProgressLines progress(progress_, place);
   std::vector<OuterStepObserver*> observers{&interrupts, &progress};
   if (checkpoints_) observers.push_back(&*checkpoints_);
   std::ranges::copy(session_.features().outer_observers(), std::back_inserter(observers));
-  session_.features().call(&Feature::begin_repeat, repeat_number);
+  session_.features().call(&Feature::begin_repeat, place);
   reset(solver);
-  if (guard_) guard_->begin_repetition(outer_step_count);
   expect_steps(repeat_number);
   if (checkpoints_) checkpoints_->begin();
   const Progress::TimedRegion region(progress_);
   // A clock reading per CG step: nothing beside steps that take so long.
   constexpr double long_s = 0.2;
-  auto& step_observers = solver.iteration().conjugate_gradient().observers();
+  auto& step_observers = solver.iteration().observers();
   const bool is_long = first_step_s_ >= long_s;
   if (is_long) step_observers.add(progress);
   const auto steps = measurement.around(
@@ -338,7 +340,7 @@ void BenchmarkRun::expect_steps(int repeat_number) const {
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
-  session_.check_storage();
+  session_.features().call(&Feature::check_region);
   report_.unfinished = steps;
   if (steps.back().is_refused) {
     report_.code = ExitCode::soft_error;
@@ -346,8 +348,7 @@ void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::str
   } else if (is_finite(steps.back())) {
     report_.code = ExitCode::interrupted;
     report_.reason =
-        fmt::format("interrupted by a signal after {}{}", where,
-                    session_.how_to_go_on(checkpoints_ ? checkpoints_->facts().failure : std::string()));
+        fmt::format("interrupted by a signal after {}{}", where, session_.features().last_words());
   } else {
     report_.code = ExitCode::not_finite;
     report_.reason = fmt::format(

@@ -12,13 +12,12 @@
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/run/guard/solve_guard.hpp"
 #include "cg/run/region_measurement.hpp"
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -38,8 +37,8 @@ class BenchmarkRun {
   void prepare();
   /// Generates and converts the matrix, solves, and verifies. After prepare().
   void perform();
-  /// The plan of a run with --out-of-core that ends after prepare(). Collective. Throws RunError.
-  [[nodiscard]] StreamPlan plan_streaming(const comm::BlockLayout& layout);
+  /// The plan of a run with --out-of-core that ends after prepare(); empty without. Collective. Throws RunError.
+  [[nodiscard]] std::optional<StreamPlan> plan_streaming(const comm::BlockLayout& layout);
 
   [[nodiscard]] const RunReport& report() const { return report_; }
   /// This rank's part of the trace; empty if none was requested, and before perform().
@@ -87,9 +86,10 @@ class BenchmarkRun {
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
+  StreamingFeature* streaming_ = nullptr;      ///< with --out-of-core
   std::optional<RunCheckpoints> checkpoints_;  ///< refers to a solver of perform()
-  HugePageVector restarted_x_;                 ///< this rank's piece, with --restart
-  std::optional<SolveGuard> guard_;            ///< with --guard or --inject
+  HugePageVector restarted_x_;                 ///< this rank's piece, of a checkpoint
+  SolverGuard* guard_ = nullptr;               ///< of the solver of perform()
   double first_step_s_ = 0.0;                  ///< the untimed outer iteration
 };
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,16 +17,43 @@
 #include "cg/run/region_measurement.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/session_report.hpp"
+#include "cg/solver/assembled_operator.hpp"
+#include "cg/solver/cg_recurrence.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/solve.hpp"
 #include "cg/timing/phase_trace.hpp"
+#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
 
 namespace cg2d {
+
+template <typename Source>
+struct Record;
 
 /// This rank's part of a trace, with its events.
 struct KeptTrace {
   std::vector<TraceEvent> events;
   std::optional<RankTrace> trace{};  ///< refers to them
 };
+
+/// Work that is measured: outer iterations of the benchmark, or the solve of a system.
+enum class WorkKind { outer_iterations, solve };
+
+/// The work that is asked for, as features may have something against it.
+struct AskedWork {
+  SessionOptions& options;
+  WorkKind kind = WorkKind::outer_iterations;
+  bool has_matrix = true;
+  bool repeats = false;                                       ///< it is done more than once
+  bool can_be_guarded = true;                                 ///< IterationRow::can_be_guarded
+  std::string_view variant{cg_variant_table().front().name};  ///< form of CG
+  std::string_view preconditioner{preconditioner_table().front().name};
+};
+/// Throws InputError for a form of CG other than the classic one: "--option: not for --variant ...".
+void require_classic_form(const AskedWork& asked, std::string_view option);
+/// Throws InputError where there is no matrix.
+void require_matrix(const AskedWork& asked, std::string_view option);
 
 /// The session that a feature belongs to.
 struct FeatureContext {
@@ -35,6 +63,7 @@ struct FeatureContext {
   SessionReport& report;
   RankResult& mine;  ///< of this rank
   KeptTrace& trace;
+  WorkKind kind = WorkKind::outer_iterations;
 };
 
 /// The work that is measured, when all of it is made.
@@ -45,7 +74,6 @@ struct MeasuredWork {
   std::int64_t matrix_bytes = 0;  ///< of this rank: read by a product, over and over; 0: there is no matrix
   std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
   double storage_bytes_per_s = 0.0;  ///< MachineLimits::storage_bytes_per_s
-  bool is_solve = false;             ///< of one system; else outer iterations of the benchmark
 };
 
 /// The hooks, in the order of the calls. All but outer_observer() are called on every rank, and may be collective. Each may throw RunError
@@ -54,23 +82,44 @@ class Feature : public Interface {
  public:
   /// Nothing is known yet but the options.
   virtual void prepare() {}
+  /// The work is going to be done, and its matrix is not yet made: time to claim what it needs.
+  virtual void before_matrix() {}
   /// Grid and kernel are chosen, and no thread has been started.
   virtual void before_threads() {}
+  /// A rank's block that is in memory as a whole, before the kernel takes it.
+  virtual void with_block(const kernels::CsrBlock& /*block*/, const comm::BlockLayout& /*layout*/) {}
+  /// The product on the grid is ready, and no solver yet. Watches outer iterations from inside, and makes them again; nullptr: does not.
+  [[nodiscard]] virtual SolverGuard* guard_of_outer_iterations(const comm::BlockLayout& /*layout*/,
+                                                               AssembledOperator& /*assembled*/) {
+    return nullptr;
+  }
+  /// As the last one, of the solve of a system.
+  [[nodiscard]] virtual SolveGuardHooks* guard_of_solve(const comm::BlockLayout& /*layout*/,
+                                                        AssembledOperator& /*assembled*/) {
+    return nullptr;
+  }
   /// The work begins with its untimed part.
   virtual void attach(const MeasuredWork& /*work*/) {}
   /// An observer of outer iterations, told between those of the measurement; nullptr: none.
   [[nodiscard]] virtual OuterStepObserver* outer_observer() { return nullptr; }
-  /// A repetition of the benchmark, from 1, is about to begin.
-  virtual void begin_repeat(int /*number*/) {}
-  /// It is complete.
+  /// A repetition of the benchmark is about to begin.
+  virtual void begin_repeat(const RepeatPlace& /*place*/) {}
+  /// It is complete, or the solve is.
   virtual void end_repeat(RepeatReport& /*repeat*/) {}
+  /// A region has come to its end, or not; throws where its numbers are spoiled.
+  virtual void check_region() {}
   /// The last one is over, also where it is not complete. Nothing may be thrown.
   virtual void detach() {}
   /// The rank's own result is to be complete.
   virtual void finish() {}
+  /// The end of the sentence about a signal that has ended the work, on ranks that report.
+  [[nodiscard]] virtual std::string last_words() const { return {}; }
   /// The results of all ranks are in the report of rank 0. last: the repetition to be reported; nullptr: none is complete.
   virtual void conclude(const RepeatReport* /*last*/) {}
 };
+
+/// Lines with their ends; empty where the feature was not used.
+using LinesOfFeature = std::string (*)(const SessionReport& report);
 
 /// One feature.
 struct FeatureRow {
@@ -82,6 +131,20 @@ struct FeatureRow {
   /// Whether these options ask for it; nullptr: it is always there.
   bool (*is_used)(const SessionOptions& options);
   std::unique_ptr<Feature> (*make)(const FeatureContext& context);
+  /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
+  /// nullptr: it goes with all.
+  void (*settle)(const AskedWork& asked) = nullptr;
+  /// Why it does not go with several right-hand sides; empty: it does.
+  std::string_view against_several{};
+  /// Its members of a result's document; nullptr: none.
+  Record<SessionReport> (*record)(WorkKind kind) = nullptr;
+  /// Its lines of the text, with their ends: below the summary, and at the end.
+  LinesOfFeature summary_lines = nullptr;
+  LinesOfFeature closing_lines = nullptr;
+
+  [[nodiscard]] bool is_used_by(const SessionOptions& session) const {
+    return is_used == nullptr || is_used(session);
+  }
 };
 
 /// FeatureRow::make of a class whose constructor takes the context.
@@ -93,6 +156,12 @@ std::unique_ptr<Feature> make_feature(const FeatureContext& context) {
 /// All features. Each hook is called in this order.
 std::span<const FeatureRow> feature_table();
 
+/// Throws InputError where a feature that the options ask for does not go with the work, and settles the others.
+void settle_features(const AskedWork& asked);
+
+/// The lines of all features: &FeatureRow::closing_lines.
+std::string feature_lines(LinesOfFeature FeatureRow::*lines, const SessionReport& report);
+
 /// Those of one session.
 class Features {
  public:
@@ -103,7 +172,24 @@ class Features {
   void call(void (Feature::*hook)(Parameters...), Values&&... values) {
     for (const auto& feature : features_) (*feature.*hook)(values...);
   }
+  /// The first result of a hook that is not nullptr.
+  template <typename Result, typename... Parameters, typename... Values>
+  [[nodiscard]] Result* first(Result* (Feature::*hook)(Parameters...), Values&&... values) {
+    for (const auto& feature : features_) {
+      if (auto* const result = (*feature.*hook)(values...)) return result;
+    }
+    return nullptr;
+  }
+  /// The feature of that class; nullptr: it is not used.
+  template <typename Made>
+  [[nodiscard]] Made* find() const {
+    for (const auto& feature : features_) {
+      if (auto* const found = dynamic_cast<Made*>(feature.get())) return found;
+    }
+    return nullptr;
+  }
   [[nodiscard]] std::vector<OuterStepObserver*> outer_observers() const;
+  [[nodiscard]] std::string last_words() const;
 
  private:
   std::vector<std::unique_ptr<Feature>> features_;

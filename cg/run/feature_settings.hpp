@@ -1,13 +1,17 @@
 #pragma once
 
-// The options of features, as the command line declares and keeps them, without a member for each.
+// The options and the results of features, without a member for each.
 
 #include <any>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <typeindex>
+#include <utility>
+
+#include "cg/base/output_file.hpp"
 
 namespace cg2d {
 
@@ -18,28 +22,37 @@ struct FeatureOption {
   std::string_view default_text;  ///< of its help; empty: none
   std::string_view group;         ///< of the help
   std::string_view help;
+  std::optional<FileUse> file{};  ///< the value names one
 };
 
 /// The options that were given, with their texts.
 using OptionTexts = std::map<std::string, std::string, std::less<>>;
 
-/// Settings of features, one object of a type of its own for each.
-class FeatureSettings {
+/// One object of each type: a feature has types of its own.
+class ObjectsByType {
  public:
-  /// The default value where none has been set.
-  template <typename Settings>
-  [[nodiscard]] const Settings& of() const {
-    static const Settings none{};
-    const auto found = values_.find(typeid(Settings));
-    return found == values_.end() ? none : *std::any_cast<Settings>(&found->second);
+  /// nullptr where none has been set.
+  template <typename Object>
+  [[nodiscard]] const Object* find() const {
+    const auto found = values_.find(typeid(Object));
+    return found == values_.end() ? nullptr : std::any_cast<Object>(&found->second);
   }
-  template <typename Settings>
-  void set(Settings settings) {
-    values_[typeid(Settings)] = std::move(settings);
+  /// The default value where none has been set.
+  template <typename Object>
+  [[nodiscard]] const Object& of() const {
+    static const Object none{};
+    const auto* const found = find<Object>();
+    return found == nullptr ? none : *found;
+  }
+  template <typename Object>
+  void set(Object object) {
+    values_[typeid(Object)] = std::move(object);
   }
 
  private:
   std::map<std::type_index, std::any> values_;
 };
+using FeatureSettings = ObjectsByType;
+using FeatureResults = ObjectsByType;
 
 }  // namespace cg2d

@@ -8,7 +8,7 @@ namespace cg2d {
 MeasuredSolver measured_parts(SteppedSolver& solver, const comm::Communicator& communicator) {
   auto& iteration = solver.iteration();
   return {.timer = solver.timer(),
-          .observers = iteration.conjugate_gradient().observers(),
+          .observers = iteration.observers(),
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
           .dot_work = [&] { return iteration.dot_work(); },
           .update_work = [&] { return iteration.update_work(); }};

@@ -15,7 +15,7 @@
 #include "cg/machine/quiet.hpp"
 #include "cg/run/run_observers.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/solver/npb_iteration.hpp"
+#include "cg/solver/outer_iteration.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/machine/provenance.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 
 namespace cg2d {
@@ -79,17 +78,11 @@ HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& 
   return x;
 }
 
-RunCheckpoints::RunCheckpoints(std::optional<double> interval_s, const Problem& problem,
-                               const CheckpointedVector& x, std::vector<OuterStep> earlier_steps,
-                               CheckpointWriter& writer)
-    : problem_(problem), x_(x), interval_(interval_s), steps_(std::move(earlier_steps)), writer_(writer) {
-  interval_.note_written(writer_.rehearse(state(static_cast<int>(steps_.size()))));
-  facts_.folder = writer_.folder();
-  facts_.is_automatic = interval_.is_automatic();
-  note_interval();
+RunCheckpoints::RunCheckpoints(const Problem& problem, const CheckpointedVector& x,
+                               std::vector<OuterStep> earlier_steps, CheckpointSaver& saver)
+    : problem_(problem), x_(x), steps_(std::move(earlier_steps)), saver_(saver) {
+  saver_.rehearse(state(static_cast<int>(steps_.size())));
 }
-
-void RunCheckpoints::begin() { since_last_ = {}; }
 
 /// The data live in members, since the state only refers to them.
 CheckpointState RunCheckpoints::state(int number) {
@@ -107,59 +100,9 @@ CheckpointState RunCheckpoints::state(int number) {
 void RunCheckpoints::after_outer_step(int number, const OuterStep& step) {
   steps_.push_back(step);
   if (number == problem_.niter || !is_finite(step)) return;
-  if (step.stop_asked || writer_.first_says(since_last_.seconds() >= interval_.seconds())) save(number);
-}
-
-/// A checkpoint that cannot be written does not end the run: the earlier one is there, and the disk may have room later.
-void RunCheckpoints::save(int number) {
-  const Stopwatch stopwatch;
-  try {
-    interval_.note_written(writer_.save(state(number)));
-    ++facts_.count;
-    facts_.failure.clear();
-  } catch (const RunError& error) {
-    facts_.failure = error.what();
-  }
-  facts_.total_s += stopwatch.seconds();
-  note_interval();
+  if (!step.stop_asked && !saver_.first_says(since_last_.seconds() >= saver_.interval_s())) return;
+  saver_.save(state(number));
   since_last_ = {};
-}
-
-void RunCheckpoints::note_interval() {
-  facts_.write_s = interval_.write_s();
-  facts_.interval_s = interval_.seconds();
-}
-
-std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
-                                     const std::string& value) {
-  for (auto word = command.begin(); word != command.end();) {
-    if (word->starts_with(name + "=")) {
-      word = command.erase(word);
-    } else if (*word == name) {
-      word = command.erase(word);
-      if (word != command.end()) word = command.erase(word);
-    } else {
-      ++word;
-    }
-  }
-  command.insert(command.end(), {name, value});
-  return command;
-}
-
-std::string how_to_go_on(const InterruptedWork& work, std::vector<std::string> command) {
-  const bool has_saved = work.last_generation > 0;
-  std::string text;
-  if (!work.failure.empty()) text += "; its state is not saved: " + work.failure;
-  if (!has_saved) text += "; no state is saved yet";
-  if (!has_saved && !work.is_restarted) return text + ", so the same command begins anew";
-  if (work.grid_was_open) command = with_option(std::move(command), "--grid", work.configuration.grid.name());
-  if (work.kernel_was_open) command = with_option(std::move(command), "--kernel", work.configuration.kernel);
-  command = with_option(std::move(command), "--restart", has_saved ? work.asked.folder : work.asked.restart);
-  const auto* const from_where = !has_saved             ? " from where it began"
-                                 : work.failure.empty() ? ""
-                                                        : " from the state before";
-  return text +
-         fmt::format("; start this with as many ranks to go on{}: {}", from_where, command_text(command));
 }
 
 }  // namespace cg2d

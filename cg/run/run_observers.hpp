@@ -9,7 +9,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/solver/npb_iteration.hpp"
+#include "cg/solver/outer_iteration.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"

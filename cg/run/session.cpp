@@ -9,14 +9,13 @@
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
-#include "cg/run/run_checkpoints.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 
 Session::Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
-                 SessionReport& report)
+                 SessionReport& report, WorkKind kind)
     : options_(options),
       group_(group),
       progress_(progress),
@@ -26,7 +25,8 @@ Session::Session(const SessionOptions& options, comm::RankGroup& group, const Pr
                  .progress = progress_,
                  .report = report_,
                  .mine = mine_,
-                 .trace = trace_}) {
+                 .trace = trace_,
+                 .kind = kind}) {
   report_.configuration = options.configuration;
 }
 
@@ -51,13 +51,6 @@ void Session::prepare() {
   }
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
   report_.grid_is_automatic = options_.leaves_grid_open();
-}
-
-void Session::open_checkpoints(const std::string& command) {
-  auto choice = choose_restart(options_.checkpoint, command, group_);
-  found_checkpoint_ = std::move(choice.found);
-  std::ranges::move(choice.warnings, std::back_inserter(report_.warnings));
-  if (choice.claim) checkpoint_writer_.emplace(std::move(*choice.claim), choice.generation, group_);
 }
 
 void Session::take_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for) {
@@ -155,9 +148,7 @@ void Session::take_block(const kernels::CsrBlock& block, const comm::BlockLayout
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();
-  if (!options_.guard.checks) return;
-  agree_on(group_,
-           [&] { checksums_.emplace(block, report_.kernel_choice.kernel->storage, layout, group_.rank()); });
+  features_.call(&Feature::with_block, block, layout);
 }
 
 ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout& layout) {
@@ -165,35 +156,6 @@ ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout
                                  assembly_plan(group_, layout, report_.configuration, report_.kernel_choice));
   mine_.block_bytes = converted.product->matrix_byte_count();
   return converted;
-}
-
-StreamedBlockParts Session::stream_parts(const StreamedMatrix& matrix,
-                                         const comm::BlockLayout& layout) const {
-  const auto environment = granted_environment();
-  const auto& node = environment.node_of(group_.rank());
-  return {.source = matrix.source,
-          .matrix_hash = matrix.hash,
-          .layout = layout,
-          .kernel = report_.kernel_choice,
-          .options = options_.out_of_core,
-          .memory_bytes = memory_of_rank() - matrix.vector_bytes,
-          .sums_values = matrix.sums_values,
-          .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
-                    .node_rank_count = node.rank_count},
-          .room = node.memory,
-          .storages = report_.profile.storages};
-}
-
-std::unique_ptr<BlockProduct> Session::stream(const StreamedMatrix& matrix, const comm::BlockLayout& layout) {
-  streamed_ = make_streamed_block(stream_parts(matrix, layout), group_, progress_);
-  streamed_kernel_ = streamed_.kernel.get();
-  mine_.nonzero_count = streamed_.figures.nonzero_count;
-  mine_.row_lengths = streamed_.figures.row_lengths;
-  mine_.block_bytes = streamed_kernel_->matrix_byte_count();
-  mine_.streamed_bytes_per_product = static_cast<double>(streamed_kernel_->streamed_byte_count());
-  return std::make_unique<BlockProduct>(*report_.kernel_choice.kernel, std::move(streamed_.kernel),
-                                        layout.column_block(layout.grid().column_of(group_.rank())).size(),
-                                        report_.kernel_choice.vector_count);
 }
 
 AssembledOperator Session::connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product) {
@@ -210,34 +172,12 @@ AssembledOperator Session::connect(const comm::BlockLayout& layout, std::shared_
           options_.time_phases};
 }
 
-std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
-  const bool is_streamed = streamed_kernel_ != nullptr && streamed_kernel_->streamed_byte_count() > 0;
-  return is_streamed ? streamed_kernel_->file().most_panel_bytes() : product.matrix_byte_count();
-}
-
-GuardedParts Session::guarded_parts(const comm::BlockLayout& layout, AssembledOperator& assembled) const {
-  return {group_, layout, assembled.communicator(), assembled.product(), report_.configuration.thread_count};
-}
-
 RepeatReport Session::measured_repeat(const RegionMeasurement& measurement) {
   RepeatReport repeat;
   repeat.time_s = group_.maximum(measurement.times().region_s);
   repeat.ranks = group_.gather_one(measurement.times());
   features_.call(&Feature::end_repeat, repeat);
   return repeat;
-}
-
-void Session::check_storage() const {
-  agree_on(group_, [&] {
-    if (streamed_kernel_ != nullptr && streamed_kernel_->failure())
-      throw RunError(*streamed_kernel_->failure());
-  });
-}
-
-void Session::note_stream() {
-  if (streamed_kernel_ == nullptr) return;
-  report_.out_of_core =
-      facts_of(streamed_, *streamed_kernel_, options_.out_of_core, options_.memory_limit_bytes, group_);
 }
 
 void Session::gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last) {
@@ -258,18 +198,6 @@ Environment Session::granted_environment() const {
 
 std::int64_t Session::memory_of_rank() const {
   return report_.environment->memory_of_rank(group_.rank(), options_.memory_limit_bytes);
-}
-
-std::string Session::how_to_go_on(const std::string& failure) const {
-  if (!checkpoint_writer_ || !report_.provenance) return {};
-  return cg2d::how_to_go_on({.asked = options_.checkpoint,
-                             .configuration = report_.configuration,
-                             .grid_was_open = report_.grid_is_automatic,
-                             .kernel_was_open = !options_.configuration.has_kernel(),
-                             .is_restarted = found_checkpoint_.has_value(),
-                             .last_generation = checkpoint_writer_->last_generation(),
-                             .failure = failure},
-                            report_.provenance->command);
 }
 
 }  // namespace cg2d

@@ -9,10 +9,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
 #include "cg/run/feature_settings.hpp"
-#include "cg/run/guard/guard_report.hpp"
-#include "cg/run/streaming/out_of_core_options.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -51,14 +48,11 @@ struct SessionOptions {
   ProfileSource profile;
   BindMode bind = BindMode::automatic;
   std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
-  OutOfCoreOptions out_of_core;
   std::string format = "text";
   std::string output;  ///< of the report; empty: standard output
   TextDetail detail;
   CounterOptions counters;
   TraceOptions trace;
-  CheckpointOptions checkpoint;
-  GuardOptions guard;            ///< --guard, --inject
   bool measures_limits = false;  ///< --roofline
   bool time_phases = true;
   FeatureSettings features;  ///< settings that have no member here

@@ -17,12 +17,10 @@
 #include "cg/machine/quiet.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/row_lengths.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
-#include "cg/run/guard/guard_report.hpp"
+#include "cg/run/feature_settings.hpp"
 #include "cg/run/roofline.hpp"
-#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/solver/npb_iteration.hpp"
+#include "cg/solver/outer_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/events.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -104,9 +102,7 @@ struct SessionReport {
   std::optional<BindingResult> binding;  ///< unless the work ended before it
   std::vector<RankResult> ranks;
   CounterResult counters;
-  std::optional<GuardReport> guard;            ///< with --guard or --inject
-  std::optional<OutOfCoreFacts> out_of_core;   ///< with --out-of-core
-  std::optional<CheckpointFacts> checkpoints;  ///< with --checkpoint
+  FeatureResults features;  ///< results that have no member here
 
   /// Notes why the work ended.
   void note_failure(const RunError& error) {

@@ -26,7 +26,7 @@ class StallFeature final : public Feature {
     watch_.emplace(options_, group_, work.solver.timer, work.solver.observers);
   }
   [[nodiscard]] OuterStepObserver* outer_observer() override { return watch_ ? &*watch_ : nullptr; }
-  void begin_repeat(int number) override { watch_->begin_repeat(number); }
+  void begin_repeat(const RepeatPlace& place) override { watch_->begin_repeat(place.number); }
   void detach() override { watch_.reset(); }
 
  private:

@@ -15,7 +15,6 @@ class TraceFeature final : public Feature {
 
   void attach(const MeasuredWork& work) override {
     measurement_ = &work.measurement;
-    is_solve_ = work.is_solve;
     measurement_->record_trace(work.trace_room(context_.options.trace.step_count));
   }
   void conclude(const RepeatReport* /*last*/) override {
@@ -25,7 +24,7 @@ class TraceFeature final : public Feature {
                                           context_.report.ranks.front().ticks_per_second);
     kept.events.assign(kept.trace->events.begin(), kept.trace->events.end());
     kept.trace->events = kept.events;
-    kept.trace->is_of_solve = is_solve_;
+    kept.trace->is_of_solve = context_.kind == WorkKind::solve;
     if (const auto dropped = context_.group.maximum(measurement_->dropped_count()); dropped > 0)
       context_.report.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
   }
@@ -33,7 +32,6 @@ class TraceFeature final : public Feature {
  private:
   FeatureContext context_;
   RegionMeasurement* measurement_ = nullptr;
-  bool is_solve_ = false;
 };
 
 }  // namespace

@@ -1,55 +1,16 @@
 #include "cg/solver/npb_iteration.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace cg2d {
 
-bool is_finite(const OuterStep& step) {
-  return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
-}
-
-bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }
-
 NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
-    : vectors_(matrix, timer, thread_count),
-      conjugate_gradient_(matrix, preconditioner_, vectors_),
-      x_(matrix.local_size()),
-      z_(matrix.local_size()) {
-  reset();
-}
+    : OuterIteration(matrix, timer, thread_count), conjugate_gradient_(matrix, preconditioner_, vectors_) {}
 
-void NpbIteration::reset() {
-  vectors_.outside_of_phases().fill(1.0, x_);
-  curvature_signs_ = {};
-  restored_number_ = 0;
-}
-
-void NpbIteration::restore(int number, std::span<const double> x, const CurvatureSigns& signs) {
-  std::ranges::copy(x, x_.begin());
-  curvature_signs_ = signs;
-  restored_number_ = number;
-}
-
-OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
-  auto made = attempt(shift, asks_to_stop);
-  if (guard_ != nullptr) {
-    auto verdict = guard_->verdict();
-    for (; verdict == AttemptVerdict::again; verdict = guard_->verdict()) made = attempt(shift, asks_to_stop);
-    made.step.is_refused = verdict == AttemptVerdict::refused;
-  }
-  curvature_signs_.note(made.signs);
-  vectors_.update(
-      [&, factor = 1.0 / std::sqrt(made.z_square)](VectorOps& local) { local.set_scaled(factor, z_, x_); });
-  return made.step;
-}
-
-/// An outer iteration up to the new x; the old one stays.
-NpbIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
+OuterIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
   if (guard_ != nullptr) guard_->before_attempt(z_);
   const auto solved = conjugate_gradient_.solve(x_, z_, FixedSteps(cg_steps_per_solve));
-  if (guard_ != nullptr) guard_->after_solve(conjugate_gradient_.residual());
+  if (guard_ != nullptr) guard_->after_solve(residual());
   OuterStep step;
   step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
   const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {
@@ -60,22 +21,19 @@ NpbIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
   return {.step = step, .z_square = z_z, .signs = solved.last.signs};
 }
 
-void NpbIteration::cg_steps(int count) {
+void NpbIteration::steps(int count) {
   static_cast<void>(conjugate_gradient_.solve(x_, z_, FixedSteps(count)));
 }
 
-std::vector<OuterStep> NpbIteration::iterate(double shift, int outer_step_count,
-                                             std::span<OuterStepObserver* const> observers) {
-  std::vector<OuterStep> steps;
-  for (int number = 1; number <= outer_step_count; ++number) {
-    bool asks_to_stop = false;
-    for (auto* observer : observers) asks_to_stop |= observer->asks_to_stop();
-    for (auto* observer : observers) observer->before_outer_step();
-    steps.push_back(outer_step(shift, asks_to_stop));
-    for (auto* observer : observers) observer->after_outer_step(restored_number_ + number, steps.back());
-    if (must_stop(steps.back())) break;
-  }
-  return steps;
+IterationRow npb_iteration() {
+  return {.name = "npb",
+          .description = "inverse iteration: each solve by 25 steps of conjugate gradients",
+          .counts = {},
+          .can_be_guarded = true,
+          .make = [](LinearOperator& matrix, PhaseTimer& timer,
+                     int thread_count) -> std::unique_ptr<OuterIteration> {
+            return std::make_unique<NpbIteration>(matrix, timer, thread_count);
+          }};
 }
 
 }  // namespace cg2d

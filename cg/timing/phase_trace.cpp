@@ -59,13 +59,13 @@ double ClockMap::reference_clocks_since(std::uint64_t origin, std::uint64_t loca
          rate_ * clocks_between(first_.local_clocks, local_clocks);
 }
 
-TraceRoom TraceRoom::of_benchmark(int step_count, std::size_t product_parts) {
+TraceRoom TraceRoom::of_benchmark(int step_count, std::size_t product_parts, int steps_per_iteration) {
   const auto steps = static_cast<std::size_t>(step_count);
   const auto events_of_parts = PhaseTrace::events_per_part * (product_parts - 1);
   return {.step_count = step_count,
-          .event_count =
-              steps * (PhaseTrace::events_per_step + events_of_parts) +
-              (steps / cg_steps_per_solve + 2) * (PhaseTrace::events_per_outer_iteration + events_of_parts)};
+          .event_count = steps * (PhaseTrace::events_per_step + events_of_parts) +
+                         (steps / static_cast<std::size_t>(steps_per_iteration) + 2) *
+                             (PhaseTrace::events_per_outer_iteration + events_of_parts)};
 }
 
 PhaseTrace::PhaseTrace(const TraceRoom& room) : step_count_(room.step_count), capacity_(room.event_count) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/matrix/problem.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
@@ -80,7 +81,8 @@ struct TraceRoom {
   std::size_t event_count = 0;
 
   /// For steps of the benchmark. product_parts: the number of parts in which a product multiplies.
-  static TraceRoom of_benchmark(int step_count, std::size_t product_parts);
+  static TraceRoom of_benchmark(int step_count, std::size_t product_parts,
+                                int steps_per_iteration = cg_steps_per_solve);
 };
 
 /// Records until that many CG steps have ended; nothing is allocated after the constructor, and at most

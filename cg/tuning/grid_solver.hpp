@@ -29,7 +29,7 @@ class GridSolver {
   /// One outer step from x = (1, ..., 1).
   void iterate() { solver_.iterate(); }
   /// The first few CG steps of an outer step.
-  void few_cg_steps() { solver_.iteration().cg_steps(few_steps); }
+  void few_cg_steps() { solver_.iteration().steps(few_steps); }
   static constexpr int few_steps = 3;
   OuterStep outer_step() { return solver_.outer_step(); }
 

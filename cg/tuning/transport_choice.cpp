@@ -48,7 +48,7 @@ class BlockContestant final : public TransportContestant {
     if (is_benchmark_) {
       solver_.iterate();
     } else {
-      solver_.iteration().cg_steps(GridSolver::few_steps);
+      solver_.iteration().steps(GridSolver::few_steps);
     }
   }
   [[nodiscard]] double zeta() const override {

@@ -139,6 +139,7 @@ set(command_parsers
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
     cg/run/guard/faults.cpp
+    cg/run/guard/guard_record.cpp
     cg/machine/processor_set.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
@@ -155,7 +156,6 @@ set(command_parsers
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/report/environment_record.cpp
-    cg/report/guard_record.cpp
     cg/report/run_record.cpp
     cg/report/session_json.cpp
     cg/report/session_record.cpp

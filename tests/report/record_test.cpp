@@ -12,7 +12,10 @@
 #include "cg/report/run_record.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_record.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/guard/guard_record.hpp"
 #include "cg/run/session_report.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d::record_test {
 namespace {
@@ -86,8 +89,8 @@ TEST(Record, SchemaOfASolveHasTheDefinitionsThatFollowFromTheRecords) {
   definitions.expect("solution", schema_of(solution_record()));
   definitions.expect("result", schema_of(solve_result_record()));
   definitions.expect("restart", schema_of(solve_restart_record()));
-  definitions.expect("guard", schema_of(guard_record(GuardedWorkload::solve)));
-  definitions.expect("injected", schema_of(injected_record(GuardedWorkload::solve)));
+  definitions.expect("guard", schema_of(guard_record(WorkKind::solve)));
+  definitions.expect("injected", schema_of(injected_record(WorkKind::solve)));
 }
 
 TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
@@ -106,8 +109,8 @@ TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
   definitions.expect("environment", schema_of(environment_record()));
   definitions.expect("provenance", schema_of(provenance_record()));
   definitions.expect("guard_check", schema_of(guard_check_record()));
-  definitions.expect("guard", schema_of(guard_record(GuardedWorkload::run)));
-  definitions.expect("injected", schema_of(injected_record(GuardedWorkload::run)));
+  definitions.expect("guard", schema_of(guard_record(WorkKind::outer_iterations)));
+  definitions.expect("injected", schema_of(injected_record(WorkKind::outer_iterations)));
   definitions.expect("node", schema_of(node_record()));
   definitions.expect("row_lengths", schema_of(row_length_record()));
   definitions.expect("quiet_repeat", schema_of(quiet_record()));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "support/bits.hpp"
 #include "support/solver_run.hpp"
 #include "support/temporary_folder.hpp"
@@ -38,13 +39,13 @@ class GridRun {
   SteppedSolver& solver() { return *solver_; }
   /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
   std::vector<OuterStep> whole(const std::string& folder) {
-    CheckpointWriter writer(folder, std::nullopt, group());
-    RunCheckpoints checkpoints(0.0, problem_, {solver_->iteration(), range()}, {}, writer);
+    CheckpointSaver saver(0.0, CheckpointWriter(folder, std::nullopt, group()));
+    RunCheckpoints checkpoints(problem_, {solver_->iteration(), range()}, {}, saver);
     solver_->reset();
     const std::array<OuterStepObserver*, 1> observers{&checkpoints};
     auto steps = solver_->outer_steps(saved_step, observers);
-    EXPECT_EQ(checkpoints.facts().count, saved_step);
-    EXPECT_EQ(checkpoints.facts().failure, "");
+    EXPECT_EQ(saver.facts().count, saved_step);
+    EXPECT_EQ(saver.facts().failure, "");
     const auto others = solver_->outer_steps(problem_.niter - saved_step, {});
     steps.insert(steps.end(), others.begin(), others.end());
     return steps;
@@ -138,31 +139,31 @@ TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;
   GridRun run(problem, {1, group().size()});
-  CheckpointWriter writer(folder.path, std::nullopt, group());
-  RunCheckpoints checkpoints(3600.0, problem, {run.solver().iteration(), run.range()}, {}, writer);
-  EXPECT_EQ(checkpoints.facts().interval_s, 3600.0);
+  CheckpointSaver saver(3600.0, CheckpointWriter(folder.path, std::nullopt, group()));
+  RunCheckpoints checkpoints(problem, {run.solver().iteration(), run.range()}, {}, saver);
+  EXPECT_EQ(saver.facts().interval_s, 3600.0);
   checkpoints.begin();
   run.solver().reset();
   checkpoints.after_outer_step(1, run.solver().outer_step());
-  EXPECT_EQ(checkpoints.facts().count, 0) << "the hour is not over";
+  EXPECT_EQ(saver.facts().count, 0) << "the hour is not over";
   auto stopped = run.solver().outer_step();
   stopped.stop_asked = true;
   checkpoints.after_outer_step(2, stopped);
-  EXPECT_EQ(checkpoints.facts().count, 1);
-  EXPECT_EQ(writer.last_generation(), 1);
-  EXPECT_GT(checkpoints.facts().total_s, 0.0);
+  EXPECT_EQ(saver.facts().count, 1);
+  EXPECT_EQ(saver.last_generation(), 1);
+  EXPECT_GT(saver.facts().total_s, 0.0);
   EXPECT_EQ(restart_facts(newest_checkpoint(folder.path, group()), problem).step_count(), 2);
   checkpoints.after_outer_step(problem.niter, stopped);
-  EXPECT_EQ(checkpoints.facts().count, 1) << "the last iteration has its report";
+  EXPECT_EQ(saver.facts().count, 1) << "the last iteration has its report";
 }
 
 TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;
   GridRun run(problem, {group().size(), 1});
-  CheckpointWriter writer(folder.path, std::nullopt, group());
-  RunCheckpoints checkpoints(std::nullopt, problem, {run.solver().iteration(), run.range()}, {}, writer);
-  const auto facts = checkpoints.facts();
+  CheckpointSaver saver(std::nullopt, CheckpointWriter(folder.path, std::nullopt, group()));
+  const RunCheckpoints checkpoints(problem, {run.solver().iteration(), run.range()}, {}, saver);
+  const auto facts = saver.facts();
   EXPECT_TRUE(facts.is_automatic);
   EXPECT_GT(facts.write_s, 0.0) << "the rehearsal";
   EXPECT_DOUBLE_EQ(facts.interval_s, young_interval_s(facts.write_s));

@@ -190,7 +190,7 @@ TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
         TraceRoom::of_benchmark(outer_steps * cg_steps_per_solve, run.assembled->product().part_count()));
     TraceBars bars(trace);
     run.assembled->timer().attach(trace);
-    run.iteration.conjugate_gradient().observers().add(bars);
+    run.iteration.observers().add(bars);
     const std::array<OuterStepObserver*, 1> observers{&bars};
     static_cast<void>(run.iteration.iterate(run.problem.shift, outer_steps, observers));
     EXPECT_EQ(trace.dropped_count(), 0);

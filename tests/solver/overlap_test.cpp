@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/solver/npb_iteration.hpp"
 #include "support/bits.hpp"
 #include "support/layouts.hpp"
 #include "support/npb_facts.hpp"

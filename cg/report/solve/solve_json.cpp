@@ -11,6 +11,7 @@
 #include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_format.hpp"
 #include "cg/report/solve/solve_record.hpp"
+#include "cg/run/feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -42,7 +43,7 @@ Json solve_json(const SystemOptions& options, const SolveReport& report) {
                {"roofline", has_phases ? roofline_json(phase_figures(report)) : Json(nullptr)},
                {"counters", has_phases ? counters_json(phase_figures(report)) : Json(nullptr)}});
   if (report.restart) json["restart"] = json_of(solve_restart_record(), report);
-  put_feature_sections(json, report, GuardedWorkload::solve);
+  put_feature_sections(json, report, WorkKind::solve);
   if (report.quiet)
     json["quiet"] = {{"disturbed", report.quiet->is_disturbed()}, {"reason", report.quiet->reason()}};
   return json;

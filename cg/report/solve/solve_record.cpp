@@ -4,6 +4,8 @@
 
 #include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_format.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -163,7 +165,7 @@ const Record<SolvedSystem>& solve_setup_record() {
       matrix_figure(
           "conversion_s", or_null(seconds_type()),
           [](const auto& solved, const auto& matrix) {
-            return solved.report.out_of_core ? Json(nullptr) : Json(matrix.conversion_s);
+            return is_streamed(solved.report) ? Json(nullptr) : Json(matrix.conversion_s);
           },
           "From the blocks to kernels that are ready; without a matrix: to make the operator; null where "
           "the matrix is streamed: nothing was converted."),
@@ -173,7 +175,7 @@ const Record<SolvedSystem>& solve_setup_record() {
           "To make the preconditioner, from the blocks on."),
       {"ranks", list_type(numbered_schema_of("rank", rank_block_record(false)), 1),
        [](const auto& solved) {
-         return numbered_json_of_all("rank", rank_block_record(solved.report.out_of_core.has_value()),
+         return numbered_json_of_all("rank", rank_block_record(is_streamed(solved.report)),
                                      solved.report.ranks);
        }},
       matrix_figure(

@@ -11,6 +11,8 @@
 #include "cg/report/report_origin.hpp"
 #include "cg/report/solve/solve_format.hpp"
 #include "cg/report/summary.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -104,8 +106,8 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
           : std::string();
   line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut_text(options),
                           matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
-  const auto conversion = report.out_of_core ? std::string("no conversion (streamed)")
-                                             : fmt::format("{:.6f} s to convert", matrix.conversion_s);
+  const auto conversion = is_streamed(report) ? std::string("no conversion (streamed)")
+                                              : fmt::format("{:.6f} s to convert", matrix.conversion_s);
   line("Set-up", fmt::format("{:.6f} s to read, {:.6f} s to distribute, {}, {:.6f} s for the preconditioner",
                              matrix.read_s, matrix.distribute_s, conversion, matrix.preconditioner_s));
   return text;
@@ -266,8 +268,7 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   if (report.restart)
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);
-  if (report.checkpoints) text += checkpoint_lines(*report.checkpoints);
-  if (report.out_of_core) text += out_of_core_line(*report.out_of_core);
+  text += feature_lines(&FeatureRow::summary_lines, report);
   if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
   if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
   if (timed_step_count(report) > 0) {
@@ -277,7 +278,7 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
     text += roofline_text(figures);
     text += counters_text(figures);
   }
-  if (report.guard) text += '\n' + guard_lines(*report.guard);
+  text += feature_lines(&FeatureRow::closing_lines, report);
   for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
   return text;
 }

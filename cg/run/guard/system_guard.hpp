@@ -17,15 +17,6 @@
 
 namespace cg2d {
 
-/// A solve by the classic form of CG, without preconditioner or with a diagonal one; all must outlive the guard's solve().
-struct GuardedSystem {
-  ConjugateGradient& solver;                      ///< on the operator that guarded() gave
-  std::span<const double> inverse_diagonal = {};  ///< M^-1, this rank's piece; empty without preconditioner
-  int most_iterations = 0;
-  /// Told where the solve goes back to its state after so many iterations; on all ranks.
-  std::function<void(int)> goes_back = [](int) {};
-};
-
 /// Checks as GuardCheck lists them, and makes faults, both as the options ask for. An attempt is a segment of a solve: it ends after each
 /// hundredth iteration, and where the solve ends. There x - A z is computed anew, and where nothing was found, x, r, p and the
 /// numbers of CG are kept, for a later attempt to go on from. An end that is neither a solution nor a limit (not positive

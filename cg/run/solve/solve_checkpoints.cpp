@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -128,20 +127,13 @@ SolveCheckpoints::SolveCheckpoints(const CheckpointedSystem& system, ConjugateGr
       x_(x),
       interrupts_(work.interrupts),
       outside_(work.outside),
-      writer_(work.writer) {}
+      saver_(work.saver) {}
 
 /// The rehearsal has vectors of the right length, whatever they hold.
-void SolveCheckpoints::prepare(std::optional<double> interval_s, const SolveRestart* restart) {
-  interval_ = CheckpointInterval(interval_s);
+void SolveCheckpoints::prepare(const SolveRestart* restart) {
   if (restart != nullptr) steps_ = restart->steps;
-  interval_.note_written(
-      writer_.rehearse(state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_})));
-  facts_ = {.folder = writer_.folder(),
-            .write_s = interval_.write_s(),
-            .interval_s = interval_.seconds(),
-            .is_automatic = interval_.is_automatic(),
-            .failure = {}};
-  next_s_ = interval_.seconds();
+  saver_.rehearse(state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_}));
+  next_s_ = saver_.interval_s();
 }
 
 CheckpointState SolveCheckpoints::state(const CgSnapshot& snapshot) {
@@ -163,25 +155,11 @@ bool SolveCheckpoints::after_step(const CgState& state) {
   const bool stops = interrupts_.after_step(state);
   // A solve that goes on from NaN ends with it.
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
-  if (is_finite && (stops || interrupts_.common_s() >= next_s_)) outside_([&] { save(state); });
-  return stops;
-}
-
-/// As that of a run: a checkpoint that cannot be written does not end the solve. All ranks have the same interval, since the time that a
-/// checkpoint takes is the slowest rank's.
-void SolveCheckpoints::save(const CgState& state) {
-  const Stopwatch stopwatch;
-  try {
-    interval_.note_written(writer_.save(this->state(solver_.snapshot(state))));
-    ++facts_.count;
-    facts_.failure.clear();
-  } catch (const RunError& error) {
-    facts_.failure = error.what();
+  if (is_finite && (stops || interrupts_.common_s() >= next_s_)) {
+    outside_([&] { saver_.save(this->state(solver_.snapshot(state))); });
+    next_s_ = interrupts_.common_s() + saver_.interval_s();
   }
-  facts_.total_s += stopwatch.seconds();
-  facts_.write_s = interval_.write_s();
-  facts_.interval_s = interval_.seconds();
-  next_s_ = interrupts_.common_s() + interval_.seconds();
+  return stops;
 }
 
 }  // namespace cg2d

@@ -10,7 +10,7 @@
 
 #include "cg/base/process_memory.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/checkpoint/checkpoint_saver.hpp"
 #include "cg/run/solve/solve_observers.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/step_observer.hpp"
@@ -64,7 +64,7 @@ RestartedVectors restarted_vectors(const SolveRestart& restart, const comm::Inde
 struct CheckpointWork {
   StepInterrupts& interrupts;  ///< told by the checkpoints, in place of being an observer itself
   const OutsideOfPhases& outside;
-  CheckpointWriter& writer;
+  CheckpointSaver& saver;
 };
 
 /// Saves the state where the interval is over or a stop is asked for: at iterations at which the ranks ask each other for signals anyway,
@@ -74,23 +74,19 @@ class SolveCheckpoints final : public StepObserver {
   SolveCheckpoints(const CheckpointedSystem& system, ConjugateGradient& solver, std::span<const double> x,
                    const CheckpointWork& work);
 
-  /// interval_s: as CheckpointOptions. restart: nullptr, or what the solve goes on from. Rehearses a checkpoint. Collective.
-  void prepare(std::optional<double> interval_s, const SolveRestart* restart);
+  /// restart: nullptr, or what the solve goes on from. Rehearses a checkpoint. Collective. Throws as CheckpointSaver::rehearse().
+  void prepare(const SolveRestart* restart);
   bool after_step(const CgState& state) override;
-  [[nodiscard]] const CheckpointFacts& facts() const { return facts_; }
 
  private:
   [[nodiscard]] CheckpointState state(const CgSnapshot& snapshot);
-  void save(const CgState& state);
 
   const CheckpointedSystem& system_;
   ConjugateGradient& solver_;
   std::span<const double> x_;
   StepInterrupts& interrupts_;
   const OutsideOfPhases& outside_;
-  CheckpointWriter& writer_;
-  CheckpointInterval interval_{std::nullopt};
-  CheckpointFacts facts_;
+  CheckpointSaver& saver_;
   double next_s_ = 0.0;  // by the common clock of the interrupts
   std::vector<SavedStep> steps_;
   std::vector<double> numbers_;

@@ -10,6 +10,7 @@
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/value_hash.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/solve/solve_observers.hpp"
 #include "cg/run/solve/solve_run.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
@@ -105,8 +106,9 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   const auto checkpointed = checkpointed_system(system, b);
   RestartedVectors restarted;
   CgSnapshot snapshot;
-  if (const auto& found = session_.found_checkpoint()) {
-    report_.restart = solve_restart(*found, checkpointed);
+  auto* const checkpoint = session_.features().find<CheckpointFeature>();
+  if (checkpoint != nullptr && checkpoint->found() != nullptr) {
+    report_.restart = solve_restart(*checkpoint->found(), checkpointed);
     restarted = restarted_vectors(*report_.restart, checkpointed.range, group_);
     x = restarted.x;
     snapshot = {.state = report_.restart->state,
@@ -118,10 +120,10 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   }
   StepInterrupts interrupts(watch_.emplace(), group_, outside);
   std::optional<SolveCheckpoints> checkpoints;
-  if (auto* const writer = session_.checkpoint_writer()) {
-    const CheckpointWork work{.interrupts = interrupts, .outside = outside, .writer = *writer};
+  if (checkpoint != nullptr && checkpoint->saver() != nullptr) {
+    const CheckpointWork work{.interrupts = interrupts, .outside = outside, .saver = *checkpoint->saver()};
     checkpoints.emplace(checkpointed, *solver->conjugate_gradient(), x, work);
-    checkpoints->prepare(options_.checkpoint.interval_s, report_.restart ? &*report_.restart : nullptr);
+    checkpoints->prepare(report_.restart ? &*report_.restart : nullptr);
   }
   StepObserver& last = checkpoints ? static_cast<StepObserver&>(*checkpoints) : interrupts;
   const std::array<StepObserver*, 2> common_observers{&says_progress, &last};
@@ -135,47 +137,34 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
       const bool starts_from_x = options_.first_guess.kind != VectorOption::Kind::zeros;
       const SystemVectors given{
           .b = b, .x = x, .starts_from_x = starts_from_x, .snapshot = report_.restart ? &snapshot : nullptr};
-      if (guard_) {
+      if (guard_ != nullptr) {
         solver->observers().add(solver->observers_of(0));
-        results = {solve_guarded({.solver = *solver->conjugate_gradient(),
-                                  .inverse_diagonal = preconditioner->inverse_diagonal(),
-                                  .most_iterations = options_.most_iterations,
-                                  .goes_back = [&](int count) { observers.front().go_back_to(count); }},
-                                 given, tolerance)};
+        results = {
+            guard_->solve_guarded({.solver = *solver->conjugate_gradient(),
+                                   .inverse_diagonal = preconditioner->inverse_diagonal(),
+                                   .most_iterations = options_.most_iterations,
+                                   .goes_back = [&](int count) { observers.front().go_back_to(count); }},
+                                  given, tolerance)};
       } else {
         results = solver->solve(given, tolerance);
       }
     });
   }
-  session_.check_storage();
-  session_.note_stream();
+  session_.features().call(&Feature::check_region);
   report_.repeat = session_.measured_repeat(measurement);
   report_.quiet = report_.repeat.quiet;
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < observers.size(); ++k)
     solutions.push_back(solution_of(results[k], observers[k], tolerance));
   for (auto& solution : solutions) solution.preconditioner_remark = preconditioner->remark();
-  if (checkpoints) report_.checkpoints = checkpoints->facts();
   take_solutions(std::move(solutions));
-  if (results.front().end == SolveEnd::stopped)
-    report_.reason +=
-        session_.how_to_go_on(report_.checkpoints ? report_.checkpoints->failure : std::string());
+  if (results.front().end == SolveEnd::stopped) report_.reason += session_.features().last_words();
   session_.gather_results(system.timer, calibration.ticks_per_second(), &report_.repeat);
   if (!options_.solution_path.empty()) write_solution(x, place, solution_file);
 }
 
-/// Throws RunError (soft_error), alike on every rank, for an error that stays.
-SystemSolveResult SolveRun::solve_guarded(const GuardedSystem& system, const SystemVectors& vectors,
-                                          const StopRule& stop) {
-  const Stopwatch stopwatch;
-  const auto result = guard_->solve(system, vectors, stop);
-  report_.guard = guard_->report(stopwatch.seconds());
-  if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
-  return *result;
-}
-
 CheckpointedSystem SolveRun::checkpointed_system(const ReadySystem& system, std::span<const double> b) {
-  if (!session_.found_checkpoint() && session_.checkpoint_writer() == nullptr) return {};
+  if (session_.features().find<CheckpointFeature>() == nullptr) return {};
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < b.size(); ++k)
     sum += hash_of_element(system.first_row + static_cast<std::int64_t>(k), b[k]);
@@ -215,8 +204,7 @@ MeasuredWork SolveRun::measured_work(MeasuredSolver& solver, RegionMeasurement& 
           .matrix_bytes = system.matrix_bytes,
           .vector_bytes =
               vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double)),
-          .storage_bytes_per_s = session_.streamed().storage_bytes_per_s,
-          .is_solve = true};
+          .storage_bytes_per_s = is_streamed() ? streaming_->block().storage_bytes_per_s : 0.0};
 }
 
 }  // namespace cg2d

@@ -12,6 +12,7 @@
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/value_hash.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
@@ -69,16 +70,15 @@ void SolveRun::check_reproducible() const {
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic,
             fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
-  refuse_if(
-      options_.preconditioner != "none" && options_.preconditioner != "jacobi",
-      fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take none or jacobi",
-                  options_.preconditioner));
+  refuse_if(!find_preconditioner(options_.preconditioner)->is_diagonal,
+            fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take {}",
+                        options_.preconditioner, names_of_diagonal_preconditioners()));
 }
 
 void SolveRun::prepare() {
   session_.prepare();
   static_cast<void>(named_grid(options_, group_.size()));
-  session_.open_checkpoints("solve");
+  session_.features().call(&Feature::before_matrix);
 }
 
 void SolveRun::perform(OutputFile* solution) {
@@ -95,16 +95,13 @@ void SolveRun::perform(OutputFile* solution) {
   if (session_.chooses_transport()) choose_transport(layout, product);
   auto assembled = session_.connect(layout, product);
   const auto& communicator = assembled.communicator();
-  if (options_.guard.is_used()) {
-    guard_.emplace(options_.guard, session_.guarded_parts(layout, assembled), session_.checksums());
-    assembled.matrix().set_observer(&*guard_);
-  }
-  solve({.matrix = guard_ ? guard_->guarded(assembled.matrix()) : assembled.matrix(),
+  guard_ = session_.features().first(&Feature::guard_of_solve, layout, assembled);
+  solve({.matrix = guard_ != nullptr ? guard_->guarded(assembled) : assembled.matrix(),
          .timer = assembled.timer(),
          .place = place_of(layout, matrix_->permutation(), group_.rank()),
          .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
          .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count(),
-         .matrix_bytes = session_.read_footprint_bytes(*product)},
+         .matrix_bytes = read_footprint_bytes(*product, streaming_)},
         solution);
 }
 
@@ -159,7 +156,7 @@ void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
     planned.kernel =
         has_several() ? kernels::default_kernel_for_several().name : kernels::kernel_for_any_pattern().name;
   }
-  if (is_streamed() && options_.out_of_core.chooses_kernel)
+  if (options_.features.of<OutOfCoreOptions>().chooses_kernel)
     planned.kernel = shortest_streamed_kernel(vector_count()).name;
   const auto layout = make_layout(facts, planned);
   agree_on(group_, [&] {
@@ -190,7 +187,7 @@ ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   };
   auto asked = options_.configuration;
   asked.grid = grid;
-  if (is_streamed() && options_.out_of_core.chooses_kernel) {
+  if (options_.features.of<OutOfCoreOptions>().chooses_kernel) {
     asked.kernel = shortest_streamed_kernel(vector_count()).name;
     auto streamed_choice = choose(asked);
     streamed_choice.kernel_origin = ChoiceOrigin::built_in_rule;
@@ -246,7 +243,7 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
                                 : matrix_->build(layout, group_, configuration().thread_count).block;
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
-  if (session_.found_checkpoint() || session_.checkpoint_writer() != nullptr)
+  if (session_.features().find<CheckpointFeature>() != nullptr)
     value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
   session_.take_block(block, layout);
   const Stopwatch diagonal_parts;

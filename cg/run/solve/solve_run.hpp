@@ -16,13 +16,13 @@
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
-#include "cg/run/guard/system_guard.hpp"
 #include "cg/run/region_measurement.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/solve/solve_checkpoints.hpp"
 #include "cg/run/solve/solve_observers.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/solve.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -72,7 +72,8 @@ class SolveRun {
       : options_(options),
         group_(group),
         progress_(progress),
-        session_(options, group, progress, report_),
+        session_(options, group, progress, report_, WorkKind::solve),
+        streaming_(session_.features().find<StreamingFeature>()),
         kept_(kept.matrix),
         kept_kernel_trial_(kept.kernel_trial) {}
 
@@ -94,7 +95,7 @@ class SolveRun {
   void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const;
-  [[nodiscard]] bool is_streamed() const { return session_.is_streamed(); }
+  [[nodiscard]] bool is_streamed() const { return streaming_ != nullptr; }
   void cut();
   void count_right_hand_sides();
   void check_several() const;
@@ -125,8 +126,6 @@ class SolveRun {
   [[nodiscard]] std::deque<SystemObservers> observe_systems(SystemSolver& solver,
                                                             const OutsideOfPhases& outside);
   void solve(const ReadySystem& system, OutputFile* solution);
-  [[nodiscard]] SystemSolveResult solve_guarded(const GuardedSystem& system, const SystemVectors& vectors,
-                                                const StopRule& stop);
   void take_solutions(std::vector<Solution> solutions);
   void write_solution(std::span<const double> x, const VectorPlace& place, OutputFile* file);
   [[nodiscard]] CheckpointedSystem checkpointed_system(const ReadySystem& system, std::span<const double> b);
@@ -138,6 +137,7 @@ class SolveRun {
   const Progress& progress_;
   SolveReport report_;
   Session session_;
+  StreamingFeature* streaming_;  // with --out-of-core
   SystemMatrix* kept_;
   std::optional<KernelTrial>* kept_kernel_trial_;
   std::unique_ptr<SystemMatrix> read_matrix_;
@@ -146,8 +146,8 @@ class SolveRun {
   kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
   // From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
-  std::uint64_t value_hash_ = 0;      // of the matrix, with --checkpoint or --restart
-  std::optional<SystemGuard> guard_;  // with --guard or --inject
+  std::uint64_t value_hash_ = 0;      // of the matrix, for checkpoints
+  SolveGuardHooks* guard_ = nullptr;  // of this solve
 };
 
 }  // namespace cg2d

@@ -86,9 +86,9 @@ void SolveRun::check_several() const {
   refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros,
             fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
                         vector_text(options_.right_hand_side), report_.right_hand_side_count));
-  const auto& checkpoint = options_.checkpoint;
-  refuse_if(!checkpoint.folder.empty() || !checkpoint.restart.empty(), "--checkpoint and --restart take one");
-  refuse_if(options_.guard.is_used(), "--guard and --inject take one");
+  for (const auto& feature : feature_table())
+    refuse_if(!feature.against_several.empty() && feature.is_used_by(options_),
+              std::string(feature.against_several));
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic,
             fmt::format("--variant {} takes one; take {}", options_.variant, classic));

@@ -38,12 +38,12 @@ std::int64_t SolveRun::vector_bytes(const comm::BlockLayout& layout) const {
 std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) {
   if (find_preconditioner(options_.preconditioner)->needs_diagonal)
     diagonal_ = matrix_->diagonal(layout, group_);
-  auto product = session_.stream({.source = *matrix_,
-                                  .hash = matrix_->content_hash().value(),
-                                  .vector_bytes = vector_bytes(layout),
-                                  .sums_values = true},
-                                 layout);
-  const auto& streamed = session_.streamed();
+  auto product = streaming_->make_product({.source = *matrix_,
+                                           .hash = matrix_->content_hash().value(),
+                                           .vector_bytes = vector_bytes(layout),
+                                           .sums_values = true},
+                                          layout);
+  const auto& streamed = streaming_->block();
   value_hash_ = sum_of_words(group_, streamed.figures.value_sum);
   report_.matrix->distribute_s = streamed.generation_s;
   report_.matrix->balance = balance_of(group_.gather_one(streamed.figures.nonzero_count));

@@ -16,7 +16,7 @@ class MatrixFreeContestant final : public TransportContestant {
  public:
   MatrixFreeContestant(std::unique_ptr<MatrixFreeSystem> system, int thread_count)
       : system_(std::move(system)), iteration_(system_->matrix(), system_->timer(), thread_count) {}
-  void iterate() override { iteration_.cg_steps(GridSolver::few_steps); }
+  void iterate() override { iteration_.steps(GridSolver::few_steps); }
 
  private:
   std::unique_ptr<MatrixFreeSystem> system_;

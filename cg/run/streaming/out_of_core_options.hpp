@@ -21,6 +21,8 @@ struct OutOfCoreOptions {
 };
 /// "DIR1,DIR2"; empty: in memory. Throws InputError.
 OutOfCoreOptions out_of_core_options_from(const std::string& text);
+/// Throws InputError where that is given: the reason, and that it is one against --out-of-core.
+void refuse_out_of_core_if(bool is_given, const std::string& reason);
 
 /// The kernels whose blocks can be streamed for products with so many vectors at once, KernelOptions::vector_count.
 std::vector<const kernels::KernelRow*> streamed_kernels(int vector_count);

@@ -63,6 +63,7 @@ std::unique_ptr<Preconditioner> make_jacobi(const PreconditionerInput& input) {
 PreconditionerRow jacobi_preconditioner() {
   return {.name = "jacobi",
           .description = "the diagonal of A",
+          .is_diagonal = true,
           .needs_diagonal = true,
           .memory = {.bytes_per_row = std::int64_t{3} * 8},  // the diagonal, its inverse, the result
           .make = &make_jacobi};

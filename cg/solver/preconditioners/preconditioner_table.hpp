@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "cg/solver/linear_operator.hpp"
@@ -38,6 +39,7 @@ struct PieceMemory {
 struct PreconditionerRow {
   std::string_view name;
   std::string_view description;
+  bool is_diagonal = false;  ///< M is, and so depends neither on the grid nor on an order of sums
   bool needs_diagonal = false;
   bool needs_diagonal_block = false;
   /// Works with an operator on several vectors at once, too, as one on all of their elements.
@@ -53,5 +55,7 @@ struct PreconditionerRow {
 std::span<const PreconditionerRow> preconditioner_table();
 /// The row of that name, or nullptr.
 const PreconditionerRow* find_preconditioner(std::string_view name);
+/// "none or jacobi": those with a diagonal M.
+std::string names_of_diagonal_preconditioners();
 
 }  // namespace cg2d

@@ -1,10 +1,11 @@
-// The findings of a guard, and the faults that were made.
+#include "cg/run/guard/guard_record.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "cg/report/session_record.hpp"
-#include "cg/run/guard/guard_report.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,9 +25,9 @@ const Record<GuardReport>& checks_record() {
 
 /// The place of a detection or of a fault. A solve has no outer iterations: its place is an iteration.
 template <typename Placed>
-Record<Placed> place_record(GuardedWorkload workload) {
+Record<Placed> place_record(WorkKind kind) {
   Record<Placed> record{{{"rank", count_type(), &Placed::rank}}};
-  if (workload == GuardedWorkload::solve) {
+  if (kind == WorkKind::solve) {
     record.figures.push_back(
         {"iteration", count_type(), &Placed::product, "From 1; of a detection: the last one before it."});
     return record;
@@ -47,9 +48,9 @@ Record<Placed> with(Record<Placed> record, std::vector<Figure<Placed>> more) {
   return record;
 }
 
-Record<Detection> detection_record(GuardedWorkload workload) {
+Record<Detection> detection_record(WorkKind kind) {
   return with(
-      place_record<Detection>(workload),
+      place_record<Detection>(kind),
       {{"check",
         {{"enum", std::vector<std::string>(guard_check_names.begin(), guard_check_names.end())}},
         [](const auto& found) { return name_of(found.check); }},
@@ -58,9 +59,9 @@ Record<Detection> detection_record(GuardedWorkload workload) {
         [](const auto& found) { return number_or_null(found.tolerance); }}});
 }
 
-Record<Fault> fault_record(GuardedWorkload workload) {
-  const auto* const solution = workload == GuardedWorkload::solve ? "x" : "z";
-  return with(place_record<Fault>(workload),
+Record<Fault> fault_record(WorkKind kind) {
+  const auto* const solution = kind == WorkKind::solve ? "x" : "z";
+  return with(place_record<Fault>(kind),
               {{"target", word_type({"A", "columns", "p", "r", solution, "block q", "q", "rho"}),
                 [](const auto& fault) { return target_name(fault); }},
                {"made", flag_type(), &Fault::is_made,
@@ -72,9 +73,9 @@ Record<Fault> fault_record(GuardedWorkload workload) {
                 "Of the element, from the lowest one."}});
 }
 
-Record<GuardReport> make_guard_record(GuardedWorkload workload) {
-  const auto detections = detection_record(workload);
-  const bool of_solve = workload == GuardedWorkload::solve;
+Record<GuardReport> make_guard_record(WorkKind kind) {
+  const auto detections = detection_record(kind);
+  const bool of_solve = kind == WorkKind::solve;
   return {
       {{"checks", schema_of(checks_record()),
         [](const auto& guard) { return json_of(checks_record(), guard); },
@@ -92,8 +93,8 @@ Record<GuardReport> make_guard_record(GuardedWorkload workload) {
         of_solve ? "Of the time of the solve." : "Of the time of all finished repetitions; 0 without one."}}};
 }
 
-Record<GuardReport> make_injected_record(GuardedWorkload workload) {
-  const auto faults = fault_record(workload);
+Record<GuardReport> make_injected_record(WorkKind kind) {
+  const auto faults = fault_record(kind);
   return {{{"seed", count_type(), [](const auto& guard) { return guard.options.inject.seed; }},
            {"flips", list_type(schema_of(faults), 1),
             [faults](const auto& guard) { return json_of_all(faults, guard.faults); },
@@ -113,16 +114,54 @@ const Record<SeenCheck>& guard_check_record() {
   return record;
 }
 
-const Record<GuardReport>& guard_record(GuardedWorkload workload) {
-  static const auto of_run = make_guard_record(GuardedWorkload::run);
-  static const auto of_solve = make_guard_record(GuardedWorkload::solve);
-  return workload == GuardedWorkload::solve ? of_solve : of_run;
+const Record<GuardReport>& guard_record(WorkKind kind) {
+  static const auto of_run = make_guard_record(WorkKind::outer_iterations);
+  static const auto of_solve = make_guard_record(WorkKind::solve);
+  return kind == WorkKind::solve ? of_solve : of_run;
 }
 
-const Record<GuardReport>& injected_record(GuardedWorkload workload) {
-  static const auto of_run = make_injected_record(GuardedWorkload::run);
-  static const auto of_solve = make_injected_record(GuardedWorkload::solve);
-  return workload == GuardedWorkload::solve ? of_solve : of_run;
+const Record<GuardReport>& injected_record(WorkKind kind) {
+  static const auto of_run = make_injected_record(WorkKind::outer_iterations);
+  static const auto of_solve = make_injected_record(WorkKind::solve);
+  return kind == WorkKind::solve ? of_solve : of_run;
+}
+
+Record<SessionReport> guard_sections(WorkKind kind) {
+  const auto section = [](const SessionReport& report, bool GuardOptions::*is_there, const auto& record) {
+    const auto* const guard = report.features.find<GuardReport>();
+    return guard != nullptr && guard->options.*is_there ? json_of(record, *guard) : absent();
+  };
+  return {{{"guard", defined("guard"),
+            [section, kind](const auto& report) {
+              return section(report, &GuardOptions::checks, guard_record(kind));
+            },
+            "", Presence::if_known},
+           {"injected", defined("injected"),
+            [section, kind](const auto& report) {
+              return section(report, &GuardOptions::injects, injected_record(kind));
+            },
+            "", Presence::if_known}}};
+}
+
+std::string guard_text(const GuardReport& guard) {
+  std::string text;
+  constexpr std::size_t most_lines = 20;
+  if (guard.options.injects) {
+    const auto made = std::ranges::count_if(guard.faults, &Fault::is_made);
+    text += fmt::format(" Injected        = {} of {} (seed {})\n", made,
+                        format_count(std::ssize(guard.faults), "bit flip"), guard.options.inject.seed);
+    for (std::size_t k = 0; k < std::min(guard.faults.size(), most_lines); ++k)
+      text += fmt::format("   {}\n", describe(guard.faults[k]));
+  }
+  if (!guard.options.checks) return text;
+  text += fmt::format(" Guard           = {}, {}, {}", format_count(guard.check_count(), "check"),
+                      format_count(std::ssize(guard.detections), "detection"),
+                      format_count(guard.rollback_count, "rollback"));
+  if (guard.time_share > 0.0) text += fmt::format(", {:.2f} % of the time", 100.0 * guard.time_share);
+  text += '\n';
+  for (std::size_t k = 0; k < std::min(guard.detections.size(), most_lines); ++k)
+    text += fmt::format("   {}\n", describe(guard.detections[k]));
+  return text;
 }
 
 }  // namespace cg2d

@@ -1,0 +1,208 @@
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/provenance.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view checkpoint_option = "--checkpoint";
+constexpr std::string_view interval_option = "--checkpoint-interval";
+constexpr std::string_view restart_option = "--restart";
+
+void read_checkpoint(const OptionTexts& texts, FeatureSettings& settings) {
+  const auto text_of = [&](std::string_view option) {
+    const auto given = texts.find(option);
+    return given == texts.end() ? std::string() : given->second;
+  };
+  CheckpointOptions options{.folder = text_of(checkpoint_option), .restart = text_of(restart_option)};
+  if (const auto interval = text_of(interval_option); !interval.empty() && interval != "auto") {
+    options.interval_s = seconds_from(interval_option, interval);
+    if (options.folder.empty())
+      throw InputError(
+          fmt::format("{}: goes with --checkpoint DIR, without which nothing is saved", interval_option));
+  }
+  settings.set(std::move(options));
+}
+
+void settle_checkpoint(const AskedWork& asked) {
+  const auto& options = asked.options.features.of<CheckpointOptions>();
+  for (const auto& [option, folder] :
+       {std::pair(checkpoint_option, options.folder), std::pair(restart_option, options.restart)}) {
+    if (folder.empty()) continue;
+    require_matrix(asked, option);
+    require_classic_form(asked, option);
+    if (asked.repeats)  // a checkpoint has the state of one repetition, not the results of others
+      throw InputError(
+          fmt::format("{}: goes with one repetition only; leave --repeat and --min-time out", option));
+  }
+}
+
+Record<SessionReport> checkpoint_sections(WorkKind /*kind*/) {
+  return {{{"checkpoints", defined("checkpoints"),
+            [](const auto& report) {
+              const auto* const facts = report.features.template find<CheckpointFacts>();
+              return facts == nullptr ? absent() : json_of(checkpoint_record(), *facts);
+            },
+            "", Presence::if_known}}};
+}
+
+/// A line about the checkpoints that were written, and one about the last one where it failed.
+std::string checkpoint_lines(const SessionReport& report) {
+  const auto* const facts = report.features.find<CheckpointFacts>();
+  if (facts == nullptr) return {};
+  std::string text =
+      fmt::format(" Saved   {} in {}, {:.3g} s of the time; one each {:.4g} s ({})\n",
+                  format_count(facts->count, "checkpoint"), facts->folder, facts->total_s, facts->interval_s,
+                  facts->is_automatic
+                      ? fmt::format("Young's interval for {:.3g} s each and a failure a day", facts->write_s)
+                      : "requested");
+  if (!facts->failure.empty())
+    text += fmt::format(" Warning: the last checkpoint is missing: {}\n", facts->failure);
+  return text;
+}
+
+}  // namespace
+
+CheckpointFeature::CheckpointFeature(const FeatureContext& context)
+    : options_(context.options.features.of<CheckpointOptions>()), context_(context) {}
+
+void CheckpointFeature::before_matrix() {
+  const auto* const command = context_.kind == WorkKind::solve ? "solve" : "run";
+  auto choice = choose_restart(options_, command, context_.group);
+  found_ = std::move(choice.found);
+  std::ranges::move(choice.warnings, std::back_inserter(context_.report.warnings));
+  if (choice.claim)
+    saver_.emplace(options_.interval_s,
+                   CheckpointWriter(std::move(*choice.claim), choice.generation, context_.group));
+}
+
+void CheckpointFeature::finish() {
+  if (saver_) context_.report.features.set(saver_->facts());
+}
+
+std::string CheckpointFeature::last_words() const {
+  const auto& report = context_.report;
+  if (!saver_ || !report.provenance) return {};
+  return how_to_go_on({.asked = options_,
+                       .configuration = report.configuration,
+                       .grid_was_open = report.grid_is_automatic,
+                       .kernel_was_open = !context_.options.configuration.has_kernel(),
+                       .is_restarted = found_.has_value(),
+                       .last_generation = saver_->last_generation(),
+                       .failure = saver_->facts().failure},
+                      report.provenance->command);
+}
+
+const Record<CheckpointFacts>& checkpoint_record() {
+  static const Record<CheckpointFacts> record{{
+      {"folder", name_type(), &CheckpointFacts::folder},
+      {"count", count_type(), &CheckpointFacts::count, "Written by this run."},
+      {"total_s", seconds_type(), &CheckpointFacts::total_s, "They took that long, as a part of the time."},
+      {"write_s", seconds_type(), &CheckpointFacts::write_s,
+       "The last one took that long; before the first one, a rehearsal."},
+      {"interval_s", seconds_type(), &CheckpointFacts::interval_s},
+      {"interval_by", word_type({"Young", "option"}),
+       [](const auto& facts) { return facts.is_automatic ? "Young" : "option"; },
+       "Young: sqrt(2 write_s assumed_failure_interval_s)."},
+      {"assumed_failure_interval_s", or_null(positive_seconds_type()),
+       [](const auto& facts) {
+         return facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr);
+       },
+       "Mean time between failures; null where the option names the interval."},
+      {"failure", line_type(), &CheckpointFacts::failure,
+       "Why the last one could not be written; empty where it could."},
+  }};
+  return record;
+}
+
+const Record<FoundCheckpoint>& found_checkpoint_record() {
+  static const Record<FoundCheckpoint> record{{
+      {"folder", name_type(), &FoundCheckpoint::folder},
+      {"generation", positive_count_type(), &FoundCheckpoint::generation},
+      {"rejected", list_type(name_type()), &FoundCheckpoint::rejected,
+       "Why each newer checkpoint was not taken, newest first."},
+  }};
+  return record;
+}
+
+std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
+                                     const std::string& value) {
+  for (auto word = command.begin(); word != command.end();) {
+    if (word->starts_with(name + "=")) {
+      word = command.erase(word);
+    } else if (*word == name) {
+      word = command.erase(word);
+      if (word != command.end()) word = command.erase(word);
+    } else {
+      ++word;
+    }
+  }
+  command.insert(command.end(), {name, value});
+  return command;
+}
+
+std::string how_to_go_on(const InterruptedWork& work, std::vector<std::string> command) {
+  const bool has_saved = work.last_generation > 0;
+  std::string text;
+  if (!work.failure.empty()) text += "; its state is not saved: " + work.failure;
+  if (!has_saved) text += "; no state is saved yet";
+  if (!has_saved && !work.is_restarted) return text + ", so the same command begins anew";
+  if (work.grid_was_open) command = with_option(std::move(command), "--grid", work.configuration.grid.name());
+  if (work.kernel_was_open) command = with_option(std::move(command), "--kernel", work.configuration.kernel);
+  command = with_option(std::move(command), "--restart", has_saved ? work.asked.folder : work.asked.restart);
+  const auto* const from_where = !has_saved             ? " from where it began"
+                                 : work.failure.empty() ? ""
+                                                        : " from the state before";
+  return text +
+         fmt::format("; start this with as many ranks to go on{}: {}", from_where, command_text(command));
+}
+
+FeatureRow checkpoint_feature() {
+  static constexpr std::array own_options{
+      FeatureOption{.name = checkpoint_option,
+                    .value = "DIR",
+                    .default_text = "none",
+                    .group = "Checkpoints",
+                    .help = "save the state to the folder DIR, to go on from after a kill",
+                    .file = FileUse::folder},
+      FeatureOption{.name = interval_option,
+                    .value = "auto|TIME",
+                    .default_text = "auto",
+                    .group = "Checkpoints",
+                    .help = "time between two; auto: Young's formula, sqrt(2 x measured time to save x 24 "
+                            "h), which assumes "
+                            "one failure of the job a day; also saved when a signal asks to stop"},
+      FeatureOption{
+          .name = restart_option,
+          .value = "DIR",
+          .default_text = "none",
+          .group = "Checkpoints",
+          .help =
+              "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
+              "names the same DIR and it has none yet",
+          .file = FileUse::folder}};
+  return {.name = "checkpoint",
+          .options = own_options,
+          .read = read_checkpoint,
+          .is_used =
+              [](const SessionOptions& options) {
+                const auto& asked = options.features.of<CheckpointOptions>();
+                return !asked.folder.empty() || !asked.restart.empty();
+              },
+          .make = make_feature<CheckpointFeature>,
+          .settle = settle_checkpoint,
+          .against_several = "--checkpoint and --restart take one",
+          .record = checkpoint_sections,
+          .summary_lines = checkpoint_lines};
+}
+
+}  // namespace cg2d

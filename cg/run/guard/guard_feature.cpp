@@ -1,0 +1,145 @@
+// --guard and --inject: soft errors are found, and what they have spoiled is made again.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/guard/guard_record.hpp"
+#include "cg/run/guard/product_checksums.hpp"
+#include "cg/run/guard/solve_guard.hpp"
+#include "cg/run/guard/system_guard.hpp"
+#include "cg/run/streaming/out_of_core_options.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view guard_option = "--guard";
+constexpr std::string_view inject_option = "--inject";
+
+class GuardFeature final : public Feature, private SolveGuardHooks {
+ public:
+  explicit GuardFeature(const FeatureContext& context)
+      : options_(context.options.features.of<GuardOptions>()), context_(context) {}
+
+  void with_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) override {
+    if (!options_.checks) return;
+    const auto& kernel = *context_.report.kernel_choice.kernel;
+    agree_on(context_.group,
+             [&] { checksums_.emplace(block, kernel.storage, layout, context_.group.rank()); });
+  }
+  [[nodiscard]] SolverGuard* guard_of_outer_iterations(const comm::BlockLayout& layout,
+                                                       AssembledOperator& assembled) override {
+    return &of_run_.emplace(options_, parts_of(layout, assembled), checksums());
+  }
+  [[nodiscard]] SolveGuardHooks* guard_of_solve(const comm::BlockLayout& layout,
+                                                AssembledOperator& assembled) override {
+    of_solve_.emplace(options_, parts_of(layout, assembled), checksums());
+    return this;
+  }
+  void begin_repeat(const RepeatPlace& place) override {
+    if (of_run_) of_run_->begin_repetition(place.outer_step_count - place.earlier_count);
+  }
+  void end_repeat(RepeatReport& repeat) override { repeats_s_ += repeat.time_s; }
+  void finish() override {
+    if (of_run_) context_.report.features.set(of_run_->report(repeats_s_));
+  }
+
+ private:
+  [[nodiscard]] GuardedParts parts_of(const comm::BlockLayout& layout, AssembledOperator& assembled) const {
+    return {context_.group, layout, assembled.communicator(), assembled.product(), assembled.thread_count()};
+  }
+  [[nodiscard]] const ProductChecksums* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
+
+  [[nodiscard]] LinearOperator& guarded(AssembledOperator& assembled) override {
+    assembled.matrix().set_observer(&*of_solve_);
+    return of_solve_->guarded(assembled.matrix());
+  }
+  [[nodiscard]] SystemSolveResult solve_guarded(const GuardedSystem& system, const SystemVectors& vectors,
+                                                const StopRule& stop) override {
+    const Stopwatch stopwatch;
+    const auto result = of_solve_->solve(system, vectors, stop);
+    context_.report.features.set(of_solve_->report(stopwatch.seconds()));
+    if (!result) throw RunError(ExitCode::soft_error, of_solve_->reason());
+    return *result;
+  }
+
+  GuardOptions options_;
+  FeatureContext context_;
+  std::optional<ProductChecksums> checksums_;
+  std::optional<SolveGuard> of_run_;
+  std::optional<SystemGuard> of_solve_;
+  double repeats_s_ = 0.0;
+};
+
+void read_guard(const OptionTexts& texts, FeatureSettings& settings) {
+  GuardOptions options{.checks = texts.contains(guard_option)};
+  if (const auto inject = texts.find(inject_option); inject != texts.end()) {
+    options.injects = true;
+    options.inject = inject_options_from(inject->second);
+  }
+  settings.set(options);
+}
+
+void settle_guard(const AskedWork& asked) {
+  const auto option = asked.options.features.of<GuardOptions>().checks ? guard_option : inject_option;
+  const auto refuse_if = [&](bool is_given, const std::string& reason) {
+    if (is_given) throw InputError(fmt::format("{}: {}", option, reason));
+  };
+  if (asked.options.features.of<OutOfCoreOptions>().is_used())
+    throw InputError(
+        "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
+        "--out-of-core");
+  refuse_if(!asked.can_be_guarded, "knows the benchmark's own outer iterations only");
+  if (asked.kind == WorkKind::outer_iterations) return;
+  require_matrix(asked, option);
+  require_classic_form(asked, option);
+  refuse_if(!find_preconditioner(asked.preconditioner)->is_diagonal,
+            fmt::format("not for --preconditioner {}; take {}", asked.preconditioner,
+                        names_of_diagonal_preconditioners()));
+  refuse_if(asked.options.configuration.is_reproducible, "does not go with --reproducible on");
+  const auto& checkpoint = asked.options.features.of<CheckpointOptions>();
+  refuse_if(!checkpoint.folder.empty() || !checkpoint.restart.empty(),
+            "does not go with --checkpoint and --restart");
+}
+
+std::string guard_lines(const SessionReport& report) {
+  const auto* const guard = report.features.find<GuardReport>();
+  return guard == nullptr ? std::string() : '\n' + guard_text(*guard);
+}
+
+}  // namespace
+
+FeatureRow guard_feature() {
+  static constexpr std::array own_options{
+      FeatureOption{.name = guard_option,
+                    .value = {},
+                    .default_text = {},
+                    .group = "Soft errors",
+                    .help = "check products, steps, residuals and the matrix against soft errors, and make "
+                            "the part with one again"},
+      FeatureOption{.name = inject_option,
+                    .value = "SEED[:COUNT]",
+                    .default_text = "none",
+                    .group = "Soft errors",
+                    .help = "flip that many bits (1 unless given) at random, the same ones for the same "
+                            "seed; to try --guard"}};
+  return {
+      .name = "guard",
+      .options = own_options,
+      .read = read_guard,
+      .is_used = [](const SessionOptions& options) { return options.features.of<GuardOptions>().is_used(); },
+      .make = make_feature<GuardFeature>,
+      .settle = settle_guard,
+      .against_several = "--guard and --inject take one",
+      .record = guard_sections,
+      .closing_lines = guard_lines};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,257 @@
+#include "cg/run/streaming/streaming_feature.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view out_of_core_option = "--out-of-core";
+
+void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
+  const auto given = texts.find(out_of_core_option);
+  settings.set(given == texts.end() ? OutOfCoreOptions() : out_of_core_options_from(given->second));
+}
+
+/// What is open is left to choices that do not need the matrix in memory.
+void settle_streaming(const AskedWork& asked) {
+  auto& configuration = asked.options.configuration;
+  refuse_out_of_core_if(configuration.thread_count > 1,
+                        "--threads: goes with a matrix in memory only; start more ranks instead");
+  refuse_out_of_core_if(configuration.overlaps, "--overlap: goes with a matrix in memory only");
+  refuse_out_of_core_if(configuration.is_reproducible, "--reproducible: goes with a matrix in memory only");
+  refuse_out_of_core_if(!configuration.has_transport(),
+                        "--transport auto: measures with a matrix in memory; name one");
+  refuse_out_of_core_if(!asked.has_matrix, "--operator: has no matrix without --assembled");
+  refuse_out_of_core_if(
+      find_preconditioner(asked.preconditioner)->needs_diagonal_block,
+      fmt::format("--preconditioner {}: goes with a matrix in memory only", asked.preconditioner));
+  const auto has_name = [&](const auto* row) { return row->name == configuration.kernel; };
+  auto options = asked.options.features.of<OutOfCoreOptions>();
+  options.chooses_kernel = !configuration.has_kernel();
+  if (!options.chooses_kernel && !std::ranges::any_of(streamed_kernels(1), has_name))
+    throw InputError(fmt::format("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
+                                 configuration.kernel, streamed_kernel_names(1)));
+  // That of a solve follows from its right-hand sides.
+  if (options.chooses_kernel && asked.kind == WorkKind::outer_iterations)
+    configuration.kernel = shortest_streamed_kernel(1).name;
+  asked.options.features.set(std::move(options));
+  asked.options.open_grid.tries_grids = false;
+}
+
+const Record<RankStream>& rank_stream_record() {
+  static const Record<RankStream> record{{
+      {"file_bytes", count_type(), &RankStream::file_bytes, "All panels."},
+      {"panels", positive_count_type(), &RankStream::panel_count},
+      {"most_panel_bytes", count_type(), &RankStream::most_panel_bytes},
+      {"resident_panels", count_type(), [](const auto& rank) { return rank.memory.resident_count; },
+       "These stay in memory."},
+      {"buffers", count_type(), [](const auto& rank) { return rank.memory.buffer_count; },
+       "Of one panel each."},
+      {"reused", flag_type(), &RankStream::was_there, "The files of an earlier run were taken."},
+      {"direct", flag_type(), &RankStream::is_direct, "Read past the cache of the system (O_DIRECT)."},
+      {"products", count_type(), [](const auto& rank) { return rank.figures.product_count; },
+       "Those outside of the timed region included."},
+      {"read_bytes", count_type(), [](const auto& rank) { return rank.figures.byte_count; },
+       "By all of these products."},
+      {"wait_s", seconds_type(), [](const auto& rank) { return rank.figures.wait_s; },
+       "Products waited for the storage."},
+      {"check_s", seconds_type(), [](const auto& rank) { return rank.figures.check_s; },
+       "Checksums of what was read."},
+      {"product_s", seconds_type(), [](const auto& rank) { return rank.figures.product_s; },
+       "All of these products, waiting and checking included."},
+      {"storage_bytes_per_s", seconds_type(), &RankStream::storage_bytes_per_s,
+       "Reading alone, while all ranks did so; 0 where nothing was streamed."},
+  }};
+  return record;
+}
+
+std::string stream_text(const OutOfCoreFacts& facts) {
+  std::int64_t file_bytes = 0;
+  double resident_bytes = 0.0;
+  double bytes_per_s = 0.0;
+  double storage_bytes_per_s = 0.0;
+  double wait_share = 0.0;
+  double check_share = 0.0;
+  for (const auto& rank : facts.ranks) {
+    storage_bytes_per_s += rank.storage_bytes_per_s;
+    file_bytes += rank.file_bytes;
+    resident_bytes += static_cast<double>(rank.memory.resident_count) * static_cast<double>(rank.file_bytes) /
+                      static_cast<double>(std::max<std::int64_t>(rank.panel_count, 1));
+    const auto& figures = rank.figures;
+    if (figures.product_s <= 0.0) continue;
+    bytes_per_s += static_cast<double>(figures.byte_count) / figures.product_s;
+    wait_share = std::max(wait_share, figures.wait_s / figures.product_s);
+    check_share = std::max(check_share, figures.check_s / figures.product_s);
+  }
+  const bool was_there =
+      std::ranges::all_of(facts.ranks, [](const RankStream& rank) { return rank.was_there; });
+  const bool is_tuned =
+      std::ranges::any_of(facts.ranks, [](const auto& rank) { return rank.tuning.is_tuned; });
+  const auto reading = bytes_per_s > 0.0
+                           ? fmt::format(
+                                 "read at {:.3g} GB/s during products, which waited for {:.0f} % of "
+                                 "their time and computed checksums for {:.0f} %",
+                                 bytes_per_s / 1e9, 100.0 * wait_share, 100.0 * check_share)
+                           : std::string("products read nothing");
+  std::string text = fmt::format(" Streamed {} of matrix from {} ({}), {} of it stay in memory; {} ({}{})\n",
+                                 format_bytes(file_bytes), fmt::join(facts.folders, ", "),
+                                 was_there ? "files of an earlier run"
+                                           : fmt::format("made in {:.3g} s, of which writing took {:.3g} s",
+                                                         facts.write_s, facts.device_write_s),
+                                 format_bytes(saturated(resident_bytes)), reading, facts.reader,
+                                 is_tuned ? ", panels by the tuning profile" : "");
+  text += fmt::format(
+      " Files   RANK-of-{0}.panels, {1} of {0}, stay in {2} for the next run of this matrix; remove them "
+      "when done\n",
+      facts.ranks.size(), format_bytes(file_bytes), fmt::join(facts.folders, ", "));
+  if (storage_bytes_per_s <= 0.0) return text;
+  text += fmt::format(" Storage bandwidth, reading only: {:.3g} GB/s{}\n", storage_bytes_per_s / 1e9,
+                      bytes_per_s > 0.0 ? fmt::format("; products reached {:.0f} % of it",
+                                                      100.0 * bytes_per_s / storage_bytes_per_s)
+                                        : std::string());
+  const auto limits = limits_of(facts);
+  if (limits.in_core_bytes > 0)
+    text += fmt::format(
+        " By these rates reading takes no longer than multiplying from --memory-limit {} on; from {} on all "
+        "stays in memory\n",
+        format_bytes(limits.unbound_bytes), format_bytes(limits.in_core_bytes));
+  return text;
+}
+
+Record<SessionReport> stream_sections(WorkKind /*kind*/) {
+  return {{{"out_of_core", defined("out_of_core"),
+            [](const auto& report) {
+              const auto* const facts = report.features.template find<OutOfCoreFacts>();
+              return facts == nullptr ? absent() : json_of(out_of_core_record(), *facts);
+            },
+            "", Presence::if_known}}};
+}
+
+std::string stream_lines(const SessionReport& report) {
+  const auto* const facts = report.features.find<OutOfCoreFacts>();
+  return facts == nullptr ? std::string() : stream_text(*facts);
+}
+
+}  // namespace
+
+StreamingFeature::StreamingFeature(const FeatureContext& context)
+    : options_(context.options.features.of<OutOfCoreOptions>()), context_(context) {}
+
+StreamedBlockParts StreamingFeature::parts_of(const StreamedMatrix& matrix,
+                                              const comm::BlockLayout& layout) const {
+  const auto& report = context_.report;
+  const auto rank = context_.group.rank();
+  const auto limit_bytes = context_.options.memory_limit_bytes;
+  const auto environment = report.environment->granted(limit_bytes);
+  const auto& node = environment.node_of(rank);
+  return {.source = matrix.source,
+          .matrix_hash = matrix.hash,
+          .layout = layout,
+          .kernel = report.kernel_choice,
+          .options = options_,
+          .memory_bytes = report.environment->memory_of_rank(rank, limit_bytes) - matrix.vector_bytes,
+          .sums_values = matrix.sums_values,
+          .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
+                    .node_rank_count = node.rank_count},
+          .room = node.memory,
+          .storages = report.profile.storages};
+}
+
+std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatrix& matrix,
+                                                             const comm::BlockLayout& layout) {
+  block_ = make_streamed_block(parts_of(matrix, layout), context_.group, context_.progress);
+  kernel_ = block_.kernel.get();
+  auto& mine = context_.mine;
+  mine.nonzero_count = block_.figures.nonzero_count;
+  mine.row_lengths = block_.figures.row_lengths;
+  mine.block_bytes = kernel_->matrix_byte_count();
+  mine.streamed_bytes_per_product = static_cast<double>(kernel_->streamed_byte_count());
+  const auto& choice = context_.report.kernel_choice;
+  return std::make_unique<BlockProduct>(
+      *choice.kernel, std::move(block_.kernel),
+      layout.column_block(layout.grid().column_of(context_.group.rank())).size(), choice.vector_count);
+}
+
+void StreamingFeature::check_region() {
+  agree_on(context_.group, [&] {
+    if (kernel_ != nullptr && kernel_->failure()) throw RunError(*kernel_->failure());
+  });
+}
+
+void StreamingFeature::finish() {
+  if (kernel_ == nullptr) return;
+  context_.report.features.set(
+      facts_of(block_, *kernel_, options_, context_.options.memory_limit_bytes, context_.group));
+}
+
+std::int64_t StreamingFeature::panel_bytes() const {
+  const bool is_read = kernel_ != nullptr && kernel_->streamed_byte_count() > 0;
+  return is_read ? kernel_->file().most_panel_bytes() : 0;
+}
+
+const Record<OutOfCoreFacts>& out_of_core_record() {
+  static const Record<OutOfCoreFacts> record{{
+      {"folders", list_type(name_type(), 1), &OutOfCoreFacts::folders},
+      {"reader", name_type(), &OutOfCoreFacts::reader},
+      {"memory_limit_bytes", or_null(positive_count_type()),
+       [](const auto& facts) {
+         return facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr);
+       },
+       "--memory-limit, of a node; null: none was given. Missing in results of earlier programs.",
+       Presence::always},
+      {"write_s", seconds_type(), &OutOfCoreFacts::write_s,
+       "The matrix was generated and written in that time; 0: the files were there."},
+      {"device_write_s", seconds_type(), &OutOfCoreFacts::device_write_s,
+       "Of that, writing and waiting for the device, of the slowest rank. Missing in results of earlier "
+       "programs.",
+       Presence::always_now},
+      {"unbound_memory_limit_bytes", count_type(),
+       [](const auto& facts) { return limits_of(facts).unbound_bytes; },
+       "By the rates of the run: with --memory-limit from here on reading takes no longer than multiplying. "
+       "0 where nothing was streamed."},
+      {"in_core_memory_limit_bytes", count_type(),
+       [](const auto& facts) { return limits_of(facts).in_core_bytes; },
+       "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."},
+      {"ranks", list_type(numbered_schema_of("rank", rank_stream_record()), 1),
+       [](const auto& facts) { return numbered_json_of_all("rank", rank_stream_record(), facts.ranks); }},
+  }};
+  return record;
+}
+
+std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming) {
+  const auto panel_bytes = streaming != nullptr ? streaming->panel_bytes() : 0;
+  return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
+}
+
+bool is_streamed(const SessionReport& report) { return report.features.find<OutOfCoreFacts>() != nullptr; }
+
+FeatureRow streaming_feature() {
+  static constexpr std::array own_options{FeatureOption{
+      .name = out_of_core_option,
+      .value = "DIR,...",
+      .default_text = "in memory",
+      .group = "Memory",
+      .help = "keep the matrix in files on local storage, in the folder DIR or, by rank, in several, and "
+              "stream it through the memory of --memory-limit",
+      .file = FileUse::folder}};
+  return {.name = "streaming",
+          .options = own_options,
+          .read = read_streaming,
+          .is_used =
+              [](const SessionOptions& options) { return options.features.of<OutOfCoreOptions>().is_used(); },
+          .make = make_feature<StreamingFeature>,
+          .settle = settle_streaming,
+          .record = stream_sections,
+          .summary_lines = stream_lines};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,59 @@
+#pragma once
+
+// --out-of-core: the matrix stays on local storage, and is streamed.
+
+#include <cstdint>
+#include <memory>
+
+#include "cg/base/json_record.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
+#include "cg/solver/block_product.hpp"
+#include "comm/block_layout.hpp"
+
+namespace cg2d {
+
+/// The matrix that a rank streams, as the workload knows it.
+struct StreamedMatrix {
+  const MatrixSource& source;     ///< that makes strips
+  std::uint64_t hash = 0;         ///< of all that its values depend on
+  std::int64_t vector_bytes = 0;  ///< of this rank, beside the matrix
+  bool sums_values = false;       ///< PanelFileFigures::value_sum
+};
+
+/// Makes the product in place of one of a block in memory. Collective in everything but the accessors.
+class StreamingFeature final : public Feature {
+ public:
+  explicit StreamingFeature(const FeatureContext& context);
+
+  [[nodiscard]] StreamedBlockParts parts_of(const StreamedMatrix& matrix,
+                                            const comm::BlockLayout& layout) const;
+  /// As make_streamed_block(); once.
+  [[nodiscard]] std::unique_ptr<BlockProduct> make_product(const StreamedMatrix& matrix,
+                                                           const comm::BlockLayout& layout);
+  /// Throws what reading has failed with: numbers are NaN for that reason.
+  void check_region() override;
+  void finish() override;
+
+  [[nodiscard]] const StreamedBlock& block() const { return block_; }
+  /// Bytes of a panel, from a few of which products multiply; 0: nothing is read.
+  [[nodiscard]] std::int64_t panel_bytes() const;
+
+ private:
+  OutOfCoreOptions options_;
+  FeatureContext context_;
+  StreamedBlock block_;  // its kernel is in the product
+  const StreamedKernel* kernel_ = nullptr;
+};
+
+/// Bytes over which a product of this rank reads its matrix: a streamed one is multiplied from buffers, of which there are few. streaming: nullptr
+/// for a block in memory.
+std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming);
+
+/// The section out_of_core.
+const Record<OutOfCoreFacts>& out_of_core_record();
+/// Whether the matrix of a result was streamed.
+bool is_streamed(const SessionReport& report);
+
+}  // namespace cg2d
