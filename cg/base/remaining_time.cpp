@@ -18,7 +18,7 @@ std::string format_duration(double seconds) {
   return fmt::format("{} s", whole);
 }
 
-void WorkTimes::add(const Work& work, double seconds) {
+void DurationModel::add(const Work& work, double seconds) {
   by_key_[work.key].push_back(seconds);
   for (auto* rate : {&by_kind_[work.kind], &all_}) {
     rate->seconds += seconds;
@@ -26,7 +26,7 @@ void WorkTimes::add(const Work& work, double seconds) {
   }
 }
 
-std::optional<double> WorkTimes::expected(const Work& work) const {
+std::optional<double> DurationModel::expected(const Work& work) const {
   if (all_.amount == 0.0) return std::nullopt;
   if (const auto same = by_key_.find(work.key); same != by_key_.end()) return sample_of(same->second).median;
   const auto alike = by_kind_.find(work.kind);

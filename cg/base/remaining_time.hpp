@@ -21,7 +21,7 @@ struct Work {
 };
 
 /// Seconds that works took, and what others are expected to take.
-class WorkTimes {
+class DurationModel {
  public:
   void add(const Work& work, double seconds);
   /// The median of the works with the same key; without any, the seconds per amount of those of its kind, or else
@@ -56,7 +56,7 @@ class PlannedTask {
   std::vector<Work> works_;
   std::optional<std::size_t> current_;
   double begin_s_ = 0.0;  // begin of the current work, seconds
-  WorkTimes times_;
+  DurationModel times_;
 };
 
 }  // namespace cg2d

@@ -12,8 +12,7 @@
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/studies/systems/system_runs.hpp"
-#include "cg/studies/systems/system_sweep.hpp"
+#include "cg/studies/studied_work.hpp"
 
 namespace cg2d {
 namespace {

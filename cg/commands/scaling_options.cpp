@@ -13,8 +13,8 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/scaling_command.hpp"
+#include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"
-#include "cg/studies/systems/system_scaling.hpp"
 
 namespace cg2d {
 namespace {
@@ -72,75 +72,57 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& names) 
   return once;
 }
 
+void check_weak(const ScalingOptions& options) {
+  if (!options.weak || !options.system) return;
+  const auto& text = options.system->operator_text;
+  if (text.empty()) throw InputError("--weak: a file has one size; take --operator with a Laplacian");
+  try {
+    static_cast<void>(scaled_operator(text, 1, true));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--weak: {}", error.what()));
+  }
+}
+
+/// The system that the arguments name, with the options of all runs.
+SystemOptions system_from(const ScalingArguments& arguments, const RunOptions& common) {
+  auto system = measured_system_from("scaling", arguments.system);
+  refuse_given(given_problem_options(!arguments.class_letter.empty(), arguments.problem),
+               "not with a system of your own, FILE or --operator");
+  system.configuration = common.configuration;
+  if (!system.operator_text.empty() && !system.assembles)
+    refuse_given({{"--kernel", system.configuration.has_kernel()}},
+                 "only with a matrix: FILE, or --assembled");
+  system.profile = common.profile;
+  system.memory_limit_bytes = common.memory_limit_bytes;
+  system.names_hosts = common.names_hosts;
+  return system;
+}
+
 ScalingOptions scaling_options_from(const ScalingArguments& arguments) {
-  refuse_system_options(arguments.system, {});
   constexpr int most = std::numeric_limits<int>::max();
   ScalingOptions options = arguments.options;
-  const bool is_whole_problem = arguments.class_letter.empty() && arguments.problem.has_any();
-  options.problem = problem_from(
-      "scaling", arguments.class_letter.empty() && !is_whole_problem ? "A" : arguments.class_letter,
-      arguments.problem);
-  for (const int count : options.core_counts) require_within("--cores", count, most);
   options.common.configuration = configuration_from(arguments.axes);
+  if (arguments.system.has_system()) {
+    options.system = system_from(arguments, options.common);
+  } else {
+    refuse_system_options(arguments.system, {});
+    const bool is_whole_problem = arguments.class_letter.empty() && arguments.problem.has_any();
+    options.problem = problem_from(
+        "scaling", arguments.class_letter.empty() && !is_whole_problem ? "A" : arguments.class_letter,
+        arguments.problem);
+  }
+  for (const int count : options.core_counts) require_within("--cores", count, most);
   static_cast<void>(crossed({}, {{"transport", options.transports}}));  // they are checked by that
   options.transports = without_repeats(options.transports);
+  const bool tries = std::ranges::count(options.transports, automatic_choice) > 0;
+  if (tries && options.system)
+    throw InputError("--transport auto: the scaling of a system takes transports by their names");
+  check_weak(options);
   if (options.round_count) require_within("--repeat", *options.round_count, most);
   options.until_sure = until_sure_from(arguments.until_sure);
   require_known("--format", options.format, names_of(scaling_format_table()));
-  const bool tries = std::ranges::count(options.transports, automatic_choice) > 0;
-  settle_profile(options.common.profile, tries);
+  settle_profile(options.system ? options.system->profile : options.common.profile, tries);
   return options;
-}
-
-/// The formats of the scaling of a system.
-std::vector<std::string> system_formats() { return {"text", "json"}; }
-
-SystemScalingOptions system_scaling_options_from(const ScalingArguments& arguments) {
-  constexpr int most = std::numeric_limits<int>::max();
-  const auto& given = arguments.options;
-  SystemScalingOptions options;
-  options.system = measured_system_from("scaling", arguments.system);
-  refuse_given(given_problem_options(!arguments.class_letter.empty(), arguments.problem),
-               "not with a system of your own, FILE or --operator");
-  refuse_given({{"--until-sure", !arguments.until_sure.precision.empty()}},
-               "not with a system of your own; take --repeat");
-  options.system.configuration = configuration_from(arguments.axes);
-  if (!options.system.operator_text.empty() && !options.system.assembles)
-    refuse_given({{"--kernel", options.system.configuration.has_kernel()}},
-                 "only with a matrix: FILE, or --assembled");
-  static_cast<void>(crossed({}, {{"transport", given.transports}}));  // they are checked by that
-  options.transports = without_repeats(given.transports);
-  if (std::ranges::find(options.transports, automatic_choice) != options.transports.end())
-    throw InputError("--transport auto: the scaling of a system takes transports by their names");
-  options.weak = given.weak;
-  if (options.weak && options.system.operator_text.empty())
-    throw InputError("--weak: a file has one size; take --operator with a Laplacian");
-  if (options.weak) {
-    try {
-      static_cast<void>(scaled_operator(options.system.operator_text, 1, true));
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("--weak: {}", error.what()));
-    }
-  }
-  for (const int count : given.core_counts) require_within("--cores", count, most);
-  options.rank_counts = given.core_counts;
-  if (given.round_count) require_within("--repeat", *given.round_count, most);
-  options.round_count = given.round_count;
-  require_known("--format", given.format, system_formats());
-  options.format = given.format;
-  options.output = given.output;
-  options.progress = given.progress;
-  options.system.profile = given.common.profile;
-  options.system.memory_limit_bytes = given.common.memory_limit_bytes;
-  options.system.names_hosts = given.common.names_hosts;
-  settle_profile(options.system.profile, false);
-  return options;
-}
-
-Action scaling_action(const ScalingArguments& arguments) {
-  if (arguments.system.has_system())
-    return command_action<system_scaling_options_from, scale_system>(arguments);
-  return command_action<scaling_options_from, compare_ways>(arguments);
 }
 
 }  // namespace
@@ -150,7 +132,8 @@ SubcommandRow scaling_subcommand() {
           .description = "compare ranks, shared-memory ranks and threads on the same cores",
           .examples = {"mpiexec -n 2 cg2d scaling --class S",
                        "mpiexec -n 2 cg2d scaling --class S --cores 1,2 --repeat 3 --format json"},
-          .declare = subcommand_with<ScalingArguments, add_scaling_options, scaling_action>};
+          .declare = subcommand_with<ScalingArguments, add_scaling_options,
+                                     command_action<scaling_options_from, compare_cases, ScalingArguments>>};
 }
 
 }  // namespace cg2d

@@ -22,7 +22,6 @@
 #include "cg/studies/sweep_command.hpp"
 #include "cg/studies/sweep_table.hpp"
 #include "cg/studies/sweep_verdict.hpp"
-#include "cg/studies/systems/system_sweep.hpp"
 
 namespace cg2d {
 namespace {
@@ -62,7 +61,6 @@ void add_extra_run_options(CLI::App& sweep, ExtraRuns& extras) {
 void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   auto& options = arguments.options;
   auto& axes = options.axes;
-  auto& rounds = options.rounds;
   sweep.option_defaults()->group("Problem");
   add_list_option(sweep, "--class", arguments.class_letters, "classes, such as A or A,B")
       ->type_name(type_of_values(class_letters()))
@@ -82,22 +80,23 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
   add_bind_option(sweep, arguments.bind);
   add_memory_limit_option(sweep, options.common.memory_limit_bytes);
   sweep.option_defaults()->group("Rounds");
-  add_number_option(sweep, "--repeat,--rounds", rounds.round_count, "runs of each configuration, interleaved")
+  add_number_option(sweep, "--repeat,--rounds", options.round_count,
+                    "runs of each configuration, interleaved")
       ->default_str("as many as the verdict needs");
   add_number_option(
-      sweep, "--retries", rounds.most_retries,
+      sweep, "--retries", options.most_retries,
       fmt::format("repetitions of a run that was disturbed by other work on the machine, {} at most",
                   most_sweep_retries));
   add_until_sure_options(sweep, arguments.until_sure, "the best grid");
-  add_extra_run_options(sweep, rounds.extras);
+  add_extra_run_options(sweep, options.extras);
   sweep.option_defaults()->group("Output");
   add_host_name_option(sweep, options.common.names_hosts);
   add_file_option(
       sweep, "--output", FileUse::updates, arguments.output,
       "file that gets a line per run; a sweep goes on where it ends; with --show that of the tables")
       ->check(default_is_a_file())
-      ->default_str(rounds.output);
-  sweep.add_flag("--fresh", rounds.fresh, "empty the file first");
+      ->default_str(options.output);
+  sweep.add_flag("--fresh", options.fresh, "empty the file first");
   sweep
       .add_option("--show", arguments.shown_files,
                   "print the tables of a file, and run nothing; may be given several times")
@@ -110,7 +109,7 @@ void add_sweep_options(CLI::App& sweep, SweepArguments& arguments) {
       ->type_name("PXxPY,PXxPY")
       ->default_str("the best against others");
   sweep.add_flag("--paper", arguments.has_paper, "also Tables 2 to 6 of the paper, in its form");
-  add_progress_options(sweep, rounds.progress);
+  add_progress_options(sweep, options.progress);
   add_measured_system_options(sweep, arguments.system);
   add_list_option(sweep, "--domain", arguments.domains,
                   "cuts of a Laplacian without a matrix, such as 1x2x2,1x1x4")
@@ -157,37 +156,9 @@ SweepTableOptions table_options_from(const SweepArguments& arguments) {
   return options;
 }
 
-/// The rounds of either kind of sweep.
-SweepRounds rounds_from(const SweepArguments& arguments) {
-  SweepRounds rounds = arguments.options.rounds;
-  if (!arguments.output.empty()) rounds.output = arguments.output;
-  if (rounds.round_count) require_within("--repeat", *rounds.round_count, std::numeric_limits<int>::max());
-  if (rounds.most_retries < 0 || rounds.most_retries > most_sweep_retries) {
-    throw InputError(
-        fmt::format("--retries {}: must be within 0 ... {}", rounds.most_retries, most_sweep_retries));
-  }
-  rounds.until_sure = until_sure_from(arguments.until_sure);
-  check_counter_options(rounds.extras.counters, rounds.extras.trace);
-  rounds.tables = table_options_from(arguments);
-  return rounds;
-}
-
 bool tries_transports(const AxisValues& values) {
   const auto transports = values.find("transport");
   return transports != values.end() && std::ranges::count(transports->second, automatic_choice) > 0;
-}
-
-SweepOptions sweep_options_from(const SweepArguments& arguments) {
-  refuse_system_options(arguments.system,
-                        {{"--domain", !arguments.domains.empty()}, {"--cut", !arguments.cuts.empty()}});
-  SweepOptions options = arguments.options;
-  options.axes.problems = problems_from(arguments);
-  options.axes.named = named_grids_from("sweep", arguments.grids);
-  options.common.bind = bind_mode_from(arguments.bind);
-  options.rounds = rounds_from(arguments);
-  check_axes(options.axes);
-  settle_profile(options.common.profile, tries_transports(options.axes.values));
-  return options;
 }
 
 /// Options that a system of this kind does not have.
@@ -197,7 +168,7 @@ void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemO
                "not with a system of your own, FILE or --operator");
   refuse_given({{"--keep-disturbed", arguments.options.common.profile.keeps_disturbed}},
                "the runs of a system measure no transports");
-  const auto& extras = arguments.options.rounds.extras;
+  const auto& extras = arguments.options.extras;
   refuse_given({{"--papi", extras.count_events()},
                 {"--roofline", extras.measures_limits},
                 {"--trace-best", extras.traces_best}},
@@ -225,32 +196,50 @@ void refuse_what_the_system_lacks(const SweepArguments& arguments, const SystemO
         system.preconditioner));
 }
 
-SystemSweepOptions system_sweep_options_from(const SweepArguments& arguments) {
-  SystemSweepOptions options;
-  options.system = measured_system_from("sweep", arguments.system);
-  refuse_what_the_system_lacks(arguments, options.system);
-  const auto& axes = arguments.options.axes;
-  check_axes(axes);
+/// The system that the arguments name, with the options of all runs. Adds its axes.
+SystemOptions system_from(const SweepArguments& arguments, SweepAxes& axes) {
+  auto system = measured_system_from("sweep", arguments.system);
+  refuse_what_the_system_lacks(arguments, system);
   if (tries_transports(axes.values))
     throw InputError("--transport auto: a sweep of a system takes transports by their names");
-  options.axes.rank_counts = axes.rank_counts;
-  options.axes.columns = axes.columns;
-  options.axes.named = named_grids_from("sweep", arguments.grids);
-  options.axes.values = axes.values;
-  for (const auto& text : arguments.domains) options.axes.domains.push_back(domain_grid_from(text));
-  options.axes.cuts = arguments.cuts;
-  if (options.axes.cuts.empty()) options.axes.cuts.push_back(cut_text(options.system));
-  for (const auto& text : options.axes.cuts) {
+  for (const auto& text : arguments.domains) axes.domains.push_back(domain_grid_from(text));
+  axes.cuts = arguments.cuts;
+  if (axes.cuts.empty()) axes.cuts.push_back(cut_text(system));
+  for (const auto& text : axes.cuts) {
     SystemOptions checked;
     set_cut(checked, text);
   }
   const auto& common = arguments.options.common;
-  options.system.profile = common.profile;
-  options.system.memory_limit_bytes = common.memory_limit_bytes;
-  options.system.names_hosts = common.names_hosts;
-  options.system.bind = bind_mode_from(arguments.bind);
-  settle_profile(options.system.profile, false);
-  options.rounds = rounds_from(arguments);
+  system.profile = common.profile;
+  system.memory_limit_bytes = common.memory_limit_bytes;
+  system.names_hosts = common.names_hosts;
+  system.bind = bind_mode_from(arguments.bind);
+  settle_profile(system.profile, false);
+  return system;
+}
+
+SweepOptions sweep_options_from(const SweepArguments& arguments) {
+  SweepOptions options = arguments.options;
+  options.axes.named = named_grids_from("sweep", arguments.grids);
+  check_axes(options.axes);
+  if (arguments.system.has_system()) {
+    options.system = system_from(arguments, options.axes);
+  } else {
+    refuse_system_options(arguments.system,
+                          {{"--domain", !arguments.domains.empty()}, {"--cut", !arguments.cuts.empty()}});
+    options.axes.problems = problems_from(arguments);
+    options.common.bind = bind_mode_from(arguments.bind);
+    settle_profile(options.common.profile, tries_transports(options.axes.values));
+  }
+  if (!arguments.output.empty()) options.output = arguments.output;
+  if (options.round_count) require_within("--repeat", *options.round_count, std::numeric_limits<int>::max());
+  if (options.most_retries < 0 || options.most_retries > most_sweep_retries) {
+    throw InputError(
+        fmt::format("--retries {}: must be within 0 ... {}", options.most_retries, most_sweep_retries));
+  }
+  options.until_sure = until_sure_from(arguments.until_sure);
+  check_counter_options(options.extras.counters, options.extras.trace);
+  options.tables = table_options_from(arguments);
   return options;
 }
 
@@ -265,8 +254,6 @@ Action sweep_action(const SweepArguments& arguments) {
         arguments.output);
   }
   if (arguments.format == "json") throw InputError("--format json: goes with --show only");
-  if (arguments.system.has_system())
-    return command_action<system_sweep_options_from, sweep_system>(arguments);
   return command_action<sweep_options_from, sweep>(arguments);
 }
 

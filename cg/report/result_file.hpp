@@ -45,6 +45,7 @@ struct ConfiguredProblem {
 
   [[nodiscard]] bool is_system() const { return !cut.empty(); }
   [[nodiscard]] bool cuts_domain() const { return cut.starts_with(domain_cut); }
+  [[nodiscard]] bool is_matrix_free() const { return cuts_domain() || cut == factor_cut; }
   /// The arrangement of the ranks: the grid, "2x4", or the parts of the domain, "1x2x2".
   [[nodiscard]] std::string arrangement() const;
   /// This problem and its choices with the arrangement left open.

@@ -11,28 +11,31 @@
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/run_options.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
 /// The options of `cg2d scaling`.
 struct ScalingOptions {
-  Problem problem;                      ///< on one core
-  bool weak = false;                    ///< n grows with the cores
+  Problem problem;  ///< of the benchmark, on one core
+  /// A user's system instead, on one core, of measured_system(). assembles: also the matrix of the operator.
+  std::optional<SystemOptions> system;
+  bool weak = false;                    ///< n, or the box of a Laplacian, grows with the cores
   std::vector<int> core_counts;         ///< empty: the usual ones, up to the ranks started
   std::vector<std::string> transports;  ///< empty: those of the usual ones that are available
-  RunOptions common;                    ///< options of every run, except for what its way says
-  std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
+  RunOptions common;               ///< options of every run of the benchmark, except for what its case says
+  std::optional<int> round_count;  ///< empty: rounds_for_verdicts()
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   std::string format = "text";
   std::string output;  ///< empty: standard output
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
-/// Runs every way in every round, adds rounds of what is undecided if it was asked to, and writes the
+/// Runs every case in every round, adds rounds of what is undecided if it was asked to, and writes the
 /// comparison. Collective. The exit code is that of the first
-/// failed run, `interrupted`, or `verification_failed` where ways disagree. Throws RunError on every rank
+/// failed run, `interrupted`, or `verification_failed` where runs disagree. Throws RunError on every rank
 /// alike: usage, or unavailable for a transport or kernel that was named.
-ExitCode compare_ways(const ScalingOptions& options, comm::RankGroup& group);
+ExitCode compare_cases(const ScalingOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

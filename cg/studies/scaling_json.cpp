@@ -1,122 +1,235 @@
-// The comparison of ways for programs. Its schema is scaling_result.schema.json beside this file.
+// The comparison of cases for programs. Its schema is scaling_result.schema.json beside this file.
 
-#include <nlohmann/json.hpp>
-
-#include "cg/base/json_values.hpp"
-#include "cg/report/report.hpp"
-#include "cg/report/report_origin.hpp"
-#include "cg/report/session_json.hpp"
+#include "cg/base/json_record.hpp"
+#include "cg/report/run_record.hpp"
+#include "cg/report/session_record.hpp"
 #include "cg/studies/scaling_table.hpp"
+#include "cg/studies/study_record.hpp"
 
 namespace cg2d {
 namespace {
 
-constexpr int scaling_schema_version = 4;
+/// A case of the study.
+struct SeenCase {
+  const ScalingStudy& study;
+  const ScalingRow& row;
+  [[nodiscard]] bool is_system() const { return !study.problem; }
+};
 
-Json options_json(const ScalingStudy& study) {
-  return {{"problem", problem_json(study.problem)},
-          {"cores", study.core_counts},
-          {"transports", study.transports},
-          {"kernel", study.configuration.kernel},
-          {"rounds", study.round_count}};
+FigureType share_type() { return {{"type", "number"}, {"minimum", 0}, {"maximum", 1}}; }
+
+const Record<ScalingStudy>& options_record() {
+  static const Record<ScalingStudy> record{{
+      {"problem", schema_of(problem_record()),
+       [](const auto& study) { return study.problem ? json_of(problem_record(), *study.problem) : absent(); },
+       "Of the benchmark, on one core.", Presence::if_known},
+      {"system", name_type(), [](const auto& study) { return study.problem ? absent() : Json(study.system); },
+       "Of the user, on one core.", Presence::if_known},
+      {"iterations", positive_count_type(),
+       [](const auto& study) { return study.problem ? absent() : Json(study.iteration_count); },
+       "Of each run of a system.", Presence::if_known},
+      {"cores", list_type(positive_count_type(), 1), &ScalingStudy::core_counts},
+      {"transports", list_type(name_type(), 1), &ScalingStudy::transports},
+      {"kernel", name_type(), [](const auto& study) { return study.configuration.kernel; },
+       "A name, or auto."},
+      {"rounds", positive_count_type(), &ScalingStudy::round_count},
+  }};
+  return record;
 }
 
-Json round_json(const ScalingRun& run) {
-  Json json{{"round", run.round},
-            {"status", status_name(run.code)},
-            {"reason", run.reason},
-            {"exit_code", static_cast<int>(run.code)}};
-  const bool is_there = run.succeeded();
-  json["time_s"] = is_there ? Json(run.time_s) : Json(nullptr);
-  json["zeta"] = is_there ? number_or_null(run.zeta) : Json(nullptr);
-  json["moving_share"] = is_there ? Json(run.shares.moving) : Json(nullptr);
-  json["waiting_share"] = is_there ? Json(run.shares.waiting) : Json(nullptr);
-  json["disturbed"] = run.is_disturbed();
-  json["disturbance"] = run.disturbance;
-  return json;
+template <typename Value>
+Figure<ScalingRun> measured(const std::string& name, FigureType type, Value value) {
+  return {name, or_null(std::move(type)),
+          [value](const auto& run) { return run.succeeded() ? Json(value(run)) : Json(nullptr); }};
 }
 
-Json figures_json(const ScalingRow& row) {
-  if (!row.is_sound()) return nullptr;
-  const auto& configuration = *row.median_run.configuration;
-  return {{"grid", configuration.grid.name()},
-          {"kernel", configuration.kernel},
-          {"median_s", row.time_s->median},
-          {"minimum_s", row.time_s->minimum},
-          {"maximum_s", row.time_s->maximum},
-          {"spread", value_or_null(row.time_s->spread())},
-          {"mops_total", row.mops_total},
-          {"speed_up", value_or_null(row.speed_up)},
-          {"efficiency", value_or_null(row.efficiency)},
-          {"moving_share", row.median_run.shares.moving},
-          {"waiting_share", row.median_run.shares.waiting},
-          {"ratio_to_best", row.ratio_to_best},
-          {"is_candidate", row.is_candidate},
-          {"is_best", row.is_best()},
-          {"may_be_best", row.may_be_best},
-          {"is_decided", row.certainty == Certainty::decided},
-          {"certainty", certainty_name(row.certainty)}};
+const Record<ScalingRun>& round_record() {
+  static const auto record = [] {
+    Record<ScalingRun> made{
+        {{"round", positive_count_type(), &ScalingRun::round},
+         {"status", text_type(), [](const auto& run) { return status_name(run.code); }},
+         {"reason", line_type(), [](const auto& run) { return run.reason; }},
+         {"exit_code", count_type(), [](const auto& run) { return static_cast<int>(run.code); }},
+         measured("time_s", positive_seconds_type(), [](const auto& run) { return run.time_s; }),
+         {"zeta", defined("finite_or_null"),
+          [](const auto& run) { return run.zeta ? number_or_null(*run.zeta) : Json(nullptr); },
+          "null: it failed, or is of a system."},
+         measured("moving_share", share_type(), [](const auto& run) { return run.shares.moving; }),
+         measured("waiting_share", share_type(), [](const auto& run) { return run.shares.waiting; }),
+         {"disturbed", flag_type(), [](const auto& run) { return run.is_disturbed(); },
+          "By other work on the machine, as quiet.disturbed of a run."},
+         {"disturbance", line_type(), [](const auto& run) { return run.disturbance; },
+          "The reason; empty where quiet."}},
+        "One run; null stands for what it did not measure, since it failed."};
+    made.constraints = {
+        {"if", {{"properties", {{"status", {{"const", "success"}}}}}}},
+        {"then",
+         {{"properties",
+           {{"exit_code", {{"const", 0}}}, {"reason", {{"const", ""}}}, {"time_s", {{"type", "number"}}}}}}},
+        {"else", {{"properties", {{"reason", {{"minLength", 1}}}, {"time_s", {{"const", nullptr}}}}}}}};
+    return made;
+  }();
+  return record;
 }
 
-Json ways_json(const ScalingStudy& study) {
-  Json ways = Json::array();
-  for (const auto& row : rows_of(study)) {
-    const auto& way = row.way;
-    Json rounds = Json::array();
-    for (const auto& run : row.runs) rounds.push_back(round_json(run));
-    ways.push_back({{"cores", way.core_count()},
-                    {"way", way.name()},
-                    {"transport", way.configuration.transport},
-                    {"ranks", way.rank_count},
-                    {"threads", way.configuration.thread_count},
-                    {"n", scaled_problem(study.problem, way.core_count(), study.weak).n},
-                    {"figures", figures_json(row)},
-                    {"rounds", std::move(rounds)}});
-  }
-  return ways;
+const Record<SeenCase>& figures_record() {
+  static const Record<SeenCase> record{
+      {{"grid",
+        {{"type", "string"}, {"pattern", "^[1-9][0-9]*x[1-9][0-9]*$"}},
+        [](const auto& seen) { return seen.is_system() ? absent() : Json(seen.row.median_run.cut); },
+        "Of the benchmark.",
+        Presence::if_known},
+       {"kernel", text_type(), [](const auto& seen) { return seen.row.median_run.kernel; }},
+       {"median_s", positive_seconds_type(), [](const auto& seen) { return seen.row.time_s->median; },
+        "Of an even number the lower of the middle two."},
+       {"minimum_s", positive_seconds_type(), [](const auto& seen) { return seen.row.time_s->minimum; }},
+       {"maximum_s", positive_seconds_type(), [](const auto& seen) { return seen.row.time_s->maximum; }},
+       {"spread", or_null(seconds_type()),
+        [](const auto& seen) { return value_or_null(seen.row.time_s->spread()); },
+        "(maximum - minimum) / median; null for a single round."},
+       {"mops_total", positive_seconds_type(),
+        [](const auto& seen) { return seen.is_system() ? absent() : Json(seen.row.rate / 1e6); },
+        "Of the benchmark, by the official operation count.", Presence::if_known},
+       {"iteration_s", positive_seconds_type(),
+        [](const auto& seen) {
+          return seen.is_system() ? Json(seen.row.time_s->median / seen.study.iteration_count) : absent();
+        },
+        "Of a system.", Presence::if_known},
+       {"speed_up", or_null(positive_seconds_type()),
+        [](const auto& seen) { return value_or_null(seen.row.speed_up); },
+        "Mop/s (of a system: rows per second) by those of the same form on one core; null where one core did "
+        "not "
+        "succeed."},
+       {"efficiency", or_null(positive_seconds_type()),
+        [](const auto& seen) { return value_or_null(seen.row.efficiency); }, "speed_up by cores."},
+       {"moving_share", share_type(), [](const auto& seen) { return seen.row.median_run.shares.moving; },
+        "Phases that communicate (collection, summation, shuffle, halo, dot), without waiting; mean over the "
+        "ranks."},
+       {"waiting_share", share_type(), [](const auto& seen) { return seen.row.median_run.shares.waiting; },
+        "Waiting for other ranks in these."},
+       {"ratio_to_best", positive_seconds_type(), [](const auto& seen) { return seen.row.ratio_to_best; },
+        "Median ratio of paired rounds to the candidate on as many cores."},
+       {"is_candidate", flag_type(), [](const auto& seen) { return seen.row.is_candidate; },
+        "The case on as many cores that the others beat least, by the median ratio of paired rounds; decided "
+        "or "
+        "not.",
+        Presence::always_now},
+       {"is_best", flag_type(), [](const auto& seen) { return seen.row.is_best(); },
+        "The candidate, where is_decided."},
+       {"may_be_best", flag_type(), [](const auto& seen) { return seen.row.may_be_best; },
+        "The candidate, or a case that is not known to be worse."},
+       {"is_decided", flag_type(), [](const auto& seen) { return seen.row.certainty == Certainty::decided; },
+        "Whether the candidate is better than all others on as many cores, by the sign test of paired "
+        "rounds; "
+        "false where it is alone."},
+       {"certainty", defined("certainty"),
+        [](const auto& seen) { return certainty_name(seen.row.certainty); }, "", Presence::always_now}},
+      "Of all rounds; kernel and shares of the one with the median time (of an even number the lower of the "
+      "middle two). null where a run failed, or none took place."};
+  return record;
 }
 
-Json verification_json(const ScalingStudy& study) {
-  Json problems = Json::array();
-  for (const auto& agreement : agreements_of(study)) {
-    const auto& problem = agreement.problem;
-    problems.push_back({{"n", problem.n},
-                        {"reference_zeta", value_or_null(problem.reference_zeta)},
-                        {"runs", agreement.run_count},
-                        {"zeta_minimum", number_or_null(agreement.minimum)},
-                        {"zeta_maximum", number_or_null(agreement.maximum)},
-                        {"relative_difference", number_or_null(agreement.relative_difference())},
-                        {"agrees", agreement.holds()}});
-  }
-  return problems;
+const Record<SeenCase>& case_record() {
+  static const Record<SeenCase> record{{
+      {"cores", positive_count_type(), [](const auto& seen) { return seen.row.scaled.core_count(); }},
+      {"way", word_type({"one core", "ranks only", "shared-memory ranks", "ranks x threads", "threads only"}),
+       [](const auto& seen) { return seen.row.scaled.name(); }},
+      {"form", word_type({"matrix", "matrix-free"}),
+       [](const auto& seen) { return seen.is_system() ? Json(seen.row.scaled.form()) : absent(); },
+       "Of a system.", Presence::if_known},
+      {"transport", name_type(), [](const auto& seen) { return seen.row.scaled.transport(); },
+       "With one rank it moves nothing."},
+      {"ranks", positive_count_type(), [](const auto& seen) { return seen.row.scaled.rank_count; }},
+      {"threads", positive_count_type(),
+       [](const auto& seen) { return seen.row.scaled.asked.configuration.thread_count; }, "Of each rank."},
+      {"matrix", name_type(),
+       [](const auto& seen) { return seen.is_system() ? Json(seen.row.scaled.matrix) : absent(); },
+       "Of a system: the file, or the operator as this number of cores has it.", Presence::if_known},
+      {"n", count_type(), [](const auto& seen) { return seen.study.order_of(seen.row.scaled); },
+       "Order of the matrix on that many cores; 0: a system that never ran."},
+      {"cut",
+       {{"type", "string"}, {"pattern", "^(domain [0-9]+x[0-9]+x[0-9]+|grid [0-9]+x[0-9]+|)$"}},
+       [](const auto& seen) { return seen.is_system() ? Json(seen.row.median_run.cut) : absent(); },
+       "Of a system; empty where a run failed.",
+       Presence::if_known},
+      {"figures", or_null(schema_of(figures_record())),
+       [](const auto& seen) {
+         return seen.row.is_sound() ? json_of(figures_record(), seen) : Json(nullptr);
+       }},
+      list_figure<SeenCase>(
+          "rounds", round_record(), [](const auto& seen) -> auto& { return seen.row.runs; }),
+  }};
+  return record;
+}
+
+const Record<ZetaAgreement>& agreement_record() {
+  static const Record<ZetaAgreement> record{
+      {{"n", positive_count_type(), [](const auto& one) { return one.problem.n; }},
+       {"reference_zeta", defined("finite_or_null"),
+        [](const auto& one) { return value_or_null(one.problem.reference_zeta); }},
+       {"runs", positive_count_type(), &ZetaAgreement::run_count},
+       {"zeta_minimum", {{"type", "number"}}, &ZetaAgreement::minimum},
+       {"zeta_maximum", {{"type", "number"}}, &ZetaAgreement::maximum},
+       {"relative_difference", seconds_type(), [](const auto& one) { return one.relative_difference(); }},
+       {"agrees", flag_type(), [](const auto& one) { return one.holds(); }, "Within 1e-10."}},
+      "",
+      {{"if", {{"properties", {{"agrees", {{"const", true}}}}}}},
+       {"then", {{"properties", {{"relative_difference", {{"maximum", Problem::tolerance}}}}}}}}};
+  return record;
+}
+
+Json cases_json(const ScalingStudy& study) {
+  const auto rows = rows_of(study);
+  std::vector<SeenCase> seen;
+  for (const auto& row : rows) seen.push_back({study, row});
+  return json_of_all(case_record(), seen);
+}
+
+const Record<ScalingStudy>& scaling_record() {
+  static const Record<ScalingStudy> record{
+      {{"schema_version",
+        {{"enum", {3, 4, 5}}},
+        [](const auto& /*study*/) { return 5; },
+        "Version 4 had no systems. Version 3 named the candidate is_best, decided or not, its ratio_to_best "
+        "was that of "
+        "the medians, and it had neither is_candidate nor certainty."},
+       program_figure<ScalingStudy>(),
+       {"status", text_type(), [](const auto& study) { return status_name(verdict_on(study).code); },
+        "success, or that of the first run that failed."},
+       {"reason", line_type(), [](const auto& study) { return verdict_on(study).reason; },
+        "One line, as on stderr; empty on success."},
+       {"exit_code", count_type(),
+        [](const auto& study) { return static_cast<int>(verdict_on(study).code); }},
+       {"warnings", list_type(name_type()), &ScalingStudy::warnings},
+       {"scaling", word_type({"strong", "weak"}),
+        [](const auto& study) { return study.weak ? "weak" : "strong"; }},
+       {"options", schema_of(options_record()),
+        [](const auto& study) { return json_of(options_record(), study); }},
+       provenance_figure<ScalingStudy>(),
+       {"machine", schema_of(machine_record()),
+        [](const auto& study) {
+          return study.machine ? json_of(machine_record(), SeenEnvironment{*study.machine}) : Json(nullptr);
+        },
+        "As all ranks started see it."},
+       list_figure<ScalingStudy>(
+           "verification", agreement_record(), agreements_of,
+           "Of all successful runs of a problem of the benchmark, once for each problem."),
+       {"ways", list_type(schema_of(case_record())), cases_json,
+        "In the order of the table: by cores, and with fewer and fewer ranks."}},
+      "The comparison of the ways to use a number of cores. Times are seconds; shares are parts of the timed "
+      "region. null stands for what did not come about."};
+  return record;
 }
 
 std::string write_scaling_json(const ScalingStudy& study) {
-  const auto verdict = verdict_on(study);
-  const Json json{{"schema_version", scaling_schema_version},
-                  {"program", program_json()},
-                  {"status", status_name(verdict.code)},
-                  {"reason", verdict.reason},
-                  {"exit_code", static_cast<int>(verdict.code)},
-                  {"warnings", study.warnings},
-                  {"scaling", study.weak ? "weak" : "strong"},
-                  {"options", options_json(study)},
-                  {"provenance", study.provenance ? provenance_json(*study.provenance) : Json(nullptr)},
-                  {"machine", machine_json(study.machine)},
-                  {"verification", verification_json(study)},
-                  {"ways", ways_json(study)}};
-  return json_text(json, 2) + "\n";
+  return json_text(json_of(scaling_record(), study), 2) + "\n";
 }
 
 }  // namespace
 
-Json machine_json(const std::optional<Environment>& seen) {
-  if (!seen) return nullptr;
-  const auto environment = environment_json(*seen);
-  Json machine = Json::object();
-  for (const auto* key : {"mpi", "blas", "compiler", "flags", "build_type", "nodes", "binding"})
-    machine[key] = environment.at(key);
-  return machine;
+FigureType scaling_schema() {
+  return document_schema("What cg2d scaling --format json writes", schema_of(scaling_record()),
+                         study_definitions());
 }
 
 ScalingFormat json_scaling_format() { return {.name = "json", .write = &write_scaling_json}; }

@@ -8,7 +8,9 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
+#include "cg/matrix/stencil.hpp"
 #include "comm/communicator.hpp"
+#include "comm/domain_layout.hpp"
 
 namespace cg2d {
 namespace {
@@ -32,20 +34,26 @@ int core_count_on(const Environment& environment, const std::string& host) {
 
 }  // namespace
 
-std::string ScalingWay::name() const {
+std::string ScalingCase::name() const {
   if (core_count() == 1) return "one core";
   if (rank_count == 1) return "threads only";
-  if (configuration.thread_count > 1) return "ranks x threads";
-  return reads_in_place(configuration.transport) ? "shared-memory ranks" : "ranks only";
+  if (asked.configuration.thread_count > 1) return "ranks x threads";
+  return reads_in_place(transport()) ? "shared-memory ranks" : "ranks only";
 }
 
-std::string ScalingWay::shape() const {
-  return fmt::format("{} x {}", rank_count, configuration.thread_count);
+std::string ScalingCase::shape() const {
+  return fmt::format("{} x {}", rank_count, asked.configuration.thread_count);
 }
 
-std::string ScalingWay::label() const {
-  return fmt::format("{}, {}{}, {}", format_count(core_count(), "core"), name(),
-                     rank_count > 1 ? ", " + configuration.transport : "", shape());
+std::string ScalingCase::form() const {
+  if (!asked.is_system()) return {};
+  return asked.is_matrix_free() ? "matrix-free" : "matrix";
+}
+
+std::string ScalingCase::label() const {
+  return fmt::format("{}, {}{}{}{}, {}", format_count(core_count(), "core"), form(),
+                     asked.is_system() ? ", " : "", name(), rank_count > 1 ? ", " + transport() : "",
+                     shape());
 }
 
 std::vector<int> usual_core_counts(int rank_count) {
@@ -55,33 +63,35 @@ std::vector<int> usual_core_counts(int rank_count) {
   return counts;
 }
 
-std::vector<ScalingWay> ways_of(const std::vector<int>& core_counts,
-                                const std::vector<std::string>& transports, const Configuration& common) {
-  std::vector<ScalingWay> ways;
+std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts,
+                                  const std::vector<std::string>& transports,
+                                  const ConfiguredProblem& common) {
+  std::vector<ScalingCase> cases;
   for (const int core_count : core_counts) {
     for (int rank_count = core_count; rank_count >= 1; --rank_count) {
       if (core_count % rank_count != 0 || core_count / rank_count > most_threads) continue;
-      ScalingWay way{.rank_count = rank_count, .configuration = common};
-      way.configuration.transport = comm::default_transport().name;
-      way.configuration.thread_count = core_count / rank_count;
+      ScalingCase one{.rank_count = rank_count, .asked = common};
+      auto& configuration = one.asked.configuration;
+      configuration.transport = comm::default_transport().name;
+      configuration.thread_count = core_count / rank_count;
       if (rank_count == 1) {
-        ways.push_back(std::move(way));
+        cases.push_back(std::move(one));
         continue;
       }
       for (const auto& transport : transports) {
-        way.configuration.transport = transport;
-        ways.push_back(way);
+        configuration.transport = transport;
+        cases.push_back(one);
       }
     }
   }
-  return ways;
+  return cases;
 }
 
-int rounds_for_verdicts(const std::vector<ScalingWay>& ways) {
-  std::map<int, std::size_t> way_counts;
-  for (const auto& way : ways) ++way_counts[way.core_count()];
+int rounds_for_verdicts(const std::vector<ScalingCase>& cases) {
+  std::map<int, std::size_t> case_counts;
+  for (const auto& one : cases) ++case_counts[one.core_count()];
   int rounds = rounds_for_verdict(1);
-  for (const auto& [core_count, count] : way_counts) rounds = std::max(rounds, rounds_for_verdict(count));
+  for (const auto& [core_count, count] : case_counts) rounds = std::max(rounds, rounds_for_verdict(count));
   return rounds;
 }
 
@@ -100,15 +110,30 @@ Problem scaled_problem(const Problem& problem, int core_count, bool weak) {
   return scaled;
 }
 
-Room room_for(const ScalingWay& way, const Environment& all, const Environment& of_way) {
+std::string scaled_operator(const std::string& text, int core_count, bool weak) {
+  if (!weak) return text;
+  auto stencil = stencil_from(text);
+  // Cubes, so that the number of faces alone counts; a dimension of one point stays one.
+  comm::Extents cubes{};
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
+    cubes[dimension] = stencil.extents[dimension] > 1 ? std::int64_t{1} << 20 : 1;
+  const auto grid = comm::best_domain_grid(cubes, core_count);
+  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension)
+    stencil.extents[dimension] *= grid.parts[dimension];
+  auto grown = stencil.name();
+  static_cast<void>(stencil_from(grown));  // throws where it becomes too large
+  return grown;
+}
+
+Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case) {
   auto room = Room::enough;
-  for (const auto& node : of_way.nodes) {
-    const int needed = node.rank_count * way.configuration.thread_count;
+  for (const auto& node : of_case.nodes) {
+    const int needed = node.rank_count * one.asked.configuration.thread_count;
     if (needed <= node.core_count) continue;
     // Ranks of one thread run in any case: the benchmark then reports that they share cores.
-    if (way.configuration.thread_count > 1) {
+    if (one.asked.configuration.thread_count > 1) {
       if (needed <= core_count_on(all, node.host)) return Room::bound;
-      if (way.core_count() <= core_count_of(all)) return Room::no_node;
+      if (one.core_count() <= core_count_of(all)) return Room::no_node;
     }
     room = Room::shared;
   }

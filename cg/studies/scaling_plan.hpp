@@ -7,24 +7,28 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/solver/configuration.hpp"
+#include "cg/report/result_file.hpp"
 
 namespace cg2d {
 
-/// One way to use a number of cores: ranks, and the threads and transport of its configuration, whose grid is
-/// open. A single rank moves no data: its transport is the default one.
-struct ScalingWay {
+/// One way to use a number of cores: ranks, and the threads and transport of a configuration whose grid is open. A single
+/// rank moves no data: its transport is the default one.
+struct ScalingCase {
   int rank_count = 1;
-  Configuration configuration{};
+  ConfiguredProblem asked{};  ///< the work on as many cores
+  std::string matrix{};       ///< of a system: the file, or the operator as this number of cores has it
 
-  [[nodiscard]] int core_count() const { return rank_count * configuration.thread_count; }
+  [[nodiscard]] int core_count() const { return rank_count * asked.configuration.thread_count; }
+  [[nodiscard]] const std::string& transport() const { return asked.configuration.transport; }
   /// "one core", "ranks only", "shared-memory ranks", "ranks x threads" or "threads only".
   [[nodiscard]] std::string name() const;
   /// "2 x 1": ranks x threads of each.
   [[nodiscard]] std::string shape() const;
+  /// "matrix" or "matrix-free"; empty for the benchmark.
+  [[nodiscard]] std::string form() const;
   /// For messages: "4 cores, ranks x threads, shared, 2 x 2".
   [[nodiscard]] std::string label() const;
-  friend bool operator==(const ScalingWay&, const ScalingWay&) = default;
+  friend bool operator==(const ScalingCase&, const ScalingCase&) = default;
 };
 
 /// 1, 2, 4 and so on, and the number of ranks itself.
@@ -32,19 +36,25 @@ std::vector<int> usual_core_counts(int rank_count);
 
 /// Every way to use each number of cores: ranks only with each transport, every split into several ranks of
 /// several threads with each transport, threads only. On one core they are all the same: there is one way.
-/// Splits of more than most_threads are left out. common: the configuration of every way, except for threads
-/// and transport.
-std::vector<ScalingWay> ways_of(const std::vector<int>& core_counts,
-                                const std::vector<std::string>& transports, const Configuration& common = {});
+/// Splits of more than most_threads are left out. common: what all have in common, each with one of the configuration's
+/// threads and transports.
+std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts,
+                                  const std::vector<std::string>& transports,
+                                  const ConfiguredProblem& common = {});
 
-/// The fewest rounds after which the verdict on the ways of each number of cores can be decided.
-int rounds_for_verdicts(const std::vector<ScalingWay>& ways);
+/// The fewest rounds after which the verdict on the cases of each number of cores can be decided.
+int rounds_for_verdicts(const std::vector<ScalingCase>& cases);
 
 /// The problem for a number of cores. Strong scaling: the problem as it is. Weak: n grows with the cores, and
 /// on more than one core there is no reference. Throws InputError when n becomes too large.
 Problem scaled_problem(const Problem& problem, int core_count, bool weak);
 
-/// Whether a way has a core for each of its threads.
+/// The operator for a number of cores. Weak scaling: every extent is multiplied by the parts along it of the cut with the
+/// smallest faces of as many equal boxes, so each core has the box of one core. Throws InputError for an operator that is no
+/// Laplacian.
+std::string scaled_operator(const std::string& text, int core_count, bool weak);
+
+/// Whether a case has a core for each of its threads.
 enum class Room {
   enough,
   bound,    ///< its node has the cores, but the launcher keeps its ranks away from them
@@ -52,7 +62,7 @@ enum class Room {
   shared,   ///< there are fewer cores: threads share them
 };
 
-/// all: as all started ranks see it. of_way: as the ranks of the way see it, the first ones.
-Room room_for(const ScalingWay& way, const Environment& all, const Environment& of_way);
+/// all: as all started ranks see it. of_case: as its ranks see it, the first ones.
+Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case);
 
 }  // namespace cg2d

@@ -17,19 +17,25 @@ ScalingFormat csv_scaling_format();
 
 namespace {
 
-/// The figures of one way that need no other way.
-ScalingRow row_of(const ScalingWay& way, const std::vector<ScalingRun>& all_runs) {
+Problem problem_on(const ScalingStudy& study, int core_count) {
+  return scaled_problem(*study.problem, core_count, study.weak);
+}
+
+/// The figures of one case that need no other one.
+ScalingRow row_of(const ScalingStudy& study, const ScalingCase& one) {
   ScalingRow row;
-  row.way = way;
-  for (const auto& run : all_runs) {
-    if (run.way == way) row.runs.push_back(run);
+  row.scaled = one;
+  for (const auto& run : study.runs) {
+    if (run.scaled == one) row.runs.push_back(run);
   }
   if (row.runs.empty() || !std::ranges::all_of(row.runs, &ScalingRun::succeeded)) return row;
   std::vector<double> times_s;
   for (const auto& run : row.runs) times_s.push_back(run.time_s);
   row.time_s = sample_of(times_s);
   row.median_run = median_run_of(row.runs, &ScalingRun::time_s);
-  row.mops_total = official_flop_count(row.median_run.problem) / row.time_s->median / 1e6;
+  const double work = study.problem ? official_flop_count(problem_on(study, one.core_count()))
+                                    : static_cast<double>(row.median_run.n);
+  row.rate = work / row.time_s->median;
   return row;
 }
 
@@ -40,23 +46,24 @@ RoundTimes rounds_of(const ScalingRow& row) {
   return rounds;
 }
 
-WayRanking ranking_on(const std::vector<ScalingRow>& rows, int core_count) {
-  WayRanking ranking{.core_count = core_count, .ways = {}, .verdict = {}};
+CaseRanking ranking_on(const std::vector<ScalingRow>& rows, int core_count) {
+  CaseRanking ranking{.core_count = core_count, .cases = {}, .verdict = {}};
   std::vector<RoundTimes> rounds;
   for (const auto& row : rows) {
-    if (row.way.core_count() != core_count || !row.is_sound()) continue;
-    ranking.ways.push_back(row.way);
+    if (row.scaled.core_count() != core_count || !row.is_sound()) continue;
+    ranking.cases.push_back(row.scaled);
     rounds.push_back(rounds_of(row));
   }
   if (!rounds.empty()) ranking.verdict = find_best(rounds);
   return ranking;
 }
 
-std::vector<WayRanking> rankings_of(const std::vector<ScalingRow>& rows) {
-  std::vector<WayRanking> rankings;
+std::vector<CaseRanking> rankings_of(const std::vector<ScalingRow>& rows) {
+  std::vector<CaseRanking> rankings;
   for (const auto& row : rows) {
-    const int core_count = row.way.core_count();
-    if (!row.is_sound() || std::ranges::find(rankings, core_count, &WayRanking::core_count) != rankings.end())
+    const int core_count = row.scaled.core_count();
+    if (!row.is_sound() ||
+        std::ranges::find(rankings, core_count, &CaseRanking::core_count) != rankings.end())
       continue;
     rankings.push_back(ranking_on(rows, core_count));
   }
@@ -64,9 +71,9 @@ std::vector<WayRanking> rankings_of(const std::vector<ScalingRow>& rows) {
 }
 
 /// The figures of a row that need the others on as many cores.
-void rank_row(ScalingRow& row, const WayRanking& ranking) {
+void rank_row(ScalingRow& row, const CaseRanking& ranking) {
   const auto place =
-      static_cast<std::size_t>(std::ranges::find(ranking.ways, row.way) - ranking.ways.begin());
+      static_cast<std::size_t>(std::ranges::find(ranking.cases, row.scaled) - ranking.cases.begin());
   const auto& verdict = ranking.verdict;
   row.is_candidate = place == verdict.candidate;
   row.may_be_best = !verdict.is_better_than(place);
@@ -80,31 +87,38 @@ bool is_same_problem(const Problem& one, const Problem& other) {
 
 /// Without the rounds that may be added.
 std::size_t planned_run_count(const ScalingStudy& study) {
-  return study.ways.size() * static_cast<std::size_t>(study.round_count);
+  return study.cases.size() * static_cast<std::size_t>(study.round_count);
 }
 
 }  // namespace
 
+std::int64_t ScalingStudy::order_of(const ScalingCase& one) const {
+  if (problem) return problem_on(*this, one.core_count()).n;
+  std::int64_t order = 0;
+  for (const auto& run : runs) {
+    if (run.scaled == one) order = std::max(order, run.n);
+  }
+  return order;
+}
+
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   std::vector<ScalingRow> rows;
-  for (const auto& way : study.ways) rows.push_back(row_of(way, study.runs));
+  for (const auto& one : study.cases) rows.push_back(row_of(study, one));
   const auto rankings = rankings_of(rows);
   for (auto& row : rows) {
     if (!row.is_sound()) continue;
-    rank_row(row, *std::ranges::find(rankings, row.way.core_count(), &WayRanking::core_count));
-  }
-  const auto base = std::ranges::find_if(
-      rows, [](const auto& row) { return row.way.core_count() == 1 && row.is_candidate; });
-  if (base == rows.end()) return rows;
-  for (auto& row : rows) {
-    if (!row.is_sound()) continue;
-    row.speed_up = row.mops_total / base->mops_total;
-    row.efficiency = *row.speed_up / row.way.core_count();
+    rank_row(row, *std::ranges::find(rankings, row.scaled.core_count(), &CaseRanking::core_count));
+    const auto base = std::ranges::find_if(rows, [&](const auto& other) {
+      return other.scaled.core_count() == 1 && other.scaled.form() == row.scaled.form() && other.is_sound();
+    });
+    if (base == rows.end()) continue;
+    row.speed_up = row.rate / base->rate;
+    row.efficiency = *row.speed_up / row.scaled.core_count();
   }
   return rows;
 }
 
-std::vector<WayRanking> rankings_of(const ScalingStudy& study) { return rankings_of(rows_of(study)); }
+std::vector<CaseRanking> rankings_of(const ScalingStudy& study) { return rankings_of(rows_of(study)); }
 
 double ZetaAgreement::relative_difference() const {
   const double largest = std::max(std::abs(minimum), std::abs(maximum));
@@ -120,17 +134,17 @@ std::string ZetaAgreement::text() const {
 std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study) {
   std::vector<ZetaAgreement> agreements;
   for (const auto& run : study.runs) {
-    if (!run.succeeded()) continue;
-    auto known = std::ranges::find_if(
-        agreements, [&](const auto& one) { return is_same_problem(one.problem, run.problem); });
+    if (!run.succeeded() || !run.zeta) continue;
+    const auto problem = problem_on(study, run.scaled.core_count());
+    auto known = std::ranges::find_if(agreements,
+                                      [&](const auto& one) { return is_same_problem(one.problem, problem); });
     if (known == agreements.end()) {
-      agreements.push_back(
-          {.problem = run.problem, .run_count = 0, .minimum = run.zeta, .maximum = run.zeta});
+      agreements.push_back({.problem = problem, .run_count = 0, .minimum = *run.zeta, .maximum = *run.zeta});
       known = agreements.end() - 1;
     }
     ++known->run_count;
-    known->minimum = std::min(known->minimum, run.zeta);
-    known->maximum = std::max(known->maximum, run.zeta);
+    known->minimum = std::min(known->minimum, *run.zeta);
+    known->maximum = std::max(known->maximum, *run.zeta);
   }
   return agreements;
 }
@@ -138,12 +152,12 @@ std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study) {
 ScalingVerdict verdict_on(const ScalingStudy& study) {
   const auto failed = std::ranges::find_if_not(study.runs, &ScalingRun::succeeded);
   if (failed != study.runs.end()) {
-    // Each way needs a memory of its own: the limit that would do for the first one may be too small for another.
+    // Each case needs a memory of its own: the limit that would do for the first one may be too small for another.
     const auto others = std::ranges::any_of(failed, study.runs.end(), [&](const auto& run) {
       return !run.succeeded() && run.reason != failed->reason;
     });
     return {.code = failed->code,
-            .reason = fmt::format("{}: {}{}", failed->way.label(), failed->reason,
+            .reason = fmt::format("{}: {}{}", failed->scaled.label(), failed->reason,
                                   others ? "; other runs failed, too: the table says which" : "")};
   }
   if (study.is_interrupted) {

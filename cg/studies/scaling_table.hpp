@@ -1,6 +1,6 @@
 #pragma once
 
-// The measurements of the ways to use a node, the figures that follow, and the formats that show them. Pure.
+// The measurements of the ways to use a number of cores, the figures that follow, and the formats that show them. Pure.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,59 +18,47 @@
 #include "cg/machine/provenance.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/studies/scaling_plan.hpp"
+#include "cg/studies/studied_work.hpp"
 
 namespace cg2d {
 
-/// The time of a run by its use, as parts of its timed region; means over the ranks.
-struct CommunicationShares {
-  double moving = 0.0;   ///< collection, summation, shuffle and dot, without waiting
-  double waiting = 0.0;  ///< in these, for other ranks
-};
-
-/// One run of one way.
-struct ScalingRun {
-  ScalingWay way;
+/// One run of one case.
+struct ScalingRun : StudiedRun {
+  ScalingCase scaled;
   int round = 1;
-  ExitCode code = ExitCode::success;
-  std::string reason;  ///< empty on success
-  Problem problem;     ///< as this number of cores has it
-  /// The configuration as run; empty if the run ended before it was known.
-  std::optional<Configuration> configuration{};
-  double time_s = 0.0;  ///< seconds of the timed region; this and the following members only on success
-  double zeta = 0.0;
-  CommunicationShares shares{};
-  std::string disturbance{};  ///< disturbance of its timed region, one line; empty: it was quiet
-
-  [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
-  [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
 };
 
 /// The options and all measurements.
 struct ScalingStudy {
-  Problem problem;  ///< on one core
+  std::optional<Problem> problem;  ///< of the benchmark, on one core
+  std::string system;              ///< or a user's: its name, on one core
+  int iteration_count = 0;         ///< of each run of a system
   bool weak = false;
   std::vector<int> core_counts;
   std::vector<std::string> transports;
-  Configuration configuration;  ///< configuration of every way, except for threads and transport
+  Configuration configuration;  ///< configuration of every case, except for threads and transport
   int round_count = 0;
-  std::vector<ScalingWay> ways;  ///< in the order of the plan
-  std::vector<ScalingRun> runs;  ///< in the order in which they ran
+  std::vector<ScalingCase> cases;  ///< in the order of the plan
+  std::vector<ScalingRun> runs;    ///< in the order in which they ran
   std::vector<std::string> warnings;
   bool is_interrupted = false;
   std::optional<Environment> machine;    ///< environment of all ranks started
   std::optional<Provenance> provenance;  ///< on rank 0
+
+  /// Order of the matrix on a number of cores; 0 where it is a system that never ran.
+  [[nodiscard]] std::int64_t order_of(const ScalingCase& one) const;
 };
 
-/// One way with its figures.
+/// One case with its figures.
 struct ScalingRow {
-  ScalingWay way;
+  ScalingCase scaled;
   std::vector<ScalingRun> runs;
   /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
   /// set.
   std::optional<Sample> time_s;
   ScalingRun median_run;  ///< run of the median time; of an even number the lower of the middle two
-  double mops_total = 0.0;
-  std::optional<double> speed_up;    ///< its Mop/s by those on one core
+  double rate = 0.0;      ///< operations per second by the official count; of a system: rows per second
+  std::optional<double> speed_up;    ///< its rate by that of the same form on one core
   std::optional<double> efficiency;  ///< speed-up by cores
   double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many cores
   bool is_candidate = false;         ///< see BestVerdict
@@ -84,17 +72,17 @@ struct ScalingRow {
   }
 };
 
-/// A row for each way, in the order of the plan.
+/// A row for each case, in the order of the plan.
 std::vector<ScalingRow> rows_of(const ScalingStudy& study);
 
-/// The ways to use one number of cores whose runs succeeded, by their times in the same rounds.
-struct WayRanking {
+/// The cases on one number of cores whose runs succeeded, by their times in the same rounds.
+struct CaseRanking {
   int core_count = 1;
-  std::vector<ScalingWay> ways;  ///< in the order of the plan
-  BestVerdict verdict;           ///< its indices are those of `ways`
+  std::vector<ScalingCase> cases;  ///< in the order of the plan
+  BestVerdict verdict;             ///< its indices are those of `cases`
 };
-/// One for each number of cores that has a way.
-std::vector<WayRanking> rankings_of(const ScalingStudy& study);
+/// One for each number of cores that has a case.
+std::vector<CaseRanking> rankings_of(const ScalingStudy& study);
 
 /// zeta of all successful runs of one problem: the verification where there is no reference.
 struct ZetaAgreement {
@@ -109,7 +97,7 @@ struct ZetaAgreement {
   /// "n 2800: zeta of 6 runs agrees within 1.2e-14".
   [[nodiscard]] std::string text() const;
 };
-/// Every problem once, in the order of the runs.
+/// Every problem of the benchmark once, in the order of the runs.
 std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study);
 
 /// The end of the comparison: that of its first failed run; interrupted; or a failed verification where runs
@@ -120,9 +108,6 @@ struct ScalingVerdict {
 };
 ScalingVerdict verdict_on(const ScalingStudy& study);
 
-/// The machine as results of scaling describe it; null where it was not inspected.
-nlohmann::ordered_json machine_json(const std::optional<Environment>& seen);
-
 /// One format; a new one is a function that makes a row, and its entry in the table.
 struct ScalingFormat {
   std::string_view name;
@@ -130,5 +115,8 @@ struct ScalingFormat {
 };
 std::span<const ScalingFormat> scaling_format_table();
 const ScalingFormat& scaling_format(std::string_view name);
+
+/// scaling_result.schema.json.
+nlohmann::ordered_json scaling_schema();
 
 }  // namespace cg2d

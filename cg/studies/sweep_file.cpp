@@ -27,26 +27,26 @@ namespace {
 
 }  // namespace
 
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step,
-                                  const SweepCircumstances& circumstances) {
-  const auto& grid = step.asked.configuration.grid;
-  nlohmann::ordered_json asked;
-  if (step.asked.is_system()) {
-    asked["cut"] = step.asked.cut;
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
+                                  const StudyStep& step, const SweepCircumstances& circumstances) {
+  const auto& grid = asked.configuration.grid;
+  nlohmann::ordered_json configuration;
+  if (asked.is_system()) {
+    configuration["cut"] = asked.cut;
   } else {
-    asked["class"] = run.at("problem").at("class");
+    configuration["class"] = run.at("problem").at("class");
   }
-  asked["columns"] = grid.columns;
-  asked["rows"] = grid.rows;
-  put_axes(asked, step.asked.configuration, AxesIn::a_sweep);
-  run["sweep"] = {{"key", step.asked.key()},
+  configuration["columns"] = grid.columns;
+  configuration["rows"] = grid.rows;
+  put_axes(configuration, asked.configuration, AxesIn::a_sweep);
+  run["sweep"] = {{"key", asked.key()},
                   {"round", step.round},
                   {"attempt", step.attempt},
                   {"rounds", std::max(circumstances.round_count, step.round)},
                   {"duration_s", circumstances.duration_s},
                   {"session", circumstances.session},
                   {"sitting", circumstances.sitting},
-                  {"configuration", std::move(asked)}};
+                  {"configuration", std::move(configuration)}};
   if (step.purpose != RunPurpose::time) run["sweep"]["purpose"] = purpose_name(step.purpose);
   if (step.purpose == RunPurpose::trace) run["sweep"]["trace_file"] = circumstances.trace_file;
   return run;

@@ -22,9 +22,10 @@ struct SweepCircumstances {
   std::string trace_file{};  ///< trace of a run whose purpose is a trace
 };
 
-/// The result of a step as a sweep's file holds it. run: of report_json() or solve_json(); gets the key "sweep".
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const SweepStep& step,
-                                  const SweepCircumstances& circumstances);
+/// The result of a run of this configuration as a sweep's file holds it. run: of report_json() or solve_json(); gets the key
+/// "sweep". step: with any number.
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
+                                  const StudyStep& step, const SweepCircumstances& circumstances);
 /// The result of a step as one line of the file, with its end.
 std::string sweep_line(const nlohmann::ordered_json& run);
 

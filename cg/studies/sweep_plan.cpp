@@ -13,7 +13,10 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/matrix/stencil.hpp"
 #include "cg/run/run_options.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
+#include "cg/studies/studied_work.hpp"
 
 namespace cg2d {
 namespace {
@@ -53,6 +56,37 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axe
                                  valid_grids(rank_count)));
   }
   return grids;
+}
+
+/// The row of an operator that is to be measured without a matrix, or nullptr.
+const MatrixFreeRow* matrix_free_row(const SystemOptions& system) {
+  return system.operator_text.empty() ? nullptr : find_matrix_free(system.operator_text);
+}
+
+std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::string& operator_text,
+                                             int rank_count) {
+  const auto extents = stencil_from(operator_text).extents;
+  auto domains = comm::domain_grids(rank_count);
+  std::erase_if(domains, [&](const comm::DomainGrid& grid) {
+    for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
+      if (grid.parts[dimension] > extents[dimension]) return true;
+    }
+    return !axes.domains.empty() && !has(axes.domains, grid);
+  });
+  if (domains.empty()) {
+    throw InputError(fmt::format("--domain: no cut of {} into {} {}", operator_text,
+                                 format_count(rank_count, "part"),
+                                 axes.domains.empty() ? "has points for each" : "is among these"));
+  }
+  return domains;
+}
+
+/// Stencils have neither a kernel nor a form of the sum.
+std::vector<Configuration> configurations_of_stencils(const SweepAxes& axes, const Configuration& common) {
+  auto values = axes.values;
+  values.erase("kernel");
+  values.erase("sum_form");
+  return crossed(common, values);
 }
 
 }  // namespace
@@ -105,6 +139,34 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
   return all;
 }
 
+std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, const SystemOptions& system) {
+  const auto& common = system.configuration;
+  std::vector<ConfiguredProblem> all;
+  const auto add = [&, name = system_name_of(system)](const Configuration& configuration, std::string cut) {
+    ConfiguredProblem one{.problem = name, .configuration = configuration, .cut = std::move(cut)};
+    if (!has(all, one)) all.push_back(std::move(one));
+  };
+  const auto* const row = matrix_free_row(system);
+  if (row != nullptr && row->uses_grid) {
+    for (const auto& one : configurations_on_grids(axes, common)) add(one, std::string(factor_cut));
+  } else if (row != nullptr) {
+    const auto of_a_domain = configurations_of_stencils(axes, common);
+    for (const int rank_count : axes.rank_counts) {
+      for (const auto& domain : wanted_domains(axes, system.operator_text, rank_count)) {
+        for (auto one : of_a_domain) {
+          one.grid = {.columns = 1, .rows = rank_count};
+          add(one, fmt::format("{} {}", domain_cut, domain.name()));
+        }
+      }
+    }
+  }
+  if (!system.operator_text.empty() && !system.assembles) return all;
+  for (const auto& cut : axes.cuts) {
+    for (const auto& one : configurations_on_grids(axes, common)) add(one, cut);
+  }
+  return all;
+}
+
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations) {
   std::map<std::tuple<std::string, int, int>, std::size_t> alternative_counts;
   for (const auto& one : configurations) {
@@ -117,21 +179,11 @@ int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations) {
   return rounds;
 }
 
-std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, RoundRange rounds) {
-  std::vector<SweepStep> steps;
-  for (int round = rounds.first; round <= rounds.last; ++round) {
-    const auto first = std::ssize(steps);
-    for (const auto& asked : configurations) steps.push_back({.asked = asked, .round = round});
-    if (round % 2 == 0) std::reverse(steps.begin() + first, steps.end());
-  }
-  return steps;
-}
-
-std::vector<SweepStep> extra_steps(const std::vector<ConfiguredProblem>& configurations,
-                                   const ExtraRuns& extras) {
-  std::vector<SweepStep> steps;
+std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraRuns& extras) {
+  std::vector<StudyStep> steps;
   const auto add = [&](RunPurpose purpose) {
-    for (const auto& asked : configurations) steps.push_back({.asked = asked, .purpose = purpose});
+    for (const auto number : all_numbers(configuration_count))
+      steps.push_back({.number = number, .purpose = purpose});
   };
   if (extras.count_events()) add(RunPurpose::counters);
   if (extras.measures_limits) add(RunPurpose::limits);
@@ -156,14 +208,6 @@ std::string trace_file_of(const std::string& sweep_file) {
   return std::filesystem::path(sweep_file).replace_extension(".trace.json").string();
 }
 
-void repeat_step(std::vector<SweepStep>& steps, std::size_t index) {
-  auto again = steps[index];
-  ++again.attempt;
-  const auto after = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(index), steps.end(),
-                                  [&](const auto& step) { return step.round > again.round; });
-  steps.insert(after, std::move(again));
-}
-
 bool is_official(const ConfiguredProblem& asked) {
   const auto& grid = asked.configuration.grid;
   return !asked.is_system() && official_grid(grid.rank_count()) == grid;
@@ -174,16 +218,6 @@ double expected_work(const Problem& problem, int core_count) {
   constexpr double products_of_generation = 60.0;
   const double products = problem.counts.products * (problem.niter + 1.0) + products_of_generation;
   return facts_of(problem).nonzero_count * products / core_count;
-}
-
-std::optional<double> RunDurations::expected(const std::vector<SweepStep>& steps) const {
-  double seconds = 0.0;
-  for (const auto& step : steps) {
-    const auto one = times_.expected(work(step.asked));
-    if (!one) return std::nullopt;
-    seconds += *one;
-  }
-  return seconds;
 }
 
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
@@ -199,15 +233,6 @@ std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecor
   for (const auto& row : verdicts.grids) add(row.ranking);
   for (const auto& choice : verdicts.choices) add(choice.ranking);
   return open;
-}
-
-RoundRange added_rounds(const std::vector<ResultRecord>& records,
-                        const std::vector<ConfiguredProblem>& open) {
-  int last = 0;
-  for (const auto& record : records) {
-    if (std::ranges::find(open, record.asked) != open.end()) last = std::max(last, record.round);
-  }
-  return {.first = last + 1, .last = rounds_after_next_block(last, open.size())};
 }
 
 }  // namespace cg2d

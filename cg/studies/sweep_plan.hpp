@@ -3,20 +3,20 @@
 // The runs of a sweep, their order, and the time that the rest will take. Pure: no MPI, no files.
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cg/base/remaining_time.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_file.hpp"
 #include "cg/report/run_verdict.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/studies/study_rounds.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/domain_layout.hpp"
 
 namespace cg2d {
 
@@ -38,11 +38,13 @@ std::vector<int> usual_rank_counts(const NamedGrids& named, int started);
 
 /// The values that a sweep crosses.
 struct SweepAxes {
-  std::vector<Problem> problems;
+  std::vector<Problem> problems;  ///< of the benchmark
   std::vector<int> rank_counts;
   std::vector<int> columns;  ///< Px; empty: every divisor of the rank count
   NamedGrids named{};
-  AxisValues values;  ///< values of the other axes, by name
+  AxisValues values;                        ///< values of the other axes, by name
+  std::vector<comm::DomainGrid> domains{};  ///< of a system; empty: all that have no more parts than points
+  std::vector<std::string> cuts{};          ///< cuts of a system's matrix, as --cut takes them
 };
 
 /// Every configuration on every grid: rank counts outermost, then grids, and the other axes. The rest as for
@@ -54,17 +56,14 @@ std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const 
 /// with any of the columns, or none that is named, when no rank count has a grid that is named, and for a value that its axis does not have.
 std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common = {});
 
+/// Every configuration of a system once: without a matrix first where the operator can be applied so. An operator's matrix is
+/// only among them where it is to be assembled. Throws InputError for a number of ranks without a grid or a domain that
+/// was asked for.
+std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, const SystemOptions& system);
+
 /// The fewest rounds after which every verdict on these configurations can be decided: those of one problem, number
 /// of ranks and number of threads are alternatives of each other.
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations);
-
-/// One run: a problem with a configuration in one round, from 1 on. Disturbed runs have several attempts.
-struct SweepStep {
-  ConfiguredProblem asked;
-  int round = 1;
-  int attempt = 1;
-  RunPurpose purpose = RunPurpose::time;
-};
 
 /// The runs that a sweep makes beside the timed ones, one for each configuration and purpose.
 struct ExtraRuns {
@@ -76,10 +75,9 @@ struct ExtraRuns {
   [[nodiscard]] bool count_events() const { return !counters.events.empty(); }
 };
 
-/// Counted runs of all configurations, then runs with the machine's limits. The trace is of the best one, which is
+/// Counted runs of so many configurations, then runs with the machine's limits. The trace is of the best one, which is
 /// not known before.
-std::vector<SweepStep> extra_steps(const std::vector<ConfiguredProblem>& configurations,
-                                   const ExtraRuns& extras);
+std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraRuns& extras);
 
 /// The configuration to trace: the best, sure or not, of the greatest number of ranks and threads, of the last
 /// problem. Empty where nothing succeeded.
@@ -88,21 +86,6 @@ std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRe
 /// The file beside that of a sweep: "a.jsonl" has "a.trace.json".
 std::string trace_file_of(const std::string& sweep_file);
 
-/// Inserts the next attempt of steps[index] after all other steps of its round: later, since a disturbance
-/// lasts, and within the round, whose runs are compared with each other. steps[index] has been performed, and
-/// steps of later rounds have not.
-void repeat_step(std::vector<SweepStep>& steps, std::size_t index);
-
-/// Rounds from the first to the last one.
-struct RoundRange {
-  int first = 1;
-  int last = 1;
-};
-
-/// All configurations in one round, then all in the next and so on: a drift of the machine affects all alike.
-/// Rounds of even numbers go backwards, so that a steady drift favours none.
-std::vector<SweepStep> interleaved(const std::vector<ConfiguredProblem>& configurations, RoundRange rounds);
-
 /// Whether the configuration has the official program's grid. Systems have no official program.
 bool is_official(const ConfiguredProblem& asked);
 
@@ -110,32 +93,8 @@ bool is_official(const ConfiguredProblem& asked);
 /// one core multiplies.
 double expected_work(const Problem& problem, int core_count);
 
-/// Seconds that runs took as a whole, set-up included, by the key of their configuration.
-class RunDurations {
- public:
-  using WorkOf = std::function<double(const ConfiguredProblem&)>;
-  /// work_of: the expected amount of computing, in any unit.
-  explicit RunDurations(WorkOf work_of) : work_of_(std::move(work_of)) {}
-
-  void add(const ConfiguredProblem& asked, double seconds) { times_.add(work(asked), seconds); }
-  /// Expected seconds of these steps: the median of the same configuration; if it has not run yet, by the seconds per
-  /// work of its problem, else of all. Nothing before the first run.
-  [[nodiscard]] std::optional<double> expected(const std::vector<SweepStep>& steps) const;
-
- private:
-  [[nodiscard]] Work work(const ConfiguredProblem& asked) const {
-    return {.key = asked.key(), .kind = asked.problem, .amount = work_of_(asked)};
-  }
-
-  WorkOf work_of_;
-  WorkTimes times_;
-};
-
 /// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,
                                                    double precision);
-
-/// The next block of rounds for these configurations: see rounds_after_next_block().
-RoundRange added_rounds(const std::vector<ResultRecord>& records, const std::vector<ConfiguredProblem>& open);
 
 }  // namespace cg2d

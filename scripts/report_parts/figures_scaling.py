@@ -102,21 +102,23 @@ def system_panel(study):
     groups = {}
     for way in study.document["ways"]:
         if way["figures"]:
-            groups.setdefault(f"{way['form']}, {way['transport']}", []).append(way)
+            name = way["way"] if way["way"] in ("one core", "threads only") else f"{way['way']}, {way['transport']}"
+            groups.setdefault(f"{way['form']}, {name}", []).append(way)
     lines = []
     for name, found in groups.items():
         colour, marker = style.series_style(len(lines))
         values = [1e3 * way["figures"]["iteration_s"] for way in found]
         tips = [
-            f"{name}, {way['ranks']} ranks, {way['cut']}\n{seconds(way['figures']['iteration_s'])} per iteration" for way in found
+            f"{name}, {way['ranks']} x {way['threads']} threads, {way['cut']}\n{seconds(way['figures']['iteration_s'])} per iteration"
+            for way in found
         ]
-        lines.append(Line(name, [way["ranks"] for way in found], values, colour, tips, marker))
+        lines.append(Line(name, [way["cores"] for way in found], values, colour, tips, marker))
     counts = sorted({count for line in lines for count in line.x})
-    title = f"{study.document['scaling'].capitalize()} scaling, {study.document['system']}"
-    return LinePanel(title, Axis("Ranks", "log", ticks=counts), Axis("Time per iteration, ms (median)", "log"), lines)
+    title = f"{study.document['scaling'].capitalize()} scaling, {study.document['options']['system']}"
+    return LinePanel(title, Axis("Cores", "log", ticks=counts), Axis("Time per iteration, ms (median)", "log"), lines)
 
 
 def system_ways(material):
     studies = [study for study in material.inputs.system_scalings if any(way["figures"] for way in study.document["ways"])]
     panels = [system_panel(study) for study in studies]
-    return Figure(panels[:MOST_PANELS], "Medians of the rounds for each form of the operator and each transport.")
+    return Figure(panels[:MOST_PANELS], "Medians of the rounds for each form of the operator and each way to use the cores.")

@@ -38,6 +38,11 @@ def has(*keys):
     return lambda document: all(key in document for key in keys)
 
 
+def is_scaling_of_system(document):
+    options = document.get("options")
+    return has("scaling", "ways")(document) and isinstance(options, dict) and "system" in options
+
+
 @dataclasses.dataclass(frozen=True)
 class Kind:
     """name: the list of Inputs that it goes into. shows: whether a document is of the kind. read(path, document)."""
@@ -52,7 +57,7 @@ KINDS = (
     Kind("traces", has("traceEvents"), trace.step_of),
     Kind("profiles", has("processors"), results.profile_of),
     Kind("benches", has("benchmarks"), results.bench_of),
-    Kind("system_scalings", has("scaling", "ways", "system"), checked("system_scaling.schema.json")),
+    Kind("system_scalings", is_scaling_of_system, checked("scaling_result.schema.json")),
     Kind("scalings", has("scaling", "ways"), checked("scaling_result.schema.json")),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong_result.schema.json")),
     Kind("comparisons", has("compared", "threshold"), comparison.comparison_of),

@@ -22,8 +22,8 @@ TEST(FormatDurationTest, TheTwoLargestUnits) {
   EXPECT_EQ(format_duration(3720.0), "1 h 02 min");
 }
 
-TEST(WorkTimesTest, SameThenAlikeThenAll) {
-  WorkTimes times;
+TEST(DurationModelTest, SameThenAlikeThenAll) {
+  DurationModel times;
   const Work known{.key = "B 2x1", .kind = "B", .amount = 10.0};
   EXPECT_FALSE(times.expected(known).has_value());
   for (const double seconds : {5.0, 100.0, 6.0}) times.add(known, seconds);
@@ -52,7 +52,7 @@ struct SimulatedStudy {
       }
     }
     const double whole_s = std::accumulate(seconds.begin(), seconds.end(), 0.0);
-    WorkTimes times;
+    DurationModel times;
     double spent_s = 0.0;
     double worst = 0.0;
     for (std::size_t k = 0; k < works.size(); ++k) {
@@ -71,7 +71,7 @@ struct SimulatedStudy {
 /// The bound is the requirement: within 20 % after a quarter.
 constexpr double largest_error = 0.2;
 
-TEST(WorkTimesTest, ASweepOfTwoClassesIsKnownAfterAQuarter) {
+TEST(DurationModelTest, ASweepOfTwoClassesIsKnownAfterAQuarter) {
   SimulatedStudy study{
       .configurations = {},
       .seconds_of = [](const Work& work) { return work.amount * (work.key.back() == '0' ? 1.0 : 1.6); },
@@ -86,7 +86,7 @@ TEST(WorkTimesTest, ASweepOfTwoClassesIsKnownAfterAQuarter) {
 
 /// The large class comes last, and has not run after a quarter: the amounts must tell. It takes a tenth more
 /// per amount than the others, as a matrix beyond the caches does.
-TEST(WorkTimesTest, OneRoundOfSeveralClassesIsKnownByTheirAmounts) {
+TEST(DurationModelTest, OneRoundOfSeveralClassesIsKnownByTheirAmounts) {
   SimulatedStudy study{.configurations = {}, .seconds_of = [](const Work& work) {
                          return work.kind == "C" ? 1.1 * work.amount : work.amount;
                        }};

@@ -176,8 +176,8 @@ set(command_parsers
     cg/studies/scaling_plan.cpp
     cg/studies/scaling_table.cpp
     cg/studies/scaling_text.cpp
-    cg/studies/systems/system_runs.cpp
-    cg/studies/systems/system_scaling.cpp
+    cg/studies/studied_work.cpp
+    cg/studies/study_record.cpp
     cg/timing/event_groups.cpp
     cg/timing/events.cpp
     cg/timing/phase_counters.cpp

@@ -82,7 +82,7 @@ class ScalingTest(ProgramTest):
 class Strong(ScalingTest):
     def test_every_way_runs_in_every_round(self):
         document = self.valid_document(4, "--rounds", "2")
-        self.assertEqual(document["schema_version"], 4, "is_best is decided")
+        self.assertEqual(document["schema_version"], 5, "is_best is decided")
         self.assertEqual(document["scaling"], "strong")
         self.assertEqual(document["options"]["cores"], [1, 2, 4])
         self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES, *FOUR_CORES])

@@ -1,5 +1,7 @@
 """cg2d scaling of a user's own system: strong and weak, with a matrix and without one."""
 
+import csv
+import io
 import json
 import pathlib
 import tempfile
@@ -15,7 +17,7 @@ class SystemScalingTest(ProgramTest):
     def scaling(self, *arguments, ranks=4):
         words = ("--iterations", str(ITERATIONS), "--rounds", "2", *arguments, "--format", "json")
         result = json.loads(self.run_well(ranks, "scaling", *words).stdout)
-        validator_of("system_scaling.schema.json").validate(result)
+        validator_of("scaling_result.schema.json").validate(result)
         return result
 
     def refused(self, message, *arguments):
@@ -24,23 +26,31 @@ class SystemScalingTest(ProgramTest):
 
     def test_strong_scaling_compares_both_forms(self):
         result = self.scaling("--operator", "laplace3d:9x8x7", "--assembled", "--cores", "2,4")
-        self.assertEqual((result["scaling"], result["iterations"]), ("strong", ITERATIONS))
+        self.assertEqual((result["scaling"], result["options"]["iterations"]), ("strong", ITERATIONS))
+        self.assertEqual(result["options"]["system"], f"laplace3d:9x8x7, {ITERATIONS} iterations")
         ways = result["ways"]
-        expected = [(ranks, form, 9 * 8 * 7) for ranks in (1, 2, 4) for form in ("matrix-free", "matrix")]
-        self.assertEqual([(way["ranks"], way["form"], way["n"]) for way in ways], expected)
+        shapes = {1: [(1, 1)], 2: [(2, 1), (2, 1), (1, 2)], 4: [(4, 1), (4, 1), (2, 2), (2, 2), (1, 4)]}
+        expected = [
+            (*shape, form, 9 * 8 * 7) for cores in (1, 2, 4) for form in ("matrix-free", "matrix") for shape in shapes[cores]
+        ]
+        self.assertEqual([(way["ranks"], way["threads"], way["form"], way["n"]) for way in ways], expected)
         self.assertEqual({way["matrix"] for way in ways}, {"laplace3d:9x8x7"})
-        base = {way["form"]: way["figures"]["median_s"] for way in ways if way["ranks"] == 1}
+        base = {way["form"]: way["figures"]["median_s"] for way in ways if way["cores"] == 1}
         for way in ways:
             figures = way["figures"]
             self.assertEqual([run["round"] for run in way["rounds"]], [1, 2])
             self.assertAlmostEqual(figures["speed_up"], base[way["form"]] / figures["median_s"])
-            self.assertAlmostEqual(figures["efficiency"], figures["speed_up"] / way["ranks"])
+            self.assertAlmostEqual(figures["efficiency"], figures["speed_up"] / way["cores"])
             self.assertAlmostEqual(figures["iteration_s"], figures["median_s"] / ITERATIONS)
-            best = min(other["figures"]["median_s"] for other in ways if other["ranks"] == way["ranks"])
+            best = min(other["figures"]["median_s"] for other in ways if other["cores"] == way["cores"])
+            self.assertLessEqual(figures["moving_share"] + figures["waiting_share"], 1.0)
             self.assertGreaterEqual(figures["median_s"], best)
 
     def test_weak_scaling_gives_every_rank_the_same_box(self):
-        cubes = {way["ranks"]: way for way in self.scaling("--operator", "laplace3d:6x7x8", "--weak", "--cores", "1,2,4,6", ranks=6)["ways"]}
+        words = ("--operator", "laplace3d:6x7x8", "--weak", "--cores", "1,2,4,6", "--transport", "two-sided")
+        all_cubes = self.scaling(*words, ranks=6)["ways"]
+        self.assertEqual({way["n"] for way in all_cubes if way["cores"] == 4}, {4 * 6 * 7 * 8}, "threads, too, have a box each")
+        cubes = {way["ranks"]: way for way in all_cubes if way["threads"] == 1}
         self.assertEqual({ranks: way["n"] for ranks, way in cubes.items()}, {ranks: ranks * 6 * 7 * 8 for ranks in (1, 2, 4, 6)})
         self.assertEqual(cubes[4]["matrix"], "laplace3d:6x14x16")
         self.assertEqual(cubes[4]["cut"], "domain 1x2x2")
@@ -56,18 +66,25 @@ class SystemScalingTest(ProgramTest):
             lines = [f"{k} {k} 4.0" for k in range(1, 201)] + [f"{k} {k - 1} -1.5" for k in range(2, 201)]
             matrix.write_text("\n".join(["%%MatrixMarket matrix coordinate real symmetric", f"200 200 {len(lines)}", *lines]) + "\n")
             ways = self.scaling(matrix, "--transport", "two-sided,shared", "--cores", "4")["ways"]
-            self.assertEqual([(way["ranks"], way["transport"]) for way in ways], [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
+            self.assertEqual({way["form"] for way in ways}, {"matrix"})
+            of_one_thread = [(way["ranks"], way["transport"]) for way in ways if way["threads"] == 1]
+            self.assertEqual(of_one_thread, [(1, "two-sided"), (4, "two-sided"), (4, "shared")])
             self.refused("--weak: a file has one size; take --operator with a Laplacian", matrix, "--weak")
             outcome = run_program(2, "scaling", matrix, "--rounds", "1", "--iterations", "5")
             self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
 
+    def test_rounds_are_added_and_csv_names_the_forms(self):
+        words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "1", "--rounds", "1", "--until-sure", "2%", "--budget", "2s")
+        outcome = self.run_well(1, "scaling", *words, "--format", "csv")
+        lines = list(csv.DictReader(io.StringIO(outcome.stdout)))
+        self.assertEqual([(line["form"], line["n"]) for line in lines], [("matrix-free", "400"), ("matrix", "400")])
+        self.assertGreater(int(lines[0]["runs"]), 1)
+
     def test_options_that_make_no_sense(self):
         laplacian = ("--operator", "laplace2d:20x20")
         self.refused("--class: not with a system of your own, FILE or --operator", *laplacian, "--class", "S")
-        self.refused("--until-sure: not with a system of your own; take --repeat", *laplacian, "--until-sure", "2%")
         self.refused("--kernel: only with a matrix: FILE, or --assembled", *laplacian, "--kernel", "sell")
-        self.refused("--format csv: unknown; valid: text, json", *laplacian, "--format", "csv")
         self.refused("--iterations: only with a system of your own: FILE or --operator", "--iterations", "5")
         self.refused(
             "--transport auto: the scaling of a system takes transports by their names", *laplacian, "--transport", "auto"

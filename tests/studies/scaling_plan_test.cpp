@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> labels_of(const std::vector<int>& core_counts,
                                    const std::vector<std::string>& transports) {
   std::vector<std::string> labels;
-  for (const auto& way : ways_of(core_counts, transports)) labels.push_back(way.label());
+  for (const auto& one : cases_of(core_counts, transports)) labels.push_back(one.label());
   return labels;
 }
 
@@ -37,8 +37,8 @@ Environment two_nodes_with(int core_count, int rank_count) {
   return environment;
 }
 
-ScalingWay way_of(int rank_count, int thread_count) {
-  return {.rank_count = rank_count, .configuration = {.thread_count = thread_count}};
+ScalingCase case_of(int rank_count, int thread_count) {
+  return {.rank_count = rank_count, .asked = {.problem = "S", .configuration = {.thread_count = thread_count}}};
 }
 
 TEST(ScalingPlanTest, CoreCountsDoubleUpToTheRanks) {
@@ -54,7 +54,7 @@ TEST(ScalingPlanTest, OneCoreIsUsedInOneWay) {
 
 TEST(ScalingPlanTest, RoundsForVerdictsAreThoseOfTheMostWays) {
   const auto rounds = [](const std::vector<int>& core_counts) {
-    return rounds_for_verdicts(ways_of(core_counts, {"two-sided", "shared"}));
+    return rounds_for_verdicts(cases_of(core_counts, {"two-sided", "shared"}));
   };
   EXPECT_EQ(rounds({1}), rounds_for_verdict(1));
   EXPECT_EQ(rounds({1, 2}), rounds_for_verdict(3));
@@ -83,8 +83,18 @@ TEST(ScalingPlanTest, APrimeNumberOfCoresHasNoSplit) {
 }
 
 TEST(ScalingPlanTest, NoRankGetsMoreThreadsThanAnyProcessorHas) {
-  for (const auto& way : ways_of({4096}, {"two-sided"}))
-    EXPECT_LE(way.configuration.thread_count, 1024) << way.label();
+  for (const auto& one : cases_of({4096}, {"two-sided"}))
+    EXPECT_LE(one.asked.configuration.thread_count, 1024) << one.label();
+}
+
+TEST(ScalingPlanTest, CasesOfASystemSayTheirForm) {
+  ConfiguredProblem asked{.problem = "laplace2d:9x9", .cut = "nonzeros"};
+  EXPECT_EQ(cases_of({1}, {}, asked).front().label(), "1 core, matrix, one core, 1 x 1");
+  for (const auto* cut : {"domain", "factors"}) {
+    asked.cut = cut;
+    EXPECT_EQ(cases_of({2}, {"shared"}, asked).front().label(),
+              "2 cores, matrix-free, shared-memory ranks, shared, 2 x 1");
+  }
 }
 
 TEST(ScalingPlanTest, StrongScalingKeepsTheProblem) {
@@ -111,22 +121,22 @@ TEST(ScalingPlanTest, AnOrderBeyondTheProgramIsRefused) {
 }
 
 TEST(ScalingPlanTest, RoomIsThereWhereEveryThreadHasACore) {
-  EXPECT_EQ(room_for(way_of(2, 2), node_with(4, 4), node_with(4, 2)), Room::enough);
-  EXPECT_EQ(room_for(way_of(4, 1), two_nodes_with(2, 2), two_nodes_with(2, 2)), Room::enough);
+  EXPECT_EQ(room_for(case_of(2, 2), node_with(4, 4), node_with(4, 2)), Room::enough);
+  EXPECT_EQ(room_for(case_of(4, 1), two_nodes_with(2, 2), two_nodes_with(2, 2)), Room::enough);
 }
 
 TEST(ScalingPlanTest, RanksBoundToOneCoreHaveNoRoomForThreads) {
-  EXPECT_EQ(room_for(way_of(1, 4), node_with(4, 4), node_with(1, 1)), Room::bound);
-  EXPECT_EQ(room_for(way_of(2, 2), node_with(4, 4), node_with(2, 2)), Room::bound);
+  EXPECT_EQ(room_for(case_of(1, 4), node_with(4, 4), node_with(1, 1)), Room::bound);
+  EXPECT_EQ(room_for(case_of(2, 2), node_with(4, 4), node_with(2, 2)), Room::bound);
 }
 
 TEST(ScalingPlanTest, ThreadsDoNotReachOverNodes) {
-  EXPECT_EQ(room_for(way_of(1, 4), two_nodes_with(2, 2), node_with(2, 1)), Room::no_node);
+  EXPECT_EQ(room_for(case_of(1, 4), two_nodes_with(2, 2), node_with(2, 1)), Room::no_node);
 }
 
 TEST(ScalingPlanTest, FewerCoresThanThreadsAreShared) {
-  EXPECT_EQ(room_for(way_of(1, 4), node_with(2, 4), node_with(2, 1)), Room::shared);
-  EXPECT_EQ(room_for(way_of(4, 1), node_with(2, 4), node_with(2, 4)), Room::shared);
+  EXPECT_EQ(room_for(case_of(1, 4), node_with(2, 4), node_with(2, 1)), Room::shared);
+  EXPECT_EQ(room_for(case_of(4, 1), node_with(2, 4), node_with(2, 4)), Room::shared);
 }
 
 }  // namespace

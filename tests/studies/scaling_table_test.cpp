@@ -1,4 +1,4 @@
-// Figures of the ways to use a node, the verdict on them, and the contents of the table.
+// Figures of the ways to use a number of cores, the verdict on them, and the contents of the table.
 
 #include "cg/studies/scaling_table.hpp"
 
@@ -22,19 +22,17 @@ ScalingStudy study_of(const std::vector<int>& core_counts, bool weak = false) {
   study.core_counts = core_counts;
   study.transports = {"two-sided", "shared"};
   study.round_count = 3;
-  study.ways = ways_of(core_counts, study.transports);
+  study.cases = cases_of(core_counts, study.transports);
   return study;
 }
 
-/// A run of the way of that number in the plan.
-ScalingRun run_of(const ScalingStudy& study, std::size_t way, double time_s, int round = 1) {
+/// A run of the case of that number in the plan.
+ScalingRun run_of(const ScalingStudy& study, std::size_t number, double time_s, int round = 1) {
   ScalingRun run;
-  run.way = study.ways.at(way);
+  run.scaled = study.cases.at(number);
   run.round = round;
-  run.problem = scaled_problem(study.problem, run.way.core_count(), study.weak);
-  run.configuration = run.way.configuration;
-  run.configuration->grid = {.columns = 1, .rows = run.way.rank_count};
-  run.configuration->kernel = "sell";
+  run.cut = comm::ProcessGrid{.columns = 1, .rows = run.scaled.rank_count}.name();
+  run.kernel = "sell";
   run.time_s = time_s;
   run.zeta = 8.5971775078648;
   run.shares = {.moving = 0.125, .waiting = 0.0625};
@@ -45,8 +43,8 @@ ScalingRun run_of(const ScalingStudy& study, std::size_t way, double time_s, int
 ScalingStudy two_core_study(bool weak = false) {
   auto study = study_of({1, 2}, weak);
   const std::vector<double> times_s{1.0, 0.8, 0.5, 0.625};
-  for (std::size_t way = 0; way < times_s.size(); ++way)
-    study.runs.push_back(run_of(study, way, times_s.at(way)));
+  for (std::size_t number = 0; number < times_s.size(); ++number)
+    study.runs.push_back(run_of(study, number, times_s.at(number)));
   return study;
 }
 
@@ -64,7 +62,7 @@ TEST(ScalingTableTest, StrongFigures) {
   EXPECT_TRUE(rows[2].is_candidate);
   for (const auto& row : rows)
     EXPECT_FALSE(row.is_best()) << "one round decides nothing, and one way gets no verdict";
-  EXPECT_DOUBLE_EQ(rows[2].mops_total, official_flop_count(*find_class("S")) / 0.5 / 1e6);
+  EXPECT_DOUBLE_EQ(rows[2].rate, official_flop_count(*find_class("S")) / 0.5);
 }
 
 /// two_core_study() with nine rounds.
@@ -188,9 +186,9 @@ TEST(ScalingTableTest, AnInterruptedStudyShowsWhatThereIs) {
 TEST(ScalingTableTest, WaysOfOneProblemMustAgreeWhereThereIsNoReference) {
   auto study = two_core_study(true);
   EXPECT_EQ(verdict_on(study).code, ExitCode::success);
-  study.runs[2].zeta *= 1.0 + 0.9e-10;
+  *study.runs[2].zeta *= 1.0 + 0.9e-10;
   EXPECT_EQ(verdict_on(study).code, ExitCode::success);
-  study.runs[2].zeta *= 1.0 + 0.2e-10;
+  *study.runs[2].zeta *= 1.0 + 0.2e-10;
   const auto verdict = verdict_on(study);
   EXPECT_EQ(verdict.code, ExitCode::verification_failed);
   expect_in(verdict.reason, "n 2800: zeta of 3 runs agrees only within 1.1e-10 (1e-10 allowed)");
@@ -198,13 +196,52 @@ TEST(ScalingTableTest, WaysOfOneProblemMustAgreeWhereThereIsNoReference) {
 
 TEST(ScalingTableTest, ProblemsOfDifferentOrderNeedNotAgree) {
   auto study = two_core_study(true);
-  for (auto& run : study.runs) run.zeta += static_cast<double>(run.way.core_count());
+  for (auto& run : study.runs) *run.zeta += static_cast<double>(run.scaled.core_count());
   const auto agreements = agreements_of(study);
   ASSERT_EQ(agreements.size(), 2U);
   EXPECT_EQ(agreements[0].run_count, 1);
   EXPECT_EQ(agreements[1].run_count, 3);
   EXPECT_TRUE(agreements[1].holds());
   EXPECT_EQ(verdict_on(study).code, ExitCode::success);
+}
+
+/// laplace2d:10x10 on 1 and 2 cores, without a matrix and with one: 1 s, 2 s on one core.
+ScalingStudy system_study() {
+  auto study = study_of({1, 2});
+  study.problem.reset();
+  study.system = "laplace2d:10x10, 50 iterations";
+  study.iteration_count = 50;
+  study.cases.clear();
+  for (const int core_count : study.core_counts) {
+    for (const auto* cut : {"domain", "nonzeros"}) {
+      const ConfiguredProblem asked{.problem = study.system, .cut = cut};
+      for (const auto& one : cases_of({core_count}, {"two-sided"}, asked)) study.cases.push_back(one);
+    }
+  }
+  for (std::size_t number = 0; number < study.cases.size(); ++number) {
+    const auto& one = study.cases[number];
+    study.runs.push_back(run_of(study, number, (one.form() == "matrix" ? 2.0 : 1.0) / one.core_count()));
+    study.runs.back().n = 100;
+    study.runs.back().zeta.reset();
+  }
+  return study;
+}
+
+TEST(ScalingTableTest, SpeedUpOfASystemIsByTheSameForm) {
+  const auto rows = rows_of(system_study());
+  ASSERT_EQ(rows.size(), 6U);
+  for (const auto& row : rows) {
+    EXPECT_DOUBLE_EQ(row.speed_up.value(), row.scaled.core_count());
+    EXPECT_DOUBLE_EQ(row.efficiency.value(), 1.0);
+    EXPECT_DOUBLE_EQ(row.ratio_to_best, row.scaled.form() == "matrix" ? 2.0 : 1.0);
+  }
+  EXPECT_TRUE(agreements_of(system_study()).empty());
+  const auto text = scaling_format("text").write(system_study());
+  expect_in(text, "Strong scaling of laplace2d:10x10, 50 iterations, medians of 3 rounds");
+  expect_in(text, "    2  threads only        matrix-free -           1 x 2");
+  expect_in(text, "by those of the same form on 1 core");
+  expect_in(scaling_format("csv").write(system_study()),
+            "strong,,100,2,threads only,matrix-free,two-sided,1,2,1x1");
 }
 
 TEST(ScalingTableTest, TheTableNamesWaysGridsAndTheBest) {

@@ -167,7 +167,7 @@ TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   asked.problem = problem_name(report.problem);
   asked.configuration.sum_form = comm::SumForm::whole_block;
   const auto run =
-      sweep_json(report_json(report), {.asked = asked, .round = 1}, {.round_count = 3, .duration_s = 0.25});
+      sweep_json(report_json(report), asked, {.round = 1}, {.round_count = 3, .duration_s = 0.25});
   EXPECT_EQ(record_from(run).asked, asked);
   EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
 }

@@ -49,13 +49,8 @@ TEST(SweepRoundsTest, WhatIsWithinThePrecisionOfTheBestIsSettled) {
 }
 
 TEST(SweepRoundsTest, BlocksOfRoundsGrowWithWhatThereIs) {
-  const auto open = [](const auto& records) { return open_configurations(records, 0.0001); };
-  const auto few = records_of(1.005, 3);
-  EXPECT_EQ(added_rounds(few, open(few)).first, 4);
-  EXPECT_GE(added_rounds(few, open(few)).last, 7);
-  const auto many = records_of(1.005, 20);
-  EXPECT_EQ(added_rounds(many, open(many)).first, 21);
-  EXPECT_EQ(added_rounds(many, open(many)).last, 30);
+  EXPECT_GE(rounds_after_next_block(3, 2), 7);
+  EXPECT_EQ(rounds_after_next_block(20, 2), 30);
 }
 
 /// Adds rounds of 1x4, the best one, 2x2 and 4x1, with lognormal noise and runs that take ten times as long.
@@ -82,11 +77,13 @@ TEST(SweepRoundsTest, SimulatedSweepsThatEndWhenTheyAreSureNameTheBest) {
       std::vector<ResultRecord> records;
       measure(bits, gap, {.first = 1, .last = 3}, records);
       constexpr int most_rounds = 60;
+      int last = 3;
       for (auto open = open_configurations(records, 0.02); !open.empty();
            open = open_configurations(records, 0.02)) {
-        const auto rounds = added_rounds(records, open);
+        const RoundRange rounds{.first = last + 1, .last = rounds_after_next_block(last, open.size())};
         if (rounds.last > most_rounds) break;
         measure(bits, gap, rounds, records);
+        last = rounds.last;
       }
       const auto ranking = verdicts_of(records).grids.front().ranking;
       if (!ranking.is_decided()) continue;

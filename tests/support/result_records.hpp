@@ -49,7 +49,7 @@ inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
   report.code = ExitCode::memory;
   report.reason = "not enough memory";
   report.problem = *find_class("S");
-  return sweep_json(report_json(report), {.asked = asked_on(columns, rows), .round = round},
+  return sweep_json(report_json(report), asked_on(columns, rows), {.round = round},
                     {.round_count = 3, .duration_s = 0.25, .session = "a session"});
 }
 
