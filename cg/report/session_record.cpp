@@ -5,14 +5,6 @@
 namespace cg2d {
 namespace {
 
-const Record<TriedGrid>& tried_grid_record() {
-  static const Record<TriedGrid> record{{
-      {"grid", name_type(), [](const auto& one) { return one.grid.name(); }},
-      {"step_s", positive_seconds_type(), &TriedGrid::step_s},
-  }};
-  return record;
-}
-
 const Record<QuietResult>& switches_record() {
   static const Record<QuietResult> record{{
       {"total", count_type(), &QuietResult::involuntary_switches},
@@ -142,10 +134,11 @@ FigureType race_verdict_type() {
 }
 
 const Record<GridTrial>& grid_trial_record() {
+  static const auto timed_grid = timed_candidate_record<TimedCandidate>("grid");
   static const Record<GridTrial> record{
       {{"shortlist_by", word_type({"model", "rule"}), &GridTrial::shortlist_by, "Who named the grids."},
-       {"tried", list_type(schema_of(tried_grid_record())),
-        [](const auto& trial) { return json_of_all(tried_grid_record(), trial.tried); }},
+       {"tried", list_type(schema_of(timed_grid)),
+        [](const auto& trial) { return json_of_all(timed_grid, trial.tried); }},
        verdict_figure<GridTrial>(),
        {"duration_s", seconds_type(), &GridTrial::duration_s, "With the blocks that were made for it."},
        {"skipped_because", line_type(), &GridTrial::skipped_because, "Empty with a trial."}},
@@ -154,8 +147,8 @@ const Record<GridTrial>& grid_trial_record() {
 }
 
 const Record<TransportTrial>& transport_trial_record() {
-  static const auto timed_transport = timed_candidate_record<TimedTransport>("transport");
-  static const auto skipped_transport = skipped_candidate_record<SkippedTransport>("transport");
+  static const auto timed_transport = timed_candidate_record<TimedCandidate>("transport");
+  static const auto skipped_transport = skipped_candidate_record<SkippedCandidate>("transport");
   static const Record<TransportTrial> record{
       {{"from", word_type({"measurement", "profile"}),
         [](const auto& trial) { return trial.from_profile ? "profile" : "measurement"; },

@@ -106,7 +106,7 @@ void BenchmarkRun::expect_by_trial() const {
   if (tried.empty()) return;
   const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());
   const double outer_step_s =
-      options_.problem.counts.products * std::ranges::min_element(tried, {}, &TriedGrid::step_s)->step_s;
+      options_.problem.counts.products * std::ranges::min_element(tried, {}, &TimedCandidate::step_s)->step_s;
   progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 

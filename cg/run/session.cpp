@@ -106,7 +106,7 @@ void Session::try_grids(const MatrixSource& source, const GridShortlist& shortli
       group_,
       {.source = source, .configuration = shared, .environment = environment, .kernel_for = kernel_for},
       shortlist);
-  take_grid(report_.grid_trial->best, kernel_for);
+  take_grid(report_.grid_trial->best_grid, kernel_for);
 }
 
 const comm::TransportRow& Session::first_transport() const {

@@ -27,8 +27,8 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
-#include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
@@ -303,7 +303,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
       .sources = sources, .configuration = configuration, .environment = environment, .profile = profile};
   PlannedProgress planned(progress, works_of_calibration(group, config));
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
-  auto calibration = measure_carefully(
+  auto calibration = measure_or_refuse(
       group,
       {.ranks_share_cores = environment.oversubscribed,
        .keeps_disturbed = options.keeps_disturbed,

@@ -15,8 +15,8 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/studies/profile_contents.hpp"
-#include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -136,9 +136,9 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   PlannedProgress planned(progress, works_of(options, grids));
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   const int thread_count = options.configuration.thread_count;
-  const CarefulConfig careful{.ranks_share_cores = environment.oversubscribed,
-                              .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
-                              .say = say};
+  const RetryConfig retry{.ranks_share_cores = environment.oversubscribed,
+                          .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
+                          .say = say};
   say(curve_stage);
   ProcessorProfile found;
   int critical_vector_length = 0;
@@ -149,8 +149,8 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
     found.critical_vector_length = critical_vector_length;
     print(curve_text(found, critical_vector_length));
   };
-  keep_curve(measure_carefully(
-      group, careful, curve_stage, [&] { return measure_row_lengths(group, thread_count); },
+  keep_curve(measure_or_refuse(
+      group, retry, curve_stage, [&] { return measure_row_lengths(group, thread_count); },
       [&](const auto& result) { return why_unphysical(result.points, thread_count); }, keep_curve));
   for (const auto& problem : options.problems) {
     const auto source = default_source().make(problem);
@@ -164,8 +164,8 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
         found.cases.back().measured = measured.record;
         print(case_text(found.cases.back()));
       };
-      keep_case(measure_carefully(
-          group, careful, fmt::format("class {}, grid {}", problem.class_name, grid.name()),
+      keep_case(measure_or_refuse(
+          group, retry, fmt::format("class {}, grid {}", problem.class_name, grid.name()),
           [&] { return measure_case(group, *source, config, say); },
           [](const auto& result) { return why_unphysical(result.tuned); }, keep_case));
     }

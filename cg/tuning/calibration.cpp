@@ -19,8 +19,8 @@
 #include "cg/machine/physical_bounds.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/vector_ops.hpp"
-#include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {
@@ -157,7 +157,7 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
 /// The benchmark on one grid, with the times of its steps.
 class MeasuredGrid {
  public:
-  MeasuredGrid(comm::RankGroup& group, std::unique_ptr<GridSolver> solver)
+  MeasuredGrid(comm::RankGroup& group, std::unique_ptr<TrialSolver> solver)
       : group_(group), solver_(std::move(solver)) {}
 
   /// One outer step, timed by phase. Before a short one, another one gets the caches back from the other
@@ -179,7 +179,7 @@ class MeasuredGrid {
 
  private:
   comm::RankGroup& group_;
-  std::unique_ptr<GridSolver> solver_;
+  std::unique_ptr<TrialSolver> solver_;
   std::vector<PhaseRecords> steps_;
   double step_s_ = 0.0;  // seconds of the last step
 };
@@ -254,8 +254,8 @@ void measure_matrix(comm::RankGroup& group, const MatrixSource& source, const Ca
   for (const auto& configuration : configurations) {
     const auto chosen = kernel_for(config, source, configuration);
     say(making_stage(source, configuration));
-    grids.push_back(
-        std::make_unique<MeasuredGrid>(group, GridSolver::make(group, source, configuration, chosen, true)));
+    grids.push_back(std::make_unique<MeasuredGrid>(
+        group, TrialSolver::make(group, source, configuration, chosen, 0.0, true)));
     cases.push_back({.matrix = source.facts().key,
                      .configuration = configuration,
                      .chosen = chosen,

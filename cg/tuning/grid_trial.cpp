@@ -11,7 +11,6 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -46,25 +45,25 @@ std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config,
 constexpr double most_nonzeros_per_rank = 20e6;
 
 /// Each grid of the shortlist with its kernel.
-std::vector<TrialContestant> contestants_of(const GridTrialConfig& config,
-                                            std::span<const comm::ProcessGrid> grids) {
-  std::vector<TrialContestant> contestants;
-  contestants.reserve(grids.size());
+std::vector<TriedConfiguration> candidates_of(const GridTrialConfig& config,
+                                              std::span<const comm::ProcessGrid> grids) {
+  std::vector<TriedConfiguration> candidates;
+  candidates.reserve(grids.size());
   for (const auto& grid : grids) {
     const auto chosen = config.kernel_for(grid);
     auto configuration = config.configuration;
     configuration.grid = grid;
     configuration.kernel = chosen.kernel->name;
-    contestants.push_back({.configuration = configuration, .kernel = chosen});
+    candidates.push_back({.configuration = configuration, .kernel = chosen});
   }
-  return contestants;
+  return candidates;
 }
 
 /// Approximate bytes that a rank needs for the trial: all its blocks at once.
-std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TrialContestant> contestants,
+std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TriedConfiguration> candidates,
                            int rank) {
   std::int64_t bytes = 0;
-  for (const auto& [configuration, kernel] : contestants) {
+  for (const auto& [configuration, kernel] : candidates) {
     const auto layout = make_layout(source.facts(), configuration);
     const auto plan = plan_memory(source, configuration, layout, rank);
     bytes += plan.total_bytes() + (kernel.vector_count - 1) * plan.vector_bytes;
@@ -75,8 +74,8 @@ std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TrialCont
 }  // namespace
 
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
-                         std::span<const TrialContestant> contestants, std::string_view things) {
-  if (contestants.size() == 1) {
+                         std::span<const TriedConfiguration> candidates, std::string_view things) {
+  if (candidates.size() == 1) {
     auto one = std::string(things);
     one.pop_back();
     return fmt::format("there is only one {} to try", one);
@@ -86,10 +85,10 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
     return fmt::format("{:.3g} million nonzeros per rank would take too long", nonzeros / 1e6);
   }
   for (const auto& node : environment.nodes) {
-    const auto bytes = bytes_of_rank(source, contestants, 0) * node.rank_count;
+    const auto bytes = bytes_of_rank(source, candidates, 0) * node.rank_count;
     // Half of it stays free: the estimate is for one block, with nothing else in the process.
     if (bytes > node.memory.available_bytes / 2) {
-      return fmt::format("the blocks of {} {} would take {} on {}", contestants.size(), things,
+      return fmt::format("the blocks of {} {} would take {} on {}", candidates.size(), things,
                          format_bytes(bytes), node.name);
     }
   }
@@ -109,43 +108,35 @@ GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig&
 std::string describe_trial(const GridTrial& trial) {
   if (!trial.skipped_because.empty())
     return fmt::format("none: {}; the {} chose", trial.skipped_because, trial.shortlist_by);
-  std::string text;
-  for (const auto& one : trial.tried) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} {:.4g} us", one.grid.name(), 1e6 * one.step_s);
-  }
-  return fmt::format("{} per CG step{}{}; shortlist by the {}, the trial took {:.3g} s", text,
-                     trial.verdict.reason.empty() ? "" : "; ", trial.verdict.text(), trial.shortlist_by,
+  return fmt::format("{}; shortlist by the {}, the trial took {:.3g} s", trial.text(), trial.shortlist_by,
                      trial.duration_s);
 }
 
 GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
-  const auto& grids = shortlist.grids;
   GridTrial trial;
-  trial.best = grids.front();
+  trial.best_grid = shortlist.grids.front();
   trial.shortlist_by = shortlist.made_by;
-  const auto shortlisted = contestants_of(config, grids);
+  const auto shortlisted = candidates_of(config, shortlist.grids);
   trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grids");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
-  std::vector<std::unique_ptr<GridSolver>> contestants;
-  contestants.reserve(shortlisted.size());
-  for (const auto& [configuration, kernel] : shortlisted)
-    contestants.push_back(GridSolver::make(group, config.source, configuration, kernel));
-  constexpr RaceLimits limits{
-      .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
-  const auto result = race(group, calls_of(contestants, &GridSolver::iterate), limits);
-  const auto seconds = result.medians();
-  std::vector<std::string> names;
-  names.reserve(grids.size());
-  for (std::size_t k = 0; k < grids.size(); ++k) {
-    names.push_back(grids[k].name());
-    trial.tried.push_back({.grid = grids[k], .step_s = seconds[k] / cg_steps_per_solve});
+  std::vector<NamedCandidate> candidates;
+  for (const auto& [configuration, kernel] : shortlisted) {
+    candidates.push_back({.name = configuration.grid.name(),
+                          .candidate = TrialSolver::make(group, config.source, configuration, kernel, 0.0)});
   }
-  trial.verdict = race_verdict(result.turns, names);
-  trial.best =
-      grids[static_cast<std::size_t>(std::ranges::find(names, trial.verdict.candidate) - names.begin())];
+  race_candidates(group, candidates,
+                  {.thing = "grid",
+                   .step_count = cg_steps_per_solve,
+                   .limits = {.fewest_rounds = 1,
+                              .most_rounds = 9,
+                              .budget_s = 0.5,
+                              .hopeless_factor = 1.3,
+                              .shortest_turn_s = 1e-3}},
+                  trial);
+  trial.best = trial.verdict.candidate;
+  trial.best_grid = *std::ranges::find(shortlist.grids, trial.best, &comm::ProcessGrid::name);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }

@@ -14,8 +14,8 @@
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/trial.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/spmv.hpp"
@@ -43,20 +43,11 @@ struct ShortlistConfig {
 /// rule of choose_grid(). Collective: the same answer on every rank.
 GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config);
 
-/// One grid with its time.
-struct TriedGrid {
-  comm::ProcessGrid grid;
-  double step_s = 0.0;  ///< median of a CG step, the slowest rank's
-};
-
-/// The result of a trial.
-struct GridTrial {
-  comm::ProcessGrid best;        ///< the verdict's candidate; the first of the shortlist without a trial
-  std::string shortlist_by;      ///< the source of the grids: "model" or "rule"
-  std::vector<TriedGrid> tried;  ///< in the order of the shortlist; empty without a trial
-  double duration_s = 0.0;       ///< seconds of the whole trial, with the making of its blocks
-  std::string skipped_because;   ///< one phrase; empty with a trial
-  RaceVerdict verdict;           ///< how sure the choice is
+/// The result of a trial of grids, in the order of the shortlist. Its best is the verdict's candidate, or without a trial the first of
+/// the shortlist.
+struct GridTrial : Trial {
+  comm::ProcessGrid best_grid;
+  std::string shortlist_by;  ///< the source of the grids: "model" or "rule"
 };
 
 /// One line for people: the grids with their times, or why none was tried.
@@ -65,14 +56,14 @@ std::string describe_trial(const GridTrial& trial);
 /// A run whose grid is to be found.
 struct GridTrialConfig {
   const MatrixSource& source;
-  const Configuration& configuration;  ///< the transport must be known; grid and kernel are each contestant's
+  const Configuration& configuration;  ///< the transport must be known; grid and kernel are each candidate's
   const Environment& environment;
   /// The kernel for a grid.
   std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
 };
 
 /// One combination of a trial, with everything known.
-struct TrialContestant {
+struct TriedConfiguration {
   Configuration configuration;
   ChosenKernel kernel;
 };
@@ -80,7 +71,7 @@ struct TrialContestant {
 /// The reason against a trial of these with all their blocks in memory at once: one phrase, the same on every rank; empty if
 /// there is to be one. things: what they are, such as "grids".
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
-                         std::span<const TrialContestant> contestants, std::string_view things);
+                         std::span<const TriedConfiguration> candidates, std::string_view things);
 
 /// Runs some CG steps on every grid of the shortlist, in turns, and takes the verdict's candidate. The blocks of all of
 /// them are in memory at once: where these are too large, or there is nothing to choose from, the first of

@@ -11,8 +11,6 @@
 #include "cg/base/sample.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/timing/race.hpp"
-#include "cg/tuning/grid_solver.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,18 +22,18 @@ ChosenKernel chosen_for(const Configuration& configuration, const KernelTrialCon
   return choose_kernel(config.source.facts(), configuration, {.asked = config.asked, .profile = none});
 }
 
-/// One contestant for each kernel that is to be tried.
-std::vector<TrialContestant> contestants_of(const KernelTrialConfig& config) {
-  std::vector<TrialContestant> contestants;
+/// One candidate for each kernel that is to be tried.
+std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
+  std::vector<TriedConfiguration> candidates;
   for (const auto& row : kernels::kernel_table()) {
     const bool is_tried = config.vector_count > 1 ? row.make_for_several != nullptr : row.is_tried;
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
     if (!is_tried || !may_serve || !row.why_unavailable().empty()) continue;
     auto configuration = config.configuration;
     configuration.kernel = row.name;
-    contestants.push_back({.configuration = configuration, .kernel = chosen_for(configuration, config)});
+    candidates.push_back({.configuration = configuration, .kernel = chosen_for(configuration, config)});
   }
-  return contestants;
+  return candidates;
 }
 
 /// The one that is taken unless another one is clearly faster.
@@ -44,21 +42,21 @@ const kernels::KernelRow& usual_kernel(const KernelTrialConfig& config) {
 }
 
 /// The reason against a trial; empty if there is to be one.
-std::string why_none(const KernelTrialConfig& config, std::span<const TrialContestant> contestants) {
+std::string why_none(const KernelTrialConfig& config, std::span<const TriedConfiguration> candidates) {
   // A step of a smaller system takes less than 0.1 ms, and noise would decide.
   constexpr double least_nonzeros_per_rank = 1e5;
   const double nonzeros = config.source.facts().nonzero_count / config.configuration.grid.rank_count();
   if (nonzeros < least_nonzeros_per_rank)
     return fmt::format("{:.0f} nonzeros per rank are too few to tell kernels apart", nonzeros);
-  return why_no_trial(config.source, config.environment, contestants, "kernels");
+  return why_no_trial(config.source, config.environment, candidates, "kernels");
 }
 
 /// The usual kernel, unless the verdict's candidate takes less than 0.95 of its time: so the choice, and with it the order
 /// of additions, is the same in most runs.
 std::string best_of(const KernelTrial& trial, const KernelTrialConfig& config) {
-  const auto usual = std::ranges::find(trial.tried, usual_kernel(config).name, &TriedKernel::name);
-  const auto candidate = std::ranges::find(trial.tried, trial.verdict.candidate, &TriedKernel::name);
-  return candidate->step_s < 0.95 * usual->step_s ? candidate->name : usual->name;
+  const auto& usual = trial.tried_one(usual_kernel(config).name);
+  const auto& candidate = trial.tried_one(trial.verdict.candidate);
+  return candidate.step_s < 0.95 * usual.step_s ? candidate.name : usual.name;
 }
 
 /// Seconds that the conversion of the whole block takes, on the slowest rank, by that of its first rows. Collective.
@@ -84,26 +82,26 @@ double expected_conversion_s(comm::RankGroup& group, const KernelTrialConfig& co
 }
 
 /// Seconds of a CG step, the slowest rank's, after a first one. Collective.
-double step_seconds(comm::RankGroup& group, GridSolver& solver) {
-  solver.few_cg_steps();
+double step_seconds(comm::RankGroup& group, TrialSolver& solver) {
+  solver.iterate();
   group.barrier();
   const Stopwatch watch;
-  solver.few_cg_steps();
-  return group.maximum(watch.seconds()) / GridSolver::few_steps;
+  solver.iterate();
+  return group.maximum(watch.seconds()) / TrialSolver::few_steps;
 }
 
 /// Leaves out those that would take too long to convert. Collective.
-void skip_slow_conversions(comm::RankGroup& group, const KernelTrialConfig& config, GridSolver& usual,
-                           std::vector<TrialContestant>& contestants, KernelTrial& trial) {
+void skip_slow_conversions(comm::RankGroup& group, const KernelTrialConfig& config, TrialSolver& usual,
+                           std::vector<TriedConfiguration>& candidates, KernelTrial& trial) {
   const auto layout = make_layout(config.source.facts(), config.configuration);
   const auto block = config.source.build(layout, group, config.configuration.thread_count).block;
   const double most_s = std::max(config.limit.seconds, config.limit.steps * step_seconds(group, usual));
-  std::erase_if(contestants, [&](const TrialContestant& contestant) {
-    if (contestant.configuration.kernel == trial.best) return false;
-    const double seconds = expected_conversion_s(group, config, contestant.kernel, block);
+  std::erase_if(candidates, [&](const TriedConfiguration& candidate) {
+    if (candidate.configuration.kernel == trial.best) return false;
+    const double seconds = expected_conversion_s(group, config, candidate.kernel, block);
     if (seconds <= most_s) return false;
     trial.skipped.push_back(
-        {.name = contestant.configuration.kernel,
+        {.name = candidate.configuration.kernel,
          .reason =
              fmt::format("its conversion would take about {:.2g} s, more than {:.2g} s", seconds, most_s)});
     return true;
@@ -114,45 +112,39 @@ void skip_slow_conversions(comm::RankGroup& group, const KernelTrialConfig& conf
 
 std::string describe_trial(const KernelTrial& trial) {
   if (!trial.skipped_because.empty()) return fmt::format("none: {}", trial.skipped_because);
-  std::string text;
-  for (const auto& one : trial.tried)
-    text += fmt::format("{}{} {:.4g} us", text.empty() ? "" : ", ", one.name, 1e6 * one.step_s);
   std::string skipped;
   for (const auto& one : trial.skipped) skipped += fmt::format("; not {}: {}", one.name, one.reason);
-  return fmt::format("{} per CG step{}{}{}; the trial took {:.3g} s", text,
-                     trial.verdict.reason.empty() ? "" : "; ", trial.verdict.text(), skipped,
-                     trial.duration_s);
+  return fmt::format("{}{}; the trial took {:.3g} s", trial.text(), skipped, trial.duration_s);
 }
 
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config) {
   KernelTrial trial;
   trial.best = usual_kernel(config).name;
-  auto contestants = contestants_of(config);
-  trial.skipped_because = why_none(config, contestants);
+  auto candidates = candidates_of(config);
+  trial.skipped_because = why_none(config, candidates);
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
-  const auto make_solver = [&](const TrialContestant& contestant) {
-    return GridSolver::make(group, config.source, contestant.configuration, contestant.kernel);
+  const auto make_solver = [&](const TriedConfiguration& one) {
+    return TrialSolver::make(group, config.source, one.configuration, one.kernel, std::nullopt);
   };
   auto usual = make_solver(*std::ranges::find(
-      contestants, trial.best, [](const TrialContestant& one) { return one.configuration.kernel; }));
-  skip_slow_conversions(group, config, *usual, contestants, trial);
-  std::vector<std::unique_ptr<GridSolver>> solvers;
-  std::vector<std::string> names;
-  for (const auto& contestant : contestants) {
-    names.push_back(contestant.configuration.kernel);
-    auto& solver = solvers.emplace_back();
-    if (names.back() == trial.best) solver.swap(usual);
-    if (!solver) solver = make_solver(contestant);
+      candidates, trial.best, [](const TriedConfiguration& one) { return one.configuration.kernel; }));
+  skip_slow_conversions(group, config, *usual, candidates, trial);
+  std::vector<NamedCandidate> solvers;
+  for (const auto& one : candidates) {
+    const auto& name = one.configuration.kernel;
+    solvers.push_back({.name = name, .candidate = name == trial.best ? std::move(usual) : make_solver(one)});
   }
-  constexpr RaceLimits limits{
-      .fewest_rounds = 2, .most_rounds = 9, .budget_s = 0.3, .hopeless_factor = 1.3, .shortest_turn_s = 1e-3};
-  const auto result = race(group, calls_of(solvers, &GridSolver::few_cg_steps), limits);
-  const auto seconds = result.medians();
-  for (std::size_t k = 0; k < names.size(); ++k)
-    trial.tried.push_back({.name = names[k], .step_s = seconds[k] / GridSolver::few_steps});
-  trial.verdict = race_verdict(result.turns, names);
+  race_candidates(group, solvers,
+                  {.thing = "kernel",
+                   .step_count = TrialSolver::few_steps,
+                   .limits = {.fewest_rounds = 2,
+                              .most_rounds = 9,
+                              .budget_s = 0.3,
+                              .hopeless_factor = 1.3,
+                              .shortest_turn_s = 1e-3}},
+                  trial);
   trial.best = best_of(trial, config);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;

@@ -12,28 +12,9 @@
 
 namespace cg2d {
 
-/// One kernel with its time.
-struct TriedKernel {
-  std::string name;
-  double step_s = 0.0;  ///< median of a CG step, the slowest rank's
-};
-
-/// One kernel that was not tried.
-struct SkippedKernel {
-  std::string name;
-  std::string reason;
-};
-
-/// The result of a trial.
-struct KernelTrial {
-  /// The usual one, unless the verdict's candidate is clearly faster.
-  std::string best;
-  std::vector<TriedKernel> tried;  ///< in the order of the table; empty without a trial
-  std::vector<SkippedKernel> skipped;
-  double duration_s = 0.0;      ///< seconds of the whole trial, with the making of the formats
-  std::string skipped_because;  ///< one phrase; empty with a trial
-  RaceVerdict verdict;          ///< which of them is ahead, and how sure that is
-};
+/// The result of a trial of kernels, in the order of the table. The usual one is best, unless the verdict's candidate is clearly
+/// faster.
+struct KernelTrial : Trial {};
 
 /// One line for people: the kernels with their times, or why none was tried.
 std::string describe_trial(const KernelTrial& trial);

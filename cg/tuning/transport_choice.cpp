@@ -16,11 +16,8 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/stepped_solver.hpp"
-#include "cg/timing/measurement_quality.hpp"
-#include "cg/tuning/careful_measurement.hpp"
-#include "cg/tuning/grid_solver.hpp"
 #include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/node_map.hpp"
 #include "comm/shared_segment.hpp"
@@ -31,80 +28,20 @@ namespace {
 constexpr RaceLimits transport_race{
     .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.5, .shortest_turn_s = 2e-3};
 
-/// Iterations with this rank's block.
-class BlockContestant final : public TransportContestant {
- public:
-  /// Throws SharedMemoryError, on all ranks alike.
-  BlockContestant(comm::RankGroup& group, const BlockTrialConfig& config, const comm::TransportRow& transport)
-      : assembled_(config.product,
-                   transport.make(group, config.layout.with_elements_times(config.product->vector_count()),
-                                  with_page_memory(communicator_options(config.configuration,
-                                                                        config.product->is_symmetric()))),
-                   group, config.configuration.thread_count),
-        solver_(assembled_, config.shift.value_or(0.0)),
-        is_benchmark_(config.shift.has_value()) {}
-
-  void iterate() override {
-    if (is_benchmark_) {
-      solver_.iterate();
-    } else {
-      solver_.iteration().steps(GridSolver::few_steps);
+/// The candidates that can be made: where the ranks cannot share as much memory as a transport needs, the others may serve.
+std::vector<NamedCandidate> make_candidates(const TransportTrialConfig& config,
+                                            std::span<const comm::TransportRow* const> transports,
+                                            TransportTrial& trial) {
+  std::vector<NamedCandidate> candidates;
+  for (const auto* transport : transports) {
+    const std::string name(transport->name);
+    try {
+      candidates.push_back({.name = name, .candidate = config.make(*transport)});
+    } catch (const comm::SharedMemoryError& error) {
+      trial.skipped.push_back({.name = name, .reason = error.what()});
     }
   }
-  [[nodiscard]] double zeta() const override {
-    return is_benchmark_ ? solver_.zeta() : TransportContestant::zeta();
-  }
-
- private:
-  AssembledOperator assembled_;
-  SteppedSolver solver_;
-  bool is_benchmark_;
-};
-
-/// nullptr where the ranks cannot share as much memory as the transport needs: the others may serve.
-std::unique_ptr<TransportContestant> make_contestant(const TransportTrialConfig& config,
-                                                     const comm::TransportRow& transport,
-                                                     TransportTrial& trial) {
-  try {
-    return config.make(transport);
-  } catch (const comm::SharedMemoryError& error) {
-    trial.skipped.push_back({.name = std::string(transport.name), .reason = error.what()});
-    return nullptr;
-  }
-}
-
-/// Throws RunError for a zeta that differs from the first one: a transport may be fast because it is wrong.
-void require_same_zeta(const TransportContestant& contestant, std::string_view name,
-                       std::optional<double>& expected) {
-  const double zeta = contestant.zeta();
-  if (!expected) expected = zeta;
-  // NaN passes: it is compared by none, or computed alike by all, and the run itself reports it.
-  if (!(std::abs(zeta - *expected) > Problem::tolerance * std::abs(*expected))) return;
-  throw RunError(ExitCode::verification_failed,
-                 fmt::format("transport {}: zeta {:.13f} differs from {:.13f} of the first transport", name,
-                             zeta, *expected));
-}
-
-std::vector<TimedTransport> race_transports(comm::RankGroup& group, const TransportTrialConfig& config,
-                                            std::span<const comm::TransportRow* const> transports,
-                                            TransportTrial& trial, std::optional<double>& zeta) {
-  std::vector<std::unique_ptr<TransportContestant>> contestants;
-  std::vector<TimedTransport> timed;
-  for (const auto* transport : transports) {
-    auto contestant = make_contestant(config, *transport, trial);
-    if (!contestant) continue;
-    contestants.push_back(std::move(contestant));
-    timed.push_back({.name = std::string(transport->name), .step_s = 0.0});
-  }
-  const auto result = race(group, calls_of(contestants, &TransportContestant::iterate), transport_race);
-  const auto seconds = result.medians();
-  for (std::size_t k = 0; k < timed.size(); ++k) {
-    require_same_zeta(*contestants[k], timed[k].name, zeta);
-    timed[k].step_s = seconds[k] / config.step_count;
-    trial.spread = std::max(trial.spread, spread_of_repeats(result.turns[k]));
-  }
-  if (!timed.empty() && config.has_room_for_all) trial.verdict = race_verdict(result.turns, names_of(timed));
-  return timed;
+  return candidates;
 }
 
 /// Why a trial would only cost time; empty where it is worth it. Class S by put on 4 hosts with 2 cores for all took 7.5 s, by two-sided
@@ -120,7 +57,7 @@ std::string why_hopeless(const comm::TransportRow& transport, const Configuratio
 /// reasons. Collective.
 std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
                                                             const Configuration& configuration,
-                                                            std::vector<SkippedTransport>& skipped) {
+                                                            std::vector<SkippedCandidate>& skipped) {
   auto transports = transports_for(group);
   for (auto& [name, reason] : transports.left_out)
     skipped.push_back({.name = name, .reason = std::move(reason)});
@@ -134,13 +71,6 @@ std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& gro
     return true;
   });
   return std::move(transports.available);
-}
-
-void rank_by_time(TransportTrial& trial) {
-  std::ranges::stable_sort(trial.tried, {}, [&](const TimedTransport& one) {
-    return one.name == trial.verdict.candidate ? 0.0 : one.step_s;
-  });
-  trial.best = trial.tried.front().name;
 }
 
 TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceConfig& config) {
@@ -175,11 +105,7 @@ bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& confi
 }  // namespace
 
 std::string describe_transport_trial(const TransportTrial& trial) {
-  std::string text;
-  for (const auto& one : trial.tried)
-    text += fmt::format("{}{} {:.4g} us", text.empty() ? "" : ", ", one.name, 1e6 * one.step_s);
-  text += " per CG step; ";
-  if (!trial.verdict.reason.empty()) text += trial.verdict.text() + "; ";
+  const auto text = trial.text() + "; ";
   if (trial.from_profile) return text + fmt::format("from the profile {}", trial.kept_in);
   return text + fmt::format("measured now in {:.3g} s, {}", trial.duration_s,
                             trial.not_kept_because.empty()
@@ -201,32 +127,40 @@ std::vector<std::string> warnings_of(const TransportTrial& trial, const ProfileS
 }
 
 TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config) {
-  return {
-      .configuration = config.configuration,
-      .make = [&group, config](const comm::TransportRow& transport) -> std::unique_ptr<TransportContestant> {
-        return std::make_unique<BlockContestant>(group, config, transport);
-      },
-      .step_count = config.shift ? cg_steps_per_solve : GridSolver::few_steps};
+  const auto make = [&group, config](const comm::TransportRow& transport) -> std::unique_ptr<TrialCandidate> {
+    const auto options =
+        with_page_memory(communicator_options(config.configuration, config.product->is_symmetric()));
+    return std::make_unique<TrialSolver>(
+        std::make_unique<AssembledOperator>(
+            config.product,
+            transport.make(group, config.layout.with_elements_times(config.product->vector_count()), options),
+            group, config.configuration.thread_count),
+        config.shift);
+  };
+  return {.configuration = config.configuration,
+          .make = make,
+          .step_count = config.shift ? cg_steps_per_solve : TrialSolver::few_steps};
 }
 
 TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config) {
   const Stopwatch watch;
   TransportTrial trial;
   const auto available = available_transports(group, config.configuration, trial.skipped);
+  const TrialRace race{.thing = "transport", .step_count = config.step_count, .limits = transport_race};
   std::optional<double> zeta;
   if (config.has_room_for_all) {
-    trial.tried = race_transports(group, config, available, trial, zeta);
+    race_candidates(group, make_candidates(config, available, trial), race, trial, zeta);
   } else {
-    for (const auto* transport : available) {
-      const auto one = race_transports(group, config, {&transport, 1}, trial, zeta);
-      trial.tried.insert(trial.tried.end(), one.begin(), one.end());
-    }
+    for (const auto* transport : available)
+      race_candidates(group, make_candidates(config, {&transport, 1}, trial), race, trial, zeta);
+    trial.verdict = {};  // none was measured in turns
   }
   if (trial.tried.empty()) {
     throw RunError(ExitCode::unavailable,
                    "--transport auto: no transport can serve here; name one to see why");
   }
-  rank_by_time(trial);
+  rank_by_time(trial.tried, trial.verdict);
+  trial.best = trial.tried.front().name;
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }
@@ -241,7 +175,7 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
   trial.measured = known->measured;
   // In the order of the file, whose first was taken when it was written.
   const auto available = available_transports(group, conditions.configuration, trial.skipped);
-  std::ranges::copy_if(known->transports, std::back_inserter(trial.tried), [&](const TimedTransport& timed) {
+  std::ranges::copy_if(known->transports, std::back_inserter(trial.tried), [&](const TimedCandidate& timed) {
     return std::ranges::find(available, timed.name, &comm::TransportRow::name) != available.end();
   });
   if (trial.tried.empty() || trial.tried.size() < available.size()) return std::nullopt;
@@ -282,20 +216,20 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   trial_config.has_room_for_all = has_room_for_all(group, config);
   const Stopwatch watch;
   const auto& source = config.profile_source;
-  auto careful = measure_up_to_three_times(
+  auto measured = measure_up_to_three_times(
       group,
       {.ranks_share_cores = config.environment.oversubscribed,
        .keeps_disturbed = source.keeps_disturbed || !source.is_used,
        .say = config.say},
       "the trial of transports", [&] { return try_transports(group, trial_config); },
       [&](const auto& trial) { return why_unphysical(trial, config); });
-  auto trial = std::move(careful.result);
-  trial.measured = std::move(careful.record);
+  auto trial = std::move(measured.result);
+  trial.measured = std::move(measured.record);
   trial.duration_s = group.maximum(watch.seconds());
-  if (careful.refusal.reason.empty()) {
+  if (measured.rejected.reason.empty()) {
     keep_transports(group, source, config.environment, conditions, trial);
   } else {
-    trial.not_kept_because = careful.refusal.text(trial.measured.attempts);
+    trial.not_kept_because = measured.rejected.text(trial.measured.attempts);
   }
   return trial;
 }

@@ -4,20 +4,18 @@
 // measurement whose result the profile keeps.
 
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cg/base/interface.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/trial.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -25,24 +23,13 @@
 
 namespace cg2d {
 
-/// A transport that was not tried.
-struct SkippedTransport {
-  std::string name;
-  std::string reason;
-};
-
-/// The result of --transport auto.
-struct TransportTrial {
-  std::string best;                     ///< the first of those tried
-  bool from_profile = false;            ///< nothing was measured now
-  std::vector<TimedTransport> tried{};  ///< by time; the verdict's candidate first, where there is one
-  std::vector<SkippedTransport> skipped{};
-  double duration_s = 0.0;         ///< seconds of all attempts; 0 without a measurement
-  double spread = 0.0;             ///< spread of the last attempt, see MeasurementQuality
+/// The result of --transport auto: the one to take is the first of those tried, which are by time, the verdict's candidate first where
+/// there is one. Its duration is that of all attempts.
+struct TransportTrial : Trial {
+  bool from_profile = false;       ///< nothing was measured now
   MeasurementRecord measured{};    ///< whenever it was measured
   std::string kept_in{};           ///< the profile that has the result; empty: none
   std::string not_kept_because{};  ///< one phrase; empty where kept
-  RaceVerdict verdict{};  ///< how sure the choice is; no candidate where nothing was measured in turns now
 };
 
 /// One line for people.
@@ -52,34 +39,25 @@ std::string describe_transport_trial(const TransportTrial& trial);
 std::vector<std::string> warnings_of(const TransportTrial& trial, const ProfileSource& source,
                                      const MatrixFacts& matrix);
 
-/// A solver with one of the transports of a trial.
-class TransportContestant : public Interface {
- public:
-  /// The work that is timed. Collective.
-  virtual void iterate() = 0;
-  /// The result of the last iterate(), which is the same with every transport; NaN where none is compared.
-  [[nodiscard]] virtual double zeta() const { return std::numeric_limits<double>::quiet_NaN(); }
-};
-
 /// A solver that lacks its transport.
 struct TransportTrialConfig {
-  const Configuration& configuration;  ///< its transport is that of each contestant
+  const Configuration& configuration;  ///< its transport is that of each candidate
   /// The solver with that transport. Collective. Throws SharedMemoryError, on all ranks alike, where the ranks cannot share
   /// as much memory as the transport needs: the others may serve.
-  std::function<std::unique_ptr<TransportContestant>(const comm::TransportRow& transport)> make;
-  int step_count = cg_steps_per_solve;  ///< CG steps of a contestant's iterate()
+  std::function<std::unique_ptr<TrialCandidate>(const comm::TransportRow& transport)> make;
+  int step_count = cg_steps_per_solve;  ///< CG steps of a candidate's iterate()
   /// Whether the vectors of all transports may be in memory at once. If not, the transports are measured one
   /// after the other, not in turns.
   bool has_room_for_all = true;
 };
 
-/// This rank's block of an assembled matrix. Holds references, which must outlive its contestants.
+/// This rank's block of an assembled matrix. Holds references, which must outlive its candidates.
 struct BlockTrialConfig {
   const comm::BlockLayout& layout;
   const Configuration& configuration;
   std::shared_ptr<BlockProduct> product;  ///< the same for all transports
-  /// Shift of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, where
-  /// GridSolver::few_steps are done: after 25 steps a system may be solved to rounding, and its zeta be anything.
+  /// Shift of the benchmark's outer iterations, whose zeta is compared. Empty for any other system, see
+  /// TrialSolver.
   std::optional<double> shift{};
 };
 TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config);

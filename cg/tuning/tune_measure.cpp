@@ -14,8 +14,8 @@
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/random_stream.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/stepped_solver.hpp"
 #include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/trial.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -103,22 +103,6 @@ class SettingSearch {
   kernels::Tuning tuning_;
 };
 
-/// One kernel in the race over CG steps.
-class Contestant {
- public:
-  Contestant(std::unique_ptr<BlockProduct> product, std::shared_ptr<comm::Communicator> communicator,
-             comm::RankGroup& group, const CaseConfig& config)
-      : assembled_(std::move(product), std::move(communicator), group, config.configuration.thread_count),
-        solver_(assembled_, config.shift) {}
-
-  void iterate() { solver_.iterate(); }
-  [[nodiscard]] double zeta() const { return solver_.zeta(); }
-
- private:
-  AssembledOperator assembled_;
-  SteppedSolver solver_;
-};
-
 std::vector<const kernels::KernelRow*> available_kernels() {
   std::vector<const kernels::KernelRow*> available;
   for (const auto& kernel : kernels::kernel_table()) {
@@ -130,19 +114,6 @@ std::vector<const kernels::KernelRow*> available_kernels() {
 // Lengths for the curves: from 1 to the rows of class B on one process column.
 constexpr std::array curve_row_lengths{1, 2, 3, 4, 6, 8, 11, 16, 20, 24, 32, 46, 64, 91, 128, 183};
 constexpr std::int64_t curve_nonzero_count = 1 << 20;
-
-/// Throws RunError where a zeta differs: a kernel may be fast because it is wrong.
-void require_agreement(std::span<const std::unique_ptr<Contestant>> contestants,
-                       const std::vector<const kernels::KernelRow*>& kernels) {
-  const double expected = contestants.front()->zeta();
-  for (std::size_t k = 0; k < contestants.size(); ++k) {
-    const double zeta = contestants[k]->zeta();
-    if (std::abs(zeta - expected) <= Problem::tolerance * std::abs(expected)) continue;
-    throw RunError(ExitCode::verification_failed,
-                   fmt::format("kernel {}: zeta {:.13f} differs from {:.13f} of kernel {}", kernels[k]->name,
-                               zeta, expected, kernels.front()->name));
-  }
-}
 
 /// A block like those of class B with 8 process columns: its part of p fits the second-level cache, the
 /// matrix no cache.
@@ -348,7 +319,7 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
   const std::shared_ptr<comm::Communicator> communicator =
       make_communicator(*comm::find_transport(configuration.transport), group, layout,
                         communicator_options(configuration, true));
-  std::vector<std::unique_ptr<Contestant>> contestants;
+  std::vector<NamedCandidate> candidates;
   for (const auto* kernel : kernels) {
     say(stages.settings_of(*kernel));
     const auto tuning = search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, config);
@@ -362,21 +333,23 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
                                                    .tuning = tuning})
                        .product;
     agree_on(group, [&] {
-      contestants.push_back(std::make_unique<Contestant>(std::move(product), communicator, group, config));
+      auto assembled = std::make_unique<AssembledOperator>(std::move(product), communicator, group,
+                                                           configuration.thread_count);
+      candidates.push_back({.name = std::string(kernel->name),
+                            .candidate = std::make_unique<TrialSolver>(std::move(assembled), config.shift)});
     });
   }
   say(stages.race_of(kernels.size()));
-  const auto result = race(group, calls_of(contestants, &Contestant::iterate),
-                           {.fewest_rounds = 3, .budget_s = race_budget_s});
-  require_agreement(contestants, kernels);
-  const auto seconds = result.medians();
-  for (std::size_t k = 0; k < kernels.size(); ++k) tuned.kernels[k].step_s = seconds[k] / cg_steps_per_solve;
-  const auto verdict = race_verdict(result.turns, names_of(tuned.kernels));
-  tuned.verdict = verdict.text();
-  std::ranges::stable_sort(tuned.kernels, {}, [&](const TunedKernel& one) {
-    return one.name == verdict.candidate ? 0.0 : one.step_s;
-  });
-  return {.tuned = std::move(tuned), .spread = result.spread()};
+  Trial trial;
+  race_candidates(group, candidates,
+                  {.thing = "kernel",
+                   .step_count = cg_steps_per_solve,
+                   .limits = {.fewest_rounds = 3, .budget_s = race_budget_s}},
+                  trial);
+  for (auto& kernel : tuned.kernels) kernel.step_s = trial.tried_one(kernel.name).step_s;
+  tuned.verdict = trial.verdict.text();
+  rank_by_time(tuned.kernels, trial.verdict);
+  return {.tuned = std::move(tuned), .spread = trial.spread};
 }
 
 }  // namespace cg2d

@@ -1,7 +1,7 @@
 #pragma once
 
 // The measurements of `cg2d tune`. All ranks measure at the same time, as they compute in a run, and a time
-// is that of the slowest rank. Contestants run in turns, so that a change of the machine hits all alike.
+// is that of the slowest rank. Candidates run in turns, so that a change of the machine hits all alike.
 
 #include <functional>
 #include <string>

@@ -74,8 +74,8 @@ struct TransportConditions {
   friend bool operator==(const TransportConditions&, const TransportConditions&) = default;
 };
 
-/// The time of a CG step with one transport.
-struct TimedTransport {
+/// The time of a CG step with one candidate of a trial: the median, the slowest rank's.
+struct TimedCandidate {
   std::string name;
   double step_s = 0.0;
 };
@@ -83,7 +83,7 @@ struct TimedTransport {
 /// The transports under the same conditions.
 struct TransportCase {
   TransportConditions conditions{};
-  std::vector<TimedTransport> transports{};  ///< at least one
+  std::vector<TimedCandidate> transports{};  ///< at least one
   MeasurementRecord measured{};
 };
 

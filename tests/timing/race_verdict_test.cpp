@@ -49,10 +49,12 @@ std::string grid_words(const std::vector<std::vector<double>>& turns) {
   GridTrial trial;
   trial.shortlist_by = "rule";
   trial.verdict = race_verdict(turns, names);
-  trial.tried = {{.grid = {.columns = 1, .rows = 2}, .step_s = turns[0].front()},
-                 {.grid = {.columns = 2, .rows = 1}, .step_s = turns[1].front()}};
-  trial.best = trial.verdict.candidate == "1x2" ? trial.tried[0].grid : trial.tried[1].grid;
-  return grid_summary({.grid = trial.best}, true, trial);
+  trial.tried = {{.name = names[0], .step_s = turns[0].front()},
+                 {.name = names[1], .step_s = turns[1].front()}};
+  trial.best = trial.verdict.candidate;
+  trial.best_grid = comm::ProcessGrid{.columns = 1, .rows = 2};
+  if (trial.best != trial.best_grid.name()) trial.best_grid = {.columns = 2, .rows = 1};
+  return grid_summary({.grid = trial.best_grid}, true, trial);
 }
 
 TEST(GridSummaryTest, OnlyADecidedTrialNamesTheFastest) {

@@ -31,7 +31,7 @@ std::vector<std::string> available_names() {
   return names;
 }
 
-std::vector<std::string> names_of(const std::vector<TimedTransport>& transports) {
+std::vector<std::string> names_of(const std::vector<TimedCandidate>& transports) {
   std::vector<std::string> names;
   for (const auto& transport : transports) names.push_back(transport.name);
   return names;
@@ -103,7 +103,7 @@ TEST(TryTransportsTest, TransportsWithoutTheFormOfTheSumAreLeftOut) {
   for (const auto& transport : comm::transport_table()) {
     const bool has_form = transport.has(comm::SumForm::whole_block);
     const bool is_available = transport.why_unavailable(group()).empty();
-    const auto skipped = std::ranges::find(trial.skipped, transport.name, &SkippedTransport::name);
+    const auto skipped = std::ranges::find(trial.skipped, transport.name, &SkippedCandidate::name);
     ASSERT_EQ(skipped != trial.skipped.end(), !has_form || !is_available) << transport.name;
     if (is_available && !has_form) {
       EXPECT_NE(skipped->reason.find("whole-block"), std::string::npos) << skipped->reason;
@@ -183,7 +183,9 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   if (group().rank() == 0) std::filesystem::create_directory(folder);
   const ProfileSource source{.is_used = true, .path = (folder / "profile.json").string()};
   const auto environment = inspect_environment(group(), 1);
-  TransportTrial trial{.best = "two-sided", .tried = case_of(conditions_of()).transports};
+  TransportTrial trial;
+  trial.best = "two-sided";
+  trial.tried = case_of(conditions_of()).transports;
   trial.measured = {
       .date = "2026-11-22T12:30:00Z", .attempts = 2, .quality = {.spread = 0.2}, .disturbance = "a busy day"};
   keep_transports(group(), source, environment, conditions_of(), trial);

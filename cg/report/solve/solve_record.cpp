@@ -125,8 +125,8 @@ const Record<SolvedSystem>& system_record() {
 }
 
 const Record<KernelTrial>& kernel_trial_record() {
-  static const auto timed_kernel = timed_candidate_record<TriedKernel>("kernel");
-  static const auto skipped_kernel = skipped_candidate_record<SkippedKernel>("kernel");
+  static const auto timed_kernel = timed_candidate_record<TimedCandidate>("kernel");
+  static const auto skipped_kernel = skipped_candidate_record<SkippedCandidate>("kernel");
   static const Record<KernelTrial> record{
       {{"tried", list_type(schema_of(timed_kernel)),
         [](const auto& trial) { return json_of_all(timed_kernel, trial.tried); }},

@@ -6,17 +6,17 @@
 
 #include "cg/run/solve/solve_run.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/tuning/grid_solver.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 namespace {
 
 /// CG steps of an operator without a matrix.
-class MatrixFreeContestant final : public TransportContestant {
+class MatrixFreeCandidate final : public TrialCandidate {
  public:
-  MatrixFreeContestant(std::unique_ptr<MatrixFreeSystem> system, int thread_count)
+  MatrixFreeCandidate(std::unique_ptr<MatrixFreeSystem> system, int thread_count)
       : system_(std::move(system)), iteration_(system_->matrix(), system_->timer(), thread_count) {}
-  void iterate() override { iteration_.steps(GridSolver::few_steps); }
+  void iterate() override { iteration_.steps(TrialSolver::few_steps); }
 
  private:
   std::unique_ptr<MatrixFreeSystem> system_;
@@ -42,16 +42,16 @@ void SolveRun::choose_transport(const comm::BlockLayout& layout,
 void SolveRun::choose_transport(const MatrixFreeRow& row) {
   progress_.say("choosing the transport");
   const auto& text = options_.operator_text;
-  const auto make = [&](const comm::TransportRow& transport) -> std::unique_ptr<TransportContestant> {
+  const auto make = [&](const comm::TransportRow& transport) -> std::unique_ptr<TrialCandidate> {
     auto with_it = configuration();
     with_it.transport = transport.name;
-    return std::make_unique<MatrixFreeContestant>(
+    return std::make_unique<MatrixFreeCandidate>(
         row.make(text, {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid}),
         configuration().thread_count);
   };
   auto trial = try_transports(group_, {.configuration = configuration(),
                                        .make = make,
-                                       .step_count = GridSolver::few_steps,
+                                       .step_count = TrialSolver::few_steps,
                                        .has_room_for_all = has_room_for_all_transports(row.size_of(text))});
   trial.not_kept_because = "profiles have no operators without a matrix";
   session_.take_transport(std::move(trial));

@@ -16,8 +16,8 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/run/streaming/storage_trial.hpp"
-#include "cg/tuning/careful_measurement.hpp"
 #include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 
 namespace cg2d {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 constexpr double mebibyte = 1 << 20;
 
 /// A trial as a measurement that may be taken again. Storage varies by itself: its rates tell nothing of other load.
-struct CarefulTrial {
+struct StorageAttempt {
   StorageTrial trial;
   double spread = 0.0;
 };
@@ -90,9 +90,9 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   for (const auto size : sizes) works.push_back({stage_of(size), "storage"});
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
-  const CarefulConfig careful{.ranks_share_cores = environment.oversubscribed,
-                              .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
-                              .say = say};
+  const RetryConfig retry{.ranks_share_cores = environment.oversubscribed,
+                          .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
+                          .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
   const auto case_of = [&](const auto& one) {
     const auto& best = one.result.trial.best;
@@ -103,10 +103,10 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
                        .bytes_per_s = best.bytes_per_s,
                        .measured = one.record};
   };
-  const auto measured = measure_carefully(
-      group, careful, fmt::format("storage of {}", names),
+  const auto measured = measure_or_refuse(
+      group, retry, fmt::format("storage of {}", names),
       [&] {
-        return CarefulTrial{
+        return StorageAttempt{
             .trial = try_storage(config, sizes, group, [&](std::int64_t size) { say(stage_of(size)); })};
       },
       [](const auto& /*result*/) { return std::string(); },

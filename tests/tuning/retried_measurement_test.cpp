@@ -1,14 +1,14 @@
 // Measurements are taken again, then refused. Results are made up; only those of `keeps_disturbed` do not
 // depend on how busy the tests' machine is.
 
-#include "cg/tuning/careful_measurement.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 
 #include <gtest/gtest.h>
 
 #include "cg/base/errors.hpp"
 #include "tests/support/mpi_test.hpp"
 
-namespace cg2d::careful_measurement_test {
+namespace cg2d::retried_measurement_test {
 namespace {
 
 struct MadeUp {
@@ -16,17 +16,17 @@ struct MadeUp {
   double spread = 0.0;
 };
 
-class CarefulMeasurementTest : public testing::Test {
+class RetriedMeasurementTest : public testing::Test {
  protected:
   /// The number of measurements is the result's; good_from: the first number that makes sense.
-  Careful<MadeUp> measure(bool keeps_disturbed, int good_from, double spread = 0.0) {
-    return measure_carefully(
+  RetriedMeasurement<MadeUp> measure(bool keeps_disturbed, int good_from, double spread = 0.0) {
+    return measure_or_refuse(
         test::group(), {.keeps_disturbed = keeps_disturbed, .say = say_}, "made-up numbers",
         [&] { return MadeUp{.number = ++count_, .spread = spread}; },
         [&](const MadeUp& result) {
           return std::string(result.number < good_from ? "a rate is negative" : "");
         },
-        [&](const Careful<MadeUp>& refused) { shown_ = refused.result.number; });
+        [&](const RetriedMeasurement<MadeUp>& refused) { shown_ = refused.result.number; });
   }
   /// Code and message of a refusal.
   void expect_refusal(bool keeps_disturbed, int good_from, double spread, const std::string& words) {
@@ -49,31 +49,31 @@ class CarefulMeasurementTest : public testing::Test {
   std::function<void(const std::string&)> say_ = [this](const std::string&) { ++lines_; };
 };
 
-TEST_F(CarefulMeasurementTest, IsTakenAgainUntilItMakesSense) {
-  const auto careful = measure(true, 3);
-  EXPECT_EQ(careful.result.number, 3);
+TEST_F(RetriedMeasurementTest, IsTakenAgainUntilItMakesSense) {
+  const auto measured = measure(true, 3);
+  EXPECT_EQ(measured.result.number, 3);
   EXPECT_EQ(shown_, 0);
-  EXPECT_EQ(careful.record.attempts, 3);
+  EXPECT_EQ(measured.record.attempts, 3);
   EXPECT_EQ(lines_, 2) << "each repetition is said, with its reason";
-  EXPECT_FALSE(careful.record.date.empty());
+  EXPECT_FALSE(measured.record.date.empty());
 }
 
-TEST_F(CarefulMeasurementTest, WhatMakesNoSenseIsRefusedWhateverTheUserKeeps) {
+TEST_F(RetriedMeasurementTest, WhatMakesNoSenseIsRefusedWhateverTheUserKeeps) {
   expect_refusal(true, 99, 0.0, "a rate is negative");
   expect_refusal(false, 99, 0.0, "a rate is negative");
 }
 
-TEST_F(CarefulMeasurementTest, WhatWasDisturbedIsRefused) {
+TEST_F(RetriedMeasurementTest, WhatWasDisturbedIsRefused) {
   expect_refusal(false, 0, 0.9, "--keep-disturbed");
 }
 
-TEST_F(CarefulMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
-  const auto careful = measure(true, 0, 0.9);
-  EXPECT_EQ(careful.record.attempts, 1);
-  EXPECT_FALSE(careful.record.disturbance.empty());
+TEST_F(RetriedMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
+  const auto measured = measure(true, 0, 0.9);
+  EXPECT_EQ(measured.record.attempts, 1);
+  EXPECT_FALSE(measured.record.disturbance.empty());
 }
 
-TEST_F(CarefulMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWithItsRefusal) {
+TEST_F(RetriedMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWithItsRefusal) {
   const auto measure = [&](bool keeps_disturbed, const std::string& fault) {
     return measure_up_to_three_times(
         test::group(), {.keeps_disturbed = keeps_disturbed, .say = say_}, "made-up numbers",
@@ -81,19 +81,19 @@ TEST_F(CarefulMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWith
   };
   const auto disturbed = measure(false, "");
   EXPECT_EQ(disturbed.result.number, 3) << "the last one";
-  EXPECT_EQ(disturbed.refusal.reason, disturbed.record.disturbance);
-  EXPECT_NE(disturbed.refusal.text(3).find("--keep-disturbed"), std::string::npos);
-  EXPECT_EQ(measure(true, "").refusal.reason, "");
+  EXPECT_EQ(disturbed.rejected.reason, disturbed.record.disturbance);
+  EXPECT_NE(disturbed.rejected.text(3).find("--keep-disturbed"), std::string::npos);
+  EXPECT_EQ(measure(true, "").rejected.reason, "");
   const auto senseless = measure(true, "a rate is negative");
-  EXPECT_EQ(senseless.refusal.reason, "a rate is negative");
-  EXPECT_EQ(senseless.refusal.text(3).find("--keep-disturbed"), std::string::npos) << "that would not help";
+  EXPECT_EQ(senseless.rejected.reason, "a rate is negative");
+  EXPECT_EQ(senseless.rejected.text(3).find("--keep-disturbed"), std::string::npos) << "that would not help";
 }
 
 // Ranks may differ in the last bits of their results; if each went by its own, some would wait for ever.
-TEST_F(CarefulMeasurementTest, RanksGoByRank0) {
+TEST_F(RetriedMeasurementTest, RanksGoByRank0) {
   const bool is_first = test::group().rank() == 0;
   EXPECT_EQ(measure(true, is_first ? 2 : 99).record.attempts, 2);
 }
 
 }  // namespace
-}  // namespace cg2d::careful_measurement_test
+}  // namespace cg2d::retried_measurement_test

@@ -1,4 +1,4 @@
-#include "cg/tuning/careful_measurement.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 namespace cg2d {
 
-std::string Refusal::text(int attempts) const {
+std::string RejectReason::text(int attempts) const {
   return fmt::format(
       "measured {} times, and refused: {}; nothing is saved: try again when the machine is quiet{}", attempts,
       reason, makes_no_sense ? "" : ", or keep it by --keep-disturbed");
@@ -14,8 +14,8 @@ std::string Refusal::text(int attempts) const {
 
 namespace detail {
 
-Refusal judge(comm::RankGroup& group, const CarefulConfig& config, const std::string& unphysical,
-              MeasurementRecord& record) {
+RejectReason judge(comm::RankGroup& group, const RetryConfig& config, const std::string& unphysical,
+                   MeasurementRecord& record) {
   record.date = group.broadcast(date_now());
   record.disturbance = why_disturbed(record.quality, config.ranks_share_cores);
   if (auto fault = group.broadcast(unphysical); !fault.empty())
@@ -24,16 +24,16 @@ Refusal judge(comm::RankGroup& group, const CarefulConfig& config, const std::st
   return {.reason = record.disturbance};
 }
 
-bool measures_again(const CarefulConfig& config, const std::string& what, const Refusal& refusal,
+bool measures_again(const RetryConfig& config, const std::string& what, const RejectReason& rejected,
                     int attempts) {
   constexpr int most_attempts = 3;
-  if (refusal.reason.empty() || attempts >= most_attempts) return false;
-  config.say(fmt::format("{}: once more, since {}", what, refusal.reason));
+  if (rejected.reason.empty() || attempts >= most_attempts) return false;
+  config.say(fmt::format("{}: once more, since {}", what, rejected.reason));
   return true;
 }
 
-void refuse(const std::string& what, const Refusal& refusal, int attempts) {
-  throw RunError(ExitCode::try_again, fmt::format("{}: {}", what, refusal.text(attempts)));
+void refuse(const std::string& what, const RejectReason& rejected, int attempts) {
+  throw RunError(ExitCode::try_again, fmt::format("{}: {}", what, rejected.text(attempts)));
 }
 
 }  // namespace detail
