@@ -7,6 +7,7 @@
 
 #include "cg/base/json_record.hpp"
 #include "cg/run/check/check_report.hpp"
+#include "cg/studies/scaling_table.hpp"
 
 namespace cg2d::schema_test {
 namespace {
@@ -30,6 +31,7 @@ TEST(Schema, HasTheDefinitionsThatItNames) {
 
 TEST(Schema, OfADocumentFollowsFromItsRecords) {
   expect_file("run/check/check_result.schema.json", check_schema());
+  expect_file("studies/scaling_result.schema.json", scaling_schema());
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ Environment two_nodes_with(int core_count, int rank_count) {
 }
 
 ScalingCase case_of(int rank_count, int thread_count) {
-  return {.rank_count = rank_count, .asked = {.problem = "S", .configuration = {.thread_count = thread_count}}};
+  return {.rank_count = rank_count,
+          .asked = {.problem = "S", .configuration = {.thread_count = thread_count}}};
 }
 
 TEST(ScalingPlanTest, CoreCountsDoubleUpToTheRanks) {
