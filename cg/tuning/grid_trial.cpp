@@ -71,6 +71,17 @@ std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TriedConf
   return bytes;
 }
 
+/// Outer iterations on a grid. Their zeta is not compared: before the end of one a system may be solved to rounding, and its zeta be
+/// anything.
+class GridCandidate final : public TrialCandidate {
+ public:
+  explicit GridCandidate(std::unique_ptr<TrialSolver> solver) : solver_(std::move(solver)) {}
+  void iterate() override { solver_->iterate(); }
+
+ private:
+  std::unique_ptr<TrialSolver> solver_;
+};
+
 }  // namespace
 
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
@@ -123,8 +134,9 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   const Stopwatch watch;
   std::vector<NamedCandidate> candidates;
   for (const auto& [configuration, kernel] : shortlisted) {
-    candidates.push_back({.name = configuration.grid.name(),
-                          .candidate = TrialSolver::make(group, config.source, configuration, kernel, 0.0)});
+    auto solver = TrialSolver::make(group, config.source, configuration, kernel, 0.0);
+    candidates.push_back(
+        {.name = configuration.grid.name(), .candidate = std::make_unique<GridCandidate>(std::move(solver))});
   }
   race_candidates(group, candidates,
                   {.thing = "grid",
