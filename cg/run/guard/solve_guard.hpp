@@ -39,7 +39,7 @@ class SolveGuard final : public SolverGuard, private OperatorWatch {
   void after_solve(std::span<const double> residual) override;
   [[nodiscard]] AttemptVerdict verdict() override;
   /// Why the last verdict refused an attempt, in one line; the same on every rank.
-  [[nodiscard]] const std::string& reason() const { return checks_.reason(); }
+  [[nodiscard]] const std::string& reason() const override { return checks_.reason(); }
 
   /// An outer iteration reads a part of the block once more; the last one of a repetition all of it.
   static constexpr int seal_share_count = 16;
