@@ -7,21 +7,25 @@ set_target_properties(cg2d_command_loop PROPERTIES OUTPUT_NAME command_loop)
 target_link_libraries(cg2d_command_loop PRIVATE cg2d_lab cg2d_test_usage nlohmann_json::nlohmann_json cg2d_compile_options)
 add_dependencies(quick_tests cg2d_command_loop)
 
-# cg2d_add_program_test(NAME [ALONE] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs a script of
-# tests/, on a processor of its own; one that measures, or looks at all processes, has the machine ALONE. Those that may take longest
+# cg2d_add_program_test(NAME [ALONE | WAITS] SCRIPT room/file.py [ARGUMENTS word...] [LABELS label...] TIMEOUT seconds): runs a script of
+# tests/, on a processor of its own; one that measures, or looks at all processes, has the machine ALONE, and one that WAITS most of
+# its time runs beside others. Those that may take longest
 # are started first (COST), so that none of them is the last one, beside an idle core.
 function(cg2d_add_program_test name)
-  cmake_parse_arguments(test "ALONE" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
-  set(processors 1)
+  cmake_parse_arguments(test "ALONE;WAITS" "SCRIPT;TIMEOUT" "ARGUMENTS;LABELS" ${ARGN})
+  set(processors ${cg2d_core})
   set(starter ${cg2d_on_a_core})
   if(test_ALONE)
-    set(processors 2)
+    set(processors ${cg2d_machine})
     set(starter "")
+  elseif(test_WAITS)
+    set(processors ${cg2d_half_core})
+    set(starter ${cg2d_on_half_a_core})
   endif()
   add_test(NAME ${name} COMMAND ${starter} ${program_test_python} ${CMAKE_CURRENT_SOURCE_DIR}/${test_SCRIPT} ${test_ARGUMENTS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} COST ${test_TIMEOUT} PROCESSORS ${processors})
   cmake_path(GET test_SCRIPT PARENT_PATH room)
   cg2d_label_tests(${room} "${test_LABELS}" ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${test_TIMEOUT} COST ${test_TIMEOUT} PROCESSORS ${processors})
   set(environment
       CG2D_PROGRAM=$<TARGET_FILE:cg2d_program>
       CG2D_COMMAND_LOOP=$<TARGET_FILE:cg2d_command_loop>
@@ -65,8 +69,8 @@ if(NOT CG2D_SANITIZE)
   add_dependencies(default_tests cg2d_fault_injector)
   set_property(TEST file_faults_test APPEND PROPERTY ENVIRONMENT CG2D_FAULT_INJECTOR=$<TARGET_FILE:cg2d_fault_injector>)
 endif()
-cg2d_add_program_test(out_of_core_test SCRIPT program/out_of_core_test.py TIMEOUT 300)
-cg2d_add_program_test(solve_out_of_core_test SCRIPT program/solve_out_of_core_test.py TIMEOUT 300)
+cg2d_add_program_test(out_of_core_test WAITS SCRIPT program/out_of_core_test.py TIMEOUT 300)
+cg2d_add_program_test(solve_out_of_core_test WAITS SCRIPT program/solve_out_of_core_test.py TIMEOUT 300)
 cg2d_add_program_test(stencil_program_test SCRIPT program/stencil_program_test.py TIMEOUT 300)
 cg2d_add_program_test(guard_test SCRIPT program/guard_test.py TIMEOUT 300)
 cg2d_add_program_test(trace_test SCRIPT program/trace_test.py TIMEOUT 300)
@@ -82,7 +86,7 @@ cg2d_add_program_test(pingpong_program_test ALONE SCRIPT program/pingpong_progra
 cg2d_add_program_test(model_test ALONE SCRIPT program/model_test.py TIMEOUT 300)
 cg2d_add_program_test(explain_test SCRIPT program/explain_test.py TIMEOUT 300)
 cg2d_add_program_test(check_program_test SCRIPT program/check_program_test.py TIMEOUT 300)
-cg2d_add_program_test(stall_test SCRIPT program/stall_test.py TIMEOUT 600)
+cg2d_add_program_test(stall_test WAITS SCRIPT program/stall_test.py TIMEOUT 600)
 cg2d_add_program_test(export_mtx_test SCRIPT program/export_mtx_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_test SCRIPT program/solve_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_several_test SCRIPT program/solve_several_test.py TIMEOUT 600)
@@ -90,10 +94,10 @@ cg2d_add_program_test(symmetrize_test SCRIPT program/symmetrize_test.py TIMEOUT 
 cg2d_add_program_test(solve_odd_files_test SCRIPT program/solve_odd_files_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_measured_test SCRIPT program/solve_measured_test.py TIMEOUT 300)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
-cg2d_add_program_test(progress_test SCRIPT program/progress_test.py TIMEOUT 600)
+cg2d_add_program_test(progress_test WAITS SCRIPT program/progress_test.py TIMEOUT 600)
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)
 set_tests_properties(several_hosts_test PROPERTIES SKIP_RETURN_CODE 77)
-cg2d_add_program_test(hostile_surroundings_test SCRIPT program/hostile_surroundings_test.py TIMEOUT 600)
+cg2d_add_program_test(hostile_surroundings_test WAITS SCRIPT program/hostile_surroundings_test.py TIMEOUT 600)
 # Random inputs and kills: samples of the large numbers for which these tests have options.
 cg2d_add_program_test(fuzz_test SCRIPT program/fuzz_test.py LABELS thorough TIMEOUT 600)
 cg2d_add_program_test(kill_test ALONE SCRIPT program/kill_test.py LABELS thorough TIMEOUT 600)
