@@ -150,7 +150,7 @@ class Streaming(SolveOutOfCoreTest):
 
     def test_little_memory_is_streamed_and_much_keeps_all(self):
         binary, _ = self.converted()
-        large = ("--operator", "laplace3d:60x60x60:27", "--assembled", "--rtol", "1e-3")
+        large = ("--operator", "laplace3d:46x46x46:27", "--assembled", "--rtol", "1e-3")
         pairs = ((large, "1x2"), (large, "2x1"), ((binary,), "2x1"), ((binary,), "1x2"))
         for source, grid in some_of(pairs, 3):
             with self.subTest(source=source, grid=grid):
@@ -184,7 +184,7 @@ class Streaming(SolveOutOfCoreTest):
             self.assertLess(rank["most_panel_bytes"], 9e6)
 
     def test_several_right_hand_sides_take_each_panel_once(self):
-        binary, _ = self.converted(52)
+        binary, _ = self.converted()
         for grid, count in some_of((("1x2", 8), ("2x1", 3)), 2):
             with self.subTest(grid=grid):
                 arguments = (binary, "--grid", grid, "--rhs", "random:1", "--rhs-count", count, "--kernel", "symmetric")
