@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -15,13 +14,17 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <span>
 #include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 
 namespace cg2d {
 
@@ -42,34 +45,11 @@ void cannot_write(const std::string& path) {
 
 namespace {
 
-bool is_special(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
 /// The value of an environment variable; empty where it is not set.
 std::string variable(const char* name) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-std::string folder_of(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
-/// The first name beside the path that `take` takes: true, or false and errno EEXIST for a name that is in use.
-/// Empty when it fails otherwise.
-template <typename Take>
-std::string name_beside(const std::string& path, const Take& take) {
-  constexpr int most_names = 10'000;
-  for (int k = 0; k < most_names; ++k) {
-    auto name = fmt::format("{}.{}-{}", path, getpid(), k);
-    if (take(name)) return name;
-    if (errno != EEXIST) break;
-  }
-  return {};
 }
 
 /// A lock on the folder of a file, which leaves no file behind. Whoever holds it for ten seconds hangs, or is
@@ -94,33 +74,6 @@ class FolderLock {
  private:
   int descriptor_;
 };
-
-bool are_same_file(const std::string& a, const std::string& b) {
-  if (a == standard_output_name || b == standard_output_name) return a == b;
-  if (is_special(a) || is_special(b)) return false;
-  std::error_code error;
-  if (std::filesystem::equivalent(a, b, error)) return true;  // hard links
-  const auto place = [&](const std::string& path) {
-    auto target = path;
-    try {
-      target = output_target(path);
-    } catch (const RunError&) {
-      // Whoever opens the file says what is wrong with its links.
-    }
-    auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(target), error);
-    return absolute.has_filename() ? absolute
-                                   : absolute.parent_path();  // a folder's name may end with a slash
-  };
-  return place(a) == place(b);
-}
-
-bool only_reads(FileUse use) { return use == FileUse::reads || use == FileUse::reads_first; }
-
-bool may_share(FileUse a, FileUse b) {
-  if (only_reads(a) && only_reads(b)) return true;
-  if (a == FileUse::folder && b == FileUse::folder) return true;
-  return std::minmax(a, b) == std::minmax(FileUse::reads_first, FileUse::writes_last);
-}
 
 }  // namespace
 
@@ -204,40 +157,29 @@ std::vector<std::string> refuges() {
 
 }  // namespace
 
-/// A file without a name in the folder of a path, or a temporary one beside it. It takes a text block by block, and knows of each block what it
-/// was to be; the last one it has in memory.
+/// An UnnamedFile that takes a text block by block, and knows of each block what it was to be; the last one it has in memory.
 class OutputFile::Spool {
  public:
   static constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
   Spool() = default;  // holds the last block only, whose writing fails
   /// Not is_open(): errno says why not.
-  explicit Spool(std::string path) : path_(std::move(path)) {
-    // Naming a file without a name needs /proc, see open(2).
-    if (access("/proc/self/fd", X_OK) == 0)
-      descriptor_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);
-    if (descriptor_ < 0) make_named();
-  }
-  ~Spool() {
-    if (is_open()) close(descriptor_);
-    if (!name_.empty()) unlink(name_.c_str());
-  }
-  Spool(const Spool&) = delete;
-  Spool& operator=(const Spool&) = delete;
+  explicit Spool(std::string path) : file_(std::move(path), FileNaming::at_the_end) {}
 
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] bool is_open() const { return file_.is_open(); }
+  [[nodiscard]] int descriptor() const { return file_.descriptor(); }
 
   /// False: the block is in memory, and errno says why not in the file.
   bool append(std::string block) {
     last_ = std::move(block);
     blocks_.push_back({.size = last_.size(), .hash = std::hash<std::string_view>{}(last_)});
-    return write_all(descriptor_, last_);
+    const auto position = std::exchange(size_, size_ + std::ssize(last_));
+    return file_.write_at(position, std::as_bytes(std::span(last_)));
   }
   /// On the disk, and read back from there. False: errno.
   bool is_intact() {
-    if (fsync(descriptor_) != 0) return false;
-    posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+    if (!file_.put_on_disk()) return false;
+    file_.forget_cached();
     return for_each_block(blocks_.size(), [](const std::string&) { return true; });
   }
   /// False: errno.
@@ -246,20 +188,10 @@ class OutputFile::Spool {
     return blocks_.empty() || (for_each_block(blocks_.size() - 1, take) && take(last_));
   }
 
-  /// A new file gets its name in one step. One that replaces another needs a second name for a moment. False: errno.
-  bool take_name() {
-    if (name_.empty() && link_to(path_)) return true;
-    if (name_.empty() && errno == EEXIST)
-      name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
-    if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
-    name_.clear();
-    return true;
-  }
+  /// False: errno.
+  bool take_name() { return file_.take_name(ExistingFile::is_replaced); }
   /// Leaves it under a name of its own, which it returns; empty: errno.
-  std::string keep() {
-    if (name_.empty()) name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
-    return std::exchange(name_, {});
-  }
+  std::string keep() { return file_.keep(); }
 
  private:
   struct Block {
@@ -267,38 +199,26 @@ class OutputFile::Spool {
     std::size_t hash = 0;
   };
 
-  void make_named() {
-    name_ = name_beside(path_, [this](const std::string& name) {
-      descriptor_ =
-          open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, all_may_read_and_write);
-      return is_open();
-    });
-  }
-  [[nodiscard]] bool link_to(const std::string& name) const {
-    const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
-    return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
-  }
   /// The first blocks, as the file has them.
   template <typename Take>
   bool for_each_block(std::size_t count, const Take& take) {
-    off_t position = 0;
+    std::int64_t position = 0;
     std::string text;
     for (std::size_t k = 0; k < count; ++k) {
       text.assign(blocks_[k].size, '\0');
-      if (pread(descriptor_, text.data(), text.size(), position) < 0) return false;
+      if (!file_.read_at(position, std::as_writable_bytes(std::span(text)))) return false;
       if (std::hash<std::string_view>{}(text) != blocks_[k].hash) {
         errno = EIO;
         return false;
       }
       if (!take(text)) return false;
-      position += static_cast<off_t>(text.size());
+      position += std::ssize(text);
     }
     return true;
   }
 
-  std::string path_;
-  std::string name_;  // empty: it has none yet, or the final one
-  int descriptor_ = -1;
+  UnnamedFile file_;
+  std::int64_t size_ = 0;
   std::vector<Block> blocks_;
   std::string last_;
 };
@@ -330,7 +250,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   const auto target = output_target(path_);
-  if (is_special(path_)) {
+  if (std::error_code error; std::filesystem::is_other(path_, error)) {
     direct_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, all_may_read_and_write);
     if (direct_ < 0) cannot_create(path_);
     return;
@@ -486,32 +406,6 @@ void update_file(const std::string& path, const std::function<std::string()>& ma
   OutputFile file(path);
   file.write(rendered(make));
   file.commit();
-}
-
-void require_files_on_disk(std::span<const FileOption> options) {
-  for (const auto& [option, path, use] : options) {
-    if (path != standard_output_name) continue;
-    if (use == FileUse::updates) {
-      throw InputError(
-          fmt::format("{} -: this file is read, too, and standard output cannot be; name a file", option));
-    }
-    if (use == FileUse::folder || use == FileUse::fills)
-      throw InputError(fmt::format("{} -: must be a folder, and standard output is none; name one", option));
-  }
-}
-
-void require_different_files(std::span<const FileOption> options) {
-  for (std::size_t first = 0; first < options.size(); ++first) {
-    for (std::size_t second = first + 1; second < options.size(); ++second) {
-      const auto& a = options[first];
-      const auto& b = options[second];
-      if (a.path.empty() || b.path.empty() || may_share(a.use, b.use) || !are_same_file(a.path, b.path))
-        continue;
-      const auto& [writer, other] = only_reads(a.use) ? std::pair(b, a) : std::pair(a, b);
-      throw InputError(fmt::format("{} and {} name the same file, {}: give each its own", writer.option,
-                                   other.option, writer.path));
-    }
-  }
 }
 
 }  // namespace cg2d

@@ -2,15 +2,12 @@
 
 // Files: texts that are read whole, files that are written whole or not at all, on one rank or for all.
 
-#include <sys/types.h>
-
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -48,15 +45,10 @@ void secure_standard_descriptors();
 [[noreturn]] void cannot_create(const std::string& path);
 [[noreturn]] void cannot_write(const std::string& path);
 
-/// The mode of a new file, as far as the user's mask lets it.
-inline constexpr mode_t all_may_read_and_write = 0666;
-
 /// The name of standard output among the files that a command writes; a file of that name is "./-".
 inline constexpr std::string_view standard_output_name = "-";
 
-/// Writes to a file without a name and gives it that of the target in commit(); without commit() nothing remains,
-/// after a kill neither. File systems that have no such files get a temporary one beside the target, which a kill
-/// leaves. A target that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file
+/// Writes to an UnnamedFile and gives it the name of the target in commit(); without commit() nothing remains. A target that is there keeps its permissions. Where it cannot be replaced (a mount point, another user's file
 /// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(). One that is no
 /// regular file (a pipe, a device) is written directly; an empty path and "-" are standard output.
 ///
@@ -105,29 +97,6 @@ class OutputFile {
 /// that do the same, on file systems with locks: of two additions none is lost. Throws RunError, that of `make`
 /// and of rendered(), too.
 void update_file(const std::string& path, const std::function<std::string()>& make);
-
-/// The use that a command makes of a file that an option names.
-enum class FileUse {
-  reads,
-  reads_first,  ///< read before anything is written: a file with `writes_last` may replace it
-  writes,       ///< whole and at once, to standard output, too, as with `writes_last`
-  writes_last,
-  updates,  ///< written, and read by this command or by a later one
-  folder,   ///< a folder of files with names of their own: options may share it
-  fills,    ///< a folder of files with names that options may have in common
-};
-/// A file that an option names; the path is empty where it is not given.
-struct FileOption {
-  std::string option;
-  std::string path;
-  FileUse use = FileUse::writes;
-};
-/// Throws InputError for an option that names standard output ("-") for a file that must be one on disk.
-void require_files_on_disk(std::span<const FileOption> options);
-
-/// Throws InputError when two options name the same file, through links, too, and one of them would silently replace
-/// it, or make a folder of it. Devices and pipes may be shared, standard output ("-") may not. Reads the file system of the calling rank.
-void require_different_files(std::span<const FileOption> options);
 
 /// Returns the text that `make` makes of results, locally. Any exception of `make` other than RunError and
 /// std::bad_alloc is a defect, and thrown as RunError (internal), so that every rank learns the reason.

@@ -11,7 +11,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/folder_list.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/folder_list.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
 #include "cg/commands/shared_options.hpp"

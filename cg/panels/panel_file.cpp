@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/matrix/files/open_file.hpp"
 
 namespace cg2d {
 namespace {
@@ -20,10 +18,6 @@ constexpr std::int64_t array_alignment = 64;
 
 std::int64_t aligned(std::int64_t position, std::int64_t alignment) {
   return (position + alignment - 1) / alignment * alignment;
-}
-
-std::uint32_t header_checksum(const PanelFileHeader& header) {
-  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(PanelFileHeader, checksum)));
 }
 
 }  // namespace
@@ -85,8 +79,7 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
   write(entries);
   write(sizes);
   const Stopwatch stopwatch;
-  header_.checksum = header_checksum(header_);
-  file_.write_at(0, std::as_bytes(std::span(&header_, 1)));
+  file_.write_at(0, sealed(header_));
   file_.end_at(file_.size());
   file_.put_on_disk();
   file_.take_name();
@@ -102,45 +95,31 @@ void PanelFile::open_for_panels() {
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
   is_direct_ = descriptor_ >= 0;
   if (!is_direct_) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) refuse("cannot be opened any more");
+  if (descriptor_ < 0) throw FileError(path_, "cannot be opened any more");
 }
 
 PanelFile::~PanelFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-void PanelFile::refuse(const std::string& reason) const { throw FileError(path_, reason); }
-
 void PanelFile::read_index() {
   const OpenFile file(path_);
-  const auto read = [&](std::int64_t position, std::span<std::byte> bytes) {
-    return file.read_at(position, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) == bytes.size();
-  };
-  if (!read(0, std::as_writable_bytes(std::span(&header_, 1))))
-    refuse(fmt::format("found {} bytes, expected a header of {}", file.size(), sizeof(PanelFileHeader)));
-  if (header_.magic != PanelFileHeader::expected_magic)
-    refuse("found other first bytes, expected those of a file of panels");
-  if (header_.byte_order != PanelFileHeader::expected_byte_order)
-    refuse("found another order of bytes, expected a file of such a machine as this");
-  if (header_.version != PanelFileHeader::expected_version)
-    refuse(fmt::format("found version {} of the format, expected {}", header_.version,
-                       PanelFileHeader::expected_version));
-  if (header_.checksum != header_checksum(header_))
-    refuse("found a damaged header, expected one that meets its checksum");
+  header_ = read_header<PanelFileHeader>(file);
   const auto entry_count = static_cast<std::size_t>(header_.panel_count);
   const auto size_count = entry_count * static_cast<std::size_t>(header_.array_count);
   const auto expected = header_.index_position + static_cast<std::int64_t>(entry_count * sizeof(PanelEntry) +
                                                                            size_count * sizeof(std::size_t));
   if (file.size() != expected)
-    refuse(fmt::format("found {} bytes, expected the {} that its header announces", file.size(), expected));
+    file.refuse(
+        fmt::format("found {} bytes, expected the {} that its header announces", file.size(), expected));
   entries_.resize(entry_count);
   array_bytes_.resize(size_count);
-  const auto entries = std::as_writable_bytes(std::span(entries_));
-  const auto sizes = std::as_writable_bytes(std::span(array_bytes_));
-  const bool is_intact = read(header_.index_position, entries) &&
-                         read(header_.index_position + std::ssize(entries), sizes) &&
-                         crc32c(sizes, crc32c(entries)) == header_.index_checksum;
-  if (!is_intact) refuse("found a damaged index, expected one that meets its checksum");
+  const auto entries = std::as_bytes(std::span(entries_));
+  const bool is_intact =
+      file.fill(header_.index_position, std::span(entries_)) &&
+      file.fill(header_.index_position + std::ssize(entries), std::span(array_bytes_)) &&
+      crc32c(std::as_bytes(std::span(array_bytes_)), crc32c(entries)) == header_.index_checksum;
+  if (!is_intact) file.refuse("found a damaged index, expected one that meets its checksum");
 }
 
 std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {

@@ -6,7 +6,6 @@
 //     panels     one after the other, each from a multiple of 4096 bytes on: the kernel's arrays, each from a multiple of 64 on
 //     index      a PanelEntry for each panel, then the bytes of each of its arrays, 8 bytes each
 //
-// Numbers are in the order of bytes of the machine that wrote the file; byte_order tells a machine of another order to refuse it.
 // Every panel has its CRC-32C, so have the index and the header. A file is exactly as long as its header says.
 
 #include <array>
@@ -17,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "cg/base/storage/file_header.hpp"
 #include "cg/base/storage/new_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/row_lengths.hpp"
@@ -53,24 +53,22 @@ struct PanelFileFigures {
       0;  ///< sum of the hashes of the block's entries, see value_hash.hpp; 0: not asked for
 };
 
-/// At the begin of the file. A change of the format changes the version.
+/// At the begin of the file.
 struct PanelFileHeader {
-  static constexpr std::array<char, 8> expected_magic{'C', 'G', '2', 'D', 'P', 'N', 'L', '\n'};
-  static constexpr std::uint32_t expected_version = 3;
-  static constexpr std::uint32_t expected_byte_order = 0x01020304;
+  static constexpr FileFormat format{
+      .mark = {.magic = {'C', 'G', '2', 'D', 'P', 'N', 'L', '\n'}, .version = 3},
+      .content = "a file of panels"};
 
-  std::array<char, 8> magic = expected_magic;
-  std::uint32_t version = expected_version;
-  std::uint32_t byte_order = expected_byte_order;
+  FileMark mark = format.mark;
   PanelFileKey key;
   PanelFileFigures figures;
   std::int64_t panel_count = 0;
   std::int64_t array_count = 0;  ///< arrays of each panel
   std::int64_t index_position = 0;
   std::uint32_t index_checksum = 0;
-  std::uint32_t checksum = 0;  ///< CRC-32C of the members before it
+  std::uint32_t checksum = 0;
 };
-static_assert(std::is_trivially_copyable_v<PanelFileHeader> && sizeof(PanelFileHeader) <= panel_alignment);
+static_assert(sizeof(PanelFileHeader) <= panel_alignment);
 
 struct PanelEntry {
   std::int64_t position = 0;    ///< in the file
@@ -140,7 +138,6 @@ class PanelFile {
  private:
   void read_index();
   void open_for_panels();
-  [[noreturn]] void refuse(const std::string& reason) const;
 
   std::string path_;
   PanelFileHeader header_;

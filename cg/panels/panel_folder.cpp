@@ -10,7 +10,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/new_file.hpp"
-#include "cg/matrix/files/byte_source.hpp"
 
 namespace cg2d {
 

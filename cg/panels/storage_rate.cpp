@@ -26,7 +26,7 @@ void fill(std::span<std::byte> bytes, std::uint64_t seed) {
 }  // namespace
 
 StorageSample::StorageSample(const std::string& folder, std::int64_t byte_count)
-    : file_(folder, byte_count), byte_count_(byte_count) {
+    : file_(folder, FileCaching::direct, byte_count), byte_count_(byte_count) {
   constexpr std::int64_t most_at_once = std::int64_t{1} << 20;
   kernels::PageBuffer<std::byte> bytes(static_cast<std::size_t>(std::min(most_at_once, byte_count)));
   for (std::int64_t position = 0; position < byte_count; position += std::ssize(bytes.span())) {
@@ -41,8 +41,8 @@ double StorageSample::rate(const PanelReaderRow& reader, const PanelReading& rea
   const auto panel_bytes = reading.panel_bytes;
   const auto panel_count = byte_count_ / panel_bytes;
   kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes * reading.depth));
-  const auto readings =
-      reader.make({.descriptor = file_.descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
+  const auto readings = reader.make(
+      {.descriptor = file_.file().descriptor(), .slot_count = reading.depth, .buffers = buffers.span()});
   const auto request = [&](std::int64_t number) {
     const auto slot = static_cast<int>(number % reading.depth);
     return PanelRequest{.slot = slot,

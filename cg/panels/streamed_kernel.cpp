@@ -10,7 +10,6 @@
 
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/matrix/files/byte_source.hpp"
 
 namespace cg2d {
 

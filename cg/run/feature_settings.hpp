@@ -11,7 +11,7 @@
 #include <typeindex>
 #include <utility>
 
-#include "cg/base/output_file.hpp"
+#include "cg/base/named_files.hpp"
 
 namespace cg2d {
 

@@ -27,11 +27,11 @@ class FileStore final : public PlaneStore {
       : plane_bytes_(layout.byte_count()),
         planes_at_once_(options.planes_at_once),
         depth_(store_depth(layout, options.planes_at_once)),
-        file_(options.folder, plane_bytes_ * options.plane_count),
+        file_(options.folder, FileCaching::direct, plane_bytes_ * options.plane_count),
         buffers_(2 * static_cast<std::size_t>(depth_) * static_cast<std::size_t>(layout.size())),
         checksums_(static_cast<std::size_t>(options.plane_count)),
         written_planes_(static_cast<std::size_t>(depth_)),
-        reader_(options.reader->make({.descriptor = file_.descriptor(),
+        reader_(options.reader->make({.descriptor = file_.file().descriptor(),
                                       .slot_count = 2 * depth_,
                                       .buffers = std::as_writable_bytes(buffers_.span())})) {}
 

@@ -1,6 +1,7 @@
 // Files that are written whole or not at all.
 
 #include "cg/base/output_file.hpp"
+#include "cg/base/named_files.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

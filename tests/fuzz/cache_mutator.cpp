@@ -25,9 +25,7 @@ void repair(std::string& file) {
   std::memcpy(&header, file.data(), sizeof(header));
   constexpr std::uint64_t most_rows = 32;
   constexpr std::uint64_t most_nonzeros = 128;
-  header.magic = CacheHeader::expected_magic;
-  header.version = CacheHeader::expected_version;
-  header.byte_order = CacheHeader::expected_byte_order;
+  header.mark = CacheHeader::format.mark;
   header.order = 1 + static_cast<std::int64_t>((static_cast<std::uint64_t>(header.order) - 1) % most_rows);
   header.nonzero_count =
       static_cast<std::int64_t>(static_cast<std::uint64_t>(header.nonzero_count) % most_nonzeros);

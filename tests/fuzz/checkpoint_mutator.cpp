@@ -38,9 +38,7 @@ std::string repaired(const std::string& bytes, unsigned seed) {
   std::memcpy(static_cast<void*>(&header), bytes.data(), sizeof(header));
   const bool is_run = (static_cast<std::uint32_t>(header.kind) & 1U) != 0;
   const bool fits = seed % 4 != 0;
-  header.magic = CheckpointHeader::expected_magic;
-  header.version = CheckpointHeader::expected_version;
-  header.byte_order = CheckpointHeader::expected_byte_order;
+  header.mark = CheckpointHeader::format.mark;
   header.kind = is_run ? CheckpointKind::run : CheckpointKind::solve;
   header.generation = std::max<std::int64_t>(header.generation, 1);
   header.rank_count = 1 + static_cast<std::int32_t>(folded(header.rank_count, 8));

@@ -68,6 +68,9 @@ set(file_parsers
     cg/matrix/files/cache_file.cpp
     cg/matrix/files/compressed_source.cpp
     cg/base/storage/crc32c.cpp
+    cg/base/storage/file_header.cpp
+    cg/base/storage/open_file.cpp
+    cg/base/storage/whole_io.cpp
     cg/matrix/files/line_blocks.cpp
     cg/matrix/files/market_text.cpp
     comm/block_layout.cpp)
@@ -79,9 +82,9 @@ set(checkpoint_parsers
     cg/matrix/matrix_facts.cpp
     cg/run/run_checkpoints.cpp
     cg/run/solve/solve_checkpoints.cpp
-    cg/base/storage/folder_room.cpp
+    cg/base/storage/folders.cpp
     cg/base/storage/new_file.cpp
-    cg/base/storage/whole_write.cpp)
+    cg/base/storage/unnamed_file.cpp)
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
 file(GLOB help_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/help/*.cpp)
@@ -159,7 +162,7 @@ set(command_parsers
     cg/report/run_record.cpp
     cg/report/session_json.cpp
     cg/report/session_record.cpp
-    cg/base/storage/folder_list.cpp
+    cg/base/storage/folders.cpp
     cg/run/streaming/out_of_core_options.cpp
     cg/report/solve/solve_json.cpp
     cg/report/solve/solve_record.cpp

@@ -76,8 +76,8 @@ const std::map<std::string, std::string> reasons{
     {"checksums", "found damaged checksums, expected "}};
 
 std::string reason_in_header(std::size_t place) {
-  if (place < offsetof(CacheHeader, version)) return "found \"";
-  if (place < offsetof(CacheHeader, byte_order)) return "found version ";
+  if (place < offsetof(FileMark, version)) return "found other first bytes";
+  if (place < offsetof(FileMark, byte_order)) return "found version ";
   if (place < offsetof(CacheHeader, order)) return "found another order of bytes, expected ";
   return "found a damaged header, expected one that meets its checksum";
 }

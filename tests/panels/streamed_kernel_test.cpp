@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/base/storage/folder_room.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/new_file.hpp"
 #include "cg/panels/panel_folder.hpp"
 #include "cg/panels/storage_rate.hpp"

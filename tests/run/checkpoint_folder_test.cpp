@@ -311,7 +311,7 @@ TEST(CheckpointWriter, KeepsOtherRunsOutOfItsFolder) {
 
 TEST(CheckpointWriter, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
   const CommonFolder folder;
-  const auto temporary = folder.path() + "/.77-" + CheckpointName{3, 0, 1}.text();
+  const auto temporary = folder.path() + "/" + CheckpointName{3, 0, 1}.text() + ".77-0";
   folder.on_one_rank([&] {
     std::ofstream(temporary) << "x";
     std::ofstream(folder.path() + "/.77-other") << "x";

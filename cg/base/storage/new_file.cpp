@@ -5,15 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/folder_room.hpp"
-#include "cg/base/storage/whole_write.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -30,22 +28,8 @@ void put_names_on_disk(const std::string& folder) {
 }  // namespace
 
 NewFile::NewFile(const std::string& folder, const std::string& name)
-    : folder_(folder), path_(folder + "/" + name) {
-  // Naming a file without a name needs /proc, see open(2).
-  if (access("/proc/self/fd", X_OK) == 0)
-    descriptor_ = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, all_may_read_and_write);
-  if (descriptor_ < 0) {
-    temporary_path_ = fmt::format("{}/.{}-{}", folder, getpid(), name);
-    descriptor_ = open(temporary_path_.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC,
-                       all_may_read_and_write);
-    if (descriptor_ < 0) temporary_path_.clear();
-  }
-  if (descriptor_ < 0) cannot_create(path_);
-}
-
-NewFile::~NewFile() {
-  close(descriptor_);
-  if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
+    : folder_(folder), path_(folder + "/" + name), file_(path_, FileNaming::at_the_end) {
+  if (!file_.is_open()) cannot_create(path_);
 }
 
 void NewFile::append(std::span<const std::byte> bytes) {
@@ -54,11 +38,11 @@ void NewFile::append(std::span<const std::byte> bytes) {
 }
 
 void NewFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-  if (!write_whole(descriptor_, position, bytes)) cannot_write(path_);
+  if (!file_.write_at(position, bytes)) cannot_write(path_);
 }
 
 void NewFile::reserve(std::int64_t byte_count) const {
-  if (fallocate(descriptor_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
+  if (fallocate(file_.descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
   const int error = errno;
   const auto free_bytes = folder_room(folder_).available_bytes;
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
@@ -70,22 +54,15 @@ void NewFile::reserve(std::int64_t byte_count) const {
 }
 
 void NewFile::end_at(std::int64_t byte_count) const {
-  if (ftruncate(descriptor_, static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
+  if (ftruncate(file_.descriptor(), static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
 }
 
 void NewFile::put_on_disk() const {
-  if (fsync(descriptor_) != 0) cannot_write(path_);
+  if (!file_.put_on_disk()) cannot_write(path_);
 }
 
 void NewFile::take_name() {
-  if (temporary_path_.empty()) {
-    const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
-    if (linkat(AT_FDCWD, source.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) != 0)
-      cannot_write(path_);
-  } else {
-    if (rename(temporary_path_.c_str(), path_.c_str()) != 0) cannot_write(path_);
-    temporary_path_.clear();
-  }
+  if (!file_.take_name(ExistingFile::is_kept)) cannot_write(path_);
   put_names_on_disk(folder_);
 }
 
@@ -94,11 +71,8 @@ void remove_unfinished_files(const std::string& folder,
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    const auto file_name = entry->path().filename().string();
-    const std::string_view name = file_name;
-    const auto dash = name.find('-');
-    if (name.starts_with('.') && dash != std::string_view::npos && is_mine(name.substr(dash + 1)))
-      unlink(entry->path().c_str());
+    const auto name = name_without_temporary_end(entry->path().filename().string());
+    if (!name.empty() && is_mine(name)) unlink(entry->path().c_str());
   }
 }
 

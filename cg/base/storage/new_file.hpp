@@ -9,16 +9,14 @@
 #include <string>
 #include <string_view>
 
+#include "cg/base/storage/unnamed_file.hpp"
+
 namespace cg2d {
 
-/// Throws RunError (cannot_create, cannot_write) in every operation. Without take_name() nothing remains; after a kill neither, but for
-/// file systems that have no files without names: there it is a temporary one that begins with a dot.
+/// An UnnamedFile whose operations throw RunError (cannot_create, cannot_write). Without take_name() nothing remains, see there.
 class NewFile {
  public:
   NewFile(const std::string& folder, const std::string& name);
-  ~NewFile();
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
 
   /// After what has been appended before.
   void append(std::span<const std::byte> bytes);
@@ -37,8 +35,7 @@ class NewFile {
  private:
   std::string folder_;
   std::string path_;
-  std::string temporary_path_;  // empty: the file has no name yet, or its own
-  int descriptor_ = -1;
+  UnnamedFile file_;
   std::int64_t size_ = 0;
 };
 

@@ -4,7 +4,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/folder_room.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

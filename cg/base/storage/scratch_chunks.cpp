@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,8 +10,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/scratch_file.hpp"
-#include "cg/base/storage/whole_write.hpp"
 
 namespace cg2d {
 namespace {
@@ -23,20 +20,11 @@ std::int64_t position_of(std::size_t chunk) {
 
 }  // namespace
 
-ScratchChunks::ScratchChunks(std::string folder)
-    : folder_(std::move(folder)), descriptor_(open_scratch(folder_, 0)) {
-  if (descriptor_ < 0) cannot_create_scratch(folder_);
-}
-
-ScratchChunks::~ScratchChunks() { close(descriptor_); }
-
 std::size_t ScratchChunks::add() {
   constexpr std::size_t chunks_at_once = 512;  // 32 MiB
   if (checksums_.size() == chunks_with_room_) {
-    take_scratch_room(
-        descriptor_,
-        {.begin = position_of(chunks_with_room_), .end = position_of(chunks_with_room_ + chunks_at_once)},
-        folder_);
+    file_.take_room(
+        {.begin = position_of(chunks_with_room_), .end = position_of(chunks_with_room_ + chunks_at_once)});
     chunks_with_room_ += chunks_at_once;
   }
   checksums_.push_back(0);
@@ -46,24 +34,17 @@ std::size_t ScratchChunks::add() {
 void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
   std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
   checksums_[chunk] = crc32c(bytes);
-  if (!write_whole(descriptor_, position_of(chunk), bytes)) fail("written", chunk, errno);
+  if (!file_.file().write_at(position_of(chunk), bytes)) fail("written", chunk, errno);
   // Writing to the device begins now, so that pages are clean when the system wants them back. Systems that cannot do so lose nothing.
-  const int outcome = sync_file_range(descriptor_, position_of(chunk), static_cast<off_t>(bytes.size()),
-                                      SYNC_FILE_RANGE_WRITE);
+  const int outcome = sync_file_range(file_.file().descriptor(), position_of(chunk),
+                                      static_cast<off_t>(bytes.size()), SYNC_FILE_RANGE_WRITE);
   if (outcome != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail("written", chunk, errno);
 }
 
 void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const auto count = pread(descriptor_, bytes.data() + done, bytes.size() - done,
-                             position_of(chunk) + static_cast<off_t>(done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("read", chunk, errno);
-    if (count == 0) fail_by_damage(chunk);
-    done += static_cast<std::size_t>(count);
-  }
-  if (crc32c(bytes) != checksums_[chunk]) fail_by_damage(chunk);
+  const auto count = file_.file().read_at(position_of(chunk), bytes);
+  if (!count) fail("read", chunk, errno);
+  if (*count < bytes.size() || crc32c(bytes) != checksums_[chunk]) fail_by_damage(chunk);
 }
 
 std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
@@ -86,18 +67,18 @@ std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
 
 void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {
   throw RunError(ExitCode::cannot_write,
-                 fmt::format("the file without a name in the folder {} cannot be {} at byte {}: {}", folder_,
-                             what, position_of(chunk), std::strerror(error)));
+                 fmt::format("the file without a name in the folder {} cannot be {} at byte {}: {}",
+                             file_.folder(), what, position_of(chunk), std::strerror(error)));
 }
 
 /// The system tells of a failed write-back once, to those that ask.
 void ScratchChunks::fail_by_damage(std::size_t chunk) const {
-  if (fsync(descriptor_) != 0) fail("written", chunk, errno);
+  if (!file_.file().put_on_disk()) fail("written", chunk, errno);
   throw RunError(
       ExitCode::bad_data,
       fmt::format("the file without a name in the folder {}: found damaged data at byte {}, expected what "
                   "was written there: its device loses data",
-                  folder_, position_of(chunk)));
+                  file_.folder(), position_of(chunk)));
 }
 
 }  // namespace cg2d

@@ -8,7 +8,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "cg/base/storage/scratch_file.hpp"
 
 namespace cg2d {
 
@@ -20,10 +23,7 @@ class ScratchChunks {
   static constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
 
   /// Throws RunError (cannot_create).
-  explicit ScratchChunks(std::string folder);
-  ~ScratchChunks();
-  ScratchChunks(const ScratchChunks&) = delete;
-  ScratchChunks& operator=(const ScratchChunks&) = delete;
+  explicit ScratchChunks(std::string folder) : file_(std::move(folder), FileCaching::cached) {}
 
   /// The number of a new chunk, which must be put before it is taken back. Throws RunError (cannot_create) where the device has no room.
   std::size_t add();
@@ -44,8 +44,7 @@ class ScratchChunks {
   [[noreturn]] void fail(std::string_view what, std::size_t chunk, int error) const;
   [[noreturn]] void fail_by_damage(std::size_t chunk) const;
 
-  std::string folder_;
-  int descriptor_ = -1;
+  ScratchFile file_;
   std::size_t chunks_with_room_ = 0;
   std::vector<std::uint32_t> checksums_;
   std::list<KnownChunk> known_;  // looked at, the last one first

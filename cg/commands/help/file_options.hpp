@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
-#include "cg/base/output_file.hpp"
+#include "cg/base/named_files.hpp"
 
 namespace cg2d {
 

@@ -1,29 +1,21 @@
 #include "cg/matrix/files/byte_source.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
 #include <utility>
 
-#include "cg/matrix/files/open_file.hpp"
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
 namespace {
-
-[[noreturn]] void refuse(const std::string& path) {
-  const int reason = errno;
-  throw FileError(
-      path, reason == ENOENT ? "no such file" : fmt::format("cannot be read: {}", std::strerror(reason)));
-}
 
 class PlainSource final : public ByteSource {
  public:
   explicit PlainSource(std::unique_ptr<OpenFile> file) : file_(std::move(file)) {}
 
   std::size_t read(std::span<char> bytes) override {
-    const std::size_t count = file_->read_at(position_, bytes);
+    const std::size_t count = file_->read_at(position_, std::as_writable_bytes(bytes));
     position_ += static_cast<std::int64_t>(count);
     return count;
   }
@@ -38,37 +30,6 @@ class PlainSource final : public ByteSource {
 
 }  // namespace
 
-// Without O_NONBLOCK a pipe that nobody writes to would hold the process here.
-OpenFile::OpenFile(std::string path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (descriptor_ < 0) refuse(path_);
-  struct stat status {};
-  const bool is_known = ::fstat(descriptor_, &status) == 0;
-  if (is_known && S_ISREG(status.st_mode)) {
-    size_ = status.st_size;
-    return;
-  }
-  ::close(descriptor_);
-  throw FileError(path_, is_known && S_ISDIR(status.st_mode)
-                             ? "found a directory, expected a file"
-                             : "found a pipe or a device, expected a file, which every rank can open");
-}
-
-std::size_t OpenFile::read_at(std::int64_t position, std::span<char> bytes) const {
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const auto count = ::pread(descriptor_, bytes.data() + done, bytes.size() - done,
-                               static_cast<off_t>(position + static_cast<std::int64_t>(done)));
-    if (count == 0) break;
-    if (count > 0) {
-      done += static_cast<std::size_t>(count);
-    } else if (errno != EINTR) {
-      refuse(path_);
-    }
-  }
-  return done;
-}
-
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
   constexpr std::array<char, 2> gzip_magic{'\x1f', '\x8b'};
   constexpr std::array<char, 4> zstd_magic{'\x28', '\xb5', '\x2f', '\xfd'};
@@ -76,7 +37,7 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
   constexpr std::array<char, 4> skippable_magic{'\x50', '\x2a', '\x4d', '\x18'};
   auto file = std::make_unique<OpenFile>(path);
   std::array<char, 4> first{};
-  const auto count = file->read_at(0, first);
+  const auto count = file->read_at(0, std::as_writable_bytes(std::span(first)));
   const auto begins_with = [&](const auto& magic) {
     return count >= magic.size() && std::equal(magic.begin(), magic.end(), first.begin());
   };

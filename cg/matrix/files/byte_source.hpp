@@ -8,20 +8,10 @@
 #include <span>
 #include <string>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
-
-/// A file that is not what it should be. what() is "file: found ..., expected ...", with the number of the line
-/// after the name where there is one.
-class FileError : public RunError {
- public:
-  FileError(const std::string& path, const std::string& message)
-      : RunError(ExitCode::bad_data, path + ": " + message) {}
-  FileError(const std::string& path, std::int64_t line, const std::string& message)
-      : RunError(ExitCode::bad_data, path + ":" + std::to_string(line) + ": " + message) {}
-};
 
 /// One file, open for reading. Local. Every operation throws FileError.
 class ByteSource : public Interface {
@@ -38,5 +28,9 @@ class ByteSource : public Interface {
 
 /// Opens a regular file. The first bytes tell whether it is compressed, not the name.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
+
+/// Decompresses; each takes over the file, whose first bytes are those of its format.
+std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<OpenFile> file);
+std::unique_ptr<ByteSource> zstd_source(std::unique_ptr<OpenFile> file);
 
 }  // namespace cg2d

@@ -9,39 +9,33 @@
 //     columns            one of 4 bytes per nonzero, rising in each row
 //     checksums          CRC-32C, 4 bytes each: one for each 64 KiB from byte 4096 to the end of the columns
 //
-// Numbers are in the order of bytes of the machine that wrote the file; byte_order tells a machine of another order
-// to refuse it. The header's own checksum, and that of the checksums, stand in the header.
+// The header has its own checksum, and that of the checksums.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
-#include "cg/matrix/files/open_file.hpp"
+#include "cg/base/storage/file_header.hpp"
 
 namespace cg2d {
 
-/// At the begin of the file. A change of the layout changes the version.
+/// At the begin of the file.
 struct CacheHeader {
-  static constexpr std::array<char, 8> expected_magic{'C', 'G', '2', 'D', 'M', 'T', 'X', '\n'};
-  static constexpr std::uint32_t expected_version = 1;
-  static constexpr std::uint32_t expected_byte_order = 0x01020304;
+  static constexpr FileFormat format{.mark = {.magic = {'C', 'G', '2', 'D', 'M', 'T', 'X', '\n'}},
+                                     .content = "a matrix in binary form",
+                                     .remedy = "; make it anew by cg2d convert"};
 
-  std::array<char, 8> magic = expected_magic;
-  std::uint32_t version = expected_version;
-  std::uint32_t byte_order = expected_byte_order;
+  FileMark mark = format.mark;
   std::int64_t order = 0;
   std::int64_t nonzero_count = 0;
   std::uint64_t pattern_sum = 0;  ///< StoredMatrix::pattern_sum()
   std::uint32_t checksum_of_checksums = 0;
-  std::uint32_t checksum = 0;  ///< CRC-32C of the members before it
+  std::uint32_t checksum = 0;
 };
-static_assert(sizeof(CacheHeader) == 48 && std::is_trivially_copyable_v<CacheHeader>);
+static_assert(sizeof(CacheHeader) == 48);
 
 /// Positions in the file.
 struct CacheLayout {
@@ -74,9 +68,6 @@ struct CacheLayout {
   std::int64_t file_end;
 };
 
-/// The checksum of a header's members.
-std::uint32_t checksum_of(const CacheHeader& header);
-
 /// Whether a file begins as a matrix in binary form does. Throws FileError.
 bool is_cache_file(const std::string& path);
 
@@ -98,7 +89,7 @@ class CacheReader {
   [[nodiscard]] std::span<const std::uint32_t> checksums() const { return checksums_; }
 
  private:
-  void check_header();
+  void check_header() const;
   void read(std::int64_t position, std::span<std::byte> bytes) const;
   void check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const;
 

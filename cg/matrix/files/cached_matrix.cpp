@@ -1,22 +1,20 @@
 #include "cg/matrix/files/cached_matrix.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/whole_write.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/matrix/files/value_scatter.hpp"
 
 namespace cg2d {
@@ -31,43 +29,35 @@ constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
 /// A file that all ranks write, under a temporary name until it is complete.
 class SharedOutput {
  public:
-  SharedOutput(std::string path, comm::RankGroup& group) : path_(std::move(path)), group_(group) {
+  SharedOutput(std::string path, comm::RankGroup& group) : path_(std::move(path)) {
     agree_on(group, [&] {
       if (group.rank() == 0) create();
     });
-    temporary_path_ = group.broadcast(temporary_path_);
-    try {
-      agree_on(group, [&] { open_on_this_rank(); });
-    } catch (...) {
-      close();  // no destructor runs for an object that was not made
-      throw;
-    }
+    temporary_name_ = group.broadcast(temporary_name_);
+    agree_on(group, [&] {
+      if (group.rank() != 0) open_on_rank(group.rank());
+    });
   }
-  ~SharedOutput() { close(); }
-  SharedOutput(const SharedOutput&) = delete;
-  SharedOutput& operator=(const SharedOutput&) = delete;
 
   template <typename T>
   void write(std::int64_t position, std::span<const T> values) const {
-    if (!write_whole(descriptor_, position, std::as_bytes(values))) cannot_write(path_);
+    if (!file_->write_at(position, std::as_bytes(values))) cannot_write(path_);
   }
   /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
   void put_on_disk() const {
-    if (::fsync(descriptor_) != 0) cannot_write(path_);
+    if (!file_->put_on_disk()) cannot_write(path_);
   }
   /// From the device, where put_on_disk() was called before. A file without a part of these bytes has zeros there.
   void read_back(std::int64_t position, std::span<std::byte> bytes) const {
-    ::posix_fadvise(descriptor_, static_cast<off_t>(position), static_cast<off_t>(bytes.size()),
-                    POSIX_FADV_DONTNEED);
+    file_->forget_cached(position, std::ssize(bytes));
     std::ranges::fill(bytes, std::byte{0});
-    if (::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(position)) < 0)
-      cannot_write(path_);
+    if (!file_->read_at(position, bytes)) cannot_write(path_);
   }
   /// The header and the checksums can be read, and fit together.
   void require_readable() const {
-    ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED);
+    file_->forget_cached();
     try {
-      const CacheReader reader(temporary_path_);
+      const CacheReader reader(temporary_name_);
     } catch (const FileError&) {
       fail_by_damage(0);
     }
@@ -80,11 +70,11 @@ class SharedOutput {
   }
   /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
   void put_in_place() {
-    keep_permissions(path_, descriptor_);
-    is_in_place_ = true;
-    if (std::rename(temporary_path_.c_str(), path_.c_str()) != 0)
-      throw RunError(ExitCode::cannot_write, fmt::format("cannot write {}: {}; the result is in {}", path_,
-                                                         std::strerror(errno), temporary_path_));
+    keep_permissions(path_, file_->descriptor());
+    if (file_->take_name(ExistingFile::is_replaced)) return;
+    const auto* const reason = std::strerror(errno);
+    throw RunError(ExitCode::cannot_write,
+                   fmt::format("cannot write {}: {}; the result is in {}", path_, reason, file_->keep()));
   }
 
  private:
@@ -103,34 +93,23 @@ class SharedOutput {
                                  "bit); name another file",
                                  path_));
     }
-    temporary_path_ = path_ + ".XXXXXX";
-    descriptor_ = ::mkostemp(temporary_path_.data(), O_CLOEXEC);
-    if (descriptor_ < 0) cannot_create(path_);
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    constexpr mode_t usual_permissions = 0666;
-    ::fchmod(descriptor_, usual_permissions & ~mask);
+    file_.emplace(path_, FileNaming::temporary_at_once);
+    if (!file_->is_open()) cannot_create(path_);
+    temporary_name_ = file_->temporary_name();
   }
-  void open_on_this_rank() {
-    if (group_.rank() == 0) return;
-    descriptor_ = ::open(temporary_path_.c_str(), O_RDWR | O_CLOEXEC);
-    if (descriptor_ >= 0) return;
+  void open_on_rank(int rank) {
+    file_.emplace(temporary_name_, FileNaming::of_another_process);
+    if (file_->is_open()) return;
     throw RunError(
         ExitCode::cannot_create,
         fmt::format("cannot create {}: rank {} cannot open what rank 0 has made there ({}); name a "
                     "file in a folder that all ranks can write",
-                    path_, group_.rank(), std::strerror(errno)));
-  }
-  void close() const {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    if (group_.rank() == 0 && !is_in_place_) ::unlink(temporary_path_.c_str());
+                    path_, rank, std::strerror(errno)));
   }
 
   std::string path_;
-  comm::RankGroup& group_;
-  std::string temporary_path_;
-  int descriptor_ = -1;
-  bool is_in_place_ = false;  // the file has its name; else it is complete, under the temporary name
+  std::string temporary_name_;
+  std::optional<UnnamedFile> file_;
 };
 
 /// Writes data in any order, and keeps what they add to the checksums of the chunks: these are of what was meant, whatever the device has.
@@ -348,11 +327,10 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
     all.insert(all.end(), theirs.begin(), theirs.end());
   header.checksum_of_checksums = crc32c(std::as_bytes(std::span(all)));
-  header.checksum = checksum_of(header);
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     output.write<std::uint32_t>(layout.data_end, all);
-    output.write<CacheHeader>(0, std::span<const CacheHeader>(&header, 1));
+    output.write(0, sealed(header));
     output.put_on_disk();
   });
   // After the last writing to the disk: nothing but the name follows.

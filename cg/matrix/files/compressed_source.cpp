@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/matrix/files/open_file.hpp"
+#include "cg/matrix/files/byte_source.hpp"
 
 namespace cg2d {
 namespace {
@@ -49,7 +49,8 @@ class StreamSource : public ByteSource {
 
   /// The next compressed bytes; empty at the end of the file.
   std::span<char> next_portion() {
-    const auto count = file_->read_at(file_position_, {portion_.get(), portion_bytes});
+    const auto count =
+        file_->read_at(file_position_, std::as_writable_bytes(std::span(portion_.get(), portion_bytes)));
     file_position_ += static_cast<std::int64_t>(count);
     return {portion_.get(), count};
   }

@@ -11,7 +11,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/matrix/files/open_file.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
@@ -66,9 +66,9 @@ void require_same_file(const std::string& path, comm::RankGroup& group) {
   } own;
   agree_on(group, [&] {
     const OpenFile file(path);
-    std::vector<char> first(compared_bytes);
+    std::vector<std::byte> first(compared_bytes);
     const auto count = file.read_at(0, first);
-    own = {.size = file.size(), .checksum = crc32c(std::as_bytes(std::span(first).first(count)))};
+    own = {.size = file.size(), .checksum = crc32c(std::span(first).first(count))};
   });
   const auto all = group.gather_one(own);
   const auto other =

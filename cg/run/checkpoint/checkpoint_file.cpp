@@ -17,10 +17,6 @@ constexpr std::string_view name_end = ".checkpoint";
 constexpr std::int64_t header_bytes = sizeof(CheckpointHeader);
 constexpr std::int64_t element_bytes = sizeof(double);
 
-std::uint32_t header_checksum(const CheckpointHeader& header) {
-  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(CheckpointHeader, checksum)));
-}
-
 std::int64_t file_bytes(const CheckpointHeader& header) {
   return header_bytes +
          element_bytes * (header.number_count + header.vector_count * (header.end - header.begin));
@@ -37,8 +33,7 @@ NewFile& fill(NewFile& file, CheckpointHeader& header, const CheckpointData& dat
   header.data_checksum = header.numbers_checksum;
   for (const auto vector : data.vectors)
     header.data_checksum = crc32c(std::as_bytes(vector), header.data_checksum);
-  header.checksum = header_checksum(header);
-  file.append(std::as_bytes(std::span(&header, 1)));
+  file.append(sealed(header));
   file.append(std::as_bytes(data.numbers));
   for (const auto vector : data.vectors) file.append(std::as_bytes(vector));
   file.put_on_disk();
@@ -81,27 +76,15 @@ void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header
   fill(file, header, data);
 }
 
-CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name) : file_(std::move(path)) {
+CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name)
+    : file_(std::move(path)), header_(read_header<CheckpointHeader>(file_)) {
   check_header(name);
   if (const auto expected = file_bytes(header_); file_.size() != expected)
-    refuse(fmt::format("found {} bytes, expected the {} that its header announces", file_.size(), expected));
+    file_.refuse(
+        fmt::format("found {} bytes, expected the {} that its header announces", file_.size(), expected));
 }
 
-void CheckpointReader::refuse(const std::string& reason) const { throw FileError(file_.path(), reason); }
-
-void CheckpointReader::check_header(const CheckpointName& name) {
-  auto bytes = std::as_writable_bytes(std::span(&header_, 1));
-  if (file_.read_at(0, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) < bytes.size())
-    refuse(fmt::format("found {} bytes, expected a header of {}", file_.size(), header_bytes));
-  if (header_.magic != CheckpointHeader::expected_magic)
-    refuse("found other first bytes, expected those of a checkpoint");
-  if (header_.byte_order != CheckpointHeader::expected_byte_order)
-    refuse("found another order of bytes, expected a checkpoint of such a machine as this");
-  if (header_.version != CheckpointHeader::expected_version)
-    refuse(fmt::format("found version {} of the format, expected {}", header_.version,
-                       CheckpointHeader::expected_version));
-  if (header_.checksum != header_checksum(header_))
-    refuse("found a damaged header, expected one that meets its checksum");
+void CheckpointReader::check_header(const CheckpointName& name) const {
   constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // file_bytes() stays within 63 bits
   constexpr std::uint32_t most_vectors = 64;
   const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.begin >= 0 &&
@@ -109,17 +92,16 @@ void CheckpointReader::check_header(const CheckpointName& name) {
                         header_.number_count >= 0 && header_.number_count <= most_elements &&
                         header_.vector_count <= most_vectors && header_.unused == 0 &&
                         (header_.kind == CheckpointKind::run || header_.kind == CheckpointKind::solve);
-  if (!is_sound) refuse("found a header with impossible values, expected one that cg2d has written");
+  if (!is_sound) file_.refuse("found a header with impossible values, expected one that cg2d has written");
   const CheckpointName own{header_.generation, header_.rank, header_.rank_count};
-  if (own != name) refuse(fmt::format("found the content of {}, expected its own", own.text()));
+  if (own != name) file_.refuse(fmt::format("found the content of {}, expected its own", own.text()));
 }
 
 std::vector<double> CheckpointReader::numbers() const {
   std::vector<double> numbers(static_cast<std::size_t>(header_.number_count));
   const auto bytes = std::as_writable_bytes(std::span(numbers));
-  if (file_.read_at(header_bytes, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) < bytes.size() ||
-      crc32c(bytes) != header_.numbers_checksum)
-    refuse("found damaged numbers, expected those that meet their checksum");
+  if (!file_.fill(header_bytes, bytes) || crc32c(bytes) != header_.numbers_checksum)
+    file_.refuse("found damaged numbers, expected those that meet their checksum");
   return numbers;
 }
 
@@ -133,8 +115,7 @@ void CheckpointReader::read(const comm::IndexRange& wanted,
   const auto next = [&](std::int64_t count) {
     const auto part = std::span(buffer).first(static_cast<std::size_t>(count));
     const auto bytes = std::as_writable_bytes(part);
-    if (file_.read_at(position, {reinterpret_cast<char*>(bytes.data()), bytes.size()}) < bytes.size())
-      refuse("found an end, expected all that its header announces");
+    if (!file_.fill(position, bytes)) file_.refuse("found an end, expected all that its header announces");
     checksum = crc32c(bytes, checksum);
     position += std::ssize(bytes);
     return part;
@@ -153,7 +134,7 @@ void CheckpointReader::read(const comm::IndexRange& wanted,
                         targets[v].subspan(static_cast<std::size_t>(common.begin - wanted.begin)).begin());
     }
   }
-  if (checksum != header_.data_checksum) refuse("found damaged data, expected what meets its checksum");
+  if (checksum != header_.data_checksum) file_.refuse("found damaged data, expected what meets its checksum");
 }
 
 }  // namespace cg2d

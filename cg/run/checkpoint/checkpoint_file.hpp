@@ -6,21 +6,17 @@
 //     numbers           number_count of 8 bytes: the state that all ranks have alike
 //     vectors           vector_count times the elements begin ... end - 1, 8 bytes each
 //
-// Numbers are in the order of bytes of the machine that wrote the file; byte_order tells a machine of another order
-// to refuse it. The header has its own CRC-32C, that of the numbers, and that of everything after the header. A file is
-// exactly as long as its header says.
+// The header has its own CRC-32C, that of the numbers, and that of everything after the header. A file is exactly as long as its header says.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
-#include "cg/matrix/files/open_file.hpp"
+#include "cg/base/storage/file_header.hpp"
 #include "comm/block_layout.hpp"
 
 namespace cg2d {
@@ -28,15 +24,12 @@ namespace cg2d {
 /// The command that a checkpoint is of.
 enum class CheckpointKind : std::uint32_t { run = 1, solve = 2 };
 
-/// At the begin of the file. A change of the format changes the version.
+/// At the begin of the file.
 struct CheckpointHeader {
-  static constexpr std::array<char, 8> expected_magic{'C', 'G', '2', 'D', 'C', 'K', 'P', '\n'};
-  static constexpr std::uint32_t expected_version = 1;
-  static constexpr std::uint32_t expected_byte_order = 0x01020304;
+  static constexpr FileFormat format{.mark = {.magic = {'C', 'G', '2', 'D', 'C', 'K', 'P', '\n'}},
+                                     .content = "a checkpoint"};
 
-  std::array<char, 8> magic = expected_magic;
-  std::uint32_t version = expected_version;
-  std::uint32_t byte_order = expected_byte_order;
+  FileMark mark = format.mark;
   CheckpointKind kind = CheckpointKind::run;
   std::uint32_t vector_count = 0;
   std::uint64_t matrix_hash = 0;  ///< hash of all that the state depends on
@@ -51,11 +44,11 @@ struct CheckpointHeader {
   std::uint32_t numbers_checksum = 0;
   std::uint32_t data_checksum = 0;  ///< CRC-32C of numbers and vectors
   std::uint32_t unused = 0;
-  std::uint32_t checksum = 0;  ///< CRC-32C of the members before it
+  std::uint32_t checksum = 0;
 
   [[nodiscard]] comm::IndexRange range() const { return {begin, end}; }
 };
-static_assert(sizeof(CheckpointHeader) == 104 && std::is_trivially_copyable_v<CheckpointHeader>);
+static_assert(sizeof(CheckpointHeader) == 104);
 
 /// The data of one file.
 struct CheckpointData {
@@ -77,8 +70,7 @@ struct CheckpointName {
 std::optional<CheckpointName> checkpoint_name_from(std::string_view text);
 
 /// Writes a file below its name in the folder, completes the header's counts and checksums, and returns when file and name are on the
-/// disk. The file has no name before it is complete, so that a kill leaves nothing; where the file system has no such files, it has a
-/// temporary one that begins with a dot. Throws RunError (cannot_create, cannot_write), and leaves nothing then.
+/// disk: see NewFile. Throws RunError (cannot_create, cannot_write), and leaves nothing then.
 void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data);
 /// Writes a file without giving it a name, to learn the cost and whether it can be done.
 void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data);
@@ -96,8 +88,7 @@ class CheckpointReader {
   void read(const comm::IndexRange& wanted, std::span<const std::span<double>> targets) const;
 
  private:
-  void check_header(const CheckpointName& name);
-  [[noreturn]] void refuse(const std::string& reason) const;
+  void check_header(const CheckpointName& name) const;
 
   OpenFile file_;
   CheckpointHeader header_;

@@ -12,7 +12,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/folder_room.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/row_lengths.hpp"

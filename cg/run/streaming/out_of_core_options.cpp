@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/folder_list.hpp"
+#include "cg/base/storage/folders.hpp"
 
 namespace cg2d {
 

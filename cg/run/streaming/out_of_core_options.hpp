@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/storage/folder_list.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {

@@ -1,0 +1,102 @@
+#include "cg/base/storage/unnamed_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The first name beside the path that `take` takes: true, or false and errno EEXIST for a name that is in use.
+/// Empty when it fails otherwise.
+template <typename Take>
+std::string name_beside(const std::string& path, const Take& take) {
+  constexpr int most_names = 10'000;
+  for (int k = 0; k < most_names; ++k) {
+    auto name = fmt::format("{}.{}-{}", path, getpid(), k);
+    if (take(name)) return name;
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& path) {
+  const auto folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+UnnamedFile::UnnamedFile(std::string path, FileNaming naming, int flags) : path_(std::move(path)) {
+  open_as(naming, flags);
+  if (!is_open() && errno == EINVAL && flags != 0) open_as(naming, 0);
+}
+
+void UnnamedFile::open_as(FileNaming naming, int flags) {
+  constexpr mode_t owner_may_read_and_write = 0600;
+  const bool is_never_named = naming == FileNaming::never;
+  if (naming == FileNaming::of_another_process) {
+    descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | flags);
+    return;
+  }
+  const mode_t mode = is_never_named ? owner_may_read_and_write : all_may_read_and_write;
+  // Naming a file without a name needs /proc, see open(2).
+  if (is_never_named || (naming == FileNaming::at_the_end && access("/proc/self/fd", X_OK) == 0)) {
+    descriptor_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode);
+    if (is_open() || (is_never_named && errno != EOPNOTSUPP && errno != EISDIR)) return;
+  }
+  name_ = name_beside(path_, [&](const std::string& name) {
+    descriptor_ = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC | flags, mode);
+    return is_open();
+  });
+  if (is_never_named && is_open()) unlink(std::exchange(name_, {}).c_str());
+}
+
+UnnamedFile::~UnnamedFile() {
+  if (is_open()) close(descriptor_);
+  if (!name_.empty()) unlink(name_.c_str());
+}
+
+bool UnnamedFile::put_on_disk() const { return fsync(descriptor_) == 0; }
+
+void UnnamedFile::forget_cached(std::int64_t position, std::int64_t byte_count) const {
+  posix_fadvise(descriptor_, static_cast<off_t>(position), static_cast<off_t>(byte_count),
+                POSIX_FADV_DONTNEED);
+}
+
+bool UnnamedFile::link_to(const std::string& name) const {
+  const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
+  return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+bool UnnamedFile::take_name(ExistingFile existing) {
+  if (name_.empty() && link_to(path_)) return true;
+  if (name_.empty() && errno == EEXIST && existing == ExistingFile::is_replaced)
+    name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
+  if (name_.empty() || rename(name_.c_str(), path_.c_str()) != 0) return false;
+  name_.clear();
+  return true;
+}
+
+std::string UnnamedFile::keep() {
+  if (name_.empty()) name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
+  return std::exchange(name_, {});
+}
+
+std::string name_without_temporary_end(const std::string& name) {
+  const auto point = name.rfind('.');
+  const auto dash = name.rfind('-');
+  if (point == std::string::npos || dash == std::string::npos || dash < point) return {};
+  const bool is_end =
+      number_from<int>(name.substr(point + 1, dash - point - 1)) && number_from<int>(name.substr(dash + 1));
+  return is_end ? name.substr(0, point) : std::string();
+}
+
+}  // namespace cg2d

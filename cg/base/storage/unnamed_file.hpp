@@ -1,0 +1,78 @@
+#pragma once
+
+// A file that gets its name when it is complete, or never. No MPI.
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cg/base/storage/whole_io.hpp"
+
+namespace cg2d {
+
+/// The mode of a new file, as far as the user's mask lets it.
+inline constexpr mode_t all_may_read_and_write = 0666;
+
+/// The folder that a path is in.
+std::string folder_of(const std::string& path);
+
+/// When a file gets a name.
+enum class FileNaming {
+  at_the_end,
+  temporary_at_once,   ///< for other processes, which open it by this name
+  never,               ///< nobody else may read it
+  of_another_process,  ///< it is there, and has the name of its path; the other process gives it the final one
+};
+
+/// What becomes of a file that has the name already.
+enum class ExistingFile { is_replaced, is_kept };
+
+/// Open for reading and writing. Nothing is left of a file that has no name, whatever ends the process. Where the file system has none without
+/// names, it gets a temporary one at once: that of its path with ".PROCESS-NUMBER" after it, which only a kill leaves; `never`: that goes
+/// at once, too. Whatever returns false or nothing leaves the reason in errno.
+class UnnamedFile {
+ public:
+  UnnamedFile() = default;  ///< not open
+  /// path: the name that it is to get. flags: of open(), left out where the file system refuses them. Not is_open(): errno says why not.
+  UnnamedFile(std::string path, FileNaming naming, int flags = 0);
+  ~UnnamedFile();
+  UnnamedFile(const UnnamedFile&) = delete;
+  UnnamedFile& operator=(const UnnamedFile&) = delete;
+
+  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  /// Empty: it has no name, or the final one.
+  [[nodiscard]] const std::string& temporary_name() const { return name_; }
+
+  [[nodiscard]] bool write_at(std::int64_t position, std::span<const std::byte> bytes) const {
+    return write_whole(descriptor_, position, bytes);
+  }
+  [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t position, std::span<std::byte> bytes) const {
+    return read_whole(descriptor_, position, bytes);
+  }
+  [[nodiscard]] bool put_on_disk() const;
+  /// Reads to come are answered by the device, not by the system's cache, after put_on_disk(). byte_count 0: to the end.
+  void forget_cached(std::int64_t position = 0, std::int64_t byte_count = 0) const;
+
+  /// A new file gets its name in one step. One that replaces another needs a second name for a moment.
+  [[nodiscard]] bool take_name(ExistingFile existing);
+  /// Leaves it under a temporary name, which it returns; empty where it can have none.
+  std::string keep();
+
+ private:
+  void open_as(FileNaming naming, int flags);
+  [[nodiscard]] bool link_to(const std::string& name) const;
+
+  std::string path_;
+  std::string name_;
+  int descriptor_ = -1;
+};
+
+/// "result.json" of its temporary name "result.json.1234-0"; empty for a name that is none.
+std::string name_without_temporary_end(const std::string& name);
+
+}  // namespace cg2d
