@@ -177,20 +177,6 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, Checksumm
   }
 }
 
-/// The nonzeros before each bucket.
-std::vector<std::int64_t> bucket_starts_of(const EntryStore& store, comm::RankGroup& group) {
-  std::vector<std::int64_t> own(store.bucket_count());
-  for (std::size_t bucket = 0; bucket < own.size(); ++bucket) own[bucket] = store.entry_count(bucket);
-  const auto all = group.gather_all(std::span<const std::int64_t>(own));
-  const auto& deal = store.deal();
-  std::vector<std::int64_t> starts{0};
-  for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
-    const auto row = deal.first_row_of(bucket);
-    starts.push_back(starts.back() + all[static_cast<std::size_t>(deal.owner_of(row))][deal.place_of(row)]);
-  }
-  return starts;
-}
-
 /// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
 std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOwners& owners,
                                         const ChecksummedOutput& output, comm::RankGroup& group) {
@@ -226,6 +212,13 @@ void require_written(const CacheLayout& layout, const comm::IndexRange& chunks,
 }
 
 // ---------------------------------------------------------------- reading
+
+/// The row starts of these rows, and the end of the last one.
+std::vector<std::int64_t> row_starts_of(const CacheReader& reader, const comm::IndexRange& rows) {
+  std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
+  reader.read_row_starts(rows.begin, starts);
+  return starts;
+}
 
 /// Entries first ... end-1, so many at a time.
 struct EntryWindows {
@@ -276,8 +269,7 @@ kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRa
 kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::IndexRange& rows,
                                        const comm::IndexRange& columns, std::int64_t window) {
   const auto row_count = static_cast<std::size_t>(rows.size());
-  std::vector<std::int64_t> starts(row_count + 1);
-  reader.read_row_starts(rows.begin, starts);
+  const auto starts = row_starts_of(reader, rows);
   const auto count = static_cast<std::size_t>(starts.back() - starts.front());
   kernels::CsrBlock block{.row_count = rows.size(),
                           .column_count = columns.size(),
@@ -312,7 +304,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
       .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
   const CacheLayout layout(header);
   SharedOutput output(path, group);
-  const auto bucket_starts = bucket_starts_of(matrix.store(), group);
+  const auto bucket_starts = matrix.bucket_starts(group);
   ChecksummedOutput checksummed(layout, output);
   agree_on(group, [&] {
     write_rows(matrix, layout, checksummed, bucket_starts);
@@ -348,14 +340,15 @@ CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::Rank
   require_same_file(path, group);
   agree_on(group, [&] {
     reader_ = std::make_unique<CacheReader>(path);
-    const auto rows = comm::share_of(order(), group.rank(), group.size());
-    std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
-    reader_->read_row_starts(rows.begin, starts);
+    const auto rows = comm::share_of(reader_->header().order, group.rank(), group.size());
+    const auto starts = row_starts_of(*reader_, rows);
     for (std::size_t k = 1; k < starts.size(); ++k)
       lengths.push_back(static_cast<std::uint32_t>(starts[k] - starts[k - 1]));
   });
-  facts_ = facts_of_rows({.name = std::move(name), .order = order()}, lengths,
-                         group.rank() == 0 ? reader_->header().pattern_sum : 0, group);
+  const auto& header = reader_->header();
+  nonzero_count_ = header.nonzero_count;
+  facts_ = facts_of_rows({.name = std::move(name), .order = header.order}, lengths,
+                         group.rank() == 0 ? header.pattern_sum : 0, group);
 }
 
 SourcePlan CachedMatrix::plan(const comm::BlockLayout& /*layout*/) const {
@@ -421,52 +414,19 @@ SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGrou
   return result;
 }
 
-kernels::CsrBlock CachedMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
-  return build(layout, group, 1).block;
-}
-
-void CachedMatrix::require_positive_diagonal(comm::RankGroup& group) const {
+void CachedMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
   const auto rows = comm::share_of(order(), group.rank(), group.size());
+  std::vector<std::int64_t> starts;
   std::vector<double> diagonal(static_cast<std::size_t>(rows.size()));
-  agree_on(group, [&] { reader_->read_diagonal(rows.begin, diagonal); });
-  const auto found = std::ranges::find_if(diagonal, [](double value) { return !(value > 0.0); });
-  const bool is_found = found != diagonal.end();
-  require_no_such_row(
-      facts_.key.name, order(),
-      {.row = is_found ? rows.begin + (found - diagonal.begin()) : order(), .value = is_found ? *found : 0.0},
-      group);
-}
-
-HugePageVector CachedMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
-  const auto piece = layout.piece(layout.column_piece_of(group.rank()));
-  HugePageVector values(static_cast<std::size_t>(piece.size()));
-  agree_on(group, [&] { reader_->read_diagonal(piece.begin, values); });
-  return values;
-}
-
-/// Every rank searches the row starts for every border, in the file.
-std::vector<std::int64_t> CachedMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
-  std::vector<std::int64_t> starts{0};
   agree_on(group, [&] {
-    for (int k = 1; k < piece_count; ++k) {
-      const double goal = static_cast<double>(nonzero_count()) * k / piece_count;
-      std::int64_t low = 0;
-      std::int64_t high = order();
-      while (low < high) {  // the first row whose middle of weight lies beyond the goal
-        const auto row = low + (high - low) / 2;
-        const auto begin = static_cast<double>(reader_->row_start(row));
-        const auto end = static_cast<double>(reader_->row_start(row + 1));
-        if (begin + 0.5 * (end - begin) < goal) {
-          low = row + 1;
-        } else {
-          high = row;
-        }
-      }
-      starts.push_back(low);
-    }
-    starts.push_back(order());
+    starts = row_starts_of(*reader_, rows);
+    reader_->read_diagonal(rows.begin, diagonal);
   });
-  return starts;
+  for (std::size_t k = 0; k < diagonal.size(); ++k)
+    visit({.row = rows.begin + static_cast<std::int64_t>(k),
+           .nonzeros_before = starts[k],
+           .length = starts[k + 1] - starts[k],
+           .diagonal = diagonal[k]});
 }
 
 std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
@@ -491,17 +451,13 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
           });
     }
   });
-  std::vector<std::int64_t> sums(counts.size());
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
-    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
-  return sums;
+  return sums_over_ranks(group, counts);
 }
 
 void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
                              int rank_count) const {
   const auto rows = comm::share_of(order(), rank, rank_count);
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(rows.size()) + 1);
-  reader_->read_row_starts(rows.begin, starts);
+  const auto starts = row_starts_of(*reader_, rows);
   std::size_t row = 0;
   for_each_window(
       *reader_, {.entries = {.begin = starts.front(), .end = starts.back()}},

@@ -26,7 +26,6 @@ class CachedMatrix final : public SystemMatrix {
  public:
   CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group);
 
-  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
@@ -36,24 +35,10 @@ class CachedMatrix final : public SystemMatrix {
                                            const Strips& strips) const override;
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
-  [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
-  /// Nothing to do: only symmetric matrices are written.
-  void require_symmetric(comm::RankGroup& /*group*/) const override {}
-  void require_positive_diagonal(comm::RankGroup& group) const override;
-  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout,
-                                        comm::RankGroup& group) const override;
-  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
-                                                                comm::RankGroup& group) const override;
-  void set_piece_starts(std::vector<std::int64_t> piece_starts) override {
-    facts_.piece_starts = std::move(piece_starts);
-  }
   [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
                                                              comm::RankGroup& group) const override;
-  [[nodiscard]] std::int64_t order() const override { return reader_->header().order; }
-  [[nodiscard]] std::int64_t nonzero_count() const override { return reader_->header().nonzero_count; }
   /// A hash of all checksums of the file.
   [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
-  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
 
   /// Adds this rank's share of the entries to a collector, rows and columns in another order: for the cut that
   /// needs one.
@@ -61,9 +46,9 @@ class CachedMatrix final : public SystemMatrix {
                  int rank_count) const;
 
  private:
+  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
+
   std::unique_ptr<CacheReader> reader_;
-  std::optional<RandomPermutation> permutation_;  // none
-  MatrixFacts facts_;
 };
 
 }  // namespace cg2d

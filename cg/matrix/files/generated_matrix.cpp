@@ -8,16 +8,6 @@
 #include "cg/matrix/matrix_source.hpp"
 
 namespace cg2d {
-namespace {
-
-/// Equal shares of the rows, in the order of the ranks, with all columns.
-comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count) {
-  std::vector<std::int64_t> starts;
-  for (int rank = 0; rank <= rank_count; ++rank) starts.push_back(order * rank / rank_count);
-  return {{.columns = 1, .rows = rank_count}, std::move(starts)};
-}
-
-}  // namespace
 
 std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& options, comm::RankGroup& group) {
   const auto source = source_from(options.text);

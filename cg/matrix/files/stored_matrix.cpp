@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -18,34 +16,11 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/files/symmetry.hpp"
-#include "cg/matrix/files/value_scatter.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
-namespace {
-
-/// Borders of row blocks or of column blocks, to find the block of an index.
-class Borders {
- public:
-  template <typename RangeOf>
-  Borders(int count, const RangeOf& range_of) {
-    for (int k = 0; k < count; ++k) begins_.push_back(range_of(k).begin);
-    begins_.push_back(range_of(count - 1).end);
-  }
-  [[nodiscard]] int block_of(std::int64_t index) const {
-    return static_cast<int>(std::upper_bound(begins_.begin(), begins_.end(), index) - begins_.begin()) - 1;
-  }
-  [[nodiscard]] std::int64_t begin_of(int block) const { return begins_[static_cast<std::size_t>(block)]; }
-  [[nodiscard]] std::int64_t end_of(int block) const { return begins_[static_cast<std::size_t>(block) + 1]; }
-
- private:
-  std::vector<std::int64_t> begins_;
-};
-
-}  // namespace
-
 // ---------------------------------------------------------------- collection
 
 struct EntryCollector::Rounds {
@@ -167,7 +142,9 @@ void StoredMatrix::for_each_row(const Visit& visit) const {
 
 StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                            comm::RankGroup& group)
-    : store_(std::move(store)), name_(std::move(name)), permutation_(permutation) {
+    : store_(std::move(store)) {
+  facts_.key = {.name = std::move(name), .order = store_.deal().order()};
+  permutation_ = permutation;
   survey(group);
 }
 
@@ -178,7 +155,7 @@ void StoredMatrix::survey(comm::RankGroup& group) {
   require_finite(group);
   std::vector<std::uint32_t> lengths;
   for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
-  facts_ = facts_of_rows({.name = name_, .order = order()}, lengths, pattern_sum_, group);
+  facts_ = facts_of_rows(facts_.key, lengths, pattern_sum_, group);
   pattern_sum_ = sum_of_words(group, pattern_sum_);
   asymmetry_sum_ = sum_of_words(group, asymmetry_sum_);
 }
@@ -240,14 +217,14 @@ void StoredMatrix::require_finite(comm::RankGroup& group) const {
       fmt::format(
           "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of double "
           "precision; scale the matrix and b",
-          name_, first.row + 1, first.column + 1, first.value));
+          facts_.key.name, first.row + 1, first.column + 1, first.value));
 }
 
 void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
   if (asymmetry_sum_ == 0) return;
   const auto found = find_asymmetry({store_, diagonal_, permutation_}, std::nullopt, group);
   throw RunError(ExitCode::bad_data,
-                 fmt::format("{}: not symmetric: {}; conjugate gradients need equal ones{}", name_,
+                 fmt::format("{}: not symmetric: {}; conjugate gradients need equal ones{}", facts_.key.name,
                              found.first.values_text(), way_on_text(found.largest)));
 }
 
@@ -258,8 +235,8 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
   const auto found = find_asymmetry({store_, diagonal_, permutation_}, tolerance, group);
   if (found.first.is_found())
     throw RunError(ExitCode::bad_data,
-                   fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", name_, tolerance,
-                               found.first.values_text(), found.first.difference_text()));
+                   fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", facts_.key.name,
+                               tolerance, found.first.values_text(), found.first.difference_text()));
   symmetrization_->largest_difference = found.largest.difference;
   symmetrization_->row = found.largest.row;
   symmetrization_->column = found.largest.column;
@@ -267,81 +244,52 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
   survey(group);
 }
 
-void StoredMatrix::require_positive_diagonal(comm::RankGroup& group) const {
-  DiagonalOfRow lowest{.row = order()};
-  for_each_row([&](std::int64_t row, std::size_t local) {
-    if (!(diagonal_[local] > 0.0) && original(row) < lowest.row)
-      lowest = {.row = original(row), .value = diagonal_[local]};
-  });
-  require_no_such_row(name_, order(), lowest, group);
-}
-
-HugePageVector StoredMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
-  return scattered(RangeOwners::pieces_of(layout), group, [&](const auto& put) {
-    for_each_row([&](std::int64_t row, std::size_t local) { put(row, diagonal_[local]); });
-  });
-}
-
 // ---------------------------------------------------------------- cuts
 
-std::vector<std::int64_t> StoredMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
+std::vector<std::int64_t> StoredMatrix::bucket_starts(comm::RankGroup& group) const {
   const auto& deal = store_.deal();
-  std::vector<std::int64_t> own_sums(store_.bucket_count());
-  for_each_row(
-      [&](std::int64_t row, std::size_t local) { own_sums[deal.place_of(row)] += row_lengths_[local]; });
-  const auto all_sums = group.gather_all(std::span<const std::int64_t>(own_sums));
-  std::vector<double> before{0.0};  // nonzeros before each bucket
+  std::vector<std::int64_t> own(store_.bucket_count());
+  for_each_row([&](std::int64_t row, std::size_t local) { own[deal.place_of(row)] += row_lengths_[local]; });
+  const auto all = group.gather_all(std::span<const std::int64_t>(own));
+  std::vector<std::int64_t> starts{0};
   for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
-    const auto first = deal.first_row_of(bucket);
-    const auto sum = all_sums[static_cast<std::size_t>(deal.owner_of(first))][deal.place_of(first)];
-    before.push_back(before.back() + static_cast<double>(sum));
-  }
-  std::vector<std::int64_t> own_borders;  // pairs: number, place
-  for (int k = 1; k < piece_count; ++k) {
-    const double goal = static_cast<double>(nonzero_count_) * k / piece_count;
-    const auto bucket =
-        std::min<std::int64_t>(std::lower_bound(before.begin() + 1, before.end(), goal) - before.begin() - 1,
-                               deal.bucket_count() - 1);
-    auto row = deal.first_row_of(bucket);
-    if (deal.owner_of(row) != store_.rank()) continue;
-    double weight_before = before[static_cast<std::size_t>(bucket)];
-    const auto end = std::min(row + deal.rows_per_bucket(), order());
-    // As in a weighted layout: the first index whose middle of weight lies beyond the goal.
-    for (; row < end && weight_before + 0.5 * row_lengths_[store_.local_row(row)] < goal; ++row)
-      weight_before += row_lengths_[store_.local_row(row)];
-    own_borders.insert(own_borders.end(), {k, row});
-  }
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(piece_count) + 1);
-  starts.back() = order();
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(own_borders))) {
-    for (std::size_t k = 0; k < theirs.size(); k += 2)
-      starts[static_cast<std::size_t>(theirs[k])] = theirs[k + 1];
+    const auto row = deal.first_row_of(bucket);
+    starts.push_back(starts.back() + all[static_cast<std::size_t>(deal.owner_of(row))][deal.place_of(row)]);
   }
   return starts;
+}
+
+void StoredMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
+  const auto starts = bucket_starts(group);
+  OwnRow own;
+  for_each_row([&](std::int64_t row, std::size_t local) {
+    const auto bucket = store_.deal().bucket_of(row);
+    own.nonzeros_before = row == store_.deal().first_row_of(bucket) ? starts[static_cast<std::size_t>(bucket)]
+                                                                    : own.nonzeros_before + own.length;
+    own.row = row;
+    own.length = row_lengths_[local];
+    own.diagonal = diagonal_[local];
+    visit(own);
+  });
 }
 
 std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
                                                            comm::RankGroup& group) const {
   const auto grid = layout.grid();
-  const Borders rows(grid.rows, [&](int k) { return layout.row_block(k); });
-  const Borders columns(grid.columns, [&](int k) { return layout.column_block(k); });
   std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
   for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
     store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      const int process_row = rows.block_of(part.row);
+      const int process_row = layout.row_block_of(part.row);
       for (auto begin = part.columns.begin(); begin != part.columns.end();) {
-        const int process_column = columns.block_of(*begin);
-        const auto end = std::lower_bound(begin, part.columns.end(), columns.end_of(process_column));
+        const int process_column = layout.column_block_of(*begin);
+        const auto end = std::lower_bound(begin, part.columns.end(), layout.column_block(process_column).end);
         counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
         begin = end;
       }
     });
   }
   require_intact(store_, group);
-  std::vector<std::int64_t> sums(counts.size());
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
-    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
-  return sums;
+  return sums_over_ranks(group, counts);
 }
 
 // ---------------------------------------------------------------- blocks
@@ -353,11 +301,7 @@ namespace {
 class BlockBuilder {
  public:
   BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
-      : store_(store),
-        grid_(layout.grid()),
-        group_(group),
-        rows_(grid_.rows, [&](int k) { return layout.row_block(k); }),
-        columns_(grid_.columns, [&](int k) { return layout.column_block(k); }) {
+      : store_(store), layout_(layout), grid_(layout.grid()), group_(group) {
     const auto row_count = layout.row_block(grid_.row_of(group.rank())).size();
     block_.row_count = row_count;
     block_.column_count = layout.column_block(grid_.column_of(group.rank())).size();
@@ -397,17 +341,20 @@ class BlockBuilder {
     int column_before = -1;
     store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
       if (part.first == 0) column_before = -1;
-      const int process_row = rows_.block_of(part.row);
+      const int process_row = layout_.row_block_of(part.row);
+      const auto first_row = layout_.row_block(process_row).begin;
       for (std::size_t begin = 0; begin < part.columns.size();) {
-        const int process_column = columns_.block_of(part.columns[begin]);
-        const auto border = columns_.end_of(process_column);
+        const int process_column = layout_.column_block_of(part.columns[begin]);
+        const auto block_columns = layout_.column_block(process_column);
         std::size_t end = begin + 1;
-        while (end < part.columns.size() && end - begin < longest_run && part.columns[end] < border) ++end;
+        while (end < part.columns.size() && end - begin < longest_run &&
+               part.columns[end] < block_columns.end)
+          ++end;
         first = process_column == column_before ? first : 0;
         visit(Run{.owner = grid_.rank_at(process_row, process_column),
-                  .row = part.row - rows_.begin_of(process_row),
+                  .row = part.row - first_row,
                   .first = first,
-                  .origin = columns_.begin_of(process_column),
+                  .origin = block_columns.begin,
                   .columns = part.columns.subspan(begin, end - begin),
                   .values = part.values.subspan(begin, end - begin),
                   .is_all_ones = part.is_all_ones});
@@ -445,9 +392,8 @@ class BlockBuilder {
   [[nodiscard]] std::vector<std::size_t> buckets_in_turns() const {
     const auto share_before = [&](std::size_t bucket) {
       const auto row = store_.first_row(bucket);
-      const int block = rows_.block_of(row);
-      return static_cast<double>(row - rows_.begin_of(block)) /
-             static_cast<double>(rows_.end_of(block) - rows_.begin_of(block));
+      const auto block = layout_.row_block(layout_.row_block_of(row));
+      return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
     };
     std::vector<std::size_t> buckets(store_.bucket_count());
     std::iota(buckets.begin(), buckets.end(), std::size_t{0});
@@ -526,10 +472,9 @@ class BlockBuilder {
   }
 
   const EntryStore& store_;
+  const comm::BlockLayout& layout_;
   comm::ProcessGrid grid_;
   comm::RankGroup& group_;
-  Borders rows_;
-  Borders columns_;
   kernels::CsrBlock block_;
 };
 

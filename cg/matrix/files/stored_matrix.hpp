@@ -77,7 +77,6 @@ class StoredMatrix final : public SystemMatrix {
   StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                comm::RankGroup& group);
 
-  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
@@ -92,21 +91,11 @@ class StoredMatrix final : public SystemMatrix {
   /// Cost: nothing, since mixed sums of both triangles were compared when the matrix was made; only where they differ
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
-  void require_positive_diagonal(comm::RankGroup& group) const override;
-  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout,
-                                        comm::RankGroup& group) const override;
-  /// No rank holds the lengths of all rows.
-  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
-                                                                comm::RankGroup& group) const override;
-  void set_piece_starts(std::vector<std::int64_t> piece_starts) override {
-    facts_.piece_starts = std::move(piece_starts);
-  }
   [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
                                                              comm::RankGroup& group) const override;
 
-  [[nodiscard]] std::int64_t order() const override { return store_.deal().order(); }
-  [[nodiscard]] std::int64_t nonzero_count() const override { return nonzero_count_; }
-  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
+  /// The nonzeros before each bucket of the deal. Collective.
+  [[nodiscard]] std::vector<std::int64_t> bucket_starts(comm::RankGroup& group) const;
   /// The sum over all entries of all ranks from which the hash of the facts' key follows.
   [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
   [[nodiscard]] const EntryStore& store() const { return store_; }
@@ -132,16 +121,14 @@ class StoredMatrix final : public SystemMatrix {
     return permutation_ ? permutation_->inverse(row) : row;
   }
 
+  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
+
   EntryStore store_;
-  std::string name_;
-  std::optional<RandomPermutation> permutation_;
   NotFinite not_finite_;                    // the first of this rank's rows
   std::vector<std::uint32_t> row_lengths_;  // lengths of this rank's rows, by their local numbers
   std::vector<double> diagonal_;            // diagonal of this rank's rows, by their local numbers
   std::uint64_t pattern_sum_ = 0;           // over the entries of all ranks
   std::uint64_t asymmetry_sum_ = 0;         // sum over the entries of all ranks; 0 for a symmetric matrix
-  std::int64_t nonzero_count_ = 0;          // nonzeros of all ranks
-  MatrixFacts facts_;
   std::optional<Symmetrization> symmetrization_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/open_file.hpp"
+#include "cg/matrix/files/value_scatter.hpp"
 #include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
@@ -31,8 +33,8 @@ MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> r
     }
   }
   auto whole_key = key;
-  const auto sum = static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(pattern_sum)));
-  whole_key.pattern_hash = mixed_bits(sum ^ static_cast<std::uint64_t>(key.order));
+  whole_key.pattern_hash =
+      mixed_bits(sum_of_words(group, pattern_sum) ^ static_cast<std::uint64_t>(key.order));
   return counted_facts(whole_key, counts);
 }
 
@@ -42,19 +44,64 @@ std::string Symmetrization::text() const {
                      row + 1, column + 1);
 }
 
-void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
-                         comm::RankGroup& group) {
+void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
+  struct DiagonalOfRow {
+    std::int64_t row = 0;  // in the original order
+    double value = 0.0;
+  };
+  DiagonalOfRow lowest{.row = order()};
+  visit_own_rows(group, [&](const OwnRow& row) {
+    if (row.diagonal > 0.0) return;
+    const auto original = permutation_ ? permutation_->inverse(row.row) : row.row;
+    if (original < lowest.row) lowest = {.row = original, .value = row.diagonal};
+  });
   const auto first = std::ranges::min(group.gather_one(lowest), {}, &DiagonalOfRow::row);
-  if (first.row >= order) return;
+  if (first.row >= order()) return;
   throw RunError(
       ExitCode::not_positive_definite,
       fmt::format("{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
                   "(if -A is meant, change the sign of A and b)",
-                  name, first.row + 1, first.value));
+                  facts_.key.name, first.row + 1, first.value));
+}
+
+HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
+  return scattered(RangeOwners::pieces_of(layout), group, [&](const auto& put) {
+    visit_own_rows(group, [&](const OwnRow& row) { put(row.row, row.diagonal); });
+  });
+}
+
+/// A border is the number of rows whose middle of weight lies before its goal.
+std::vector<std::int64_t> SystemMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
+  std::vector<std::int64_t> rows_before(static_cast<std::size_t>(piece_count) + 1);
+  int piece = 1;
+  std::int64_t row_count = 0;
+  visit_own_rows(group, [&](const OwnRow& row) {
+    const double middle = static_cast<double>(row.nonzeros_before) + 0.5 * static_cast<double>(row.length);
+    for (; piece < piece_count; ++piece) {
+      if (middle < static_cast<double>(nonzero_count_) * piece / piece_count) break;
+      rows_before[static_cast<std::size_t>(piece)] = row_count;
+    }
+    ++row_count;
+  });
+  for (; piece <= piece_count; ++piece) rows_before[static_cast<std::size_t>(piece)] = row_count;
+  return sums_over_ranks(group, rows_before);
 }
 
 std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
   return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
+}
+
+std::vector<std::int64_t> sums_over_ranks(comm::RankGroup& group, std::span<const std::int64_t> values) {
+  std::vector<std::int64_t> sums(values.size());
+  for (const auto& theirs : group.gather_all(values))
+    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
+  return sums;
+}
+
+comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count) {
+  std::vector<std::int64_t> starts{0};
+  for (int rank = 0; rank < rank_count; ++rank) starts.push_back(comm::share_of(order, rank, rank_count).end);
+  return {{.columns = 1, .rows = rank_count}, std::move(starts)};
 }
 
 void require_same_file(const std::string& path, comm::RankGroup& group) {

@@ -3,6 +3,7 @@
 // The interface of a user's own matrix, wherever its rows are: a source of blocks with all that a solve needs.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,34 +35,54 @@ struct Symmetrization {
 /// std::bad_alloc.
 class SystemMatrix : public MatrixSource {
  public:
+  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
+  [[nodiscard]] std::int64_t order() const { return facts_.key.order; }
+  [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
+  /// The order of rows and columns in the blocks, where it is not the original one.
+  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const { return permutation_; }
   /// Makes this rank's block as build() does, and is the last call: afterwards no more blocks can be made.
   /// Takes little more memory than the block.
-  [[nodiscard]] virtual kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) = 0;
-  /// Throws RunError (bad_data) that names the first pair of entries that differ, and both values.
-  virtual void require_symmetric(comm::RankGroup& group) const = 0;
+  [[nodiscard]] virtual kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) {
+    return build(layout, group, 1).block;
+  }
+  /// Throws RunError (bad_data) that names the first pair of entries that differ, and both values. Nothing where all such matrices are symmetric.
+  virtual void require_symmetric(comm::RankGroup& /*group*/) const {}
   /// Throws RunError (not_positive_definite) that names the first row without a positive diagonal entry.
-  virtual void require_positive_diagonal(comm::RankGroup& group) const = 0;
+  void require_positive_diagonal(comm::RankGroup& group) const;
   /// This rank's piece of the diagonal.
-  [[nodiscard]] virtual HugePageVector diagonal(const comm::BlockLayout& layout,
-                                                comm::RankGroup& group) const = 0;
+  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const;
   /// Borders of pieces of about equal numbers of nonzeros, as a weighted layout cuts by the lengths of the
-  /// rows.
-  [[nodiscard]] virtual std::vector<std::int64_t> balanced_piece_starts(int piece_count,
-                                                                        comm::RankGroup& group) const = 0;
+  /// rows. No rank holds those of all rows.
+  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
+                                                                comm::RankGroup& group) const;
   /// The cut that make_layout() takes from now on; empty: equal numbers of rows.
-  virtual void set_piece_starts(std::vector<std::int64_t> piece_starts) = 0;
+  void set_piece_starts(std::vector<std::int64_t> piece_starts) {
+    facts_.piece_starts = std::move(piece_starts);
+  }
   /// The nonzeros of each rank's block in a layout.
   [[nodiscard]] virtual std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
                                                                      comm::RankGroup& group) const = 0;
-  [[nodiscard]] virtual std::int64_t order() const = 0;
-  [[nodiscard]] virtual std::int64_t nonzero_count() const = 0;
   /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
   /// be made again.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
   /// Where StoredMatrix::symmetrize() has made the matrix symmetric.
   [[nodiscard]] virtual std::optional<Symmetrization> symmetrization() const { return std::nullopt; }
-  /// The order of rows and columns in the blocks, where it is not the original one.
-  [[nodiscard]] virtual const std::optional<RandomPermutation>& permutation() const = 0;
+
+ protected:
+  /// A row of which this rank knows the facts.
+  struct OwnRow {
+    std::int64_t row = 0;
+    std::int64_t nonzeros_before = 0;  ///< in all rows before it
+    std::int64_t length = 0;
+    double diagonal = 0.0;
+  };
+  using RowVisit = std::function<void(const OwnRow& row)>;
+  /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Collective, but for the visits.
+  virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const = 0;
+
+  MatrixFacts facts_;
+  std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
+  std::optional<RandomPermutation> permutation_;  // empty: the original order
 };
 
 /// The facts of a matrix by the lengths of this rank's rows; key: without its hash, which follows from the sum of
@@ -69,17 +90,14 @@ class SystemMatrix : public MatrixSource {
 MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> row_lengths,
                           std::uint64_t pattern_sum, comm::RankGroup& group);
 
-struct DiagonalOfRow {
-  std::int64_t row = 0;  ///< in the original order
-  double value = 0.0;
-};
-/// Throws RunError (not_positive_definite) for the lowest of the rows that the ranks name; the order of the matrix:
-/// none. Collective.
-void require_no_such_row(const std::string& name, std::int64_t order, const DiagonalOfRow& lowest,
-                         comm::RankGroup& group);
-
 /// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.
 std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word);
+
+/// Element by element the sum over all ranks. Collective.
+std::vector<std::int64_t> sums_over_ranks(comm::RankGroup& group, std::span<const std::int64_t> values);
+
+/// Equal shares of the rows, in the order of the ranks, with all columns.
+comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count);
 
 /// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
 /// their own: by the sizes and the first MiB. Collective.

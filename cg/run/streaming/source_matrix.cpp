@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
-#include <span>
+#include <numeric>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -14,26 +13,10 @@
 #include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
-namespace {
-
-/// Equal shares of the rows, in the order of the ranks, with all columns.
-comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count) {
-  std::vector<std::int64_t> starts{0};
-  for (int rank = 0; rank < rank_count; ++rank) starts.push_back(comm::share_of(order, rank, rank_count).end);
-  return {{.columns = 1, .rows = rank_count}, std::move(starts)};
-}
-
-comm::IndexRange common_part(const comm::IndexRange& first, const comm::IndexRange& second) {
-  const auto begin = std::max(first.begin, second.begin);
-  return {.begin = begin, .end = std::max(begin, std::min(first.end, second.end))};
-}
-
-}  // namespace
-
 SourceMatrix::SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
                            const MemoryCheck& check_memory)
     : row_(source_row_of(text)), source_(source_from(text)) {
-  facts_.key.name = text;
+  facts_.key = {.name = text, .order = source_->facts().key.order};
   plan_survey(memory_bytes, group, check_memory);
   survey(group);
 }
@@ -120,56 +103,15 @@ SourceFacts SourceMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
   });
 }
 
-void SourceMatrix::require_positive_diagonal(comm::RankGroup& group) const {
-  const auto found = std::ranges::find_if(diagonal_, [](double value) { return !(value > 0.0); });
-  const bool is_found = found != diagonal_.end();
-  const auto first_row = comm::share_of(order(), group.rank(), group.size()).begin;
-  require_no_such_row(
-      facts_.key.name, order(),
-      {.row = is_found ? first_row + (found - diagonal_.begin()) : order(), .value = is_found ? *found : 0.0},
-      group);
-}
-
-HugePageVector SourceMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
-  const auto piece_of = [&](int rank) { return layout.piece(layout.column_piece_of(rank)); };
-  const auto mine = comm::share_of(order(), group.rank(), group.size());
-  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
-  for (int rank = 0; rank < group.size(); ++rank) {
-    const auto part = common_part(mine, piece_of(rank));
-    for (auto row = part.begin; row < part.end; ++row)
-      outgoing[static_cast<std::size_t>(rank)].push_back(
-          std::bit_cast<std::uint64_t>(diagonal_[static_cast<std::size_t>(row - mine.begin)]));
+void SourceMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
+  OwnRow own{.row = comm::share_of(order(), group.rank(), group.size()).begin,
+             .nonzeros_before = group.sum_of_lower_ranks(
+                 std::accumulate(row_lengths_.begin(), row_lengths_.end(), std::int64_t{0}))};
+  for (std::size_t k = 0; k < row_lengths_.size(); ++k, ++own.row, own.nonzeros_before += own.length) {
+    own.length = row_lengths_[k];
+    own.diagonal = diagonal_[k];
+    visit(own);
   }
-  HugePageVector values(static_cast<std::size_t>(piece_of(group.rank()).size()));
-  auto next = values.begin();
-  for (const auto& words : group.exchange(std::move(outgoing)))  // shares rise with the ranks
-    next = std::ranges::transform(words, next, [](auto word) { return std::bit_cast<double>(word); }).out;
-  return values;
-}
-
-/// A border is the number of rows whose middle of weight lies before its goal.
-std::vector<std::int64_t> SourceMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
-  std::int64_t before = 0;
-  for (const auto length : row_lengths_) before += length;
-  before = group.sum_of_lower_ranks(before);
-  std::vector<std::int64_t> rows_before(static_cast<std::size_t>(piece_count) + 1);
-  std::size_t piece = 1;
-  std::int64_t row_count = 0;
-  for (const auto length : row_lengths_) {
-    const double middle = static_cast<double>(before) + 0.5 * length;
-    const auto goal = [&] {
-      return static_cast<double>(nonzero_count_) * static_cast<double>(piece) / piece_count;
-    };
-    for (; static_cast<int>(piece) < piece_count && !(middle < goal()); ++piece)
-      rows_before[piece] = row_count;
-    before += length;
-    ++row_count;
-  }
-  for (; static_cast<int>(piece) <= piece_count; ++piece) rows_before[piece] = row_count;
-  std::vector<std::int64_t> starts(rows_before.size());
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(rows_before)))
-    std::ranges::transform(starts, theirs, starts.begin(), std::plus<>());
-  return starts;
 }
 
 std::vector<std::int64_t> SourceMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
@@ -182,10 +124,7 @@ std::vector<std::int64_t> SourceMatrix::nonzeros_of_blocks(const comm::BlockLayo
          k < strip.row_starts[static_cast<std::size_t>(row) + 1]; ++k)
       ++row_counts[layout.column_block_of(strip.columns[static_cast<std::size_t>(k)])];
   });
-  std::vector<std::int64_t> sums(counts.size());
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(counts)))
-    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
-  return sums;
+  return sums_over_ranks(group, counts);
 }
 
 std::optional<std::uint64_t> SourceMatrix::content_hash() const {

@@ -26,7 +26,6 @@ class SourceMatrix final : public SystemMatrix {
   SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
                const MemoryCheck& check_memory = {});
 
-  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override {
     return source_->plan(layout);
   }
@@ -37,43 +36,25 @@ class SourceMatrix final : public SystemMatrix {
                                    int thread_count) const override;
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
-  [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override {
-    return build(layout, group, 1).block;
-  }
-  /// Nothing to do: all sources are.
-  void require_symmetric(comm::RankGroup& /*group*/) const override {}
-  void require_positive_diagonal(comm::RankGroup& group) const override;
-  [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout,
-                                        comm::RankGroup& group) const override;
-  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
-                                                                comm::RankGroup& group) const override;
-  void set_piece_starts(std::vector<std::int64_t> piece_starts) override {
-    facts_.piece_starts = std::move(piece_starts);
-  }
   /// Makes the matrix once more, strip by strip.
   [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
                                                              comm::RankGroup& group) const override;
-  [[nodiscard]] std::int64_t order() const override { return source_->facts().key.order; }
-  [[nodiscard]] std::int64_t nonzero_count() const override { return nonzero_count_; }
   /// A hash of the source and the parameters that place and make its entries.
   [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
-  [[nodiscard]] const std::optional<RandomPermutation>& permutation() const override { return permutation_; }
 
  private:
   void plan_survey(std::int64_t memory_bytes, comm::RankGroup& group, const MemoryCheck& check_memory);
   void survey(comm::RankGroup& group);
+  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
   /// Calls visit(global row, strip, row of the strip) for this rank's share of the rows. Collective.
   template <typename Visit>
   void for_each_row(comm::RankGroup& group, const Visit& visit) const;
 
   const SourceRow& row_;
   std::unique_ptr<MatrixSource> source_;
-  std::optional<RandomPermutation> permutation_;  // none
-  Strips strips_;                                 // strips of a rank's share of the rows
-  std::vector<std::uint32_t> row_lengths_;        // lengths of the rows of this rank's share
-  std::vector<double> diagonal_;                  // diagonal of this rank's share
-  std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
-  MatrixFacts facts_;
+  Strips strips_;                           // strips of a rank's share of the rows
+  std::vector<std::uint32_t> row_lengths_;  // lengths of the rows of this rank's share
+  std::vector<double> diagonal_;            // diagonal of this rank's share
 };
 
 }  // namespace cg2d
