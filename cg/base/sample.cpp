@@ -44,6 +44,13 @@ Sample sample_of(std::vector<double> values) {
           .count = values.size()};
 }
 
+double spread_of_repeats(std::vector<double> seconds) {
+  constexpr std::size_t fewest = 4;
+  if (seconds.size() < fewest) return 0.0;
+  const auto sample = sample_of(std::move(seconds));
+  return (sample.upper_quartile - sample.lower_quartile) / sample.median;
+}
+
 double middle_of(std::vector<double> values) {
   std::ranges::sort(values);
   return 0.5 * (values[(values.size() - 1) / 2] + values[values.size() / 2]);

@@ -51,6 +51,9 @@ struct Sample {
 /// values: at least one.
 Sample sample_of(std::vector<double> values);
 
+/// (upper quartile - lower quartile) / median: a single spike counts for little. 0 of fewer than four values.
+double spread_of_repeats(std::vector<double> seconds);
+
 /// The value in the middle; of an even number the mean of the middle two. For differences, slopes and logarithms of
 /// ratios. values: at least one.
 double middle_of(std::vector<double> values);

@@ -9,7 +9,6 @@
 #include <functional>
 #include <iterator>
 #include <locale>
-#include <numeric>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -58,11 +57,7 @@ void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
   stream >> name;
   for (auto& value : ticks) stream >> value;
   const auto [user, nice, system, idle, io_wait, interrupts, soft_interrupts, steal] = ticks;
-  if (name == "cpu") {
-    times.busy_s = (user + nice + system) / ticks_per_s;
-    times.total_s = std::accumulate(ticks.begin(), ticks.end(), 0.0) / ticks_per_s;
-    times.total_steal_s = steal / ticks_per_s;
-  }
+  if (name == "cpu") times.busy_s = (user + nice + system) / ticks_per_s;
   if (const auto processor = number_after("cpu", name)) times.steal_s[*processor] = steal / ticks_per_s;
 }
 

@@ -21,8 +21,6 @@ struct SystemFolders {
 /// Sums since the node started: the load of an interval is the difference of two.
 struct NodeTimes {
   double busy_s = 0.0;                ///< all processors together: user, nice, system (proc(5), /proc/stat)
-  double total_s = 0.0;               ///< all processors together, in whatever state, steal among them
-  double total_steal_s = 0.0;         ///< all processors: time that the hypervisor gave to other guests
   std::map<int, double> steal_s;      ///< steal time by processor
   std::optional<double> pressure_s;   ///< time in which some task waited for a processor (psi.rst, "some")
   std::optional<int> runnable_count;  ///< tasks that run or could run at this moment, in /proc/loadavg

@@ -5,9 +5,15 @@
 #include <string>
 
 #include "cg/base/json_fields.hpp"
-#include "cg/timing/measurement_quality.hpp"
 
 namespace cg2d {
+
+/// The machine's quiet during a measurement (QuietResult), and how well its repeats agree.
+struct MeasurementQuality {
+  double switches_per_s = 0.0;
+  double steal_share = 0.0;
+  double spread = 0.0;  ///< spread of the repeats that spread most, see spread_of_repeats()
+};
 
 /// The circumstances of a measurement, kept in its file.
 struct MeasurementRecord {
@@ -15,7 +21,7 @@ struct MeasurementRecord {
   std::string date{};
   int attempts = 0;  ///< the last one counts
   MeasurementQuality quality{};
-  std::string disturbance{};  ///< why_disturbed(), where the user kept it nevertheless
+  std::string disturbance{};  ///< why it is not to be trusted, where the user kept it nevertheless
 };
 
 /// The member "measured", where there is one. Reading throws InputError.

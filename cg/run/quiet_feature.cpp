@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "cg/machine/quiet.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/run/feature.hpp"
 
 namespace cg2d {
@@ -21,7 +21,7 @@ class QuietFeature final : public Feature {
 
  private:
   FeatureContext context_;
-  std::optional<QuietMeter> meter_;
+  std::optional<NoiseMonitor> meter_;
 };
 
 }  // namespace

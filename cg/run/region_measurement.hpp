@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/machine/quiet.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/run/run_observers.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/solver/outer_iteration.hpp"
@@ -48,7 +48,7 @@ class RegionMeasurement {
   /// Counts events of the phases from now on. The counters must outlive this.
   void count_events(PhaseCounters& counters);
   /// Measures the machine's quiet in each region. The meter must outlive this.
-  void measure_quiet(QuietMeter& meter) { quiet_ = &meter; }
+  void measure_quiet(NoiseMonitor& meter) { quiet_ = &meter; }
   /// Traces the first CG steps of the first region.
   void record_trace(const TraceRoom& room);
 
@@ -94,7 +94,7 @@ class RegionMeasurement {
   MeasuredSolver solver_;
   comm::RankGroup& group_;
   RankTimes times_{};
-  QuietMeter* quiet_ = nullptr;
+  NoiseMonitor* quiet_ = nullptr;
   PhaseCounters* counters_ = nullptr;
   std::optional<CounterPause> counter_pause_;
   std::optional<PhaseTrace> trace_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/machine/quiet.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/stencil/block_choice.hpp"
 #include "cg/stencil/plane_store.hpp"
 #include "comm/domain_layout.hpp"

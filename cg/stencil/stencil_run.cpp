@@ -81,7 +81,7 @@ void StencilRun::make_passes() {
   const auto before = store_->figures();
   const InterruptWatch watch;
   const Progress::TimedRegion region(progress_);
-  QuietMeter quiet(group_, *environment_, 1);
+  NoiseMonitor quiet(group_, *environment_, 1);
   quiet.begin();
   group_.barrier();
   since_begin_ = Stopwatch();

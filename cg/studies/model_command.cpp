@@ -305,7 +305,8 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   auto calibration = measure_or_refuse(
       group,
-      {.ranks_share_cores = environment.oversubscribed,
+      {.environment = environment,
+       .thread_count = configuration.thread_count,
        .keeps_disturbed = options.keeps_disturbed,
        .say = say},
       "--calibrate", [&] { return calibrate(group, config, say); },

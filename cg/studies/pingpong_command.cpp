@@ -10,7 +10,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/quiet.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/studies/pingpong_report.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -72,7 +72,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
                         .configuration = resolved(options, group.size())};
   if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
   require_memory(report, options.transfers, options.pairs, environment, group);
-  QuietMeter quiet(group, environment, 1);
+  NoiseMonitor quiet(group, environment, 1);
   quiet.begin();
   // The other ranks must not disturb the pair.
   group.waiter().set_mode(comm::WaitMode::sleep);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/provenance.hpp"
-#include "cg/machine/quiet.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/pingpong_measure.hpp"

@@ -136,7 +136,8 @@ ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
   PlannedProgress planned(progress, works_of(options, grids));
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   const int thread_count = options.configuration.thread_count;
-  const RetryConfig retry{.ranks_share_cores = environment.oversubscribed,
+  const RetryConfig retry{.environment = environment,
+                          .thread_count = thread_count,
                           .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                           .say = say};
   say(curve_stage);

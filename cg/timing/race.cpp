@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cg/base/sample.hpp"
-#include "cg/timing/measurement_quality.hpp"
 
 namespace cg2d {
 namespace {

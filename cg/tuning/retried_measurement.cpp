@@ -14,10 +14,23 @@ std::string RejectReason::text(int attempts) const {
 
 namespace detail {
 
+void record_quality(comm::RankGroup& group, NoiseMonitor& monitor, double spread, MeasurementRecord& record) {
+  // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
+  constexpr double most_spread = 0.3;
+  constexpr double percent = 100.0;
+  auto quiet = monitor.result();
+  record.quality = {.switches_per_s = quiet.switches_per_s,
+                    .steal_share = quiet.steal_share.value_or(0.0),
+                    .spread = group.maximum(spread)};
+  if (record.quality.spread > most_spread)
+    quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
+                                             percent * record.quality.spread, percent * most_spread));
+  record.disturbance = quiet.reason();
+}
+
 RejectReason judge(comm::RankGroup& group, const RetryConfig& config, const std::string& unphysical,
                    MeasurementRecord& record) {
   record.date = group.broadcast(date_now());
-  record.disturbance = why_disturbed(record.quality, config.ranks_share_cores);
   if (auto fault = group.broadcast(unphysical); !fault.empty())
     return {.reason = std::move(fault), .makes_no_sense = true};
   if (config.keeps_disturbed) return {};

@@ -7,15 +7,18 @@
 #include <string>
 #include <utility>
 
+#include "cg/machine/environment.hpp"
 #include "cg/machine/measurement_record.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
 /// The conditions of a measurement.
 struct RetryConfig {
-  bool ranks_share_cores = false;  ///< see why_disturbed()
-  bool keeps_disturbed = false;    ///< the user wants the result whatever other processes do
+  const Environment& environment;
+  int thread_count = 1;
+  bool keeps_disturbed = false;  ///< the user wants the result whatever other processes do
   const std::function<void(const std::string&)>& say;  ///< gets a line per repetition
 };
 
@@ -41,6 +44,8 @@ namespace detail {
 /// 0's counts. Collective.
 RejectReason judge(comm::RankGroup& group, const RetryConfig& config, const std::string& unphysical,
                    MeasurementRecord& record);
+/// The quality of a measurement whose repeats have that spread on this rank, and why it is disturbed. Collective.
+void record_quality(comm::RankGroup& group, NoiseMonitor& monitor, double spread, MeasurementRecord& record);
 /// Whether another attempt is due; says so.
 bool measures_again(const RetryConfig& config, const std::string& what, const RejectReason& rejected,
                     int attempts);
@@ -59,9 +64,11 @@ auto measure_up_to_three_times(comm::RankGroup& group, const RetryConfig& config
   MeasurementRecord record;
   while (true) {
     ++record.attempts;
-    const QualityWatch watch;
+    NoiseMonitor monitor(group, config.environment, config.thread_count);
+    monitor.begin();
     auto result = measure();
-    record.quality = watch.quality(group, result.spread);
+    monitor.end();
+    detail::record_quality(group, monitor, result.spread, record);
     auto rejected = detail::judge(group, config, why_unphysical(result), record);
     if (!detail::measures_again(config, what, rejected, record.attempts))
       return {.result = std::move(result), .record = std::move(record), .rejected = std::move(rejected)};

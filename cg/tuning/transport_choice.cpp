@@ -218,7 +218,8 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   const auto& source = config.profile_source;
   auto measured = measure_up_to_three_times(
       group,
-      {.ranks_share_cores = config.environment.oversubscribed,
+      {.environment = config.environment,
+       .thread_count = config.trial.configuration.thread_count,
        .keeps_disturbed = source.keeps_disturbed || !source.is_used,
        .say = config.say},
       "the trial of transports", [&] { return try_transports(group, trial_config); },

@@ -1,4 +1,4 @@
-// The line through measured times; the measurements themselves are in model_test.py.
+// Measured times: the line through them, and their spread; the measurements themselves are in model_test.py.
 
 #include <gtest/gtest.h>
 
@@ -31,6 +31,12 @@ TEST(FitLineTest, StaysWithinWhatTimesCanBe) {
   EXPECT_DOUBLE_EQ(one_x.slope, 2.0);
   const auto nothing = fit_line({{1, 0.0}});
   EXPECT_EQ(nothing.slope, 0.0);
+}
+
+TEST(SpreadOfRepeatsTest, IsThatOfTheQuartiles) {
+  EXPECT_DOUBLE_EQ(spread_of_repeats({1.0, 2.0, 3.0, 4.0, 5.0}), 2.0 / 3.0);
+  EXPECT_DOUBLE_EQ(spread_of_repeats({1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 50.0}), 0.0) << "one spike";
+  EXPECT_DOUBLE_EQ(spread_of_repeats({1.0, 5.0, 9.0}), 0.0) << "too few for quartiles";
 }
 
 }  // namespace

@@ -18,10 +18,13 @@ struct MadeUp {
 
 class RetriedMeasurementTest : public testing::Test {
  protected:
+  [[nodiscard]] RetryConfig config(bool keeps_disturbed) const {
+    return {.environment = environment_, .keeps_disturbed = keeps_disturbed, .say = say_};
+  }
   /// The number of measurements is the result's; good_from: the first number that makes sense.
   RetriedMeasurement<MadeUp> measure(bool keeps_disturbed, int good_from, double spread = 0.0) {
     return measure_or_refuse(
-        test::group(), {.keeps_disturbed = keeps_disturbed, .say = say_}, "made-up numbers",
+        test::group(), config(keeps_disturbed), "made-up numbers",
         [&] { return MadeUp{.number = ++count_, .spread = spread}; },
         [&](const MadeUp& result) {
           return std::string(result.number < good_from ? "a rate is negative" : "");
@@ -43,6 +46,7 @@ class RetriedMeasurementTest : public testing::Test {
     }
   }
 
+  Environment environment_ = inspect_environment(test::group(), 1);
   int count_ = 0;
   int lines_ = 0;
   int shown_ = 0;
@@ -76,7 +80,7 @@ TEST_F(RetriedMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
 TEST_F(RetriedMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWithItsRefusal) {
   const auto measure = [&](bool keeps_disturbed, const std::string& fault) {
     return measure_up_to_three_times(
-        test::group(), {.keeps_disturbed = keeps_disturbed, .say = say_}, "made-up numbers",
+        test::group(), config(keeps_disturbed), "made-up numbers",
         [&] { return MadeUp{.number = ++count_, .spread = 0.9}; }, [&](const MadeUp&) { return fault; });
   };
   const auto disturbed = measure(false, "");
@@ -93,6 +97,13 @@ TEST_F(RetriedMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWith
 TEST_F(RetriedMeasurementTest, RanksGoByRank0) {
   const bool is_first = test::group().rank() == 0;
   EXPECT_EQ(measure(true, is_first ? 2 : 99).record.attempts, 2);
+}
+
+TEST_F(RetriedMeasurementTest, SpreadIsThatOfTheWorstRank) {
+  const bool is_last = test::group().rank() == test::group().size() - 1;
+  const auto record = measure(true, 0, is_last ? 0.9 : 0.1).record;
+  EXPECT_EQ(record.quality.spread, 0.9);
+  EXPECT_NE(record.disturbance.find("quartiles lie 90 % apart"), std::string::npos) << record.disturbance;
 }
 
 }  // namespace

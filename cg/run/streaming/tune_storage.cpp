@@ -90,7 +90,7 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   for (const auto size : sizes) works.push_back({stage_of(size), "storage"});
   PlannedProgress planned(progress, works);
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
-  const RetryConfig retry{.ranks_share_cores = environment.oversubscribed,
+  const RetryConfig retry{.environment = environment,
                           .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                           .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The quiet of the machine during a timed region: figures that are read before and after it, and the criteria
-// for a disturbed one. Nothing is read, and nothing runs, in between.
+// The quiet of the machine during a timed region, or during a measurement that a file keeps: figures that are read before and after it, and
+// the criteria for a disturbed one, the only ones of the program. Nothing is read, and nothing runs, in between.
 //
 // A step of CG ends when the slowest rank has ended, so a share of time that one processor loses is lost by all
 // (Petrini, Kerbyson, Pakin: The Case of the Missing Supercomputer Performance, SC 2003). A region is disturbed
@@ -84,6 +84,9 @@ struct QuietResult {
   std::optional<double> pressure_share;
   std::optional<RankRange> runnable_before;  ///< over the nodes; the ranks themselves are among them
   std::optional<RankRange> runnable_after;
+  /// Involuntary context switches of a rank per second of its processor time, the most of all ranks. Not per second of the clock: the
+  /// more processes there are, the less often a thread runs.
+  double switches_per_s = 0.0;
   RankRange loop_before_s;
   RankRange loop_after_s;
   double loop_spread = 0.0;  ///< over the ranks of a node, the larger one of before and after
@@ -103,10 +106,10 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
 
 /// Measures regions, one after the other. Cost: about 2 ms before and after each. Holds references: group and
 /// environment (the group's) must outlive it.
-class QuietMeter {
+class NoiseMonitor {
  public:
-  QuietMeter(comm::RankGroup& group, const Environment& environment, int thread_count,
-             SystemFolders folders = {});
+  NoiseMonitor(comm::RankGroup& group, const Environment& environment, int thread_count,
+               SystemFolders folders = {});
 
   /// Directly before the barrier that begins the region. Local.
   void begin();

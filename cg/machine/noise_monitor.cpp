@@ -1,4 +1,4 @@
-#include "cg/machine/quiet.hpp"
+#include "cg/machine/noise_monitor.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -132,6 +132,9 @@ void add_loops(const LoadedNode& node, QuietResult& quiet) {
 }
 
 void add_rank(const RankQuiet& rank, QuietResult& quiet) {
+  constexpr double least_s = 1e-3;
+  const auto switches = static_cast<double>(rank.involuntary_switches);
+  quiet.switches_per_s = std::max(quiet.switches_per_s, switches / std::max(rank.cpu_s, least_s));
   quiet.involuntary_switches += rank.involuntary_switches;
   quiet.most_involuntary_switches = std::max(quiet.most_involuntary_switches, rank.involuntary_switches);
   if (rank.most_delay_s >= 0.0) keep_larger(quiet.delay_share, rank.most_delay_s / rank.region_s);
@@ -206,8 +209,8 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
   return quiet;
 }
 
-QuietMeter::QuietMeter(comm::RankGroup& group, const Environment& environment, int thread_count,
-                       SystemFolders folders)
+NoiseMonitor::NoiseMonitor(comm::RankGroup& group, const Environment& environment, int thread_count,
+                           SystemFolders folders)
     : group_(group), environment_(environment), thread_count_(thread_count), folders_(std::move(folders)) {
   const int my_node = environment.ranks.at(static_cast<std::size_t>(group.rank())).node;
   const auto first = std::ranges::find(environment.ranks, my_node, &RankPlace::node);
@@ -216,7 +219,7 @@ QuietMeter::QuietMeter(comm::RankGroup& group, const Environment& environment, i
   if (reads_node_) mine_.node.has_like_processors = has_like_processors(folders_);
 }
 
-void QuietMeter::begin() {
+void NoiseMonitor::begin() {
   mine_.loop_before_s = fixed_loop_s();
   if (reads_node_) node_before_ = read_node_times(folders_);
   delays_before_ = read_thread_delays(folders_);
@@ -224,7 +227,7 @@ void QuietMeter::begin() {
   region_ = Stopwatch();
 }
 
-void QuietMeter::end() {
+void NoiseMonitor::end() {
   mine_.region_s = region_.seconds();
   const auto usage = system_usage(UsageScope::process) - usage_before_;
   mine_.involuntary_switches = usage.involuntary_switches;
@@ -234,7 +237,7 @@ void QuietMeter::end() {
   mine_.loop_after_s = fixed_loop_s();
 }
 
-void QuietMeter::note_node() {
+void NoiseMonitor::note_node() {
   const auto after = read_node_times(folders_);
   auto& node = mine_.node;
   node.busy_s = after.busy_s - node_before_.busy_s;
@@ -251,7 +254,7 @@ void QuietMeter::note_node() {
   node.runnable_after = after.runnable_count.value_or(-1);
 }
 
-QuietResult QuietMeter::result() {
+QuietResult NoiseMonitor::result() {
   return judge_quiet(group_.gather_one(mine_), environment_, thread_count_);
 }
 

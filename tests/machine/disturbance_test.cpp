@@ -1,13 +1,13 @@
 // The criteria for a disturbed region, on made-up figures: no verdict depends on the machine that runs this.
 
-#include "cg/machine/quiet.hpp"
+#include "cg/machine/noise_monitor.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace cg2d::quiet_test {
+namespace cg2d::disturbance_test {
 namespace {
 
 /// Ranks on nodes of 4 processors; a region of 10 s in which every rank computes, and nothing else.
@@ -42,7 +42,7 @@ struct Region {
   void expect_quiet() const { EXPECT_EQ(judged().reason(), ""); }
 };
 
-TEST(QuietTest, NothingElseIsQuiet) {
+TEST(DisturbanceTest, NothingElseIsQuiet) {
   const Region region({2, 1});
   const auto quiet = region.judged();
   EXPECT_FALSE(quiet.is_disturbed()) << quiet.reason();
@@ -52,7 +52,7 @@ TEST(QuietTest, NothingElseIsQuiet) {
   EXPECT_FALSE(quiet.pressure_share || quiet.runnable_before) << "they were not known";
 }
 
-TEST(QuietTest, AThreadThatWaitsForAProcessor) {
+TEST(DisturbanceTest, AThreadThatWaitsForAProcessor) {
   Region region({2, 1});
   region.ranks[2].most_delay_s = 0.19;
   region.expect_quiet();
@@ -60,7 +60,7 @@ TEST(QuietTest, AThreadThatWaitsForAProcessor) {
   region.expect_only("waited 2.5 % of the time");
 }
 
-TEST(QuietTest, InvoluntarySwitchesCountWhereWaitingIsNotKnown) {
+TEST(DisturbanceTest, InvoluntarySwitchesCountWhereWaitingIsNotKnown) {
   Region region({2});
   region.thread_count = 2;
   region.ranks[1].involuntary_switches = 500;  // 2.5 % of the time for each of the two threads
@@ -72,7 +72,15 @@ TEST(QuietTest, InvoluntarySwitchesCountWhereWaitingIsNotKnown) {
   EXPECT_EQ(region.judged().involuntary_switches, 300);
 }
 
-TEST(QuietTest, TimeOfOtherProcesses) {
+TEST(DisturbanceTest, SwitchesAreCountedPerSecondOfComputing) {
+  Region region({2});
+  region.ranks[0].involuntary_switches = 20;
+  region.ranks[1].involuntary_switches = 10;
+  region.ranks[1].cpu_s = 2.0;
+  EXPECT_DOUBLE_EQ(region.judged().switches_per_s, 5.0);
+}
+
+TEST(DisturbanceTest, TimeOfOtherProcesses) {
   Region region({2, 1});
   region.ranks[2].node.busy_s += 15.0;
   region.expect_only("other processes kept 1.4");  // 1.5 processors, less the uncertainty of ticks
@@ -83,7 +91,7 @@ TEST(QuietTest, TimeOfOtherProcesses) {
   EXPECT_EQ(region.judged().other_load, 0.0);
 }
 
-TEST(QuietTest, AFewTicksOfAShortRegionProveNothing) {
+TEST(DisturbanceTest, AFewTicksOfAShortRegionProveNothing) {
   Region region({1});
   region.ranks[0].region_s = 0.02;
   region.ranks[0].cpu_s = 0.02;
@@ -92,7 +100,7 @@ TEST(QuietTest, AFewTicksOfAShortRegionProveNothing) {
   region.expect_quiet();
 }
 
-TEST(QuietTest, Steal) {
+TEST(DisturbanceTest, Steal) {
   Region region({1, 1});
   region.ranks[1].node.most_steal_s = 0.5;
   region.expect_only("the hypervisor took 4.8 %");
@@ -100,7 +108,7 @@ TEST(QuietTest, Steal) {
   region.expect_quiet();
 }
 
-TEST(QuietTest, LoopsOfRanksOnOneNodeAreCompared) {
+TEST(DisturbanceTest, LoopsOfRanksOnOneNodeAreCompared) {
   Region region({2, 1});
   region.ranks[2].loop_before_s = region.ranks[2].loop_after_s = 3e-4;  // another node, another processor
   region.expect_quiet();
@@ -110,7 +118,7 @@ TEST(QuietTest, LoopsOfRanksOnOneNodeAreCompared) {
   region.expect_quiet();
 }
 
-TEST(QuietTest, ALoopThatChanges) {
+TEST(DisturbanceTest, ALoopThatChanges) {
   Region region({1, 1});
   region.ranks[1].loop_after_s = 1.05e-4;
   region.expect_quiet();
@@ -121,7 +129,7 @@ TEST(QuietTest, ALoopThatChanges) {
 }
 
 /// Ranks that share cores wait for each other, and switch all the time; other programs are still noticed.
-TEST(QuietTest, OversubscribedRanksDoNotDisturbThemselves) {
+TEST(DisturbanceTest, OversubscribedRanksDoNotDisturbThemselves) {
   Region region({8});
   region.environment.oversubscribed = true;
   for (auto& rank : region.ranks) {
@@ -139,7 +147,7 @@ TEST(QuietTest, OversubscribedRanksDoNotDisturbThemselves) {
   region.expect_only("other processes kept 0.7");
 }
 
-TEST(QuietTest, AllReasonsStandInOneLine) {
+TEST(DisturbanceTest, AllReasonsStandInOneLine) {
   Region region({1});
   region.ranks[0].most_delay_s = 5.0;
   region.ranks[0].node.most_steal_s = 5.0;
@@ -148,7 +156,7 @@ TEST(QuietTest, AllReasonsStandInOneLine) {
   EXPECT_NE(quiet.reason().find("; "), std::string::npos);
 }
 
-TEST(QuietTest, TheOtherFiguresAreTheWorstNodes) {
+TEST(DisturbanceTest, TheOtherFiguresAreTheWorstNodes) {
   Region region({1, 1});
   region.ranks[0].node.pressure_s = 1.0;
   region.ranks[1].node.pressure_s = 2.0;
@@ -162,4 +170,4 @@ TEST(QuietTest, TheOtherFiguresAreTheWorstNodes) {
 }
 
 }  // namespace
-}  // namespace cg2d::quiet_test
+}  // namespace cg2d::disturbance_test

@@ -1,4 +1,4 @@
-// The meter reads made-up files before and after a region, and takes the difference.
+// The monitor reads made-up files before and after a region, and takes the difference.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,12 +7,12 @@
 #include <string>
 
 #include "cg/machine/environment.hpp"
-#include "cg/machine/quiet.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "comm/rank_group.hpp"
 #include "support/mpi_test.hpp"
 #include "support/system_tree.hpp"
 
-namespace cg2d::quiet_meter_test {
+namespace cg2d::noise_monitor_test {
 namespace {
 
 void write_load(const test::SystemTree& tree, int busy_ticks, int steal_ticks, std::int64_t waiting_ms) {
@@ -23,17 +23,17 @@ void write_load(const test::SystemTree& tree, int busy_ticks, int steal_ticks, s
   tree.write("proc/loadavg", "1.0 1.0 1.0 " + std::to_string(waiting_ms) + "/100 1\n");
 }
 
-TEST(QuietMeterTest, DifferencesCountAndOnlyThoseOfTheRegion) {
+TEST(NoiseMonitorTest, DifferencesCountAndOnlyThoseOfTheRegion) {
   comm::RankGroup group(test::group().handle());
   auto environment = inspect_environment(group, 1);
   environment.oversubscribed = false;
   const test::SystemTree tree;
-  QuietMeter meter(group, environment, 1, tree.folders());
+  NoiseMonitor monitor(group, environment, 1, tree.folders());
   write_load(tree, 1000, 500, 1);
-  meter.begin();
+  monitor.begin();
   write_load(tree, 100'000'000, 50'000'000, 900'000'000);  // far beyond whatever the region takes
-  meter.end();
-  const auto loud = meter.result();
+  monitor.end();
+  const auto loud = monitor.result();
   EXPECT_TRUE(loud.is_disturbed());
   for (const std::string part : {"waited", "hypervisor", "other processes"})
     EXPECT_NE(loud.reason().find(part), std::string::npos) << part << " is not in " << loud.reason();
@@ -41,25 +41,25 @@ TEST(QuietMeterTest, DifferencesCountAndOnlyThoseOfTheRegion) {
   EXPECT_GT(loud.loop_before_s.minimum, 0.0);
   EXPECT_GT(loud.loop_after_s.minimum, 0.0);
   // Nothing more happens.
-  meter.begin();
-  meter.end();
-  const auto still = meter.result();
+  monitor.begin();
+  monitor.end();
+  const auto still = monitor.result();
   EXPECT_EQ(still.delay_share, 0.0);
   EXPECT_EQ(still.steal_share, 0.0);
   EXPECT_EQ(still.other_share, 0.0);
   EXPECT_EQ(still.pressure_share, 0.0);
 }
 
-TEST(QuietMeterTest, EveryRankGetsTheSame) {
+TEST(NoiseMonitorTest, EveryRankGetsTheSame) {
   comm::RankGroup group(test::group().handle());
   const auto environment = inspect_environment(group, 1);
-  QuietMeter meter(group, environment, 1);
-  meter.begin();
+  NoiseMonitor monitor(group, environment, 1);
+  monitor.begin();
   group.barrier();
-  meter.end();
-  const auto reason = meter.result().reason();
+  monitor.end();
+  const auto reason = monitor.result().reason();
   for (const auto& other : group.gather_all(reason)) EXPECT_EQ(other, reason);
 }
 
 }  // namespace
-}  // namespace cg2d::quiet_meter_test
+}  // namespace cg2d::noise_monitor_test
