@@ -38,7 +38,7 @@ StoredArray stored_array(ArrayKind kind, PageBuffer<T>& elements) {
 }
 
 /// A block in the format of a kernel on one thread, whose arrays are not in memory: they are lent to the kernel before a product.
-struct ArraysElsewhere {
+struct ExternalArrays {
   std::int64_t row_count = 0;
   std::int64_t column_count = 0;
   std::span<const std::size_t> array_bytes{};  ///< bytes of each of the kernel's StoredArrays

@@ -28,8 +28,8 @@ SellKernel::SellKernel(const Form& form, const CsrBlock& block, const KernelOpti
     throw std::invalid_argument("as many row bounds as the block has rows");
 }
 
-SellKernel::SellKernel(const Form& form, const ArraysElsewhere& block) : form_(form), low_factor_(0.0) {
-  parts_.push_back(sell_part_elsewhere(block, form.shape));
+SellKernel::SellKernel(const Form& form, const ExternalArrays& block) : form_(form), low_factor_(0.0) {
+  parts_.push_back(external_sell_part(block, form.shape));
 }
 
 std::int64_t SellKernel::matrix_byte_count() const {

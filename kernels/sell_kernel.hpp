@@ -105,7 +105,7 @@ class SellKernel final : public SpmvKernel {
   /// Reproducible where the options have most_terms. Throws std::bad_alloc, std::invalid_argument without a bound for each row then.
   SellKernel(const Form& form, const CsrBlock& block, const KernelOptions& options);
   /// For one thread, and sums as usual. Throws std::invalid_argument for sizes that are not those of such a block.
-  SellKernel(const Form& form, const ArraysElsewhere& block);
+  SellKernel(const Form& form, const ExternalArrays& block);
 
   [[nodiscard]] std::string_view name() const override { return "sell"; }
   [[nodiscard]] std::string_view instruction_set() const override { return name_of(form_.set); }

@@ -350,7 +350,7 @@ SellPart SellPart::of_rows(const SellShape& shape, std::int64_t first_row, std::
   return part;
 }
 
-SellPart sell_part_elsewhere(const ArraysElsewhere& block, const SellShape& shape) {
+SellPart external_sell_part(const ExternalArrays& block, const SellShape& shape) {
   auto part = SellPart::of_rows(shape, 0, block.row_count, block.column_count);
   std::size_t index = 0;
   const auto place = [&]<typename T>(PageBuffer<T>& array) {

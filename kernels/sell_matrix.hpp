@@ -90,7 +90,7 @@ struct SellPart {
 
 /// All rows of a block that is in files: arrays of so many bytes, in the order of stored_arrays(), with memory that is yet to be lent
 /// to them. Throws std::invalid_argument for sizes that are not those of such a part.
-SellPart sell_part_elsewhere(const ArraysElsewhere& block, const SellShape& shape);
+SellPart external_sell_part(const ExternalArrays& block, const SellShape& shape);
 
 /// Makes the whole block, one part per thread, rows split by nonzeros. Every part is made by the thread that
 /// will use it, in two passes over its entries. Throws std::bad_alloc.

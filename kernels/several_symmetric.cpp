@@ -63,9 +63,9 @@ class SeveralSymmetric final : public SpmvKernel {
     parts_ = sell_parts(block, options.thread_count, shape_);
   }
   /// On one thread, for arrays that are lent.
-  SeveralSymmetric(const ArraysElsewhere& block, const KernelOptions& options)
+  SeveralSymmetric(const ExternalArrays& block, const KernelOptions& options)
       : SeveralSymmetric(options, block.column_count) {
-    parts_.push_back(sell_part_elsewhere(block, shape_));
+    parts_.push_back(external_sell_part(block, shape_));
   }
 
   [[nodiscard]] std::string_view name() const override { return "symmetric"; }
@@ -151,8 +151,8 @@ std::unique_ptr<SpmvKernel> make_several_symmetric(CsrBlock block, const KernelO
   return std::make_unique<several_symmetric::SeveralSymmetric>(taken, options);
 }
 
-std::unique_ptr<SpmvKernel> make_several_symmetric_elsewhere(const ArraysElsewhere& block,
-                                                             const KernelOptions& options) {
+std::unique_ptr<SpmvKernel> make_several_symmetric_external(const ExternalArrays& block,
+                                                            const KernelOptions& options) {
   return std::make_unique<several_symmetric::SeveralSymmetric>(block, options);
 }
 

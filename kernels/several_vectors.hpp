@@ -21,10 +21,10 @@ std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions
 /// Column blocks, or plain CSR where a row has few entries in a column block.
 std::unique_ptr<SpmvKernel> make_several_blocks(CsrBlock block, const KernelOptions& options);
 
-/// Half storage in column blocks, and the same for arrays that are lent: KernelRow::make_several_elsewhere.
+/// Half storage in column blocks, and the same for arrays that are lent: KernelRow::make_several_external.
 std::unique_ptr<SpmvKernel> make_several_symmetric(CsrBlock block, const KernelOptions& options);
-std::unique_ptr<SpmvKernel> make_several_symmetric_elsewhere(const ArraysElsewhere& block,
-                                                             const KernelOptions& options);
+std::unique_ptr<SpmvKernel> make_several_symmetric_external(const ExternalArrays& block,
+                                                            const KernelOptions& options);
 
 /// Plain CSR for the kernel of that name, which must stay alive.
 std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,

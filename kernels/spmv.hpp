@@ -176,14 +176,14 @@ struct KernelRow {
   /// Makes the kernel that `make` makes of a block of so many rows on one thread, with sums as usual, for arrays with the
   /// same contents that are lent to it before a product (StoredArray::memory); nullptr: there is none. Throws
   /// std::invalid_argument for sizes of arrays that are not those of such a block.
-  std::unique_ptr<SpmvKernel> (*make_elsewhere)(const ArraysElsewhere& block,
-                                                const KernelOptions& options) = nullptr;
-  /// Makes the kernel that make_for_several makes, for arrays that are lent to it, as make_elsewhere.
-  std::unique_ptr<SpmvKernel> (*make_several_elsewhere)(const ArraysElsewhere& block,
-                                                        const KernelOptions& options) = nullptr;
+  std::unique_ptr<SpmvKernel> (*make_external)(const ExternalArrays& block,
+                                               const KernelOptions& options) = nullptr;
+  /// Makes the kernel that make_for_several makes, for arrays that are lent to it, as make_external.
+  std::unique_ptr<SpmvKernel> (*make_several_external)(const ExternalArrays& block,
+                                                       const KernelOptions& options) = nullptr;
   /// Rows that are converted together, by any of the makers: panels that begin at multiples of it have the bits of the whole block.
   std::int64_t panel_rows = 1;
-  /// A panel has no more rows: `make` would cut them into several pieces, which make_elsewhere does not know. A multiple of panel_rows.
+  /// A panel has no more rows: `make` would cut them into several pieces, which make_external does not know. A multiple of panel_rows.
   std::int64_t most_panel_rows = std::numeric_limits<std::int64_t>::max();
   /// Another instruction set's loop takes other arrays.
   bool format_depends_on_set = false;
@@ -198,9 +198,9 @@ struct KernelRow {
     if (options.most_terms > 0.0) return make_reproducible;
     return options.vector_count == 1 ? make : make_for_several;
   }
-  /// make_elsewhere or make_several_elsewhere: the one for so many vectors.
-  [[nodiscard]] auto elsewhere_maker_for(int vector_count) const {
-    return vector_count == 1 ? make_elsewhere : make_several_elsewhere;
+  /// make_external or make_several_external: the one for so many vectors.
+  [[nodiscard]] auto external_maker_for(int vector_count) const {
+    return vector_count == 1 ? make_external : make_several_external;
   }
 };
 

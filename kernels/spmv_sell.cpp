@@ -146,7 +146,7 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   return std::make_unique<SellKernel>(form_for(options), block, options);
 }
 
-std::unique_ptr<SpmvKernel> make_elsewhere(const ArraysElsewhere& block, const KernelOptions& options) {
+std::unique_ptr<SpmvKernel> make_external(const ExternalArrays& block, const KernelOptions& options) {
   return std::make_unique<SellKernel>(form_for(options), block);
 }
 
@@ -173,7 +173,7 @@ KernelRow sell_kernel() {
       .preferred_instruction_set = sell::preferred_instruction_set,
       .make = sell::make,
       .make_reproducible = sell::make,
-      .make_elsewhere = sell::make_elsewhere,
+      .make_external = sell::make_external,
       .is_default_for_reproducible = true,
   };
 }

@@ -159,8 +159,8 @@ KernelRow symmetric_kernel() {
       .preferred_instruction_set = symmetric::preferred_instruction_set,
       .make = symmetric::make,
       .make_for_several = &make_several_symmetric,
-      .make_elsewhere = symmetric::kernel_of<ArraysElsewhere>,
-      .make_several_elsewhere = &make_several_symmetric_elsewhere,
+      .make_external = symmetric::kernel_of<ExternalArrays>,
+      .make_several_external = &make_several_symmetric_external,
       .panel_rows = symmetric::window_rows,
       .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
   };

@@ -198,7 +198,7 @@ KernelRow symmetric_distinct_kernel() {
       .instruction_sets = symmetric_distinct::instruction_sets(),
       .preferred_instruction_set = symmetric_distinct::preferred_instruction_set,
       .make = symmetric_distinct::make,
-      .make_elsewhere = symmetric_distinct::kernel_of<ArraysElsewhere>,
+      .make_external = symmetric_distinct::kernel_of<ExternalArrays>,
       .panel_rows = symmetric_distinct::window_rows,
       .most_panel_rows = symmetric_sell::band_sizes.most_rows_of_one,
       .format_depends_on_set = true,

@@ -9,9 +9,9 @@ namespace cg2d::kernels::symmetric_sell {
 
 namespace {
 
-std::vector<std::vector<SellPart>> one_part_elsewhere(const ArraysElsewhere& block, const SellShape& shape) {
+std::vector<std::vector<SellPart>> one_external_part(const ExternalArrays& block, const SellShape& shape) {
   std::vector<std::vector<SellPart>> bands(1);
-  bands.front().push_back(sell_part_elsewhere(block, shape));
+  bands.front().push_back(external_sell_part(block, shape));
   return bands;
 }
 
@@ -37,9 +37,9 @@ Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, cons
     : Kernel(name, set, loop, sell_bands(block, options.thread_count, loop.shape, band_sizes),
              block.column_count, options) {}
 
-Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ArraysElsewhere& block,
+Kernel::Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ExternalArrays& block,
                const KernelOptions& options)
-    : Kernel(name, set, loop, one_part_elsewhere(block, loop.shape), block.column_count, options) {}
+    : Kernel(name, set, loop, one_external_part(block, loop.shape), block.column_count, options) {}
 
 std::int64_t Kernel::matrix_byte_count() const {
   std::int64_t bytes = 0;

@@ -181,7 +181,7 @@ class Kernel final : public SpmvKernel {
   Kernel(std::string_view name, InstructionSet set, const Loop& loop, const CsrBlock& block,
          const KernelOptions& options);
   /// On one thread, for arrays that are lent. Throws std::invalid_argument for sizes of another block.
-  Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ArraysElsewhere& block,
+  Kernel(std::string_view name, InstructionSet set, const Loop& loop, const ExternalArrays& block,
          const KernelOptions& options);
 
   [[nodiscard]] std::string_view name() const override { return name_; }

@@ -17,7 +17,7 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/machine/provenance.hpp"
-#include "cg/panels/panel_reader.hpp"
+#include "cg/panels/panel_io.hpp"
 #include "cg/report/build_info.hpp"
 #include "cg/timing/papi_library.hpp"
 
@@ -56,7 +56,7 @@ void add_no_options(CLI::App& /*parser*/, VersionArguments& /*arguments*/) {}
 /// The libraries that the program is built with, and what it does without those that it can do without.
 std::string build_text() {
   const auto commit = build_commit();
-  const auto no_uring = find_panel_reader("io_uring")->why_unavailable();
+  const auto no_uring = find_panel_io("io_uring")->why_unavailable();
   return fmt::format(
       " Commit  {}{}\n"
       " Compiler {} ({})\n"

@@ -14,8 +14,8 @@
 
 namespace cg2d {
 
-/// One rank's place.
-struct RankPlace {
+/// A rank's node, and the processors that it may run on.
+struct RankAffinity {
   std::string processors;  ///< the logical processors that it may run on, as a list "0-3,8"
   int node = 0;            ///< number of its host, in the order of the ranks
 };
@@ -46,7 +46,7 @@ struct NodeInfo {
 };
 
 struct Environment {
-  std::vector<RankPlace> ranks;
+  std::vector<RankAffinity> ranks;
   std::vector<NodeInfo> nodes;
   std::string mpi_version;
   std::string blas;

@@ -213,7 +213,7 @@ NoiseMonitor::NoiseMonitor(comm::RankGroup& group, const Environment& environmen
                            SystemFolders folders)
     : group_(group), environment_(environment), thread_count_(thread_count), folders_(std::move(folders)) {
   const int my_node = environment.ranks.at(static_cast<std::size_t>(group.rank())).node;
-  const auto first = std::ranges::find(environment.ranks, my_node, &RankPlace::node);
+  const auto first = std::ranges::find(environment.ranks, my_node, &RankAffinity::node);
   reads_node_ = first - environment.ranks.begin() == group.rank();
   mine_.node.is_read = reads_node_;
   if (reads_node_) mine_.node.has_like_processors = has_like_processors(folders_);

@@ -28,12 +28,12 @@ constexpr std::uint64_t hash_of_pair(std::int64_t row, std::int64_t column) {
 std::uint64_t hash_of_element(std::int64_t index, double value);
 
 /// The place of a block in its matrix.
-struct BlockPlace {
+struct BlockOrigin {
   std::int64_t first_row = 0;
   std::int64_t first_column = 0;
   std::int64_t order = 0;  ///< order of the matrix
 };
 /// The sum of hash_of_element() over the entries of a block, by their places in the matrix. Cost: one pass over the entries.
-std::uint64_t value_sum(const kernels::CsrBlock& block, const BlockPlace& place);
+std::uint64_t value_sum(const kernels::CsrBlock& block, const BlockOrigin& origin);
 
 }  // namespace cg2d

@@ -22,8 +22,8 @@ std::int64_t aligned(std::int64_t position, std::int64_t alignment) {
 
 }  // namespace
 
-PanelPlaces panel_places(std::span<const std::size_t> array_bytes) {
-  PanelPlaces places;
+PanelLayout panel_layout(std::span<const std::size_t> array_bytes) {
+  PanelLayout places;
   for (const auto bytes : array_bytes) {
     places.array_positions.push_back(places.byte_count);
     places.byte_count = aligned(places.byte_count + static_cast<std::int64_t>(bytes), array_alignment);
@@ -44,7 +44,7 @@ void PanelFileWriter::append(kernels::SpmvKernel& panel, std::int64_t row_count)
   std::vector<std::size_t> array_bytes;
   array_bytes.reserve(arrays.size());
   for (const auto& array : arrays) array_bytes.push_back(array.bytes.size());
-  const auto places = panel_places(array_bytes);
+  const auto places = panel_layout(array_bytes);
   image_.assign(static_cast<std::size_t>(places.byte_count), std::byte{0});
   for (std::size_t index = 0; index < arrays.size(); ++index) {
     if (arrays[index].memory == nullptr)

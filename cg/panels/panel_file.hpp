@@ -81,11 +81,11 @@ struct PanelEntry {
 static_assert(std::is_trivially_copyable_v<PanelEntry> && sizeof(PanelEntry) == 40);
 
 /// The place of each array within a panel, and the bytes of the panel.
-struct PanelPlaces {
+struct PanelLayout {
   std::vector<std::int64_t> array_positions;
   std::int64_t byte_count = 0;
 };
-PanelPlaces panel_places(std::span<const std::size_t> array_bytes);
+PanelLayout panel_layout(std::span<const std::size_t> array_bytes);
 
 /// Writes a file below its name in the folder; see NewFile. Throws RunError (cannot_create, cannot_write).
 class PanelFileWriter {

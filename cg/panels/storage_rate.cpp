@@ -37,7 +37,7 @@ StorageSample::StorageSample(const std::string& folder, std::int64_t byte_count)
   file_.put_on_disk();
 }
 
-double StorageSample::rate(const PanelReaderRow& reader, const PanelReading& reading, double least_s) const {
+double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const {
   const auto panel_bytes = reading.panel_bytes;
   const auto panel_count = byte_count_ / panel_bytes;
   kernels::PageBuffer<std::byte> buffers(static_cast<std::size_t>(panel_bytes * reading.depth));

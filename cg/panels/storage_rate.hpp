@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cg/base/storage/scratch_file.hpp"
-#include "cg/panels/panel_reader.hpp"
+#include "cg/panels/panel_io.hpp"
 
 namespace cg2d {
 
@@ -25,7 +25,7 @@ class StorageSample {
 
   /// Bytes per second of reading panel after panel for at least so long, past the cache of the system where the file system can do
   /// that. panel_bytes: a multiple of panel_alignment, at most the bytes of the file. Throws RunError (cannot_write, unavailable).
-  [[nodiscard]] double rate(const PanelReaderRow& reader, const PanelReading& reading, double least_s) const;
+  [[nodiscard]] double rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const;
 
  private:
   ScratchFile file_;

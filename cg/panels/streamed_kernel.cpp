@@ -32,7 +32,7 @@ std::optional<StreamMemory> stream_memory(const PanelSizes& panels, std::int64_t
 
 StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                                std::unique_ptr<PanelFile> file, const StreamMemory& memory,
-                               const PanelReaderRow& reader)
+                               const PanelIoRow& reader)
     : row_(row),
       vector_count_(static_cast<std::size_t>(options.vector_count)),
       file_(std::move(file)),
@@ -56,10 +56,10 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
   for (std::size_t index = 0; index < entries.size(); ++index) {
     const auto sizes = file_->array_bytes(index);
     auto& panel = panels_.emplace_back();
-    panel.kernel = row_.elsewhere_maker_for(options.vector_count)(
+    panel.kernel = row_.external_maker_for(options.vector_count)(
         {.row_count = entries[index].row_count, .column_count = key.column_count, .array_bytes = sizes},
         options);
-    panel.array_positions = panel_places(sizes).array_positions;
+    panel.array_positions = panel_layout(sizes).array_positions;
     panel.is_resident = is_resident(index);
     if (panel.is_resident) {
       const auto byte_count = static_cast<std::size_t>(entries[index].byte_count);

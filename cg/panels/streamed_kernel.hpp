@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/panels/panel_file.hpp"
-#include "cg/panels/panel_reader.hpp"
+#include "cg/panels/panel_io.hpp"
 #include "kernels/page_buffer.hpp"
 #include "kernels/spmv.hpp"
 
@@ -59,7 +59,7 @@ class StreamedKernel final : public kernels::SpmvKernel {
   /// options: as for the kernel that wrote the file, for one thread, and one vector or several. Reads the resident panels. Throws RunError (bad_data, cannot_write),
   /// std::bad_alloc.
   StreamedKernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                 std::unique_ptr<PanelFile> file, const StreamMemory& memory, const PanelReaderRow& reader);
+                 std::unique_ptr<PanelFile> file, const StreamMemory& memory, const PanelIoRow& reader);
 
   [[nodiscard]] std::string_view name() const override { return row_.name; }
   [[nodiscard]] std::string_view instruction_set() const override;
@@ -122,7 +122,7 @@ class StreamedKernel final : public kernels::SpmvKernel {
   std::vector<std::size_t> under_way_;       // the number of the panel in each buffer
   std::size_t next_to_begin_ = 0;            // the number of the panel that is read next
   std::size_t product_end_ = 0;              // the first number of the next product
-  std::unique_ptr<PanelReader> reader_;      // gone before the buffers
+  std::unique_ptr<PanelIo> reader_;          // gone before the buffers
   std::optional<RunError> failure_;
   StreamFigures figures_;
 };

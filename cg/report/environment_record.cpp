@@ -22,7 +22,7 @@ FigureType processor_list_type() { return {{"type", "string"}, {"pattern", "^[-,
 
 /// The place of a rank; with the places of its threads, where they are known.
 struct SeenPlace {
-  const RankPlace& place;
+  const RankAffinity& place;
   const std::vector<std::string>* threads = nullptr;
 };
 

@@ -16,7 +16,7 @@ StorageTimes try_storage(const BlockTrialPlan& plan) {
   constexpr std::int64_t wanted_bytes = std::int64_t{256} << 20;
   const auto& layout = plan.method.layout();
   const auto wanted = std::max<std::int64_t>(wanted_bytes / layout.byte_count(),
-                                             4 * std::int64_t{store_depth(layout, plan.planes_per_moment)});
+                                             4 * std::int64_t{store_depth(layout, plan.planes_at_once)});
   const auto count = std::min(wanted, plan.plane_count);
   for (std::int64_t z = 0; z < count; ++z) {
     std::fill_n(plan.store->room(z), layout.size(), 0.0);
@@ -43,7 +43,7 @@ double try_computing(const BlockTrialPlan& plan, int block) {
   constexpr int rounds = 3;  // other load makes some longer: the shortest one counts
   // Planes of zeros take as long as others.
   const auto& layout = plan.method.layout();
-  const std::int64_t n = plan.planes_per_moment;
+  const std::int64_t n = plan.planes_at_once;
   kernels::PageBuffer<double> planes(static_cast<std::size_t>(2 * n * layout.size()));
   std::vector<const double*> given;
   std::vector<double*> made;
@@ -51,18 +51,18 @@ double try_computing(const BlockTrialPlan& plan, int block) {
     given.push_back(planes.data() + 2 * k * layout.size());
     made.push_back(planes.data() + (2 * k + 1) * layout.size());
   }
-  const auto make_moment = plan.method.trial_moment(block, plan.planes_per_moment);
-  const auto advance = [&] { make_moment(given, made); };
+  const auto make_wavefront_step = plan.method.trial_advance(block, plan.planes_at_once);
+  const auto advance = [&] { make_wavefront_step(given, made); };
   advance();  // touches all memory
   auto shortest_s = std::numeric_limits<double>::infinity();
   for (int round = 0; round < rounds; ++round) {
     const Stopwatch stopwatch;
-    std::int64_t moments = 0;
+    std::int64_t advance_count = 0;
     do {
       advance();
-      ++moments;
+      ++advance_count;
     } while (stopwatch.seconds() < enough_s);
-    shortest_s = std::min(shortest_s, stopwatch.seconds() / static_cast<double>(moments * n * block));
+    shortest_s = std::min(shortest_s, stopwatch.seconds() / static_cast<double>(advance_count * n * block));
   }
   return shortest_s;
 }

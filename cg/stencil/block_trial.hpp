@@ -18,7 +18,7 @@ struct BlockTrialPlan {
   StencilWork work;
   int most_block = 1;            ///< longest block that memory, steps and slabs allow
   std::int64_t plane_count = 0;  ///< planes of this rank's slab
-  int planes_per_moment = 1;
+  int planes_at_once = 1;
   PlaneStore* store = nullptr;  ///< nullptr: reading and writing take no time
 };
 

@@ -149,10 +149,10 @@ class FileStore final : public PlaneStore {
   std::vector<std::uint32_t> checksums_;                     // CRC-32C of what was written last, by plane
   std::vector<std::optional<std::int64_t>> written_planes_;  // by slot: under way
   StoreFigures figures_;
-  PlaneSequence sequence_;               // planes of this pass
-  std::int64_t next_ = 0;                // place in it
-  std::int64_t started_ = 0;             // planes
-  std::unique_ptr<PanelReader> reader_;  // the last member: its requests end before their buffers
+  PlaneSequence sequence_;           // planes of this pass
+  std::int64_t next_ = 0;            // place in it
+  std::int64_t started_ = 0;         // planes
+  std::unique_ptr<PanelIo> reader_;  // the last member: its requests end before their buffers
 };
 
 }  // namespace

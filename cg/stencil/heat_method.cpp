@@ -24,15 +24,14 @@ class HeatMethod final : public StencilMethod {
   [[nodiscard]] int most_steps() const override { return step_count_; }
   [[nodiscard]] int most_tried_steps() const override { return std::min(step_count_, 128); }
   /// With each of 8, 4 and 2 the kept planes of all steps are moved half as often as with half of it.
-  [[nodiscard]] int most_planes_per_moment() const override { return 8; }
+  [[nodiscard]] int most_planes_at_once() const override { return 8; }
   [[nodiscard]] int planes_per_step() const override { return 1; }
   [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int /*neighbour_count*/,
                                              int step_count) const override {
     return plane_count * step_count;
   }
-  [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment,
-                                        int neighbour_count) const override {
-    return Wavefront::byte_count(layout_, {.most_steps = block, .planes_per_moment = planes_per_moment}) +
+  [[nodiscard]] std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const override {
+    return Wavefront::byte_count(layout_, {.most_steps = block, .planes_at_once = planes_at_once}) +
            StepBorders::byte_count(layout_, block, neighbour_count > 0);
   }
   [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const override {
@@ -41,13 +40,13 @@ class HeatMethod final : public StencilMethod {
     return {.begin = lowest.begin, .end = highest.end};
   }
   void fill_start(std::int64_t z, double* plane) const override { field_.fill(z, 0, plane); }
-  [[nodiscard]] TrialMoment trial_moment(int block, int planes_per_moment) const override;
+  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override;
 
   void make_ready(const MethodPlan& plan, comm::RankGroup& group) override;
   [[nodiscard]] comm::IndexRange slab() const override { return slab_; }
   StencilPass begin_pass(int done_count, comm::RankGroup& group) override;
   void exchange() override { borders_->begin(sweep_, pass_.step_count); }
-  [[nodiscard]] comm::IndexRange moments() const override { return wavefront_->moments(); }
+  [[nodiscard]] comm::IndexRange wavefront_steps() const override { return wavefront_->wavefront_steps(); }
   void advance(std::int64_t first, std::span<const double* const> given,
                std::span<double* const> made) override;
   void end_pass() override { borders_->finish(); }
@@ -75,8 +74,8 @@ class HeatMethod final : public StencilMethod {
   [[nodiscard]] comm::IndexRange moved(const comm::IndexRange& planes, int steps) const {
     return SkewedPass{.domain_planes = shape_[2], .slab = planes}.planes(steps);
   }
-  [[nodiscard]] bool is_in_moment(std::int64_t first, int step, std::int64_t z) const {
-    return Wavefront::place(first, step, z) < plan_.planes_per_moment;
+  [[nodiscard]] bool is_in_wavefront_step(std::int64_t first, int step, std::int64_t z) const {
+    return Wavefront::place(first, step, z) < plan_.planes_at_once;
   }
   std::span<const double* const> borrow(std::int64_t first, std::span<const double* const> given);
   void lend_given(std::int64_t first, std::span<const double* const> given);
@@ -103,7 +102,7 @@ void HeatMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
   borders_ = std::make_unique<StepBorders>(group, layout_, plan.block);
   agree_on(group, [&] {
     wavefront_ = std::make_unique<Wavefront>(
-        layout_, Wavefront::Options{.most_steps = plan.block, .planes_per_moment = plan.planes_per_moment});
+        layout_, Wavefront::Options{.most_steps = plan.block, .planes_at_once = plan.planes_at_once});
   });
 }
 
@@ -131,12 +130,12 @@ void HeatMethod::advance(std::int64_t first, std::span<const double* const> give
   send_lent(first);
 }
 
-/// Waits for the planes of the next rank that this moment reads. Returns what is given, with those among them.
+/// Waits for the planes of the next rank that this wavefront step reads. Returns what is given, with those among them.
 std::span<const double* const> HeatMethod::borrow(std::int64_t first, std::span<const double* const> given) {
   given_.assign(given.begin(), given.end());
   if (pass_.is_last()) return given_;
   for (; borrowed_steps_ < pass_.step_count; ++borrowed_steps_) {
-    if (!is_in_moment(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
+    if (!is_in_wavefront_step(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
     borders_->wait_for(borrowed_steps_);
   }
   const auto borrowed = pass_.borrowed(0);
@@ -159,21 +158,21 @@ void HeatMethod::lend_given(std::int64_t first, std::span<const double* const> g
 void HeatMethod::send_lent(std::int64_t first) {
   if (pass_.is_first()) return;
   for (int step = borders_->sent_steps(); step < pass_.step_count; ++step) {
-    if (!is_in_moment(first, step, pass_.lent(step).end - 1)) break;
+    if (!is_in_wavefront_step(first, step, pass_.lent(step).end - 1)) break;
     borders_->send_next();
   }
 }
 
-StencilMethod::TrialMoment HeatMethod::trial_moment(int block, int planes_per_moment) const {
+StencilMethod::TrialAdvance HeatMethod::trial_advance(int block, int planes_at_once) const {
   constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
   const auto wavefront = std::make_shared<Wavefront>(
-      layout_, Wavefront::Options{.most_steps = block, .planes_per_moment = planes_per_moment});
+      layout_, Wavefront::Options{.most_steps = block, .planes_at_once = planes_at_once});
   wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
   // Where every step has begun, and nothing is lent any more.
-  return [wavefront, planes_per_moment, first = far + 2 * std::int64_t{block} + SkewedPass::border_planes](
+  return [wavefront, planes_at_once, first = far + 2 * std::int64_t{block} + SkewedPass::border_planes](
              auto given, auto made) mutable {
     wavefront->advance(first, given, made);
-    first += planes_per_moment;
+    first += planes_at_once;
   };
 }
 

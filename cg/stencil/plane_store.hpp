@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cg/base/interface.hpp"
-#include "cg/panels/panel_reader.hpp"
+#include "cg/panels/panel_io.hpp"
 #include "cg/stencil/plane_layout.hpp"
 #include "comm/block_layout.hpp"
 
@@ -70,7 +70,7 @@ struct StoreFileOptions {
   std::string folder;
   std::int64_t plane_count = 0;
   int planes_at_once = 1;  ///< read, and written, that its user works on
-  const PanelReaderRow* reader = &usual_panel_reader();
+  const PanelIoRow* reader = &usual_panel_io();
 };
 
 /// Planes for which a store in a file has buffers to read, and as many to write: those that its user works on, and as many or more that are

@@ -13,7 +13,7 @@ PlaneLayout pair_layout(const PlaneLayout& domain) {
   return PlaneLayout({2 * domain.line_length + 1, domain.line_count, 1});
 }
 /// A step reads planes z-1, z and z+1 of the step before, for n planes.
-std::int64_t kept_planes(const PowerFront::Options& options) { return options.planes_per_moment + 2; }
+std::int64_t kept_planes(const PowerFront::Options& options) { return options.planes_at_once + 2; }
 
 std::int64_t buffer_size(const PlaneLayout& domain, const PowerFront::Options& options) {
   return (options.most_steps + 1) * kept_planes(options) * pair_layout(domain).size();

@@ -17,13 +17,13 @@ namespace cg2d {
 /// the first kind, moved to this interval: T_0 = 1, T_1 = (A - 6) / 6, T_j+1 = (A - 6) / 3 T_j - T_j-1. None makes a vector longer, and
 /// together they stay far from being dependent, so that a basis of many of them serves.
 ///
-/// A pass moves along z by n planes at a time, a moment, with the T_j of planes t-j ... t-j+n-1 when planes t ... t+n-1 are given. In a moment
+/// A pass moves along z by n planes at a time, a wavefront step, with the T_j of planes t-j ... t-j+n-1 when planes t ... t+n-1 are given. In a wavefront step
 /// all T_j move along y, each one line behind the one before, so that the lines that it reads are in caches.
 class PowerFront {
  public:
   struct Options {
-    int most_steps = 1;         ///< largest j of a pass
-    int planes_per_moment = 1;  ///< n
+    int most_steps = 1;      ///< largest j of a pass
+    int planes_at_once = 1;  ///< n
     kernels::PowerLoops loops = kernels::power_loops();
   };
   /// A line of T_step p and T_step r, with that of the polynomial before (zeros for step 0).
@@ -42,7 +42,7 @@ class PowerFront {
   /// Memory of such an object.
   static std::int64_t byte_count(const PlaneLayout& domain, const Options& options);
 
-  /// Before the first moment of a pass.
+  /// Before the first wavefront step of a pass.
   void begin(const SlabPass& pass) { pass_ = pass; }
   /// given[k]: plane first + k, nullptr where planes(0) of the pass does not have it. Visits the lines of all steps, 0 among them, that the
   /// pass computes; those of a plane and step in the order of y, and those of a place (z, y) in the order of steps. Lines are valid during

@@ -87,19 +87,19 @@ class CgPass {
       : layout_(layout),
         slab_(plan.share),
         loops_(kernels::power_loops()),
-        new_planes_kept_(plan.planes_per_moment + plan.block),
-        update_(layout.domain, layout.stored, front_options(plan.block, plan.planes_per_moment)),
-        basis_(layout.domain, layout.stored, front_options(plan.block, plan.planes_per_moment)),
+        new_planes_kept_(plan.planes_at_once + plan.block),
+        update_(layout.domain, layout.stored, front_options(plan.block, plan.planes_at_once)),
+        basis_(layout.domain, layout.stored, front_options(plan.block, plan.planes_at_once)),
         new_planes_(static_cast<std::size_t>(new_planes_kept_ * layout.stored.size())) {
     std::ranges::fill(new_planes_.span(), 0.0);  // the system's part of it belongs to no pass
   }
 
-  static PowerFront::Options front_options(int block, int planes_per_moment) {
-    return {.most_steps = block, .planes_per_moment = planes_per_moment};
+  static PowerFront::Options front_options(int block, int planes_at_once) {
+    return {.most_steps = block, .planes_at_once = planes_at_once};
   }
-  static std::int64_t byte_count(const CgLayout& layout, int block, int planes_per_moment) {
-    return 2 * PowerFront::byte_count(layout.domain, front_options(block, planes_per_moment)) +
-           (planes_per_moment + block) * layout.stored.byte_count();
+  static std::int64_t byte_count(const CgLayout& layout, int block, int planes_at_once) {
+    return 2 * PowerFront::byte_count(layout.domain, front_options(block, planes_at_once)) +
+           (planes_at_once + block) * layout.stored.byte_count();
   }
 
   /// weights: of the polynomials 0 ... s of this pass. next_step_count: polynomials of the next one.
@@ -115,7 +115,7 @@ class CgPass {
   [[nodiscard]] int step_count() const { return static_cast<int>(std::ssize(weights_)) - 1; }
   [[nodiscard]] int next_step_count() const { return basis_pass_.step_count; }
   [[nodiscard]] comm::IndexRange given_planes() const { return update_pass_.planes(0); }
-  [[nodiscard]] comm::IndexRange moments() const {
+  [[nodiscard]] comm::IndexRange wavefront_steps() const {
     return {.begin = given_planes().begin, .end = slab_.end + basis_pass_.step_count + step_count()};
   }
   [[nodiscard]] const PlaneSums& sums() const { return sums_; }
@@ -188,7 +188,7 @@ class SStepCgMethod final : public StencilMethod {
   [[nodiscard]] int most_steps() const override { return std::min(step_limit_, longest_basis); }
   [[nodiscard]] int most_tried_steps() const override { return std::min(step_limit_, longest_tried_basis); }
   /// More take more memory for each step: n + 2 planes of four vectors.
-  [[nodiscard]] int most_planes_per_moment() const override { return 4; }
+  [[nodiscard]] int most_planes_at_once() const override { return 4; }
   /// For the sums of the new vectors, and for making these.
   [[nodiscard]] int planes_per_step() const override { return 2; }
   [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
@@ -197,9 +197,8 @@ class SStepCgMethod final : public StencilMethod {
     const std::int64_t steps = step_count;
     return steps * plane_count + neighbour_count * (steps * (2 * steps - 1) / 2);
   }
-  [[nodiscard]] std::int64_t byte_count(int block, int planes_per_moment,
-                                        int neighbour_count) const override {
-    return CgPass::byte_count(layout_, block, planes_per_moment) +
+  [[nodiscard]] std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const override {
+    return CgPass::byte_count(layout_, block, planes_at_once) +
            BorderExchange::byte_count(layout_.stored, planes_per_step() * block, neighbour_count);
   }
   [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int /*block*/) const override {
@@ -214,13 +213,13 @@ class SStepCgMethod final : public StencilMethod {
       std::fill_n(line + layout_.r(), shape_[0], every_b);
     }
   }
-  [[nodiscard]] TrialMoment trial_moment(int block, int planes_per_moment) const override;
+  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override;
 
   void make_ready(const MethodPlan& plan, comm::RankGroup& group) override;
   [[nodiscard]] comm::IndexRange slab() const override { return plan_.share; }
   StencilPass begin_pass(int done_count, comm::RankGroup& group) override;
   void exchange() override;
-  [[nodiscard]] comm::IndexRange moments() const override { return pass_->moments(); }
+  [[nodiscard]] comm::IndexRange wavefront_steps() const override { return pass_->wavefront_steps(); }
   void advance(std::int64_t first, std::span<const double* const> given,
                std::span<double* const> made) override;
   void end_pass() override {}
@@ -279,12 +278,12 @@ void SStepCgMethod::keep_start_values() {
 /// Start values are known everywhere: no rank waits for another.
 void SStepCgMethod::sum_start_values() {
   pass_->begin(shape_[2], {{}}, steps_after(0));
-  kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_per_moment * layout_.stored.size()));
+  kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_at_once * layout_.stored.size()));
   const auto planes = pass_->given_planes();
-  const auto moments = pass_->moments();
-  for (auto first = moments.begin; first < moments.end; first += plan_.planes_per_moment) {
-    std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_per_moment));
-    for (std::int64_t k = 0; k < plan_.planes_per_moment; ++k) {
+  const auto wavefront_steps = pass_->wavefront_steps();
+  for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += plan_.planes_at_once) {
+    std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_at_once));
+    for (std::int64_t k = 0; k < plan_.planes_at_once; ++k) {
       if (!planes.contains(first + k)) continue;
       double* const plane = room.data() + k * layout_.stored.size();
       fill_start(first + k, plane);
@@ -344,20 +343,21 @@ void SStepCgMethod::advance(std::int64_t first, std::span<const double* const> g
   }
 }
 
-StencilMethod::TrialMoment SStepCgMethod::trial_moment(int block, int planes_per_moment) const {
-  // Moments in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
-  constexpr std::int64_t moment_count = 64;
+StencilMethod::TrialAdvance SStepCgMethod::trial_advance(int block, int planes_at_once) const {
+  // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
+  constexpr std::int64_t wavefront_step_count = 64;
   constexpr std::int64_t far = std::int64_t{1} << 40;
-  const std::int64_t n = planes_per_moment;
-  const MethodPlan plan{.share = {.begin = far, .end = far + moment_count * n + 2 * std::int64_t{block}},
-                        .block = block,
-                        .planes_per_moment = planes_per_moment};
+  const std::int64_t n = planes_at_once;
+  const MethodPlan plan{
+      .share = {.begin = far, .end = far + wavefront_step_count * n + 2 * std::int64_t{block}},
+      .block = block,
+      .planes_at_once = planes_at_once};
   const auto pass = std::make_shared<CgPass>(layout_, plan);
   pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
-  return [pass, n, begin = far + 2 * std::int64_t{block}, moment = std::int64_t{0}](auto given,
-                                                                                    auto made) mutable {
-    pass->advance(begin + moment * n, given, made);
-    moment = (moment + 1) % moment_count;
+  return [pass, n, begin = far + 2 * std::int64_t{block}, wavefront_step = std::int64_t{0}](
+             auto given, auto made) mutable {
+    pass->advance(begin + wavefront_step * n, given, made);
+    wavefront_step = (wavefront_step + 1) % wavefront_step_count;
   };
 }
 

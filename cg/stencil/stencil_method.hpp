@@ -20,8 +20,8 @@ namespace cg2d {
 /// A rank's share of the domain's planes, and the limits of the passes over them.
 struct MethodPlan {
   comm::IndexRange share{};
-  int block = 1;              ///< steps of the longest pass
-  int planes_per_moment = 1;  ///< given and made at a time
+  int block = 1;           ///< steps of the longest pass
+  int planes_at_once = 1;  ///< given and made at a time
 };
 
 /// A pass, by the planes of this rank.
@@ -43,23 +43,22 @@ class StencilMethod : public Interface {
   /// The most steps of a pass where a trial chooses.
   [[nodiscard]] virtual int most_tried_steps() const = 0;
   /// Planes that a pass moves on by where there is memory enough: a power of two.
-  [[nodiscard]] virtual int most_planes_per_moment() const = 0;
+  [[nodiscard]] virtual int most_planes_at_once() const = 0;
   /// Planes that each of several ranks needs for every step of a pass.
   [[nodiscard]] virtual int planes_per_step() const = 0;
   /// Planes computed in a pass of so many steps by a rank with so many planes and neighbours, with those that a neighbour computes, too.
   [[nodiscard]] virtual std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                                      int step_count) const = 0;
   /// Memory of make_ready().
-  [[nodiscard]] virtual std::int64_t byte_count(int block, int planes_per_moment,
-                                                int neighbour_count) const = 0;
+  [[nodiscard]] virtual std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const = 0;
   /// The planes that a rank with this share may have before or after passes of up to `block` steps: what its store has room for.
   [[nodiscard]] virtual comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const = 0;
   /// Writes the start values of plane z.
   virtual void fill_start(std::int64_t z, double* plane) const = 0;
-  using TrialMoment =
+  using TrialAdvance =
       std::function<void(std::span<const double* const> given, std::span<double* const> made)>;
-  /// advance() without a place: each call is one more moment in the middle of a long pass of `block` steps.
-  [[nodiscard]] virtual TrialMoment trial_moment(int block, int planes_per_moment) const = 0;
+  /// advance() without a place: each call is one more wavefront step in the middle of a long pass of `block` steps.
+  [[nodiscard]] virtual TrialAdvance trial_advance(int block, int planes_at_once) const = 0;
 
   /// Memory for the passes, and what is known of neighbours at first. Collective. Throws MpiError; RunError on every rank alike.
   virtual void make_ready(const MethodPlan& plan, comm::RankGroup& group) = 0;
@@ -69,9 +68,9 @@ class StencilMethod : public Interface {
   virtual StencilPass begin_pass(int done_count, comm::RankGroup& group) = 0;
   /// Moves planes between ranks that a pass, or check() after the last one, needs at its begin. Collective. Throws MpiError.
   virtual void exchange() = 0;
-  /// Planes are numbered in the direction of the pass (Sweep). The values of `first` of its moments: from `begin` on in steps of
-  /// planes_per_moment, as long as they are before `end`.
-  [[nodiscard]] virtual comm::IndexRange moments() const = 0;
+  /// Planes are numbered in the direction of the pass (Sweep). The values of `first` of its wavefront steps: from `begin` on in steps of
+  /// planes_at_once, as long as they are before `end`.
+  [[nodiscard]] virtual comm::IndexRange wavefront_steps() const = 0;
   /// given[k]: plane first + k, nullptr where this rank does not read it. made[k]: room for plane first + k - (steps of the pass), nullptr
   /// where this rank does not write it. Zeros around lines stay as they are. A plane may be given and made in the same place. Throws MpiError.
   virtual void advance(std::int64_t first, std::span<const double* const> given,

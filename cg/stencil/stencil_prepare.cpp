@@ -24,7 +24,7 @@ int StencilRun::neighbour_count() const {
 void StencilRun::prepare() {
   check_shape();
   inspect();
-  choose_planes_per_moment();
+  choose_planes_at_once();
   limit_block();
   make_store();
 }
@@ -61,21 +61,21 @@ void StencilRun::inspect() {
 std::int64_t StencilRun::memory_for(int block) const {
   const auto store_bytes = options_.folders.empty()
                                ? method_->stored_planes(share_, block).size() * layout_.byte_count()
-                               : store_buffer_bytes(layout_, planes_per_moment_);
-  const auto planes_of_trial = options_.block ? 0 : 2 * planes_per_moment_;
+                               : store_buffer_bytes(layout_, planes_at_once_);
+  const auto planes_of_trial = options_.block ? 0 : 2 * planes_at_once_;
   return store_bytes + planes_of_trial * layout_.byte_count() +
-         method_->byte_count(block, planes_per_moment_, neighbour_count());
+         method_->byte_count(block, planes_at_once_, neighbour_count());
 }
 
 /// The buffers of files must not take much of the memory, which long passes need.
-void StencilRun::choose_planes_per_moment() {
+void StencilRun::choose_planes_at_once() {
   constexpr std::int64_t share_of_buffers = 4;
   const auto is_too_much = [&] {
     if (options_.folders.empty()) return memory_for(1) > available_bytes_;
-    return store_buffer_bytes(layout_, planes_per_moment_) > available_bytes_ / share_of_buffers;
+    return store_buffer_bytes(layout_, planes_at_once_) > available_bytes_ / share_of_buffers;
   };
-  planes_per_moment_ = method_->most_planes_per_moment();
-  while (planes_per_moment_ > 1 && is_too_much()) planes_per_moment_ /= 2;
+  planes_at_once_ = method_->most_planes_at_once();
+  while (planes_at_once_ > 1 && is_too_much()) planes_at_once_ /= 2;
 }
 
 /// The longest pass that steps, slabs and memory allow. Throws where that of the user, or any, is longer.
@@ -129,7 +129,7 @@ void StencilRun::make_store() {
     }
     store_ = make_file_store(layout_, {.folder = folder(),
                                        .plane_count = planes.size(),
-                                       .planes_at_once = planes_per_moment_,
+                                       .planes_at_once = planes_at_once_,
                                        .reader = &reader_});
   });
   mine_.is_direct = store_->is_direct();

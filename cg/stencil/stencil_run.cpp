@@ -16,7 +16,7 @@
 namespace cg2d {
 
 StencilRun::StencilRun(const StencilOptions& options, comm::RankGroup& group, const Progress& progress,
-                       const PanelReaderRow& reader)
+                       const PanelIoRow& reader)
     : options_(options),
       group_(group),
       progress_(progress),
@@ -30,8 +30,7 @@ void StencilRun::perform() {
   report_.block = most_block_;
   if (!options_.block) choose_block_by_trial();
   report_.needed_bytes = group_.maximum(memory_for(report_.block));
-  method_->make_ready({.share = share_, .block = report_.block, .planes_per_moment = planes_per_moment_},
-                      group_);
+  method_->make_ready({.share = share_, .block = report_.block, .planes_at_once = planes_at_once_}, group_);
   write_start_values();
   make_passes();
   check_result();
@@ -71,7 +70,7 @@ void StencilRun::choose_block_by_trial() {
                                         .planes_of_pass = planes_of_pass},
                                .most_block = most_block_,
                                .plane_count = plane_count(),
-                               .planes_per_moment = planes_per_moment_,
+                               .planes_at_once = planes_at_once_,
                                .store = options_.folders.empty() ? nullptr : store_.get()},
                               group_);
   report_.block = choose_block(report_.choice->predictions).block;
@@ -121,7 +120,7 @@ void StencilRun::make_pass(const StencilPass& pass, const InterruptWatch& watch)
   take_times([&] {
     agreement.attempt([&] { store_->begin_reading(in_store(pass.read, pass.sweep.is_downward)); });
     method_->exchange();
-    agreement.attempt([&] { make_moments(pass, watch); });
+    agreement.attempt([&] { make_wavefront_steps(pass, watch); });
     method_->end_pass();
     agreement.attempt([&] { store_->finish_writing(); });
   });
@@ -130,20 +129,21 @@ void StencilRun::make_pass(const StencilPass& pass, const InterruptWatch& watch)
   mine_.barrier_s += barrier.seconds();
 }
 
-void StencilRun::make_moments(const StencilPass& pass, const InterruptWatch& watch) {
-  const auto moments = method_->moments();
-  for (auto first = moments.begin; first < moments.end; first += planes_per_moment_) {
+void StencilRun::make_wavefront_steps(const StencilPass& pass, const InterruptWatch& watch) {
+  const auto wavefront_steps = method_->wavefront_steps();
+  for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += planes_at_once_) {
     if (watch.asked())
       throw RunError(ExitCode::interrupted, fmt::format("interrupted by a signal after {} of {} steps",
                                                         done_count_, options_.step_count));
-    make_moment(pass, first);
-    show_moment(pass.step_count, static_cast<double>(first + planes_per_moment_ - moments.begin) /
-                                     static_cast<double>(moments.size() + planes_per_moment_));
+    make_wavefront_step(pass, first);
+    show_wavefront_step(pass.step_count,
+                        static_cast<double>(first + planes_at_once_ - wavefront_steps.begin) /
+                            static_cast<double>(wavefront_steps.size() + planes_at_once_));
   }
 }
 
-void StencilRun::make_moment(const StencilPass& pass, std::int64_t first) {
-  std::vector<const double*> given(static_cast<std::size_t>(planes_per_moment_));
+void StencilRun::make_wavefront_step(const StencilPass& pass, std::int64_t first) {
+  std::vector<const double*> given(static_cast<std::size_t>(planes_at_once_));
   std::vector<double*> made(given.size());
   const auto made_plane = [&](std::size_t k) {
     return pass.sweep.number_of(first + static_cast<std::int64_t>(k) - pass.step_count);
@@ -169,7 +169,7 @@ void StencilRun::show_pass(int step_count) const {
   });
 }
 
-void StencilRun::show_moment(int step_count, double share) const {
+void StencilRun::show_wavefront_step(int step_count, double share) const {
   planes_progress_.tick([&] {
     const double done = done_count_ + share * step_count;
     progress_.expect(since_begin_.seconds() / done * (options_.step_count - done));

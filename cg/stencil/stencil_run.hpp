@@ -25,7 +25,7 @@ class StencilRun {
  public:
   /// reader: moves planes from and to files. All must outlive the run.
   StencilRun(const StencilOptions& options, comm::RankGroup& group, const Progress& progress,
-             const PanelReaderRow& reader = usual_panel_reader());
+             const PanelIoRow& reader = usual_panel_io());
 
   /// Checks shape, memory and room, and makes the store: usage, memory (71), cannot_create (73).
   void prepare();
@@ -41,7 +41,7 @@ class StencilRun {
   [[nodiscard]] std::int64_t memory_for(int block) const;
   void inspect();
   void check_shape() const;
-  void choose_planes_per_moment();
+  void choose_planes_at_once();
   void limit_block();
   void make_store();
   void write_start_values();
@@ -50,10 +50,10 @@ class StencilRun {
   void make_passes();
   void take_times(const std::function<void()>& action);
   void make_pass(const StencilPass& pass, const InterruptWatch& watch);
-  void make_moments(const StencilPass& pass, const InterruptWatch& watch);
-  void make_moment(const StencilPass& pass, std::int64_t first);
+  void make_wavefront_steps(const StencilPass& pass, const InterruptWatch& watch);
+  void make_wavefront_step(const StencilPass& pass, std::int64_t first);
   void show_pass(int step_count) const;
-  void show_moment(int step_count, double share) const;
+  void show_wavefront_step(int step_count, double share) const;
   void check_result();
   void gather_ranks();
 
@@ -61,7 +61,7 @@ class StencilRun {
   comm::RankGroup& group_;
   const Progress& progress_;
   Progress planes_progress_;
-  const PanelReaderRow& reader_;
+  const PanelIoRow& reader_;
   std::unique_ptr<StencilMethod> method_;
   const PlaneLayout& layout_;
   comm::IndexRange share_;  // this rank's planes of the domain
@@ -70,7 +70,7 @@ class StencilRun {
   int node_ = 0;
   NodeInfo node_info_;
   std::int64_t available_bytes_ = 0;  // memory for this rank
-  int planes_per_moment_ = 1;
+  int planes_at_once_ = 1;
   int most_block_ = 1;
   std::unique_ptr<PlaneStore> store_;
   std::int64_t first_stored_ = 0;  // plane 0 of the store

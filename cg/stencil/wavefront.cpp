@@ -14,10 +14,10 @@ constexpr std::int64_t margin = 8;
 
 std::int64_t passed_size(const PlaneLayout& layout, const Wavefront::Options& options) {
   return margin +
-         2 * std::int64_t{options.most_steps} * (options.planes_per_moment + kept_count) * layout.stride();
+         2 * std::int64_t{options.most_steps} * (options.planes_at_once + kept_count) * layout.stride();
 }
 std::int64_t made_size(const PlaneLayout& layout, const Wavefront::Options& options) {
-  return 2 * std::int64_t{options.planes_per_moment} * layout.stride();
+  return 2 * std::int64_t{options.planes_at_once} * layout.stride();
 }
 
 }  // namespace
@@ -25,14 +25,14 @@ std::int64_t made_size(const PlaneLayout& layout, const Wavefront::Options& opti
 Wavefront::Wavefront(const PlaneLayout& layout, const Options& options)
     : layout_(layout),
       loop_(options.loop),
-      planes_per_moment_(options.planes_per_moment),
+      planes_at_once_(options.planes_at_once),
       active_(static_cast<std::size_t>(options.most_steps) + 1),
       kept_(static_cast<std::size_t>(kept_count * options.most_steps * layout.size())),
       passed_(static_cast<std::size_t>(passed_size(layout, options))),
       made_(static_cast<std::size_t>(made_size(layout, options))),
       zeros_(static_cast<std::size_t>(layout.stride())),
-      line_{.planes = std::vector<const double*>(
-                static_cast<std::size_t>(options.planes_per_moment + kept_count))} {
+      line_{.planes =
+                std::vector<const double*>(static_cast<std::size_t>(options.planes_at_once + kept_count))} {
   // The system's part of it belongs to no pass.
   for (auto* const buffer : {&kept_, &passed_, &made_}) std::ranges::fill(buffer->span(), 0.0);
 }
@@ -49,7 +49,7 @@ double* Wavefront::kept_line(int step, int number, std::int64_t y) {
 /// plane: 0 ... n+1.
 double* Wavefront::passed_line(int step, std::int64_t y, std::int64_t plane) {
   return passed_.data() + margin +
-         ((2 * std::int64_t{step} + (y & 1)) * (planes_per_moment_ + kept_count) + plane) * layout_.stride();
+         ((2 * std::int64_t{step} + (y & 1)) * (planes_at_once_ + kept_count) + plane) * layout_.stride();
 }
 
 /// Below the first plane of the domain there are zeros.
@@ -62,7 +62,7 @@ void Wavefront::begin(const SkewedPass& pass, const WavefrontBorders& borders) {
 
 comm::IndexRange Wavefront::places_of(int step, const comm::IndexRange& planes, std::int64_t first) const {
   const auto within = [&](std::int64_t z) {
-    return std::clamp<std::int64_t>(place(first, step, z), 0, planes_per_moment_);
+    return std::clamp<std::int64_t>(place(first, step, z), 0, planes_at_once_);
   };
   return {.begin = within(planes.begin), .end = within(planes.end)};
 }
@@ -79,9 +79,9 @@ void Wavefront::advance(std::int64_t first, std::span<const double* const> given
   const int step_count = pass_.step_count;
   // Before the first line there are zeros.
   for (int step = 0; step < step_count; ++step)
-    std::fill_n(passed_line(step, -1, 0), (planes_per_moment_ + kept_count) * layout_.stride(), 0.0);
-  for (std::int64_t moment_y = 0; moment_y < layout_.line_count + step_count; ++moment_y) {
-    take_given(moment_y, given);
+    std::fill_n(passed_line(step, -1, 0), (planes_at_once_ + kept_count) * layout_.stride(), 0.0);
+  for (std::int64_t front_y = 0; front_y < layout_.line_count + step_count; ++front_y) {
+    take_given(front_y, given);
     for (int step = 1; step <= step_count && line_.y >= 0; ++step) {
       if (line_.y <= layout_.line_count) {
         make_line(step, made);
@@ -146,14 +146,14 @@ void Wavefront::lend_line(int step, std::int64_t y, std::span<double* const> mad
 /// Where a step makes its line y of a plane.
 double* Wavefront::target_line(int step, std::int64_t plane, std::int64_t y, std::span<double* const> made) {
   if (step == pass_.step_count) return made[static_cast<std::size_t>(plane)] + layout_.line(y);
-  return made_.data() + (step % 2 * planes_per_moment_ + plane) * layout_.stride();
+  return made_.data() + (step % 2 * planes_at_once_ + plane) * layout_.stride();
 }
 
 /// Moves what the loop has not moved to where this step finds the lines of the step before.
 void Wavefront::pass_on(int step) {
   const auto& active = active_[static_cast<std::size_t>(step)];
   if (active.size() <= 0 || line_.y >= layout_.line_count) return;
-  for (std::int64_t plane = 0; plane < planes_per_moment_ + kept_count; ++plane) {
+  for (std::int64_t plane = 0; plane < planes_at_once_ + kept_count; ++plane) {
     const bool is_moved = line_.y > 0 && active.contains(plane - 1);
     if (is_moved) continue;
     std::copy_n(line_.planes[static_cast<std::size_t>(plane)], layout_.line_length,
@@ -164,7 +164,7 @@ void Wavefront::pass_on(int step) {
 /// The last two planes of a step, if it computes one of them. They take the place of those kept so far, which nobody needs any more.
 void Wavefront::keep(int step) {
   const auto& active = active_[static_cast<std::size_t>(step)];
-  const auto n = planes_per_moment_;
+  const auto n = planes_at_once_;
   if (line_.y >= layout_.line_count ||
       (n >= kept_count && (active.size() <= 0 || active.end + kept_count <= n)))
     return;

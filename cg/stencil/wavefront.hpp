@@ -22,9 +22,9 @@ struct WavefrontBorders {
   std::function<void()> look{};  ///< called every now and then: messages go on
 };
 
-/// A pass moves along z by some planes at a time, a moment. When planes t ... t+n-1 are given, step 1 computes planes t-1 ... t+n-2, step 2
-/// planes t-2 ... t+n-3, and so on. Of each step the last two planes are kept for the next moment: nothing else of a pass is in memory. Within
-/// a moment all steps move along y, line after line, each one line behind the step before:
+/// A pass moves along z by some planes at a time, a wavefront step. When planes t ... t+n-1 are given, step 1 computes planes t-1 ... t+n-2, step 2
+/// planes t-2 ... t+n-3, and so on. Of each step the last two planes are kept for the next wavefront step: nothing else of a pass is in memory. Within
+/// a wavefront step all steps move along y, line after line, each one line behind the step before:
 ///
 ///     y:       ...  y-2     y-1     y
 ///     step 0                        line y of n planes is given, those of two planes are kept
@@ -36,8 +36,8 @@ struct WavefrontBorders {
 class Wavefront {
  public:
   struct Options {
-    int most_steps = 1;         ///< most steps of a pass
-    int planes_per_moment = 1;  ///< n
+    int most_steps = 1;      ///< most steps of a pass
+    int planes_at_once = 1;  ///< n
     kernels::HeatLoop loop = kernels::heat_loop();
   };
 
@@ -46,21 +46,21 @@ class Wavefront {
   /// Memory of such an object.
   static std::int64_t byte_count(const PlaneLayout& layout, const Options& options);
 
-  /// Before the first moment of a pass.
+  /// Before the first wavefront step of a pass.
   void begin(const SkewedPass& pass, const WavefrontBorders& borders = {});
   [[nodiscard]] const SkewedPass& pass() const { return pass_; }
-  /// The values of `first` of the moments of a pass: from `begin` on in steps of planes_per_moment, as long as they are before `end`.
-  [[nodiscard]] comm::IndexRange moments() const {
+  /// The values of `first` of the wavefront steps of a pass: from `begin` on in steps of planes_at_once, as long as they are before `end`.
+  [[nodiscard]] comm::IndexRange wavefront_steps() const {
     return {.begin = pass_.slab.begin, .end = pass_.planes(pass_.step_count).end + pass_.step_count};
   }
-  /// The place of a step's plane z among the planes of a moment; less than 0: earlier, planes_per_moment or more: later.
+  /// The place of a step's plane z among the planes of a wavefront step; less than 0: earlier, planes_at_once or more: later.
   [[nodiscard]] static std::int64_t place(std::int64_t first, int step, std::int64_t z) {
     return z - (first - step);
   }
   /// given[k]: plane first + k of step 0, nullptr where neither planes(0) of the pass nor borrowed(0) has it. made[k]: room for plane first + k -
   /// step_count of the last step, nullptr where planes(step_count) does not have it; zeros around its lines are not written. Both have
-  /// planes_per_moment elements. Borrowed planes with a place in this moment or before must be there. A plane may be given and made in the
-  /// same place. Cost: about planes_per_moment * step_count planes computed.
+  /// planes_at_once elements. Borrowed planes with a place in this wavefront step or before must be there. A plane may be given and made in the
+  /// same place. Cost: about planes_at_once * step_count planes computed.
   void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made);
 
  private:
@@ -87,12 +87,13 @@ class Wavefront {
 
   PlaneLayout layout_;
   kernels::HeatLoop loop_;
-  std::int64_t planes_per_moment_;
+  std::int64_t planes_at_once_;
   SkewedPass pass_;
   WavefrontBorders borders_;
-  std::int64_t first_ = 0;                // first plane given in this moment
-  std::vector<comm::IndexRange> active_;  // by step: of the n planes of this moment those that it computes
-  kernels::PageBuffer<double> kept_;      // two planes of each step but the last
+  std::int64_t first_ = 0;  // first plane given in this wavefront step
+  std::vector<comm::IndexRange>
+      active_;  // by step: of the n planes of this wavefront step those that it computes
+  kernels::PageBuffer<double> kept_;    // two planes of each step but the last
   kernels::PageBuffer<double> passed_;  // line y of n+2 planes of each step but the last, at place y modulo 2
   kernels::PageBuffer<double> made_;    // a line of n planes of two steps, which take turns
   std::vector<double> zeros_;           // a line

@@ -16,43 +16,19 @@ namespace {
 
 /// The events that the kernel has for every processor, as PAPI names them after "perf::". PAPI itself lists
 /// them only on processors that it knows; elsewhere this says whether a name is misspelt.
-constexpr std::array<std::string_view, 37> generic_events{"CYCLES",
-                                                          "CPU-CYCLES",
-                                                          "REF-CYCLES",
-                                                          "BUS-CYCLES",
-                                                          "INSTRUCTIONS",
-                                                          "STALLED-CYCLES-FRONTEND",
-                                                          "IDLE-CYCLES-FRONTEND",
-                                                          "STALLED-CYCLES-BACKEND",
-                                                          "IDLE-CYCLES-BACKEND",
-                                                          "BRANCHES",
-                                                          "BRANCH-INSTRUCTIONS",
-                                                          "BRANCH-MISSES",
-                                                          "BRANCH-LOADS",
-                                                          "BRANCH-LOAD-MISSES",
-                                                          "CACHE-REFERENCES",
-                                                          "CACHE-MISSES",
-                                                          "L1-DCACHE-LOADS",
-                                                          "L1-DCACHE-LOAD-MISSES",
-                                                          "L1-DCACHE-STORES",
-                                                          "L1-DCACHE-STORE-MISSES",
-                                                          "L1-DCACHE-PREFETCHES",
-                                                          "L1-DCACHE-PREFETCH-MISSES",
-                                                          "L1-ICACHE-LOADS",
-                                                          "L1-ICACHE-LOAD-MISSES",
-                                                          "LLC-LOADS",
-                                                          "LLC-LOAD-MISSES",
-                                                          "LLC-STORES",
-                                                          "LLC-STORE-MISSES",
-                                                          "LLC-PREFETCHES",
-                                                          "LLC-PREFETCH-MISSES",
-                                                          "DTLB-LOADS",
-                                                          "DTLB-LOAD-MISSES",
-                                                          "DTLB-STORES",
-                                                          "DTLB-STORE-MISSES",
-                                                          "ITLB-LOADS",
-                                                          "ITLB-LOAD-MISSES",
-                                                          "NODE-LOADS"};
+// clang-format off
+constexpr std::array<std::string_view, 37> generic_events{
+    "CYCLES", "CPU-CYCLES", "REF-CYCLES", "BUS-CYCLES", "INSTRUCTIONS",
+    "STALLED-CYCLES-FRONTEND", "IDLE-CYCLES-FRONTEND", "STALLED-CYCLES-BACKEND", "IDLE-CYCLES-BACKEND",
+    "BRANCHES", "BRANCH-INSTRUCTIONS", "BRANCH-MISSES", "BRANCH-LOADS", "BRANCH-LOAD-MISSES",
+    "CACHE-REFERENCES", "CACHE-MISSES",
+    "L1-DCACHE-LOADS", "L1-DCACHE-LOAD-MISSES", "L1-DCACHE-STORES", "L1-DCACHE-STORE-MISSES",
+    "L1-DCACHE-PREFETCHES", "L1-DCACHE-PREFETCH-MISSES", "L1-ICACHE-LOADS", "L1-ICACHE-LOAD-MISSES",
+    "LLC-LOADS", "LLC-LOAD-MISSES", "LLC-STORES", "LLC-STORE-MISSES",
+    "LLC-PREFETCHES", "LLC-PREFETCH-MISSES",
+    "DTLB-LOADS", "DTLB-LOAD-MISSES", "DTLB-STORES", "DTLB-STORE-MISSES",
+    "ITLB-LOADS", "ITLB-LOAD-MISSES", "NODE-LOADS"};
+// clang-format on
 
 bool is_generic(std::string_view event_name) {
   auto name = parts_of(event_name).name;

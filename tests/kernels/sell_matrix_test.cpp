@@ -189,7 +189,7 @@ TEST(SellPartElsewhereTest, TakesTheSizesOfAPartOnly) {
   std::vector<std::size_t> sizes;
   for (const auto& array : part.stored_arrays()) sizes.push_back(array.bytes.size());
   const auto elsewhere = [&](std::span<const std::size_t> array_bytes) {
-    return sell_part_elsewhere(
+    return external_sell_part(
         {.row_count = part.row_count, .column_count = part.column_count, .array_bytes = array_bytes},
         small_shape);
   };

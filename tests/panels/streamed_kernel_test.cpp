@@ -41,7 +41,7 @@ constexpr std::array all_faults{FaultKind::error, FaultKind::short_count, FaultK
 std::vector<const kernels::KernelRow*> streamed_rows() {
   std::vector<const kernels::KernelRow*> rows;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.make_elsewhere != nullptr && row.why_unavailable().empty()) rows.push_back(&row);
+    if (row.make_external != nullptr && row.why_unavailable().empty()) rows.push_back(&row);
   }
   return rows;
 }
@@ -130,7 +130,7 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
                                  StreamMemory{.resident_count = 2, .buffer_count = 4},
                                  StreamMemory{.resident_count = 4, .buffer_count = 2},
                                  StreamMemory{.resident_count = panel_count, .buffer_count = 0}}) {
-        for (const auto& reader : panel_reader_table()) {
+        for (const auto& reader : panel_io_table()) {
           if (!reader.why_unavailable().empty()) continue;
           std::string reason;
           StreamedKernel kernel(*row, {}, folder.existing(key_of(block), reason), memory, reader);
@@ -148,9 +148,9 @@ TEST(StreamedKernelTest, HasTheBitsOfTheWholeBlock) {
 }
 
 /// The first panel in the file arrives last: after all others that are under way.
-class LateReader final : public PanelReader {
+class LateReader final : public PanelIo {
  public:
-  explicit LateReader(const PanelReaderSetup& setup) : inner_(find_panel_reader("threads")->make(setup)) {}
+  explicit LateReader(const PanelIoSetup& setup) : inner_(find_panel_io("threads")->make(setup)) {}
 
   static std::vector<std::int64_t>& positions() {
     static std::vector<std::int64_t> waited_for;
@@ -171,16 +171,16 @@ class LateReader final : public PanelReader {
   }
 
  private:
-  std::unique_ptr<PanelReader> inner_;
+  std::unique_ptr<PanelIo> inner_;
   std::map<int, std::int64_t> positions_;
 };
 
 TEST(StreamedKernelTest, PanelsAreTakenAsTheyArriveWhereSumsAllowIt) {
-  const PanelReaderRow late{.name = "late",
-                            .description = "keeps the first panel back",
-                            .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
-                              return std::make_unique<LateReader>(setup);
-                            }};
+  const PanelIoRow late{.name = "late",
+                        .description = "keeps the first panel back",
+                        .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+                          return std::make_unique<LateReader>(setup);
+                        }};
   const auto block = tall_block();
   for (const auto* const row : streamed_rows()) {
     const test::TemporaryFolder place;
@@ -204,7 +204,7 @@ TEST(StreamedKernelTest, PanelsAreTakenAsTheyArriveWhereSumsAllowIt) {
 TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
   int tested_count = 0;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.make_several_elsewhere == nullptr) continue;
+    if (row.make_several_external == nullptr) continue;
     ++tested_count;
     std::vector<test::TestBlock> blocks{tall_block()};
     for (int number = 0; number < 12; ++number) blocks.push_back(test::BlockMaker(number).make());
@@ -221,7 +221,7 @@ TEST(StreamedKernelTest, SeveralVectorsHaveTheBitsOfTheWholeBlock) {
                                    StreamMemory{.resident_count = panel_count, .buffer_count = 0}}) {
           std::string reason;
           StreamedKernel kernel(row, options, folder.existing(key_of(block, vector_count), reason), memory,
-                                usual_panel_reader());
+                                usual_panel_io());
           for (int repeat = 0; repeat < 2; ++repeat)
             ASSERT_TRUE(product_of(kernel, row, block, vector_count) == expected)
                 << row.name << ", " << vector_count << " vectors, " << memory.resident_count;
@@ -258,7 +258,7 @@ TEST(StreamedKernelTest, MeasuringTheStorageChangesNoProduct) {
   const auto& row = *streamed_rows().front();
   write_panels(folder, row, block);
   const auto expected = whole_product(row, block);
-  for (const auto& reader : panel_reader_table()) {
+  for (const auto& reader : panel_io_table()) {
     if (!reader.why_unavailable().empty()) continue;
     StreamedKernel kernel(row, {}, std::make_unique<PanelFile>(folder.file_path()),
                           {.resident_count = 2, .buffer_count = 3}, reader);
@@ -275,7 +275,7 @@ TEST(StreamedKernelTest, MeasuringTheStorageChangesNoProduct) {
 
 TEST(StorageSampleTest, IsReadAndLeavesNothing) {
   const test::TemporaryFolder place;
-  for (const auto& reader : panel_reader_table()) {
+  for (const auto& reader : panel_io_table()) {
     if (!reader.why_unavailable().empty()) continue;
     const StorageSample sample(place.path(), 10 * panel_alignment);
     EXPECT_GT(sample.rate(reader, {.panel_bytes = 2 * panel_alignment, .depth = 3}, 0.01), 0.0)
@@ -322,7 +322,7 @@ class TroubleTest : public testing::TestWithParam<const kernels::KernelRow*> {
   const PanelFolder folder_{place_.path(), 0, 1};
   const kernels::KernelRow& row_ = *GetParam();
   const test::TestBlock block_ = tall_block();
-  const PanelReaderRow faulty_reader_ = test::faulty_reader();
+  const PanelIoRow faulty_reader_ = test::faulty_reader();
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, TroubleTest, testing::ValuesIn(streamed_rows()), [](const auto& parameter) {
@@ -383,7 +383,7 @@ TEST_P(TroubleTest, NoFaultGivesAWrongProduct) {
 }
 
 TEST_P(TroubleTest, AFileThatIsCutOffUnderWay) {
-  for (const auto& reader : panel_reader_table()) {
+  for (const auto& reader : panel_io_table()) {
     if (!reader.why_unavailable().empty()) continue;
     write_again();
     StreamedKernel kernel(row_, {}, std::make_unique<PanelFile>(folder_.file_path()),
@@ -422,7 +422,7 @@ TEST_P(TroubleTest, EveryFlipOfABitIsFound) {
       continue;
     }
     StreamedKernel kernel(row_, {}, std::move(file), {.resident_count = 0, .buffer_count = 2},
-                          usual_panel_reader());
+                          usual_panel_io());
     product_of(kernel, row_, block_);
     refused_count += kernel.failure() ? 1 : 0;
   }

@@ -12,7 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/run/guard/blocked_sums.hpp"
-#include "cg/run/guard/matrix_seal.hpp"
+#include "cg/run/guard/matrix_checksum.hpp"
 #include "cg/run/guard/product_checksums.hpp"
 
 namespace cg2d::faults_test {
@@ -131,11 +131,11 @@ TEST(BlockedSumsTest, AnyNumberOfElements) {
   }
 }
 
-TEST(MatrixSealTest, EachBitOfEachPieceCounts) {
+TEST(MatrixChecksumTest, EachBitOfEachPieceCounts) {
   std::vector<double> values(20'000, 1.5);
   std::array<std::int32_t, 3> columns{1, 2, 3};
   for (const int thread_count : {1, 2}) {
-    const MatrixSeal seal(
+    const MatrixChecksum seal(
         {kernels::stored_array(kernels::ArrayKind::values, std::span<double>(values)),
          kernels::stored_array(kernels::ArrayKind::columns, std::span<std::int32_t>(columns))},
         thread_count);

@@ -58,9 +58,9 @@ bool make_pass(PlaneStore& store, const PlaneLayout& layout, int pass, std::int6
   return is_right;
 }
 
-std::vector<const PanelReaderRow*> readers_here() {
-  std::vector<const PanelReaderRow*> rows;
-  for (const auto& row : panel_reader_table()) {
+std::vector<const PanelIoRow*> readers_here() {
+  std::vector<const PanelIoRow*> rows;
+  for (const auto& row : panel_io_table()) {
     if (row.why_unavailable().empty()) rows.push_back(&row);
   }
   return rows;

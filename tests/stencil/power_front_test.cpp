@@ -45,13 +45,13 @@ using Steps = std::map<std::tuple<std::int64_t, std::int64_t>, std::vector<int>>
 struct FrontCase {
   comm::Extents shape;
   SlabPass pass;
-  int planes_per_moment;
+  int planes_at_once;
 };
 
 void expect_polynomials(const FrontCase& test, PowerFront& front, const PlaneLayout& given_layout) {
   const auto& shape = test.shape;  // no structured binding: clang 14 lets no lambda capture one
   const auto& pass = test.pass;
-  const int n = test.planes_per_moment;
+  const int n = test.planes_at_once;
   const auto p = random_vector(shape, 1);
   const auto r = random_vector(shape, 2);
   const auto of_p = test::chebyshev_basis(shape, p, pass.step_count);
@@ -97,7 +97,7 @@ TEST(PowerFrontTest, PassesOverSlabsMakeThePolynomialsOfTheDomain) {
     const PlaneLayout domain(shape);
     const PlaneLayout given({3 * shape[0] + 2, shape[1], shape[2]});
     for (const int n : {1, 2, 4}) {
-      PowerFront front(domain, given, {.most_steps = 5, .planes_per_moment = n});
+      PowerFront front(domain, given, {.most_steps = 5, .planes_at_once = n});
       for (const comm::IndexRange& slab : {comm::IndexRange{.begin = 0, .end = shape[2]},
                                            {.begin = 0, .end = 1},
                                            {.begin = shape[2] / 2, .end = shape[2]},
@@ -109,7 +109,7 @@ TEST(PowerFrontTest, PassesOverSlabsMakeThePolynomialsOfTheDomain) {
                        << slab.begin << " to " << slab.end << ", " << steps << " steps");
           expect_polynomials({.shape = shape,
                               .pass = {.domain_planes = shape[2], .slab = slab, .step_count = steps},
-                              .planes_per_moment = n},
+                              .planes_at_once = n},
                              front, given);
           if (HasFatalFailure()) return;
         }

@@ -51,7 +51,7 @@ StencilOptions options_for(const test::TemporaryFolder* folder, std::optional<in
   return options;
 }
 
-StencilReport report_of(const StencilOptions& options, const PanelReaderRow& reader = usual_panel_reader()) {
+StencilReport report_of(const StencilOptions& options, const PanelIoRow& reader = usual_panel_io()) {
   const Progress progress(Progress::Silent{});
   StencilRun run(options, group(), progress, reader);
   run.prepare();
@@ -64,7 +64,7 @@ struct End {
   ExitCode code = ExitCode::success;
   std::string text{};
 };
-End end_of(const StencilOptions& options, const PanelReaderRow& reader = usual_panel_reader()) {
+End end_of(const StencilOptions& options, const PanelIoRow& reader = usual_panel_io()) {
   try {
     return {.code = report_of(options, reader).code()};
   } catch (const RunError& error) {
@@ -90,7 +90,7 @@ TEST(StencilRunTest, EveryPassAndStoreHasTheBitsOfPlainSteps) {
   for (int block = 1; block <= std::min(7, longest_block()); ++block) {
     SCOPED_TRACE(block);
     expect_result(report_of(options_for(nullptr, block)), expected);
-    for (const auto& reader : panel_reader_table()) {
+    for (const auto& reader : panel_io_table()) {
       if (!reader.why_unavailable().empty()) continue;
       const auto report = report_of(options_for(&folder, block), reader);
       expect_result(report, expected);
@@ -147,7 +147,7 @@ TEST(StencilRunTest, SStepCgMakesTheStepsOfPlainCgInEveryPassAndStore) {
     EXPECT_NEAR(solve.residual, plain.residual(), 1e-9);
     EXPECT_NEAR(solve.true_residual, plain.residual(), 1e-9);
     options.folders = {folder.path()};
-    for (const auto& reader : panel_reader_table()) {
+    for (const auto& reader : panel_io_table()) {
       if (!reader.why_unavailable().empty()) continue;
       const auto stored = report_of(options, reader);
       expect_result(stored, report.domain);

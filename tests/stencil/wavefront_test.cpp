@@ -29,7 +29,7 @@ double* border_plane(std::vector<double>& planes, const PlaneLayout& layout, int
 /// One pass over a slab of `result`, in place. plain: the domain after each number of steps, where the next rank's planes come from.
 /// Returns whether those for the rank before are right.
 bool make_pass(std::vector<HeatDomain>& plain, HeatDomain& result, Wavefront& wavefront,
-               const SkewedPass& pass, int planes_per_moment) {
+               const SkewedPass& pass, int planes_at_once) {
   const auto& layout = result.layout();
   std::vector<double> lent_planes(
       static_cast<std::size_t>(SkewedPass::border_planes * pass.step_count * layout.size()));
@@ -43,11 +43,11 @@ bool make_pass(std::vector<HeatDomain>& plain, HeatDomain& result, Wavefront& wa
   int looks = 0;
   wavefront.begin(pass,
                   {.lent = lent_planes.data(), .borrowed = borrowed_planes.data(), .look = [&] { ++looks; }});
-  const auto moments = wavefront.moments();
-  for (auto first = moments.begin; first < moments.end; first += planes_per_moment) {
+  const auto wavefront_steps = wavefront.wavefront_steps();
+  for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += planes_at_once) {
     std::vector<const double*> given;
     std::vector<double*> made;
-    for (auto z = first; z < first + planes_per_moment; ++z) {
+    for (auto z = first; z < first + planes_at_once; ++z) {
       const auto made_z = z - pass.step_count;
       given.push_back(pass.slab.contains(z)          ? result.plane(z)
                       : pass.borrowed(0).contains(z) ? plain.front().plane(z)
@@ -151,20 +151,20 @@ std::vector<HeatDomain> plain_steps(const comm::Extents& shape) {
 TEST(WavefrontTest, PassesHaveTheBitsOfPlainSteps) {
   for (const auto& shape : shapes) {
     auto plain = plain_steps(shape);
-    for (const int planes_per_moment : {1, 2, 8}) {
+    for (const int planes_at_once : {1, 2, 8}) {
       for (const auto set : kernels::heat_instruction_sets()) {
         Wavefront wavefront(
             PlaneLayout(shape),
-            {.most_steps = 7, .planes_per_moment = planes_per_moment, .loop = kernels::heat_loop(set)});
+            {.most_steps = 7, .planes_at_once = planes_at_once, .loop = kernels::heat_loop(set)});
         // Values that an earlier pass has left do not count: the first pass is the longest.
         for (const int steps : {7, 1, 2, 3, 4, 5, 6}) {
           for (const auto& slab : slabs_of(shape[2], steps)) {
             SCOPED_TRACE(std::to_string(steps) + " steps, planes " + std::to_string(slab.begin) + " to " +
-                         std::to_string(slab.end) + ", " + std::to_string(planes_per_moment) + " at once, " +
+                         std::to_string(slab.end) + ", " + std::to_string(planes_at_once) + " at once, " +
                          std::string(name_of(set)));
             const SkewedPass pass{.domain_planes = shape[2], .slab = slab, .step_count = steps};
             HeatDomain result = plain.front();
-            ASSERT_TRUE(make_pass(plain, result, wavefront, pass, planes_per_moment)) << "lent planes";
+            ASSERT_TRUE(make_pass(plain, result, wavefront, pass, planes_at_once)) << "lent planes";
             ASSERT_TRUE(equal(result, plain[static_cast<std::size_t>(steps)], pass.planes(steps)));
           }
         }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cg/panels/panel_reader.hpp"
+#include "cg/panels/panel_io.hpp"
 
 namespace cg2d::test {
 
@@ -41,9 +41,9 @@ inline FaultState& fault_state() {
 inline void plan_faults(FaultPlan plan) { fault_state() = {.plan = std::move(plan)}; }
 
 /// Reads and writes by the reader "threads".
-class FaultyReader final : public PanelReader {
+class FaultyReader final : public PanelIo {
  public:
-  explicit FaultyReader(const PanelReaderSetup& setup) : inner_(find_panel_reader("threads")->make(setup)) {}
+  explicit FaultyReader(const PanelIoSetup& setup) : inner_(find_panel_io("threads")->make(setup)) {}
 
   void start(const PanelRequest& request) override {
     auto& one = under_way_[request.slot];
@@ -83,14 +83,14 @@ class FaultyReader final : public PanelReader {
     }
   };
 
-  std::unique_ptr<PanelReader> inner_;
+  std::unique_ptr<PanelIo> inner_;
   std::map<int, UnderWay> under_way_;
 };
 
-inline PanelReaderRow faulty_reader() {
+inline PanelIoRow faulty_reader() {
   return {.name = "faulty",
           .description = "fails on demand",
-          .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
+          .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
             return std::make_unique<FaultyReader>(setup);
           }};
 }

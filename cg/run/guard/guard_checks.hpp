@@ -11,7 +11,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/run/guard/faults.hpp"
 #include "cg/run/guard/guard_report.hpp"
-#include "cg/run/guard/matrix_seal.hpp"
+#include "cg/run/guard/matrix_checksum.hpp"
 #include "cg/run/guard/product_checksums.hpp"
 #include "cg/run/guard/step_relation.hpp"
 #include "cg/solver/linear_operator.hpp"
@@ -116,7 +116,7 @@ class GuardChecks {
   GuardOptions options_;
   GuardedParts parts_;
   std::optional<ProductChecksums> checksums_;
-  std::optional<MatrixSeal> seal_;
+  std::optional<MatrixChecksum> seal_;
   std::optional<FaultInjector> injector_;
   bool injects_ = true;
   MatrixScale scale_;

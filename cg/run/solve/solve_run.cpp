@@ -21,7 +21,7 @@
 namespace cg2d {
 namespace {
 
-BlockPlace place_of_block(const comm::BlockLayout& layout, int rank) {
+BlockOrigin place_of_block(const comm::BlockLayout& layout, int rank) {
   const auto grid = layout.grid();
   return {.first_row = layout.row_block(grid.row_of(rank)).begin,
           .first_column = layout.column_block(grid.column_of(rank)).begin,

@@ -98,7 +98,7 @@ void SolveRun::check_several() const {
   const auto& asked = options_.configuration;
   const auto known = is_streamed() ? streamed_kernel_names(vector_count()) : names_of_kernels_for_several();
   const auto takes_several = [&](const kernels::KernelRow& row) {
-    return is_streamed() ? row.make_several_elsewhere != nullptr : row.make_for_several != nullptr;
+    return is_streamed() ? row.make_several_external != nullptr : row.make_for_several != nullptr;
   };
   refuse_if(asked.has_kernel() && !takes_several(kernels::kernel_named(asked.kernel)),
             fmt::format("--kernel {} takes one; take one of {}", asked.kernel, known));

@@ -310,7 +310,7 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
   group.barrier();
   agree_on(group, [&] {
     mine.storage_bytes_per_s =
-        sample->rate(usual_panel_reader(), {.panel_bytes = panel_bytes, .depth = mine.tuning.depth}, least_s);
+        sample->rate(usual_panel_io(), {.panel_bytes = panel_bytes, .depth = mine.tuning.depth}, least_s);
   });
   sample.reset();
   place.reset();
@@ -381,7 +381,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
                       enough_limit_text(parts, 2 * file->most_panel_bytes() + stream_program_bytes)));
     block.figures = file->figures();
     block.kernel = std::make_unique<StreamedKernel>(*parts.kernel.kernel, options_of(parts.kernel),
-                                                    std::move(file), *memory, usual_panel_reader());
+                                                    std::move(file), *memory, usual_panel_io());
   });
   // The storage is measured while all ranks read, and do nothing else.
   constexpr double least_s = 0.2;
@@ -396,7 +396,7 @@ OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel
                         const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
                         comm::RankGroup& group) {
   return {.folders = options.folders,
-          .reader = std::string(usual_panel_reader().name),
+          .reader = std::string(usual_panel_io().name),
           .memory_limit_bytes = memory_limit_bytes,
           .write_s = block.was_there ? 0.0 : block.generation_s,
           .device_write_s = block.device_write_s,

@@ -22,7 +22,7 @@ void refuse_out_of_core_if(bool is_given, const std::string& reason) {
 std::vector<const kernels::KernelRow*> streamed_kernels(int vector_count) {
   std::vector<const kernels::KernelRow*> rows;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.elsewhere_maker_for(vector_count) != nullptr) rows.push_back(&row);
+    if (row.external_maker_for(vector_count) != nullptr) rows.push_back(&row);
   }
   return rows;
 }

@@ -43,7 +43,7 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
     for (int round = 0; round < round_count; ++round) {
       double rate = 0.0;
       group.barrier();
-      agree_on(group, [&] { rate = sample->rate(usual_panel_reader(), reading, reading_s); });
+      agree_on(group, [&] { rate = sample->rate(usual_panel_io(), reading, reading_s); });
       rates.push_back(static_cast<double>(group.sum(static_cast<std::int64_t>(rate))));
     }
     return sample_of(rates).median * config.node_rank_count / group.size();

@@ -16,14 +16,14 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/panels/panel_reader.hpp"
+#include "cg/panels/panel_io.hpp"
 
 namespace cg2d {
 namespace {
 
-class UringReader final : public PanelReader {
+class UringIo final : public PanelIo {
  public:
-  explicit UringReader(const PanelReaderSetup& setup)
+  explicit UringIo(const PanelIoSetup& setup)
       : descriptor_(setup.descriptor), slots_(static_cast<std::size_t>(setup.slot_count)) {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
@@ -31,12 +31,12 @@ class UringReader final : public PanelReader {
                      fmt::format("io_uring: the system refuses it ({})", std::strerror(-error)));
     register_buffers(setup.buffers);
   }
-  ~UringReader() override {
+  ~UringIo() override {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
     io_uring_queue_exit(&ring_);
   }
-  UringReader(const UringReader&) = delete;
-  UringReader& operator=(const UringReader&) = delete;
+  UringIo(const UringIo&) = delete;
+  UringIo& operator=(const UringIo&) = delete;
 
   void start(const PanelRequest& request) override {
     auto& slot = slots_[static_cast<std::size_t>(request.slot)];
@@ -144,12 +144,12 @@ std::string why_no_uring() {
 
 }  // namespace
 
-PanelReaderRow uring_panel_reader() {
+PanelIoRow uring_panel_io() {
   return {.name = "io_uring",
           .description = "the system moves several panels at once (liburing)",
           .why_unavailable = why_no_uring,
-          .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
-            return std::make_unique<UringReader>(setup);
+          .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+            return std::make_unique<UringIo>(setup);
           }};
 }
 

@@ -12,10 +12,10 @@
 namespace cg2d {
 
 /// CRC-32C of each piece of the block's arrays, taken when it is made. Local.
-class MatrixSeal {
+class MatrixChecksum {
  public:
   /// The arrays must outlive this. Cost: one pass over them.
-  MatrixSeal(const std::vector<kernels::StoredArray>& arrays, int thread_count);
+  MatrixChecksum(const std::vector<kernels::StoredArray>& arrays, int thread_count);
 
   /// Whether the pieces share, share + share_count, ... are as they were. Cost: a pass over them, on the threads.
   [[nodiscard]] bool holds(int share, int share_count) const;

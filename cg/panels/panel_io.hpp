@@ -32,7 +32,7 @@ struct PanelResult {
 };
 
 /// Reads and writes one file. Several requests may be under way, in any order. The destructor waits for all.
-class PanelReader : public Interface {
+class PanelIo : public Interface {
  public:
   /// Returns at once, unless the system itself delays it.
   virtual void start(const PanelRequest& request) = 0;
@@ -43,7 +43,7 @@ class PanelReader : public Interface {
 };
 
 /// The setup of a reader.
-struct PanelReaderSetup {
+struct PanelIoSetup {
   int descriptor = -1;  ///< descriptor of the file; its owner outlives the reader
   int slot_count = 1;   ///< slots are 0 ... slot_count - 1
   /// Memory that most requests are for, and that outlives the reader: it may tell the system of it once and for all.
@@ -51,20 +51,20 @@ struct PanelReaderSetup {
 };
 
 /// One way to read and write. A new one is one file that defines a row, and its entry in the table.
-struct PanelReaderRow {
+struct PanelIoRow {
   std::string_view name;
   std::string_view description;
   /// The reason why it cannot serve here; empty when it can.
   std::string (*why_unavailable)() = [] { return std::string(); };
   /// Throws RunError (unavailable).
-  std::unique_ptr<PanelReader> (*make)(const PanelReaderSetup& setup) = nullptr;
+  std::unique_ptr<PanelIo> (*make)(const PanelIoSetup& setup) = nullptr;
 };
 
 /// The best one first.
-std::span<const PanelReaderRow> panel_reader_table();
+std::span<const PanelIoRow> panel_io_table();
 /// The row of that name; nullptr: there is none.
-const PanelReaderRow* find_panel_reader(std::string_view name);
+const PanelIoRow* find_panel_io(std::string_view name);
 /// The first one that can serve here.
-const PanelReaderRow& usual_panel_reader();
+const PanelIoRow& usual_panel_io();
 
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-#include "cg/run/guard/matrix_seal.hpp"
+#include "cg/run/guard/matrix_checksum.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ constexpr std::size_t sealed_piece_bytes = std::size_t{1} << 15;
 
 }  // namespace
 
-MatrixSeal::MatrixSeal(const std::vector<kernels::StoredArray>& arrays, int thread_count)
+MatrixChecksum::MatrixChecksum(const std::vector<kernels::StoredArray>& arrays, int thread_count)
     : thread_count_(thread_count) {
   for (const auto& array : arrays) {
     const std::span<const std::byte> bytes = array.bytes;
@@ -24,7 +24,7 @@ MatrixSeal::MatrixSeal(const std::vector<kernels::StoredArray>& arrays, int thre
   }
 }
 
-bool MatrixSeal::holds(int share, int share_count) const {
+bool MatrixChecksum::holds(int share, int share_count) const {
   // Three pieces at once: see crc32c_of_three().
   constexpr std::size_t at_once = 3;
   const auto place_of = [&](std::size_t number) {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "cg/panels/panel_reader.hpp"
+#include "cg/panels/panel_io.hpp"
 
 namespace cg2d {
 namespace {
@@ -34,13 +34,13 @@ PanelResult move_all(int descriptor, const PanelRequest& request) {
   return result;
 }
 
-class ThreadReader final : public PanelReader {
+class ThreadIo final : public PanelIo {
  public:
-  ThreadReader(int descriptor, int slot_count) : slots_(static_cast<std::size_t>(slot_count)) {
+  ThreadIo(int descriptor, int slot_count) : slots_(static_cast<std::size_t>(slot_count)) {
     for (auto& slot : slots_)
       slot.thread = std::thread([this, &slot, descriptor] { serve(slot, descriptor); });
   }
-  ~ThreadReader() override {
+  ~ThreadIo() override {
     for (auto& slot : slots_) {
       {
         const std::lock_guard lock(slot.mutex);
@@ -50,8 +50,8 @@ class ThreadReader final : public PanelReader {
       slot.thread.join();
     }
   }
-  ThreadReader(const ThreadReader&) = delete;
-  ThreadReader& operator=(const ThreadReader&) = delete;
+  ThreadIo(const ThreadIo&) = delete;
+  ThreadIo& operator=(const ThreadIo&) = delete;
 
   void start(const PanelRequest& request) override {
     auto& slot = slots_[static_cast<std::size_t>(request.slot)];
@@ -108,11 +108,11 @@ class ThreadReader final : public PanelReader {
 
 }  // namespace
 
-PanelReaderRow thread_panel_reader() {
+PanelIoRow thread_panel_io() {
   return {.name = "threads",
           .description = "a thread for each panel under way, which calls pread or pwrite",
-          .make = [](const PanelReaderSetup& setup) -> std::unique_ptr<PanelReader> {
-            return std::make_unique<ThreadReader>(setup.descriptor, setup.slot_count);
+          .make = [](const PanelIoSetup& setup) -> std::unique_ptr<PanelIo> {
+            return std::make_unique<ThreadIo>(setup.descriptor, setup.slot_count);
           }};
 }
 
