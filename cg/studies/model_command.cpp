@@ -18,6 +18,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -101,37 +102,31 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
 }
 
 std::string grid_table(const RankCountModel& row, double clock_hz, int product_count) {
-  std::string text = fmt::format(" {:<14} {:<12}", "grid", "kernel");
+  TextTable<Prediction> table;
+  table.column("grid", "{:<14}", [](const auto& one) { return one.configuration.grid.name(); });
+  table.column("kernel", "{:<12}", [](const auto& one) { return one.configuration.kernel; });
   for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-    text += fmt::format(" {:>14}", phase_name(phase_at(k)));
-  text += fmt::format(" {:>12}", "seconds");
-  if (clock_hz > 0.0) text += fmt::format(" {:>18}", "clocks per product");
-  text += '\n';
-  for (const auto& prediction : row.grids) {
-    text +=
-        fmt::format(" {:<14} {:<12}", prediction.configuration.grid.name(), prediction.configuration.kernel);
-    for (const double seconds : prediction.phases) text += fmt::format(" {:>14.6g}", seconds);
-    text += fmt::format(" {:>12.6g}", prediction.total_s());
-    if (clock_hz > 0.0) {
+    table.column(phase_name(phase_at(k)), "{:>14.6g}", [k](const auto& one) { return one.phases[k]; });
+  table.column("seconds", "{:>12.6g}", &Prediction::total_s);
+  if (clock_hz > 0.0)
+    table.column("clocks per product", "{:>18.0f}", [&](const auto& one) {
       double product_s = 0.0;
       for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle})
-        product_s += prediction.phase_s(phase);
-      text += fmt::format(" {:>18.0f}", product_s * clock_hz / product_count);
-    }
-    text += prediction.configuration.grid == row.best().configuration.grid ? "  best\n" : "\n";
-  }
-  return text;
+        product_s += one.phase_s(phase);
+      return product_s * clock_hz / product_count;
+    });
+  return table.text(row.grids, [&](const auto& one) { return &one == &row.best() ? "  best" : ""; });
 }
 
 std::string growth_table(const ProblemModel& model) {
-  std::string text =
-      fmt::format("\n Class {}: the best grid as the ranks grow\n {:>9} {:>14} {:>12} {:>11}\n",
-                  model.problem.class_name, "ranks", "best grid", "seconds", "efficiency");
-  for (const auto& row : model.rank_counts) {
-    text += fmt::format(" {:>9} {:>14} {:>12.6g} {:>9.1f} %\n", row.rank_count,
-                        row.best().configuration.grid.name(), row.best().total_s(), 100.0 * row.efficiency);
-  }
-  return text + " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
+  TextTable<RankCountModel> table;
+  table.column("ranks", "{:>9}", &RankCountModel::rank_count);
+  table.column("best grid", "{:>14}", [](const auto& row) { return row.best().configuration.grid.name(); });
+  table.column("seconds", "{:>12.6g}", [](const auto& row) { return row.best().total_s(); });
+  table.column("efficiency", "{:>9.1f} %", [](const auto& row) { return 100.0 * row.efficiency; });
+  return fmt::format("\n Class {}: the best grid as the ranks grow\n{}", model.problem.class_name,
+                     table.text(model.rank_counts)) +
+         " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
 }
 
 /// Empty for a condition without a description.

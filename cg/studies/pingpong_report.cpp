@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "cg/base/json_values.hpp"
+#include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/report_origin.hpp"
 
@@ -97,35 +98,32 @@ std::string pair_text(const PairResult& pair) {
 }
 
 std::string sums_text(const PingPongReport& report) {
-  auto text = fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n {:>15} {:>10} {:>8}",
-                          format_count(report.rank_count, "rank"), "method", "us", "spread");
-  const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
-  if (mpi != report.sums.end()) text += fmt::format(" {:>20}", "of MPI_Allreduce");
-  text += "\n";
-  for (const auto& sum : report.sums) {
+  TextTable<SumTime> table;
+  table.column("method", "{:>15}", &SumTime::way);
+  table.column("us", "{:>10.3f}", [](const auto& sum) { return in_microseconds * sum.seconds.median; });
+  table.column("spread", "{:>8}", [](const auto& sum) {
     const auto spread = sum.seconds.spread();
-    text += fmt::format(" {:>15} {:>10.3f} {:>8}", sum.way, in_microseconds * sum.seconds.median,
-                        spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "");
-    if (mpi != report.sums.end())
-      text += fmt::format(" {:>18.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
-    text += "\n";
-  }
+    return spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "";
+  });
+  const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
+  if (mpi != report.sums.end())
+    table.column("of MPI_Allreduce", "{:>18.0f} %",
+                 [&](const auto& sum) { return 100.0 * sum.seconds.median / mpi->seconds.median; });
+  auto text = fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
+                          format_count(report.rank_count, "rank"), table.text(report.sums));
   if (!report.sums_left_out.empty()) text += left_out_lines({{"MPI_Allreduce", report.sums_left_out}});
   return text;
 }
 
 std::string phases_text(const PingPongReport& report) {
-  auto text = fmt::format("\n Class {}, grid {}: microseconds of one isolated call\n {:>15}",
-                          report.problem.class_name, report.configuration.grid.name(), "transport");
+  TextTable<TransportPhases> table;
+  table.column("transport", "{:>15}", &TransportPhases::transport);
   for (std::size_t k = 0; k < communication_phase_count; ++k)
-    text += fmt::format(" {:>12}", phase_name(communication_phase_at(k)));
-  text += "\n";
-  for (const auto& row : report.phases) {
-    text += fmt::format(" {:>15}", row.transport);
-    for (const auto& seconds : row.seconds)
-      text += fmt::format(" {:>12.3f}", in_microseconds * seconds.median);
-    text += "\n";
-  }
+    table.column(phase_name(communication_phase_at(k)), "{:>12.3f}",
+                 [k](const auto& row) { return in_microseconds * row.seconds[k].median; });
+  const auto text =
+      fmt::format("\n Class {}, grid {}: microseconds of one isolated call\n{}", report.problem.class_name,
+                  report.configuration.grid.name(), table.text(report.phases));
   return text + left_out_lines(report.transports_left_out);
 }
 

@@ -11,6 +11,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -47,10 +48,11 @@ std::string disturbance_text(const MeasurementRecord& record) {
 }
 
 std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
-  std::string text = fmt::format("\n Rows of one length, plain CSR: ns per nonzero\n {:>10} {:>10} {:>10}\n",
-                                 "row length", "scalar", "vectors");
-  for (const auto& point : profile.curve)
-    text += fmt::format(" {:>10} {:>10.3f} {:>10.3f}\n", point.row_length, point.scalar_ns, point.vector_ns);
+  TextTable<RowLengthPoint> table;
+  table.column("row length", "{:>10}", &RowLengthPoint::row_length);
+  table.column("scalar", "{:>10.3f}", &RowLengthPoint::scalar_ns);
+  table.column("vectors", "{:>10.3f}", &RowLengthPoint::vector_ns);
+  auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text(profile.curve);
   text += disturbance_text(profile.measured);
   if (critical_vector_length == never_in_vectors)
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
@@ -58,18 +60,22 @@ std::string curve_text(const ProcessorProfile& profile, int critical_vector_leng
                             critical_vector_length);
 }
 
+constexpr double microseconds = 1e6;
+
 std::string case_text(const TunedCase& tuned) {
-  std::string text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n",
-                                 tuned.matrix.name, tuned.configuration.grid.name());
-  text += fmt::format(" {:<17} {:>12} {:>9} {:>6} {:>9} {:>12}\n", "kernel", "us per step", "x first", "cvl",
-                      "prefetch", "block width");
-  constexpr double microseconds = 1e6;
-  for (const auto& kernel : tuned.kernels) {
-    text += fmt::format(
-        " {:<17} {:>12.1f} {:>9.2f} {:>6} {:>9} {:>12}\n", kernel.name, microseconds * kernel.step_s,
-        kernel.step_s / tuned.kernels.front().step_s, setting_text(kernel.tuning.critical_vector_length),
-        setting_text(kernel.tuning.prefetch_distance), setting_text(kernel.tuning.block_width));
-  }
+  const auto setting = [](std::optional<int> kernels::Tuning::*member) {
+    return [member](const TunedKernel& kernel) { return setting_text(kernel.tuning.*member); };
+  };
+  TextTable<TunedKernel> table;
+  table.column("kernel", "{:<17}", &TunedKernel::name);
+  table.column("us per step", "{:>12.1f}", [](const auto& kernel) { return microseconds * kernel.step_s; });
+  table.column("x first", "{:>9.2f}",
+               [&](const auto& kernel) { return kernel.step_s / tuned.kernels.front().step_s; });
+  table.column("cvl", "{:>6}", setting(&kernels::Tuning::critical_vector_length));
+  table.column("prefetch", "{:>9}", setting(&kernels::Tuning::prefetch_distance));
+  table.column("block width", "{:>12}", setting(&kernels::Tuning::block_width));
+  auto text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n{}",
+                          tuned.matrix.name, tuned.configuration.grid.name(), table.text(tuned.kernels));
   if (!tuned.verdict.empty()) text += fmt::format(" {}\n", tuned.verdict);
   return text + disturbance_text(tuned.measured);
 }
