@@ -1,8 +1,5 @@
 // The command line of `cg2d check`.
 
-#include <CLI/CLI.hpp>
-
-#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/run/check/check_command.hpp"
@@ -11,17 +8,9 @@
 namespace cg2d {
 namespace {
 
-void add_check_options(CLI::App& parser, CheckOptions& options) {
-  add_format_option(parser, options.format, check_format_names());
-  add_file_option(parser, "--output", FileUse::writes, options.output,
-                  "write the table to FILE, whole or not at all")
-      ->default_str("standard output");
-  add_progress_options(parser, options.progress);
-}
-
-CheckOptions check_options_from(const CheckOptions& options) {
-  require_known("--format", options.format, check_format_names());
-  return options;
+void add_check_options(OptionSet& options, CheckOptions& check) {
+  add_result_options(options, check.format, check_format_names(), check.output);
+  add_progress_options(options, check.progress);
 }
 
 }  // namespace
@@ -31,8 +20,8 @@ SubcommandRow check_subcommand() {
       .name = "check",
       .description = "check kernels, transports and results on this machine",
       .examples = {"mpiexec -n 4 cg2d check", "mpiexec -n 2 cg2d check --format json --output check.json"},
-      .declare = subcommand_with<CheckOptions, add_check_options,
-                                 command_action<check_options_from, check_installation, CheckOptions>>};
+      .declare =
+          subcommand_with<CheckOptions, add_check_options, no_check<CheckOptions>, check_installation>};
 }
 
 }  // namespace cg2d

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -18,19 +16,17 @@ namespace {
 struct CompareOptions {
   std::string before;
   std::string after;
-  std::string threshold = "5%";
+  double threshold = 0.05;
   std::string format = "text";
   std::string output;
 };
 
-std::vector<std::string> compare_format_names() { return {"text", "json"}; }
-
 /// Rank 0 reads, compares and prints. Collective.
-ExitCode compare(const CompareOptions& options, double threshold, comm::RankGroup& group) {
+ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
   std::int64_t code = 0;
   write_output(open_output(options.output, group).get(), group, [&] {
     const auto comparison =
-        compare_results(read_results(options.before), read_results(options.after), threshold);
+        compare_results(read_results(options.before), read_results(options.after), options.threshold);
     if (comparison.common.empty()) {
       throw InputError(fmt::format("{} and {}: no configuration is in both; {}", options.before,
                                    options.after, difference_between(comparison)));
@@ -41,28 +37,24 @@ ExitCode compare(const CompareOptions& options, double threshold, comm::RankGrou
   return static_cast<ExitCode>(group.maximum(code));
 }
 
-void add_compare_options(CLI::App& parser, CompareOptions& options) {
-  parser.add_option("A", options.before, "results before: of cg2d run --format json, or of cg2d sweep")
-      ->required()
-      ->check(file_name(FileUse::reads));
-  parser.add_option("B", options.after, "results after")->required()->check(file_name(FileUse::reads));
-  parser.add_option("--threshold", options.threshold, "the increase in time that is a regression")
-      ->type_name("PERCENT");
-  add_format_option(parser, options.format, compare_format_names());
-  add_file_option(parser, "--output", FileUse::writes, options.output,
-                  "write the comparison to FILE, whole or not at all")
-      ->default_str("standard output");
+double threshold_from(const std::string& text) {
+  const auto threshold = percentage_from(text);
+  if (!threshold)
+    throw InputError(fmt::format("--threshold {}: must be a percentage from 0 on, such as 5%", text));
+  return *threshold;
 }
 
-Action compare_action(const CompareOptions& options) {
-  const auto threshold = percentage_from(options.threshold);
-  if (!threshold)
-    throw InputError(
-        fmt::format("--threshold {}: must be a percentage from 0 on, such as 5%", options.threshold));
-  require_known("--format", options.format, compare_format_names());
-  return [options, threshold = *threshold](comm::RankGroup& group) {
-    return compare(options, threshold, group);
-  };
+void add_compare_options(OptionSet& options, CompareOptions& compare) {
+  options.add({"A",
+               "",
+               "results before: of cg2d run --format json, or of cg2d sweep",
+               "",
+               {.file = FileUse::reads, .is_required = true}},
+              compare.before);
+  options.add({"B", "", "results after", "", {.file = FileUse::reads, .is_required = true}}, compare.after);
+  options.add({"--threshold", "PERCENT", "the increase in time that is a regression", "5%"},
+              compare.threshold, &threshold_from);
+  add_result_options(options, compare.format, {"text", "json"}, compare.output);
 }
 
 }  // namespace
@@ -72,7 +64,7 @@ SubcommandRow compare_subcommand() {
           .description = "compare two results or sweeps, and find the configurations that became slower",
           .examples = {"cg2d compare before.json after.json",
                        "cg2d compare before.jsonl after.jsonl --threshold 2%"},
-          .declare = subcommand_with<CompareOptions, add_compare_options, compare_action>};
+          .declare = subcommand_with<CompareOptions, add_compare_options, no_check<CompareOptions>, compare>};
 }
 
 }  // namespace cg2d

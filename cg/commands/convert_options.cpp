@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -12,7 +11,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/values.hpp"
+#include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/matrix/files/cached_matrix.hpp"
@@ -26,7 +25,7 @@ namespace {
 struct ConvertOptions {
   std::string source;
   std::string target;
-  std::string scratch;
+  std::vector<std::string> scratch;  ///< folders, by rank
   std::optional<double> symmetrize_tolerance;
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
@@ -74,7 +73,6 @@ ExitCode convert_back(const ConvertOptions& options, const Progress& progress, c
 
 /// All ranks read and write. Collective.
 ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
-  const auto folders = folders_from("--scratch", options.scratch);
   const Progress progress(options.progress, group.rank());
   bool is_binary = false;
   agree_on(group, [&] { is_binary = is_cache_file(options.source); });
@@ -87,7 +85,8 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   progress.say(fmt::format("reading {}", options.source));
   const auto matrix = read_market_matrix(
       {.path = options.source,
-       .scratch_folder = folders.empty() ? std::string() : folder_of_rank(folders, group.rank()),
+       .scratch_folder =
+           options.scratch.empty() ? std::string() : folder_of_rank(options.scratch, group.rank()),
        .symmetrize_tolerance = options.symmetrize_tolerance},
       group);
   matrix->require_symmetric(group);
@@ -97,32 +96,29 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   return print_conversion(options, *matrix, read_s, watch.seconds(), group);
 }
 
-void add_convert_options(CLI::App& parser, ConvertOptions& options) {
-  parser
-      .add_option("FILE", options.source,
-                  "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form")
-      ->required()
-      ->check(file_name(FileUse::reads));
-  parser
-      .add_option("TARGET", options.target,
-                  "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
-                  "A.mtx or -, standard output")
-      ->required()
-      ->check(file_name(FileUse::writes));
-  parser
-      .add_option("--scratch", options.scratch,
-                  "keep the entries in files without names on local storage while they are put in order, in "
-                  "the folder DIR or, by rank, in several: for a matrix that is larger than memory")
-      ->check(file_name(FileUse::folder))
-      ->type_name("DIR,...")
-      ->default_str("in memory");
-  add_symmetrize_option(parser, options.symmetrize_tolerance);
-  add_progress_options(parser, options.progress);
-}
-
-Action convert_action(const ConvertOptions& options) {
-  check_symmetrize_option(options.symmetrize_tolerance, true);
-  return [options](comm::RankGroup& group) { return convert(options, group); };
+void add_convert_options(OptionSet& options, ConvertOptions& convert) {
+  options.add({"FILE",
+               "",
+               "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form",
+               "",
+               {.file = FileUse::reads, .is_required = true}},
+              convert.source);
+  options.add({"TARGET",
+               "",
+               "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
+               "A.mtx or -, standard output",
+               "",
+               {.file = FileUse::writes, .is_required = true}},
+              convert.target);
+  options.add({"--scratch",
+               "DIR,...",
+               "keep the entries in files without names on local storage while they are put in order, in the "
+               "folder DIR or, by rank, in several: for a matrix that is larger than memory",
+               "in memory",
+               {.file = FileUse::folder}},
+              convert.scratch, &folders_from);
+  add_symmetrize_option(options, convert.symmetrize_tolerance);
+  add_progress_options(options, convert.progress);
 }
 
 }  // namespace
@@ -134,7 +130,7 @@ SubcommandRow convert_subcommand() {
           "write a matrix in binary form, which cg2d solve reads much faster, or such a one in Matrix Market",
       .examples = {"cg2d convert A.mtx A.cg2d",
                    "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"},
-      .declare = subcommand_with<ConvertOptions, add_convert_options, convert_action>};
+      .declare = subcommand_with<ConvertOptions, add_convert_options, no_check<ConvertOptions>, convert>};
 }
 
 }  // namespace cg2d

@@ -1,9 +1,7 @@
 // cg2d events: the events that can be counted on this machine.
 
-#include <CLI/CLI.hpp>
 #include <string>
 
-#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/event_list.hpp"
@@ -18,18 +16,14 @@ struct EventsArguments {
   std::string output;  ///< empty: standard output
 };
 
-void add_events_options(CLI::App& events, EventsArguments& arguments) {
-  events.add_flag("--all", arguments.shows_all, "also list what cannot be counted here, with the reason");
-  add_format_option(events, arguments.format, event_list_format_names());
-  add_file_option(events, "--output", FileUse::writes, arguments.output, "write the list to FILE")
-      ->default_str("standard output");
+void add_events_options(OptionSet& options, EventsArguments& events) {
+  options.add_flag("--all", "also list what cannot be counted here, with the reason", events.shows_all);
+  add_result_options(options, events.format, event_list_format_names(), events.output);
 }
 
-Action events_action(const EventsArguments& arguments) {
-  require_known("--format", arguments.format, event_list_format_names());
+Action events_action(EventsArguments& events, const OptionSet& /*given*/) {
   return print_made_text(
-      [arguments] { return write_event_list(list_events(), arguments.format, arguments.shows_all); },
-      arguments.output);
+      [events] { return write_event_list(list_events(), events.format, events.shows_all); }, events.output);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // The command line of `cg2d export`.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -15,12 +14,9 @@ namespace {
 
 struct ExportOptions {
   std::vector<std::string> files;
-  std::string format = "csv";
-  std::string output;  ///< empty: standard output
+  std::string format = "csv";  ///< one line per run; or for Extra-P
+  std::string output;          ///< empty: standard output
 };
-
-/// JSON Lines for Extra-P, and one line per run.
-std::vector<std::string> export_formats() { return {"csv", "extra-p"}; }
 
 /// Rank 0 reads and writes. Collective.
 ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
@@ -34,18 +30,9 @@ ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
   return ExitCode::success;
 }
 
-void add_export_options(CLI::App& parser, ExportOptions& options) {
-  parser.add_option("FILE", options.files, "results of cg2d run --format json, or of cg2d sweep")
-      ->required()
-      ->check(file_name(FileUse::reads));
-  add_format_option(parser, options.format, export_formats());
-  add_file_option(parser, "--output", FileUse::writes, options.output, "write to FILE, whole or not at all")
-      ->default_str("standard output");
-}
-
-Action export_action(const ExportOptions& options) {
-  require_known("--format", options.format, export_formats());
-  return [options](comm::RankGroup& group) { return export_results(options, group); };
+void add_export_options(OptionSet& options, ExportOptions& exported) {
+  add_files_argument(options, exported.files, "results of cg2d run --format json, or of cg2d sweep");
+  add_result_options(options, exported.format, {"csv", "extra-p"}, exported.output);
 }
 
 }  // namespace
@@ -55,7 +42,7 @@ SubcommandRow export_subcommand() {
       .name = "export",
       .description = "write results for Extra-P, or as CSV",
       .examples = {"cg2d export sweep.jsonl --output sweep.csv", "cg2d export sweep.jsonl --format extra-p"},
-      .declare = subcommand_with<ExportOptions, add_export_options, export_action>};
+      .declare = subcommand_with<ExportOptions, add_export_options, no_check<ExportOptions>, export_results>};
 }
 
 }  // namespace cg2d

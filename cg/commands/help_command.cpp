@@ -31,15 +31,14 @@ struct HelpArguments {
   bool man = false;
 };
 
-void add_help_options(CLI::App& parser, HelpArguments& arguments) {
-  arguments.program = parser.get_parent();
-  parser.add_option("COMMAND", arguments.command, "a command of cg2d")
-      ->type_name(type_of_values(names_of(subcommand_table())))
-      ->default_str("the program");
-  parser.add_flag("--man", arguments.man, "print the manual page (roff), as man -l shows it");
+void add_help_options(OptionSet& options, HelpArguments& arguments) {
+  arguments.program = options.parser().get_parent();
+  options.add({"COMMAND", one_of(names_of(subcommand_table())), "a command of cg2d", "the program"},
+              arguments.command, [](const std::string& text) { return text; });
+  options.add_flag("--man", "print the manual page (roff), as man -l shows it", arguments.man);
 }
 
-Action help_action(const HelpArguments& arguments) {
+Action help_action(HelpArguments& arguments, const OptionSet& /*given*/) {
   const auto& program = *arguments.program;
   const auto print = [&](const CLI::App& parser) {
     return print_text(arguments.man ? man_page(parser, version_text()) : help_text(parser));
@@ -51,7 +50,7 @@ Action help_action(const HelpArguments& arguments) {
 
 struct VersionArguments {};
 
-void add_no_options(CLI::App& /*parser*/, VersionArguments& /*arguments*/) {}
+void add_no_options(OptionSet& /*options*/, VersionArguments& /*arguments*/) {}
 
 /// The libraries that the program is built with, and what it does without those that it can do without.
 std::string build_text() {
@@ -76,7 +75,7 @@ std::string build_text() {
                        : "not here: " + no_uring);
 }
 
-Action version_action(const VersionArguments& /*arguments*/) {
+Action version_action(VersionArguments& /*arguments*/, const OptionSet& /*given*/) {
   return print_made_text([] { return version_text() + "\n" + build_text(); });
 }
 
@@ -85,15 +84,17 @@ struct CompletionArguments {
   std::string shell;
 };
 
-void add_completion_options(CLI::App& parser, CompletionArguments& arguments) {
-  arguments.program = parser.get_parent();
-  parser.add_option("SHELL", arguments.shell, "the shell that the script is for")
-      ->required()
-      ->type_name(type_of_values(names_of(shell_table())));
+void add_completion_options(OptionSet& options, CompletionArguments& arguments) {
+  arguments.program = options.parser().get_parent();
+  options.add({"SHELL",
+               one_of(names_of(shell_table())),
+               "the shell that the script is for",
+               "",
+               {.is_required = true}},
+              arguments.shell);
 }
 
-Action completion_action(const CompletionArguments& arguments) {
-  require_known("SHELL", arguments.shell, names_of(shell_table()));
+Action completion_action(CompletionArguments& arguments, const OptionSet& /*given*/) {
   const auto row = std::ranges::find(shell_table(), arguments.shell, &ShellRow::name);
   return print_text(row->script(*arguments.program));
 }

@@ -1,45 +1,42 @@
 #pragma once
 
-// The options of measurements of a user's own system, which cg2d sweep and cg2d scaling have.
+// The options of a user's own system, which cg2d solve, cg2d sweep and cg2d scaling have. All that gets a value must outlive the set.
 
-#include <CLI/CLI.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "cg/commands/option_set.hpp"
 #include "cg/run/solve/solve_options.hpp"
+#include "cg/studies/studied_work.hpp"
 
 namespace cg2d {
 
-/// The parsed arguments; `options` has those that need no conversion.
-struct MeasuredSystemArguments {
+inline bool has_system(const SystemOptions& system) {
+  return !system.matrix_path.empty() || !system.operator_text.empty();
+}
+
+/// --symmetrize, for subcommands that read a matrix.
+void add_symmetrize_option(OptionSet& options, std::optional<double>& tolerance);
+/// FILE, --operator, --assembled and --symmetrize.
+void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled);
+/// --preconditioner and --variant.
+void add_form_options(OptionSet& options, SystemOptions& system);
+
+/// The options of a system that is measured.
+struct MeasuredSystem {
   SystemOptions options;
-  std::optional<int> iteration_count;
-  std::string preconditioner;  ///< empty: not given, as the form of CG
-  std::string variant;
-
-  [[nodiscard]] bool has_system() const {
-    return !options.matrix_path.empty() || !options.operator_text.empty();
-  }
+  int iteration_count = usual_iteration_count;
 };
+/// All of these and --iterations, as a group of the help.
+void add_measured_system_options(OptionSet& options, MeasuredSystem& system);
 
-/// FILE, --operator, --assembled, --symmetrize, --iterations, --preconditioner and --variant, as a group of the help. `arguments` must
-/// outlive the parser.
-void add_measured_system_options(CLI::App& parser, MeasuredSystemArguments& arguments);
-
-/// The options of a measurement: measured_system(). Throws InputError.
-SystemOptions measured_system_from(const std::string& command, const MeasuredSystemArguments& arguments);
-
-/// Options with whether they were given.
-using GivenOptions = std::vector<std::pair<std::string_view, bool>>;
-/// Throws InputError for the first that was given: the option, and the reason.
-void refuse_given(const GivenOptions& options, const std::string& reason);
-/// The same where no system is measured, for the options that only these have, with those of the subcommand itself.
-void refuse_system_options(const MeasuredSystemArguments& arguments, const GivenOptions& others);
-/// The options of a problem of the benchmark.
-struct ProblemArguments;
-GivenOptions given_problem_options(bool has_class, const ProblemArguments& problem);
+/// Checks the matrix of a system that is there. Throws InputError, which names the command.
+void check_system(const std::string& command, const SystemOptions& system, const OptionSet& given);
+/// The checked options of a measurement: measured_system(). Throws InputError also where a problem of the benchmark is given.
+SystemOptions measured_system_from(const std::string& command, const MeasuredSystem& system,
+                                   const OptionSet& given);
+/// Throws InputError for an option that only systems have, where none is measured.
+void refuse_system_options(const OptionSet& given);
 
 }  // namespace cg2d

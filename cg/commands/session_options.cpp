@@ -1,82 +1,115 @@
 #include "cg/commands/session_options.hpp"
 
-#include <cstdint>
+#include <utility>
 
-#include "cg/base/errors.hpp"
-#include "cg/commands/help/described_option.hpp"
+#include "cg/commands/shared_options.hpp"
 #include "cg/run/feature.hpp"
 
 namespace cg2d {
 namespace {
 
-void add_feature_option(CLI::App& parser, const FeatureOption& row, OptionTexts& texts) {
+/// A setting of kernels that the profile has, where it is not given.
+void add_setting(OptionSet& options, const std::string& name, const std::string& help,
+                 std::optional<int>& setting) {
+  options.add({name, "N", help, "the profile's"}, setting);
+}
+
+void add_feature_option(OptionSet& options, const FeatureOption& row) {
+  options.begin_group(std::string(row.group));
   const std::string name(row.name);
   const std::string help(row.help);
-  parser.option_defaults()->group(std::string(row.group));
-  if (row.value.empty()) {
-    parser.add_flag_function(
-        name, [&texts, name](std::int64_t /*count*/) { texts[name].clear(); }, help);
-    return;
+  if (row.value.empty()) return options.add_flag(name, help, [] {});
+  options.add_texts({name, std::string(row.value), help, std::string(row.default_text), {.file = row.file}},
+                    false, {});
+}
+
+void add_counter_options(OptionSet& options, SessionOptions& session) {
+  options.begin_group("Counters and traces");
+  add_event_options(options, session.counters, "PAPI_EVENTS of the environment, or none");
+  options.add_flag("--papi-strict", "end with 69 if one of the events cannot be counted",
+                   session.counters.strict);
+  add_limits_option(options, session.measures_limits);
+  options.add({"--trace",
+               "FILE",
+               "write a time line of every phase to FILE (Chrome-trace JSON); -: to standard output, instead "
+               "of the report",
+               "",
+               {.file = FileUse::writes}},
+              session.trace.path);
+  add_trace_steps_option(options, session.trace.step_count, "--trace");
+}
+
+/// Throws InputError for settings of a kernel that are out of range, and for those that a kernel that is named has not.
+void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration) {
+  require_not_negative("--cvl", tuning.critical_vector_length);
+  require_not_negative("--prefetch", tuning.prefetch_distance);
+  if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
+    throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
+  // The critical vector length counts for every kernel: the report says how many rows are shorter.
+  const auto* const kernel = kernels::find_kernel(configuration.kernel);
+  if (kernel == nullptr) return;
+  using Member = std::optional<int> kernels::Tuning::*;
+  for (const auto& [option, member] :
+       {std::pair<std::string_view, Member>("--prefetch", &kernels::Tuning::prefetch_distance),
+        std::pair<std::string_view, Member>("--block-width", &kernels::Tuning::block_width)}) {
+    if (!(tuning.*member) || kernel->defaults.*member) continue;
+    throw InputError(fmt::format("{}: --kernel {} has no such setting; leave it out", option, kernel->name));
   }
-  auto* const option = parser
-                           .add_option_function<std::string>(
-                               name, [&texts, name](const std::string& text) { texts[name] = text; }, help)
-                           ->type_name(std::string(row.value));
-  if (row.file) option->check(file_name(*row.file));
-  if (!row.default_text.empty()) option->default_str(std::string(row.default_text));
 }
 
 }  // namespace
 
-void add_grid_options(CLI::App& parser, SessionArguments& arguments, SessionOptions& options) {
-  auto& tuning = options.tuning;
-  parser.option_defaults()->group("Grid");
-  parser
-      .add_option("--grid", arguments.grid,
-                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures "
-                  "nothing, official is that of the official program")
-      ->type_name(type_of_values({"auto", "rule", "official", "PXxPY"}));
-  add_number_option(parser, "--px", options.open_grid.columns, "columns of the grid; the rows follow")
-      ->default_str("those of --grid");
-  add_axis_options(parser, arguments.axes);
-  add_number_option(parser, "--cvl", tuning.critical_vector_length,
-                    "critical vector length of the csr kernels: shorter rows take a scalar loop")
-      ->default_str("the profile's");
-  add_number_option(parser, "--prefetch", tuning.prefetch_distance,
-                    "how many entries ahead a kernel fetches the matrix")
-      ->default_str("the profile's");
-  add_number_option(parser, "--block-width", tuning.block_width,
-                    "columns of a kernel's column blocks: a power of 2")
-      ->default_str("the profile's");
-  add_profile_options(parser, options.profile, profile_is_used());
-  add_keep_disturbed_option(parser, options.profile);
-  add_bind_option(parser, arguments.bind);
+void add_grid_options(OptionSet& options, SessionOptions& session) {
+  options.begin_group("Grid");
+  add_grid_option(options, session,
+                  "ranks as columns x rows, such as 2x4; auto tries the best few, rule measures nothing, "
+                  "official is that of the official program");
+  options.add({"--px", "N", "columns of the grid; the rows follow", "those of --grid"},
+              session.open_grid.columns);
+  for (const auto& axis : configuration_axes()) add_axis_option(options, axis.name, session.configuration);
+  add_setting(options, "--cvl", "critical vector length of the csr kernels: shorter rows take a scalar loop",
+              session.tuning.critical_vector_length);
+  add_setting(options, "--prefetch", "how many entries ahead a kernel fetches the matrix",
+              session.tuning.prefetch_distance);
+  add_setting(options, "--block-width", "columns of a kernel's column blocks: a power of 2",
+              session.tuning.block_width);
+  add_profile_options(options, session.profile);
+  add_keep_disturbed_option(options, session.profile);
+  add_bind_option(options, session.bind);
 }
 
-void add_display_options(CLI::App& parser, SessionOptions& options) {
-  add_host_name_option(parser, options.names_hosts);
-  add_detail_options(parser, options.detail);
-  add_progress_options(parser, options.progress);
+void add_display_options(OptionSet& options, SessionOptions& session) {
+  add_host_name_option(options, session.names_hosts);
+  options.add_flag("--verbose", "print everything that is known about the result", session.detail.is_verbose);
+  options.add_flag("--clocks", "phase table in reference clocks, with their spread over the ranks",
+                   session.detail.shows_clocks);
+  add_progress_options(options, session.progress);
 }
 
-void add_feature_options(CLI::App& parser, SessionArguments& arguments, SessionOptions& options) {
+void add_memory_group(OptionSet& options, SessionOptions& session) {
+  options.begin_group("Memory");
+  add_memory_limit_option(options, session.memory_limit_bytes);
+}
+
+void add_feature_options(OptionSet& options, SessionOptions& session) {
   for (const auto& feature : feature_table()) {
-    for (const auto& option : feature.options) add_feature_option(parser, option, arguments.features);
+    for (const auto& option : feature.options) add_feature_option(options, option);
   }
-  add_counter_options(parser, {options.counters, options.trace, options.measures_limits});
+  add_counter_options(options, session);
 }
 
-void settle_session(const SessionArguments& arguments, SessionOptions& options) {
-  options.configuration = configuration_from(arguments.axes);
-  set_grid(options, arguments.grid);
-  if (options.open_grid.columns && (options.configuration.has_grid() || options.open_grid.is_official))
+void resolve_session(SessionOptions& session, const OptionSet& given) {
+  check_configuration(session.configuration);
+  if (session.open_grid.columns && (session.configuration.has_grid() || session.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");
-  options.bind = bind_mode_from(arguments.bind);
-  check_tuning(options.tuning, options.configuration);
-  settle_profile(options.profile, !options.configuration.has_transport());
-  check_counter_options(options.counters, options.trace);
+  check_tuning(session.tuning, session.configuration);
+  resolve_profile(session.profile, !session.configuration.has_transport());
   for (const auto& feature : feature_table()) {
-    if (feature.read != nullptr) feature.read(arguments.features, options.features);
+    OptionTexts texts;
+    for (const auto& option : feature.options) {
+      if (given.has(option.name)) texts[std::string(option.name)] = given.text_of(option.name);
+    }
+    if (feature.read != nullptr) feature.read(texts, session.features);
   }
 }
 

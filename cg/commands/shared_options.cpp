@@ -3,62 +3,39 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string_view>
 #include <tuple>
-#include <utility>
-#include <vector>
 
-#include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
-#include "cg/commands/help/described_option.hpp"
+#include "cg/base/storage/folder_list.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/solver/outer_iteration.hpp"
 #include "cg/timing/event_groups.hpp"
 
 namespace cg2d {
-namespace {
 
-/// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes.
-std::optional<std::int64_t> byte_count_from(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), lower_letter);
-  std::string_view rest(text);
+std::int64_t byte_count_from(const std::string& option, const std::string& text) {
+  std::string lower = text;
+  std::ranges::transform(lower, lower.begin(), lower_letter);
+  std::string_view rest(lower);
   const auto drop_last = [&](char letter) {
     const bool found = rest.ends_with(letter);
     if (found) rest.remove_suffix(1);
     return found;
   };
   drop_last('b');
-  const double step = drop_last('i') ? 1024.0 : 1000.0;
+  const bool is_binary = drop_last('i');
   constexpr std::string_view prefixes = "kmgtp";
   const auto prefix = rest.empty() ? std::string_view::npos : prefixes.find(rest.back());
   double unit = 1.0;
   if (prefix != std::string_view::npos) {
     rest.remove_suffix(1);
-    unit = std::pow(step, static_cast<double>(prefix + 1));
-  } else if (step == 1024.0) {
-    return std::nullopt;
+    unit = std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(prefix + 1));
   }
+  const bool lacks_prefix = is_binary && prefix == std::string_view::npos;  // "8iB"
   const auto number = number_from<double>(rest);
   constexpr double largest = 9e18;  // within 63 bits
-  if (!number || !(*number * unit >= 1.0 && *number * unit <= largest)) return std::nullopt;
+  if (lacks_prefix || !number || !(*number * unit >= 1.0 && *number * unit <= largest))
+    throw InputError(fmt::format("{}: \"{}\" is not a size, such as 8GB or 512MiB", option, text));
   return static_cast<std::int64_t>(*number * unit);
-}
-
-/// The values of an axis, as the help shows them.
-std::string type_name_of(const ConfigurationAxis& axis) {
-  return axis.values == nullptr ? "N" : type_of_values(axis.values());
-}
-
-}  // namespace
-
-CLI::Validator byte_count() {
-  return {[](std::string& text) {
-            const auto value = byte_count_from(text);
-            if (!value) return fmt::format("\"{}\" is not a size, such as 8GB or 512MiB", text);
-            text = fmt::format("{}", *value);
-            return std::string();
-          },
-          ""};
 }
 
 std::vector<std::string> class_letters() {
@@ -72,161 +49,37 @@ Problem problem_class(const std::string& letter) {
   refuse_unknown("--class", letter, class_letters());
 }
 
-std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
-                                     const std::vector<std::string>& usual) {
-  std::vector<Problem> problems;
-  for (const auto& letter : letters.empty() ? usual : letters) problems.push_back(problem_class(letter));
-  return problems;
+void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& standing) {
+  options.add_list({"--class", one_of(class_letters()), "classes, such as A or A,B", standing}, problems,
+                   &problem_class);
 }
 
-NamedGrids named_grids_from(const std::string& command, std::vector<std::string> texts) {
-  NamedGrids named;
-  named.has_official = std::erase(texts, "official") > 0;
-  named.grids = named_grids(command, texts);
-  return named;
+comm::ProcessGrid named_grid_from(const std::string& command, const std::string& text) {
+  if (const auto grid = grid_from(text)) return *grid;
+  throw InputError(fmt::format("--grid auto: {} takes named grids, or all of them without --grid", command));
 }
 
-std::vector<comm::ProcessGrid> named_grids(const std::string& command,
-                                           const std::vector<std::string>& texts) {
-  std::vector<comm::ProcessGrid> grids;
-  for (const auto& text : texts) {
-    const auto grid = grid_from(text);
-    if (!grid) {
-      throw InputError(
-          fmt::format("--grid auto: {} takes named grids, or all of them without --grid", command));
-    }
-    grids.push_back(*grid);
-  }
-  return grids;
+void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& command) {
+  options.add_texts({"--grid", "PXxPY|official", "grids, such as 1x4,2x2", "all of the ranks"}, true,
+                    [&grids, command](OptionSet::Texts texts) {
+                      grids.has_official = std::erase(texts, "official") > 0;
+                      for (const auto& text : texts) grids.grids.push_back(named_grid_from(command, text));
+                    });
 }
 
-CLI::Option* add_file_option(CLI::App& parser, const std::string& name, FileUse use, std::string& path,
-                             const std::string& help) {
-  return parser.add_option(name, path, help)->check(file_name(use))->type_name("FILE");
+void add_profile_options(OptionSet& options, ProfileSource& profile, const std::string& help,
+                         const std::string& help_without) {
+  options.add({"--profile", "FILE", help, "the user's", {.file = FileUse::updates}}, profile.path);
+  options.add_flag("--no-profile", help_without, [&profile] { profile.is_used = false; });
 }
 
-ProfileOptionTexts profile_is_used() {
-  return {.profile = "tuning profile to use instead of the default one (cg2d tune)",
-          .no_profile = "use no tuning profile"};
+void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile) {
+  options.add_flag("--keep-disturbed",
+                   "with --transport auto: keep its measurement also where other load disturbed it",
+                   profile.keeps_disturbed);
 }
 
-void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts) {
-  add_file_option(parser, "--profile", FileUse::updates, profile.path, texts.profile)
-      ->default_str("the user's");
-  parser.add_flag_callback(
-      "--no-profile", [&profile] { profile.is_used = false; }, texts.no_profile);
-}
-
-void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile) {
-  parser.add_flag("--keep-disturbed", profile.keeps_disturbed,
-                  "with --transport auto: keep its measurement also where other load disturbed it");
-}
-
-void add_symmetrize_option(CLI::App& parser, std::optional<double>& tolerance) {
-  add_number_option(parser, "--symmetrize", tolerance,
-                    "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)")
-      ->type_name("TOL")
-      ->default_str("they must be equal");
-}
-
-void check_symmetrize_option(std::optional<double> tolerance, bool has_file) {
-  if (!tolerance) return;
-  if (!has_file) throw InputError("--symmetrize: only with FILE");
-  if (!(*tolerance > 0.0 && *tolerance < 1.0))
-    throw InputError(fmt::format("--symmetrize {}: must be greater than 0 and less than 1", *tolerance));
-}
-
-void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes) {
-  parser.add_option("--memory-limit", bytes, "memory that a node's ranks may take, such as 8GB or 512MiB")
-      ->transform(byte_count())
-      ->type_name("SIZE")
-      ->default_str("free memory");
-}
-
-void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names) {
-  parser.add_option("--format", format, "form of the result")->type_name(type_of_values(names));
-}
-
-void add_until_sure_options(CLI::App& parser, UntilSureArguments& arguments, const std::string& subject) {
-  parser
-      .add_option(
-          "--until-sure", arguments.precision,
-          fmt::format("add rounds until {} is sure, or known to be within this of the others, such as 2%",
-                      subject))
-      ->type_name("PERCENT");
-  parser
-      .add_option("--budget", arguments.budget,
-                  "time for the rounds that --until-sure adds, such as 90s, 10min or 2h")
-      ->type_name("TIME")
-      ->needs(parser.get_option("--until-sure"));
-}
-
-std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments) {
-  const double budget_s = seconds_from("--budget", arguments.budget);
-  if (arguments.precision.empty()) return std::nullopt;
-  const auto precision = percentage_from(arguments.precision);
-  if (!precision || *precision <= 0.0)
-    throw InputError(
-        fmt::format("--until-sure {}: must be a percentage above 0, such as 2%", arguments.precision));
-  return UntilSure{.precision = *precision, .budget_s = budget_s};
-}
-
-void add_bind_option(CLI::App& parser, std::string& word) {
-  parser
-      .add_option("--bind", word,
-                  "bind threads to cores; auto: several threads of a rank each to a core of its own")
-      ->type_name(type_of_values({"auto", "none"}));
-}
-
-void add_detail_options(CLI::App& parser, TextDetail& detail) {
-  parser.add_flag("--verbose", detail.is_verbose, "print everything that is known about the result");
-  parser.add_flag("--clocks", detail.shows_clocks,
-                  "phase table in reference clocks, with their spread over the ranks");
-}
-
-void add_progress_options(CLI::App& parser, ProgressMode& mode) {
-  auto* const shown = parser.add_flag_callback(
-      "--progress", [&mode] { mode = ProgressMode::always; },
-      "progress on stderr in plain lines (a terminal shows it anyway, on one line)");
-  parser
-      .add_flag_callback(
-          "--quiet", [&mode] { mode = ProgressMode::quiet; },
-          "no progress and no warnings on stderr, only errors")
-      ->excludes(shown);
-}
-
-void add_host_name_option(CLI::App& parser, bool& names_hosts) {
-  parser.add_flag("--hostname", names_hosts,
-                  "name hosts in the result; otherwise they are node 0, node 1, ...");
-}
-
-void exclude_others(CLI::App& parser, const std::string& name, const std::vector<std::string>& allowed) {
-  auto* const asking = parser.get_option(name);
-  for (auto* const option : parser.get_options([](CLI::Option* /*any*/) { return true; })) {
-    const auto has_name = [&](const std::string& other) { return option->check_name(other); };
-    const bool is_general = !option->get_configurable();  // --help
-    if (option != asking && !is_general && std::ranges::none_of(allowed, has_name)) asking->excludes(option);
-  }
-}
-
-void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration) {
-  require_not_negative("--cvl", tuning.critical_vector_length);
-  require_not_negative("--prefetch", tuning.prefetch_distance);
-  if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
-    throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
-  // The critical vector length counts for every kernel: the report says how many rows are shorter.
-  const auto* const kernel = kernels::find_kernel(configuration.kernel);
-  if (kernel == nullptr) return;
-  using Member = std::optional<int> kernels::Tuning::*;
-  for (const auto& [option, member] :
-       {std::pair<std::string_view, Member>("--prefetch", &kernels::Tuning::prefetch_distance),
-        std::pair<std::string_view, Member>("--block-width", &kernels::Tuning::block_width)}) {
-    if (!(tuning.*member) || kernel->defaults.*member) continue;
-    throw InputError(fmt::format("{}: --kernel {} has no such setting; leave it out", option, kernel->name));
-  }
-}
-
-void settle_profile(ProfileSource& profile, bool tries_transports) {
+void resolve_profile(ProfileSource& profile, bool tries_transports) {
   profile.may_be_new = tries_transports;
   if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");
@@ -234,60 +87,166 @@ void settle_profile(ProfileSource& profile, bool tries_transports) {
     throw InputError("--keep-disturbed: goes with --transport auto only, whose measurement it keeps");
 }
 
-void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values, const std::string& help) {
+void add_memory_limit_option(OptionSet& options, std::int64_t& bytes) {
+  options.add(
+      {"--memory-limit", "SIZE", "memory that a node's ranks may take, such as 8GB or 512MiB", "free memory"},
+      bytes, &byte_count_from);
+}
+
+void add_bind_option(OptionSet& options, BindMode& bind) {
+  options.add({"--bind", "auto|none",
+               "bind threads to cores; auto: several threads of a rank each to a core of its own", "auto"},
+              bind, &bind_mode_from);
+}
+
+void add_host_name_option(OptionSet& options, bool& names_hosts) {
+  options.add_flag("--hostname", "name hosts in the result; otherwise they are node 0, node 1, ...",
+                   names_hosts);
+}
+
+void add_out_of_core_option(OptionSet& options, std::vector<std::string>& folders, const std::string& help,
+                            const std::string& standing) {
+  options.add({"--out-of-core", "DIR,...", help, standing, {.file = FileUse::folder}}, folders,
+              &folders_from);
+}
+
+void add_rounds_option(OptionSet& options, std::optional<int>& round_count) {
+  options.add({"--repeat,--rounds",
+               "N",
+               "runs of each configuration, interleaved",
+               "as many as the verdict needs",
+               {.most = any_count}},
+              round_count);
+}
+
+void add_until_sure_options(OptionSet& options, std::optional<UntilSure>& until_sure,
+                            const std::string& subject) {
+  options.add(
+      {"--until-sure", "PERCENT",
+       fmt::format("add rounds until {} is sure, or known to be within this of the others, such as 2%",
+                   subject)},
+      until_sure, [](const std::string& text) {
+        const auto precision = percentage_from(text);
+        if (!precision || *precision <= 0.0)
+          throw InputError(fmt::format("--until-sure {}: must be a percentage above 0, such as 2%", text));
+        return UntilSure{.precision = *precision};
+      });
+  options.add_texts(
+      {"--budget", "TIME", "time for the rounds that --until-sure adds, such as 90s, 10min or 2h", "10min"},
+      false, [&until_sure](const OptionSet::Texts& texts) {
+        until_sure->budget_s = seconds_from("--budget", texts.front());
+      });
+  options.require_with("--budget", "--until-sure");
+}
+
+void add_format_option(OptionSet& options, std::string& format, const std::vector<std::string>& names) {
+  options.add({"--format", one_of(names), "form of the result"}, format);
+}
+
+void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
+                        std::string& output) {
+  add_format_option(options, format, names);
+  options.add({"--output",
+               "FILE",
+               "write the result to FILE, whole or not at all",
+               "standard output",
+               {.file = FileUse::writes}},
+              output);
+}
+
+void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help) {
+  options.add_list({"FILE", "FILE", help, "", {.file = FileUse::reads, .is_required = true}}, files);
+}
+
+void add_progress_options(OptionSet& options, ProgressMode& mode) {
+  options.add_flag("--progress",
+                   "progress on stderr in plain lines (a terminal shows it anyway, on one line)",
+                   [&mode] { mode = ProgressMode::always; });
+  options.add_flag("--quiet", "no progress and no warnings on stderr, only errors",
+                   [&mode] { mode = ProgressMode::quiet; });
+  options.exclude("--quiet", "--progress");
+}
+
+void add_event_options(OptionSet& options, CounterOptions& counters, const std::string& standing) {
+  options.add({"--papi", "EVENT,...",
+               fmt::format("count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups "
+                           "of them: {} (cg2d events lists them)",
+                           fmt::join(group_names(), ", ")),
+               standing},
+              counters.events, [](const std::string& text) {
+                if (text.empty()) throw InputError("--papi: the name of the event is empty");
+                static_cast<void>(event_names_from(text, "--papi"));
+                return text;
+              });
+  options.add_flag("--papi-multiplex",
+                   "count more events than the processor can at a time: in turns, with estimated totals",
+                   counters.multiplexed);
+}
+
+void add_limits_option(OptionSet& options, bool& measures_limits) {
+  options.add_flag(
+      "--roofline",
+      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches",
+      measures_limits);
+}
+
+void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace) {
+  options.add({"--trace-steps",
+               "N",
+               "CG steps in the trace, from the first one on",
+               "",
+               {.most = TraceOptions::most_steps}},
+              step_count);
+  options.require_with("--trace-steps", trace);
+}
+
+namespace {
+
+OptionRow row_of_axis(const ConfigurationAxis& axis, std::string_view help) {
+  return {std::string(axis.option), axis.values == nullptr ? "N" : one_of(axis.values()), std::string(help),
+          axis.print({})};
+}
+
+}  // namespace
+
+void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
+                     std::string_view help) {
   const auto& row = configuration_axis(axis);
-  auto* const option =
-      parser
-          .add_option_function<std::string>(
-              std::string(row.option),
-              [&list = values[std::string(axis)]](const std::string& text) { list = {text}; },
-              help.empty() ? std::string(row.help) : help)
-          ->type_name(type_name_of(row));
-  option->default_str(row.print({}));
+  options.add_texts(row_of_axis(row, help.empty() ? row.help : help), false,
+                    [&](const auto& texts) { row.parse(configuration, texts.front()); });
 }
 
-void add_axis_options(CLI::App& parser, AxisValues& values) {
-  for (const auto& axis : configuration_axes()) add_axis_option(parser, axis.name, values);
-}
-
-bool has_values(const AxisValues& values, std::string_view axis) {
-  const auto found = values.find(axis);
-  return found != values.end() && !found->second.empty();
-}
-
-void add_axis_lists(CLI::App& parser, AxisValues& values) {
+void add_axis_lists(OptionSet& options, AxisValues& values) {
   for (const auto& axis : configuration_axes()) {
     if (!axis.is_crossed()) continue;
-    parser.add_option(std::string(axis.option), values[std::string(axis.name)], std::string(axis.list_help))
-        ->delimiter(',')
-        ->type_name(type_name_of(axis))
-        ->default_str(axis.print({}));
+    options.add_texts(row_of_axis(axis, axis.list_help), true,
+                      [&list = values[std::string(axis.name)]](const auto& texts) { list = texts; });
   }
 }
 
-Configuration configuration_from(const AxisValues& values, const Configuration& common) {
-  auto configuration = crossed(common, values).front();
-  check_configuration(configuration);
-  return configuration;
+void add_class_option(OptionSet& options, std::string& letter, const std::string& help,
+                      const std::string& standing) {
+  options.add({"--class", one_of(class_letters()), help, standing}, letter);
 }
 
-void add_problem_options(CLI::App& parser, ProblemArguments& arguments) {
-  add_number_option(parser, "--n", arguments.n, "order of the matrix")->default_str("the class's");
-  add_number_option(parser, "--nonzer", arguments.nonzer, "nonzeros of each random vector")
-      ->default_str("the class's");
-  add_number_option(parser, "--shift", arguments.shift, "shift of the diagonal (lambda)")
-      ->default_str("the class's");
-  add_number_option(parser, "--niter", arguments.niter, "outer iterations")->default_str("the class's");
-  add_number_option(parser, "--reference", arguments.reference_zeta, "zeta to verify against")
-      ->default_str("the class's");
+void add_order_option(OptionSet& options, ProblemArguments& arguments, const std::string& help) {
+  options.add({"--n", "N", help, "the class's"}, arguments.n);
 }
 
-Problem problem_from(const std::string& command, const std::string& class_letter,
-                     const ProblemArguments& arguments) {
+void add_problem_options(OptionSet& options, ProblemArguments& arguments) {
+  const std::string standing = "the class's";
+  add_order_option(options, arguments, "order of the matrix");
+  options.add({"--nonzer", "N", "nonzeros of each random vector", standing}, arguments.nonzer);
+  options.add({"--shift", "X", "shift of the diagonal (lambda)", standing}, arguments.shift);
+  options.add({"--niter", "N", "outer iterations", standing}, arguments.niter);
+  options.add({"--reference", "X", "zeta to verify against", standing}, arguments.reference_zeta);
+}
+
+Problem problem_from(const std::string& command, const ProblemArguments& arguments) {
   Problem problem;
   problem.class_name = "U";
-  if (!class_letter.empty()) {
-    problem = problem_class(class_letter);
+  if (!arguments.class_letter.empty()) {
+    problem = problem_class(arguments.class_letter);
   } else {
     std::vector<std::string> missing;
     if (!arguments.n) missing.emplace_back("--n");
@@ -316,53 +275,6 @@ Problem problem_from(const std::string& command, const std::string& class_letter
   }
   check_problem(problem);
   return problem;
-}
-
-CLI::Option* add_event_option(CLI::App& parser, CounterOptions& counters) {
-  auto* const option = parser
-                           .add_option("--papi", counters.events,
-                                       fmt::format("count these events per phase, such as "
-                                                   "perf::TASK-CLOCK,PAPI_TOT_INS, or groups of them: {} "
-                                                   "(cg2d events lists them)",
-                                                   fmt::join(group_names(), ", ")))
-                           ->check([](const std::string& text) {
-                             return text.empty() ? "the name of the event is empty" : "";
-                           })
-                           ->type_name("EVENT,...");
-  parser.add_flag("--papi-multiplex", counters.multiplexed,
-                  "count more events than the processor can at a time: in turns, with estimated totals");
-  return option;
-}
-
-void add_limits_option(CLI::App& parser, bool& measures_limits) {
-  parser.add_flag(
-      "--roofline", measures_limits,
-      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches");
-}
-
-void add_trace_steps_option(CLI::App& parser, TraceOptions& trace) {
-  add_number_option(parser, "--trace-steps", trace.step_count,
-                    "CG steps in the trace, from the first one on");
-}
-
-void add_counter_options(CLI::App& parser, const CounterArguments& arguments) {
-  auto& counters = arguments.counters;
-  parser.option_defaults()->group("Counters and traces");
-  add_event_option(parser, counters)->default_str("PAPI_EVENTS of the environment, or none");
-  parser.add_flag("--papi-strict", counters.strict, "end with 69 if one of the events cannot be counted");
-  add_limits_option(parser, arguments.measures_limits);
-  auto* const trace =
-      add_file_option(parser, "--trace", FileUse::writes, arguments.trace.path,
-                      "write a time line of every phase to FILE (Chrome-trace JSON); -: to standard "
-                      "output, instead of the report");
-  add_trace_steps_option(parser, arguments.trace);
-  parser.get_option("--trace-steps")->needs(trace);
-}
-
-void check_counter_options(const CounterOptions& counters, const TraceOptions& trace) {
-  if (!counters.events.empty()) static_cast<void>(event_names_from(counters.events, "--papi"));
-  if (counters.events.empty() && !counters.reads_environment) refuse_ways_to_count(counters);
-  require_within("--trace-steps", trace.step_count, TraceOptions::most_steps);
 }
 
 }  // namespace cg2d

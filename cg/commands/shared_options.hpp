@@ -1,189 +1,102 @@
 #pragma once
 
-// Options that several subcommands have, the validators of their values, and the checks that need the parsed
-// values.
+// Options that several subcommands have, and the checks that need the values of several. All that gets a value must outlive the set.
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
-#include <type_traits>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/values.hpp"
-#include "cg/commands/help/file_options.hpp"
+#include "cg/commands/option_set.hpp"
+#include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
-#include "cg/timing/phase_counters.hpp"
-#include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 
 namespace cg2d {
 
-/// A whole or finite decimal number. CLI11's own conversion does not say why it fails, takes an empty text
-/// for a missing option, and reads 010 as 8.
-template <typename Number>
-CLI::Validator decimal() {
-  return {[](std::string& text) {
-            const auto value = number_from<Number>(text);
-            if constexpr (std::is_integral_v<Number>) {
-              if (!value)
-                return fmt::format("\"{}\" is not a whole number up to {}", text,
-                                   std::numeric_limits<Number>::max());
-            } else {
-              if (!value || !std::isfinite(*value)) return fmt::format("\"{}\" is not a finite number", text);
-            }
-            text = fmt::format("{}", *value);
-            return std::string();
-          },
-          ""};
-}
-
-/// A size such as "8GB" or "512MiB".
-CLI::Validator byte_count();
-
-/// Puts the value of --grid PXxPY|auto|rule|official into the options of a run or a solve. Throws InputError.
-template <typename Options>
-void set_grid(Options& options, const std::string& text) {
-  options.open_grid.is_official = text == "official";
-  options.open_grid.tries_grids = text == "auto";
-  if (text == "official" || text == "rule") return;
-  if (const auto grid = grid_from(text, ", or auto, rule or official")) options.configuration.grid = *grid;
-}
+/// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes. Throws InputError.
+std::int64_t byte_count_from(const std::string& option, const std::string& text);
 
 /// The letters of all classes.
 std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
-/// The classes of these letters; without letters those of `usual`. Throws InputError.
-std::vector<Problem> problem_classes(const std::vector<std::string>& letters,
-                                     const std::vector<std::string>& usual);
-/// The grids of a list, with "official" among them. Throws as named_grids().
-NamedGrids named_grids_from(const std::string& command, std::vector<std::string> texts);
+/// --class LETTER,...
+void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& standing);
+
+/// --grid PXxPY|auto|rule|official of something with a configuration and an open grid.
+template <typename Options>
+void add_grid_option(OptionSet& options, Options& target, const std::string& help) {
+  options.add_texts({"--grid", "auto|rule|official|PXxPY", help, "auto"}, false,
+                    [&target](const OptionSet::Texts& texts) {
+                      const auto& text = texts.front();
+                      target.open_grid.is_official = text == "official";
+                      target.open_grid.tries_grids = text == "auto";
+                      if (text == "official" || text == "rule") return;
+                      if (const auto grid = grid_from(text, ", or auto, rule or official"))
+                        target.configuration.grid = *grid;
+                    });
+}
+/// --grid PXxPY|official,... command: in messages.
+void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& command);
 /// Throws InputError, which names the subcommand, for a text that is no grid, and for "auto".
-std::vector<comm::ProcessGrid> named_grids(const std::string& command, const std::vector<std::string>& texts);
+comm::ProcessGrid named_grid_from(const std::string& command, const std::string& text);
 
-/// An option that names a file and says what the command does with it, one that takes a number, and one that takes a
-/// list with commas between the values.
-CLI::Option* add_file_option(CLI::App& parser, const std::string& name, FileUse use, std::string& path,
-                             const std::string& help);
-template <typename Number>
-CLI::Option* add_number_option(CLI::App& parser, const std::string& name, std::optional<Number>& value,
-                               const std::string& help) {
-  return parser.add_option(name, value, help)
-      ->transform(decimal<Number>())
-      ->type_name(std::is_integral_v<Number> ? "N" : "X");
-}
-inline CLI::Option* add_number_option(CLI::App& parser, const std::string& name, int& value,
-                                      const std::string& help) {
-  return parser.add_option(name, value, help)->transform(decimal<int>())->type_name("N");
-}
-inline CLI::Option* add_number_option(CLI::App& parser, const std::string& name, double& value,
-                                      const std::string& help) {
-  return parser.add_option(name, value, help)
-      ->transform(decimal<double>())
-      ->type_name("X")
-      ->default_str(fmt::format("{}", value));
-}
-template <typename Value>
-CLI::Option* add_list_option(CLI::App& parser, const std::string& name, std::vector<Value>& values,
-                             const std::string& help) {
-  auto* const option = parser.add_option(name, values, help)->delimiter(',');
-  if constexpr (std::is_same_v<Value, int>) option->transform(decimal<int>())->type_name("N");
-  return option;
-}
-
-/// For an option that asks for something else than the command's work: the command line is refused where it gives any other
-/// option of the parser but these. To be called after all have been added.
-void exclude_others(CLI::App& parser, const std::string& name, const std::vector<std::string>& allowed = {});
-
-/// Help texts of --profile FILE and --no-profile, which subcommands use differently.
-struct ProfileOptionTexts {
-  std::string profile;
-  std::string no_profile;
-};
-/// For subcommands that run the benchmark.
-ProfileOptionTexts profile_is_used();
-void add_profile_options(CLI::App& parser, ProfileSource& profile, const ProfileOptionTexts& texts);
+/// --profile FILE and --no-profile.
+void add_profile_options(
+    OptionSet& options, ProfileSource& profile,
+    const std::string& help = "tuning profile to use instead of the default one (cg2d tune)",
+    const std::string& help_without = "use no tuning profile");
 /// --keep-disturbed, for subcommands whose runs may measure transports.
-void add_keep_disturbed_option(CLI::App& parser, ProfileSource& profile);
-/// --symmetrize TOL, for subcommands that read a matrix; tolerance must outlive the parser.
-void add_symmetrize_option(CLI::App& parser, std::optional<double>& tolerance);
-/// Throws InputError for a tolerance that is out of range, and for any where no file is read.
-void check_symmetrize_option(std::optional<double> tolerance, bool has_file);
-/// --memory-limit SIZE.
-void add_memory_limit_option(CLI::App& parser, std::int64_t& bytes);
+void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile);
+/// For options that are converted: a profile that is named may be missing only where transports are tried, which adds to it. Throws
+/// InputError for a profile that is named and not to be used, and for --keep-disturbed where nothing is tried.
+void resolve_profile(ProfileSource& profile, bool tries_transports);
 
-/// --until-sure PERCENT and --budget TIME.
-struct UntilSureArguments {
-  std::string precision;
-  std::string budget = "10min";
-};
-/// subject: what is to be sure. `arguments` must outlive the parser.
-void add_until_sure_options(CLI::App& parser, UntilSureArguments& arguments, const std::string& subject);
-/// Nothing where no rounds are to be added. Throws InputError.
-std::optional<UntilSure> until_sure_from(const UntilSureArguments& arguments);
+/// --memory-limit SIZE; --bind auto|none; --hostname; --out-of-core DIR,...
+void add_memory_limit_option(OptionSet& options, std::int64_t& bytes);
+void add_bind_option(OptionSet& options, BindMode& bind);
+void add_host_name_option(OptionSet& options, bool& names_hosts);
+void add_out_of_core_option(OptionSet& options, std::vector<std::string>& folders, const std::string& help,
+                            const std::string& standing = "in memory");
 
-/// --format NAME; the names stand in its help.
-void add_format_option(CLI::App& parser, std::string& format, const std::vector<std::string>& names);
+/// --repeat N, also --rounds, of commands that measure in rounds.
+void add_rounds_option(OptionSet& options, std::optional<int>& round_count);
+/// --until-sure PERCENT and --budget TIME. subject: what is to be sure.
+void add_until_sure_options(OptionSet& options, std::optional<UntilSure>& until_sure,
+                            const std::string& subject);
 
-/// --bind auto|none, to be read by bind_mode_from().
-void add_bind_option(CLI::App& parser, std::string& word);
+/// --format NAME; with --output FILE.
+void add_format_option(OptionSet& options, std::string& format, const std::vector<std::string>& names);
+void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
+                        std::string& output);
 
-/// --verbose and --clocks.
-void add_detail_options(CLI::App& parser, TextDetail& detail);
+/// FILE...: results.
+void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help);
 
 /// --progress and --quiet.
-void add_progress_options(CLI::App& parser, ProgressMode& mode);
+void add_progress_options(OptionSet& options, ProgressMode& mode);
 
-/// --hostname.
-void add_host_name_option(CLI::App& parser, bool& names_hosts);
+/// --papi and --papi-multiplex; --roofline; --trace-steps, which goes only with the option `trace`.
+void add_event_options(OptionSet& options, CounterOptions& counters, const std::string& standing);
+void add_limits_option(OptionSet& options, bool& measures_limits);
+void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace);
 
-/// The values of the options for counters, limits and traces.
-struct CounterArguments {
-  CounterOptions& counters;
-  TraceOptions& trace;
-  bool& measures_limits;
-};
-/// --papi and --papi-multiplex; --roofline; --trace-steps.
-CLI::Option* add_event_option(CLI::App& parser, CounterOptions& counters);
-void add_limits_option(CLI::App& parser, bool& measures_limits);
-void add_trace_steps_option(CLI::App& parser, TraceOptions& trace);
-/// --papi, --papi-multiplex, --papi-strict, --roofline, --trace and --trace-steps.
-void add_counter_options(CLI::App& parser, const CounterArguments& arguments);
-/// Throws InputError for texts that are no events, and for steps out of range.
-void check_counter_options(const CounterOptions& counters, const TraceOptions& trace);
-
-/// Throws InputError for settings of a kernel that are out of range, and for those that a kernel that is named has not.
-void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration);
-
-/// For options that are used: a profile that is named may be missing only where transports are tried, which adds to it. Throws
-/// InputError for a profile that is named and not to be used, and for --keep-disturbed where nothing is tried.
-void settle_profile(ProfileSource& profile, bool tries_transports);
-
-/// The option of one axis for one value. help: instead of the table's text. `values` must outlive the parser.
-void add_axis_option(CLI::App& parser, std::string_view axis, AxisValues& values,
-                     const std::string& help = {});
-/// The same for all axes, with the texts of the table.
-void add_axis_options(CLI::App& parser, AxisValues& values);
-/// Whether a value was given.
-bool has_values(const AxisValues& values, std::string_view axis);
+/// The option of one axis for one value. help: instead of the table's text.
+void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
+                     std::string_view help = {});
 /// Options for lists of values, for the axes that sweeps cross.
-void add_axis_lists(CLI::App& parser, AxisValues& values);
-/// The configuration with the values of these options, the other axes as in `common`. Throws InputError for a
-/// text that is no value, and for values that do not go together.
-Configuration configuration_from(const AxisValues& values, const Configuration& common = {});
+void add_axis_lists(OptionSet& options, AxisValues& values);
 
-/// The numbers of a problem as given; the others come from the class.
+/// A problem as given; what is not given comes from the class.
 struct ProblemArguments {
+  std::string class_letter;
   std::optional<std::int64_t> n;
   std::optional<int> nonzer;
   std::optional<int> niter;
@@ -194,12 +107,17 @@ struct ProblemArguments {
   [[nodiscard]] bool has_any() const { return n || nonzer || niter || shift || reference_zeta; }
 };
 
-/// --n, --nonzer, --shift, --niter and --reference. `arguments` must outlive the parser.
-void add_problem_options(CLI::App& parser, ProblemArguments& arguments);
+/// --class LETTER; --n; --nonzer, --shift, --niter and --reference. standing: the class where none is given; empty: none.
+void add_class_option(OptionSet& options, std::string& letter, const std::string& help,
+                      const std::string& standing = {});
+void add_order_option(OptionSet& options, ProblemArguments& arguments, const std::string& help);
+void add_problem_options(OptionSet& options, ProblemArguments& arguments);
+/// The names of all of these.
+inline const std::vector<std::string_view> problem_options{"--class", "--n",     "--nonzer",
+                                                           "--shift", "--niter", "--reference"};
 
 /// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
 /// Throws InputError, which names the subcommand.
-Problem problem_from(const std::string& command, const std::string& class_letter,
-                     const ProblemArguments& arguments);
+Problem problem_from(const std::string& command, const ProblemArguments& arguments);
 
 }  // namespace cg2d

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -18,10 +19,10 @@
 #include "cg/base/output_file.hpp"
 #include "cg/commands/help/config_file.hpp"
 #include "cg/commands/help/described_option.hpp"
-#include "cg/commands/help/file_options.hpp"
 #include "cg/commands/help/help_format.hpp"
 #include "cg/commands/help/misspelling.hpp"
 #include "cg/commands/help/switches.hpp"
+#include "cg/commands/option_set.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/build_info.hpp"
@@ -41,25 +42,14 @@ void refuse_line_breaks(int argument_count, const char* const* arguments) {
   }
 }
 
-/// The help of an option for a list says what an empty one stands for.
-void leave_out_empty_lists(CLI::App& parser) {
-  for (auto* option : parser.get_options([](const CLI::Option*) { return true; })) {
-    if (option->get_default_str() == "[]") option->default_str("");
-  }
-}
-
-/// The parsed arguments that every command has.
-struct GeneralArguments {
-  std::string config_path;
-  std::string saved_config_path;
-};
-
-/// A row with its parser.
+/// A row with its options.
 struct Candidate {
-  CLI::App* parser;
-  std::function<Action()> action;
-  std::unique_ptr<GeneralArguments> general = std::make_unique<GeneralArguments>();
+  explicit Candidate(CLI::App& parser) : options(parser) {}
+
+  OptionSet options;
+  std::function<Action()> action{};
 };
+using Candidates = std::vector<std::unique_ptr<Candidate>>;
 
 }  // namespace
 
@@ -108,13 +98,21 @@ Action print_made_text(std::function<std::string()> make, std::string output) {
 
 namespace {
 
-void add_config_options(CLI::App& parser, GeneralArguments& arguments) {
-  add_file_option(parser, "--config", FileUse::reads, arguments.config_path,
-                  "options from FILE (TOML); those of the command line override them")
-      ->configurable(false);
-  add_file_option(parser, "--save-config", FileUse::updates, arguments.saved_config_path,
-                  "also write the options given to FILE, for --config")
-      ->configurable(false);
+void add_config_options(OptionSet& options) {
+  options.add_texts({"--config",
+                     "FILE",
+                     "options from FILE (TOML); those of the command line override them",
+                     "",
+                     {.file = FileUse::reads}},
+                    false, {});
+  options.add_texts({"--save-config",
+                     "FILE",
+                     "also write the options given to FILE, for --config",
+                     "",
+                     {.file = FileUse::updates}},
+                    false, {});
+  for (const auto* const name : {"--config", "--save-config"})
+    options.parser().get_option(name)->configurable(false);
 }
 
 /// "--config FILE" or "--config=FILE" after the command: read before CLI11 parses, which takes one file for all.
@@ -152,12 +150,10 @@ void parse_arguments(CLI::App& app, std::span<const char* const> arguments) {
 
 /// The files that the command line names, those that an option makes beside another one, and the user's own, which most
 /// commands read without being told to.
-std::vector<FileOption> all_files(CLI::App& command) {
-  auto files = named_files(command);
-  const auto* const show = command.get_option_no_throw("--show");
-  const auto* const output = command.get_option_no_throw("--output");
-  if (show != nullptr && show->count() > 0) {  // then nothing is measured and added to a file
-    if (output->count() == 0)
+std::vector<FileOption> all_files(const OptionSet& options) {
+  auto files = options.named_files();
+  if (options.has("--show")) {  // then nothing is measured and added to a file
+    if (!options.has("--output"))
       std::erase_if(files, [](const auto& file) { return file.option == "--output"; });
     const auto tables = std::ranges::find(files, "--output", &FileOption::option);
     if (tables != files.end()) tables->use = FileUse::writes;
@@ -166,8 +162,7 @@ std::vector<FileOption> all_files(CLI::App& command) {
     const auto found = std::ranges::find(files, option, &FileOption::option);
     return found == files.end() ? std::string() : found->path;
   };
-  const auto* const trace = command.get_option_no_throw("--trace-best");
-  if (const auto sweep = path_of("--output"); trace != nullptr && trace->count() > 0 && !sweep.empty())
+  if (const auto sweep = path_of("--output"); options.has("--trace-best") && !sweep.empty())
     files.push_back({"--trace-best", trace_file_of(sweep)});
   const auto add_own = [&](std::string_view option, const std::string& name,
                            const std::optional<std::string>& path) {
@@ -180,17 +175,14 @@ std::vector<FileOption> all_files(CLI::App& command) {
 
 /// Where another option names standard output, the report that would go there, too, is not written. A plan is: it has no
 /// other results.
-void leave_out_report(CLI::App& command) {
-  auto* const output = command.get_option_no_throw("--output");
-  const auto* const plans = command.get_option_no_throw("--dry-run");
-  if (output == nullptr || output->count() > 0 || (plans != nullptr && plans->count() > 0)) return;
+void leave_out_report(const OptionSet& options) {
+  auto* const output = options.parser().get_option_no_throw("--output");
+  if (output == nullptr || output->count() > 0 || options.has("--dry-run")) return;
   const auto takes_standard_output = [](const FileOption& file) {
     return file.path == standard_output_name &&
            (file.use == FileUse::writes || file.use == FileUse::writes_last);
   };
-  if (std::ranges::none_of(named_files(command), takes_standard_output)) return;
-  output->add_result("/dev/null");
-  output->run_callback();
+  if (std::ranges::any_of(options.named_files(), takes_standard_output)) output->add_result("/dev/null");
 }
 
 /// The action of a command, before which rank 0 looks for files with two uses.
@@ -213,19 +205,19 @@ Action saving(Action action, const std::string& path, std::string text) {
   };
 }
 
-void add_commands(CLI::App& app, std::vector<Candidate>& candidates) {
-  candidates.reserve(subcommand_table().size());
+Candidates add_commands(CLI::App& app) {
+  Candidates candidates;
   for (const auto& row : subcommand_table()) {
     auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
     parser->group("Commands");
-    parser->option_defaults()->always_capture_default();  // --help shows the defaults
     parser->footer(fmt::format("Examples:\n  {}", fmt::join(row.examples, "\n  ")));
-    candidates.push_back({.parser = parser, .action = row.declare(*parser)});
-    parser->option_defaults()->group("General")->always_capture_default(false);
-    if (row.takes_config) add_config_options(*parser, *candidates.back().general);
+    auto& candidate = *candidates.emplace_back(std::make_unique<Candidate>(*parser));
+    candidate.action = row.declare(candidate.options);
+    candidate.options.begin_group("General");
+    if (row.takes_config) add_config_options(candidate.options);
     parser->set_help_flag("-h,--help", "print this help and exit");  // anew, so that it is the last one
-    leave_out_empty_lists(*parser);
   }
+  return candidates;
 }
 
 }  // namespace
@@ -242,7 +234,6 @@ std::string config_file_text(int argument_count, const char* const* arguments) {
 Action parse_command_line(int argument_count, const char* const* arguments) {
   refuse_line_breaks(argument_count, arguments);
   const std::span given(arguments, static_cast<std::size_t>(argument_count));
-  std::vector<Candidate> candidates;
   CLI::App app("the NAS CG benchmark on any Px x Py grid of ranks", "cg2d");
   app.formatter(std::make_shared<HelpFormat>());
   app.set_help_flag("-h,--help", "print this help and exit");
@@ -251,35 +242,36 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
   app.footer(
       "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
       "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
-  add_commands(app, candidates);
-  const auto parsed = [&]() -> const Candidate* {
+  const auto candidates = add_commands(app);
+  const auto parsed = [&]() -> Candidate* {
     for (const auto& candidate : candidates) {
-      if (candidate.parser->parsed()) return &candidate;
+      if (candidate->options.parser().parsed()) return candidate.get();
     }
     return nullptr;
   };
-  const auto parser_of_command = [&] { return parsed() == nullptr ? nullptr : parsed()->parser; };
+  const auto parser = [&] { return parsed() == nullptr ? nullptr : &parsed()->options.parser(); };
   try {
     expect_config_file(app, given);
     parse_arguments(app, given);
   } catch (const CLI::CallForHelp&) {
-    return print_text(help_text(parsed() != nullptr ? *parsed()->parser : app));
+    return print_text(help_text(parser() != nullptr ? *parser() : app));
   } catch (const CLI::CallForVersion&) {
     return print_text(version_text() + "\n");
   } catch (const CLI::ParseError& error) {
     // An option that is not there may be the reason why another argument is missing or wrong.
-    if (const auto message = unexpected_argument_message(app, parser_of_command()); !message.empty())
+    if (const auto message = unexpected_argument_message(app, parser()); !message.empty())
       throw InputError(message);
     throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
-                                 parsed() != nullptr ? parsed()->parser->get_name() : "run"));
+                                 parser() != nullptr ? parser()->get_name() : "run"));
   }
   if (parsed() == nullptr) return print_text(help_text(app));
-  auto& command = *parsed()->parser;
-  const auto& saved_path = parsed()->general->saved_config_path;
-  auto config = saved_path.empty() ? std::string() : config_text(command);
-  auto files = all_files(command);
-  leave_out_report(command);
-  return with_different_files(saving(parsed()->action(), saved_path, std::move(config)), std::move(files));
+  auto& command = *parsed();
+  const auto saved_path = command.options.text_of("--save-config");
+  auto config = saved_path.empty() ? std::string() : config_text(*parser());
+  auto files = all_files(command.options);
+  leave_out_report(command.options);
+  command.options.convert();
+  return with_different_files(saving(command.action(), saved_path, std::move(config)), std::move(files));
 }
 
 }  // namespace cg2d

@@ -2,7 +2,6 @@
 
 // The pattern of every subcommand of the program: declare options, then return the action.
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <functional>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "cg/base/errors.hpp"
+#include "cg/commands/option_set.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -28,24 +28,35 @@ Action print_text(std::string text);
 /// output: a file that gets the text instead; empty: none.
 Action print_made_text(std::function<std::string()> make, std::string output = {});
 
-/// Declares the options of a subcommand, and returns the function that makes its action after parsing. That
-/// function holds the parsed arguments, must outlive the parser, and throws InputError.
-using Subcommand = std::function<Action()> (*)(CLI::App& parser);
+/// Declares the options of a subcommand, and returns the function that makes its action when they have been converted. That
+/// function holds the options, must outlive the set, and throws InputError.
+using Subcommand = std::function<Action()> (*)(OptionSet& options);
 
-/// The pattern of a subcommand with arguments: AddOptions ties them to the parser, ActionOf makes the action.
-template <typename Arguments, void (*AddOptions)(CLI::App&, Arguments&), Action (*ActionOf)(const Arguments&)>
-std::function<Action()> subcommand_with(CLI::App& parser) {
-  const auto arguments = std::make_shared<Arguments>();
-  AddOptions(parser, *arguments);
-  return [arguments] { return ActionOf(*arguments); };
+/// The pattern of a subcommand with options: AddOptions declares them, ActionOf checks them and makes the action.
+template <typename Options, void (*AddOptions)(OptionSet&, Options&),
+          Action (*ActionOf)(Options&, const OptionSet&)>
+std::function<Action()> subcommand_with(OptionSet& set) {
+  const auto options = std::make_shared<Options>();
+  AddOptions(set, *options);
+  return [options, &set] { return ActionOf(*options, set); };
 }
 
-/// The action of a command that works on options: OptionsFrom makes them from the parsed
-/// arguments.
-template <auto OptionsFrom, auto Command, typename Arguments>
-Action command_action(const Arguments& arguments) {
-  return [options = OptionsFrom(arguments)](comm::RankGroup& group) { return Command(options, group); };
+/// The action of a command that works on options, which Check completes and checks together.
+template <auto Check, auto Command, typename Options>
+Action checked_action(Options& options, const OptionSet& given) {
+  Check(options, given);
+  return [options](comm::RankGroup& group) { return Command(options, group); };
 }
+
+/// The pattern of a subcommand that does nothing else than this.
+template <typename Options, void (*AddOptions)(OptionSet&, Options&),
+          void (*Check)(Options&, const OptionSet&), auto Command>
+std::function<Action()> subcommand_with(OptionSet& set) {
+  return subcommand_with<Options, AddOptions, &checked_action<Check, Command, Options>>(set);
+}
+/// Check of options that do not depend on each other.
+template <typename Options>
+void no_check(Options& /*options*/, const OptionSet& /*given*/) {}
 
 /// One subcommand; a new one is one file that defines a row, and its entry in subcommand_table().
 struct SubcommandRow {

@@ -138,6 +138,8 @@ set(command_parsers
     cg/run/check/check_report.cpp
     cg/commands/events_command.cpp
     cg/commands/help_command.cpp
+    cg/commands/option_set.cpp
+    cg/commands/report_command.cpp
     cg/commands/subcommand.cpp
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "cg/base/values.hpp"
@@ -17,7 +18,25 @@ bool is_placeholder(const std::string& value) {
   return value.size() > 1 && std::any_of(value.begin(), value.end(), is_upper_letter);
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
+std::string standing_of(const CLI::Option& option) {
+  if (option.get_required()) return "required";
+  const auto text = option.get_default_str();
+  return fmt::format("default: {}", text.empty() ? "none" : text);
+}
+
+}  // namespace
+
+std::string one_of(const std::vector<std::string>& values) {
+  return fmt::format("{}", fmt::join(values, std::string(1, value_separator)));
+}
+
+std::vector<std::string> names_among(const std::string& value) {
+  auto names = split_at(value, value_separator);
+  if (value.empty() || std::ranges::any_of(names, is_placeholder)) names.clear();
+  return names;
+}
+
+std::vector<std::string> split_at(const std::string& text, char separator) {
   std::vector<std::string> parts;
   std::string_view rest(text);
   for (auto end = rest.find(separator); end != std::string_view::npos; end = rest.find(separator)) {
@@ -26,18 +45,6 @@ std::vector<std::string> split(const std::string& text, char separator) {
   }
   parts.emplace_back(rest);
   return parts;
-}
-
-std::string standing_of(const CLI::Option& option) {
-  if (option.get_required()) return "required";
-  const auto text = option.get_default_str();
-  return fmt::format("default: {}", text.empty() || text == "[]" || text == "\"\"" ? "none" : text);
-}
-
-}  // namespace
-
-std::string type_of_values(const std::vector<std::string>& values) {
-  return fmt::format("{}", fmt::join(values, std::string(1, value_separator)));
 }
 
 bool DescribedOption::takes_file() const {
@@ -83,7 +90,7 @@ DescribedOption described(const CLI::Option& option) {
     described.placeholder = is_list ? type + ",..." : type;
   } else {
     constexpr std::size_t most_columns = 26;  // columns of name and values, beside the text of the help
-    described.values = split(type, value_separator);
+    described.values = split_at(type, value_separator);
     const bool fits = !is_list && described.names.back().size() + 1 + type.size() <= most_columns;
     described.placeholder = fits ? type : is_list ? "NAME,..." : "NAME";
   }

@@ -2,16 +2,24 @@
 
 // An option of a parser as help, man pages and completion show it: one description, read from the parser itself.
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace cg2d {
 
-/// The type name of an option with known values: "text|json|csv". Words in capitals stand for values that are not
-/// known by name: "auto|rule|PXxPY".
-std::string type_of_values(const std::vector<std::string>& values);
+/// The kind of a value out of some names: "text|json|csv". Words in capitals stand for values that are not known by
+/// name: "auto|rule|PXxPY".
+std::string one_of(const std::vector<std::string>& names);
+/// The names of such a kind; none where a value need not be one of them.
+std::vector<std::string> names_among(const std::string& value);
+/// "a,b" -> "a", "b"; one part where the separator is not in the text.
+std::vector<std::string> split_at(const std::string& text, char separator);
 
 struct DescribedOption {
   std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name

@@ -1,4 +1,4 @@
-#include "cg/commands/page_command.hpp"
+// cg2d report: a page of figures, which a Python package beside the program makes.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,14 +15,30 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/commands/shared_options.hpp"
+#include "cg/commands/subcommand.hpp"
 #include "cg/report/build_info.hpp"
 
 namespace cg2d {
 namespace {
+
+/// What the user asked for.
+struct PageOptions {
+  std::vector<std::string> files;
+  std::string page = "report.html";
+  bool compares = false;          ///< each file by itself, and against the first
+  std::string figure_folder;      ///< for PNG and SVG; empty: none are made
+  std::string small_folder;       ///< for PNG of a README's width; empty: none are made
+  std::vector<std::string> only;  ///< names of figures; empty: all
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
 
 namespace fs = std::filesystem;
 
@@ -141,14 +157,55 @@ ExitCode run_python(const PageOptions& options) {
   return code_of(status, words.front());
 }
 
-}  // namespace
-
+/// Rank 0 runs the package by the Python of CG2D_PYTHON, or python3 of the path, and waits for it; the others wait
+/// for rank 0. A signal that ends this process ends that one, too. Collective. Returns the package's exit code.
+/// Throws RunError (unavailable) where Python or the package is missing.
 ExitCode make_page(const PageOptions& options, comm::RankGroup& group) {
   std::int64_t code = 0;
   agree_on(group, [&] {
     if (group.rank() == 0) code = static_cast<std::int64_t>(run_python(options));
   });
   return static_cast<ExitCode>(group.maximum(code));
+}
+
+/// --figures and --small.
+void add_figure_folder(OptionSet& options, const std::string& name, const std::string& help,
+                       std::string& folder) {
+  options.add({name, "DIR", help, "", {.file = FileUse::fills}}, folder);
+}
+
+void add_report_options(OptionSet& options, PageOptions& page) {
+  add_files_argument(
+      options, page.files,
+      "results of run, sweep, scaling, pingpong, solve and compare as JSON, tuning profiles, traces");
+  options.add({"-o,--output",
+               "FILE",
+               "the page: one file that needs no other",
+               "",
+               {.file = FileUse::writes, .uses_default_file = true}},
+              page.page);
+  options.add_flag("--compare", "each file on its own, side by side, and against the first by paired rounds",
+                   page.compares);
+  add_figure_folder(options, "--figures", "also every figure as PNG and SVG, into DIR", page.figure_folder);
+  add_figure_folder(options, "--small", "also PNG of 700 pixels, for a README, into DIR", page.small_folder);
+  options.add_list({"--only", "NAME,...", "only these figures, by their names in the page's links", "all"},
+                   page.only);
+  add_progress_options(options, page.progress);
+}
+
+void check_page(PageOptions& page, const OptionSet& /*given*/) {
+  if (page.compares && page.files.size() < 2)
+    throw InputError("--compare: takes two files or more, such as before.jsonl after.jsonl");
+}
+
+}  // namespace
+
+SubcommandRow report_subcommand() {
+  return {.name = "report",
+          .description = "make a page of figures from results, which opens offline",
+          .examples = {"cg2d report sweep.jsonl -o report.html",
+                       "cg2d report before.jsonl after.jsonl --compare"},
+          .declare = subcommand_with<PageOptions, add_report_options, check_page, make_page>};
 }
 
 }  // namespace cg2d
