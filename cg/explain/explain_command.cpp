@@ -17,12 +17,7 @@ constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
 
 }  // namespace
 
-std::vector<std::string> explain_format_names() {
-  std::vector<std::string> names;
-  names.reserve(pictures.size());
-  for (const auto& row : pictures) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> explain_format_names() { return names_of(pictures); }
 
 ExitCode explain(const ExplainOptions& options, comm::RankGroup& group) {
   const auto output = open_output(options.output, group);

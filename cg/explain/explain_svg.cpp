@@ -315,7 +315,7 @@ void draw_costs(Drawing& drawing, const Explanation& explained) {
   drawing.bottom += 48;
   drawing.text(margin, drawing.bottom, "head",
                fmt::format("All grids of {}: what the busiest rank sends in one CG step",
-                           counted(explained.layout.grid().rank_count(), "rank")));
+                           format_count(explained.layout.grid().rank_count(), "rank")));
   drawing.bottom += 12;
   for (const auto& cost : explained.grids) {
     const auto& traffic = cost.traffic;
@@ -325,11 +325,11 @@ void draw_costs(Drawing& drawing, const Explanation& explained) {
     drawing.text(margin, drawing.bottom + 16, cost.grid == explained.layout.grid() ? "head" : "",
                  cost.grid.name());
     drawing.rectangle(left, drawing.bottom + 4, bar, 15, "bar");
-    drawing.text(
-        left + bar + 8, drawing.bottom + 16, "",
-        fmt::format("{} in {}, {}{}", format_bytes(traffic.busiest.byte_count),
-                    counted(traffic.busiest.message_count, "message"), counted(traffic.round_count, "round"),
-                    cost.is_choice_of_rule ? "; --grid rule takes it" : ""));
+    drawing.text(left + bar + 8, drawing.bottom + 16, "",
+                 fmt::format("{} in {}, {}{}", format_bytes(traffic.busiest.byte_count),
+                             format_count(traffic.busiest.message_count, "message"),
+                             format_count(traffic.round_count, "round"),
+                             cost.is_choice_of_rule ? "; --grid rule takes it" : ""));
     drawing.bottom += 24;
   }
   drawing.bottom += 18;
@@ -344,11 +344,11 @@ std::string description_of(const Explanation& explained) {
   for (const auto& step : explained.steps) {
     const auto traffic = traffic_of(std::span(&step, 1));
     text += fmt::format(" {}: {}", step.name, step.purpose);
-    text +=
-        step.rounds.empty()
-            ? " Nothing is sent."
-            : fmt::format(" {}, {}, {} bytes over all ranks.", counted(step.round_count(), "round"),
-                          counted(traffic.all_ranks.message_count, "message"), traffic.all_ranks.byte_count);
+    text += step.rounds.empty()
+                ? " Nothing is sent."
+                : fmt::format(" {}, {}, {} bytes over all ranks.", format_count(step.round_count(), "round"),
+                              format_count(traffic.all_ranks.message_count, "message"),
+                              traffic.all_ranks.byte_count);
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cg/base/values.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/library/built_in_choice.hpp"
 
@@ -145,7 +146,7 @@ std::string grids_text(const Explanation& explained) {
                      fmt::format("{}", cost.traffic.all_ranks.byte_count), mark});
   }
   return fmt::format("\n All grids of {}, per CG step\n",
-                     counted(explained.layout.grid().rank_count(), "rank")) +
+                     format_count(explained.layout.grid().rank_count(), "rank")) +
          columns_text(lines) +
          fmt::format("    --grid rule takes the least bytes, a message counted as {} more.\n",
                      start_up_bytes);

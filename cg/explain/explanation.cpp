@@ -24,14 +24,22 @@ using comm::BlockLayout;
 using comm::SumForm;
 using comm::SummedOver;
 
+using ScheduleOf = comm::Schedule (*)(const BlockLayout& layout, int rank, SumForm form);
+
 /// Where a step's schedules come from; all members of a group are asked for theirs.
 struct ScheduleSource {
-  std::string_view vector;
-  SummedOver over;
-  comm::Schedule (*schedule)(const BlockLayout& layout, int rank, SumForm form);
-  comm::GroupPieces (*pieces)(const BlockLayout& layout, int rank);
-  bool is_sum;
+  std::string_view vector{};
+  SummedOver over{};
+  ScheduleOf schedule = nullptr;
+  comm::GroupPieces (*pieces)(const BlockLayout& layout, int rank) = nullptr;
+  bool is_sum = false;
 };
+
+/// A schedule that has one form.
+template <comm::Schedule (*Schedule)(const BlockLayout& layout, int rank)>
+comm::Schedule in_any_form(const BlockLayout& layout, int rank, SumForm /*form*/) {
+  return Schedule(layout, rank);
+}
 
 /// The process rows or process columns of the grid.
 std::vector<ExplainedStep::Group> groups_over(const BlockLayout& layout, SummedOver over) {
@@ -125,45 +133,7 @@ void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedSt
   step.rounds.push_back(std::move(round));
 }
 
-void collection(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  exchange_by({.vector = "p",
-               .over = SummedOver::process_column,
-               .schedule = [](const BlockLayout& cut, int rank,
-                              SumForm) { return comm::collection_schedule(cut, rank); },
-               .pieces = comm::collection_pieces,
-               .is_sum = false},
-              layout, form, step);
-}
-
-void mirrored_collection(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  exchange_by({.vector = "p",
-               .over = SummedOver::process_row,
-               .schedule = [](const BlockLayout& cut, int rank,
-                              SumForm) { return comm::mirrored_collection_schedule(cut, rank); },
-               .pieces = comm::summation_pieces,
-               .is_sum = false},
-              layout, form, step);
-}
-
-void summation(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  exchange_by({.vector = "q",
-               .over = SummedOver::process_row,
-               .schedule = comm::summation_schedule,
-               .pieces = comm::summation_pieces,
-               .is_sum = true},
-              layout, form, step);
-}
-
-void mirrored_summation(const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  exchange_by({.vector = "q",
-               .over = SummedOver::process_column,
-               .schedule = comm::mirrored_summation_schedule,
-               .pieces = comm::collection_pieces,
-               .is_sum = true},
-              layout, form, step);
-}
-
-void shuffle(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+void shuffle(const BlockLayout& layout, ExplainedStep& step) {
   move_pieces({.vector = "q",
                .summed_ranks = layout.grid().columns,
                .number_of = [&](int rank) { return layout.row_piece_of(rank); },
@@ -171,7 +141,7 @@ void shuffle(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
               layout, step);
 }
 
-void mirrored_shuffle(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+void mirrored_shuffle(const BlockLayout& layout, ExplainedStep& step) {
   move_pieces({.vector = "p",
                .summed_ranks = 0,
                .number_of = [&](int rank) { return layout.column_piece_of(rank); },
@@ -179,7 +149,7 @@ void mirrored_shuffle(const BlockLayout& layout, SumForm /*form*/, ExplainedStep
               layout, step);
 }
 
-void multiply(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+void multiply(const BlockLayout& layout, ExplainedStep& step) {
   const auto grid = layout.grid();
   step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
   for (const int rank : step.groups.front().ranks) {
@@ -192,7 +162,7 @@ void multiply(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) 
   }
 }
 
-void dot(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
+void dot(const BlockLayout& layout, ExplainedStep& step) {
   const int rank_count = layout.grid().rank_count();
   step.times = 2;
   step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
@@ -207,42 +177,59 @@ void dot(const BlockLayout& layout, SumForm /*form*/, ExplainedStep& step) {
   replay_groups(step, {exchange});
 }
 
-/// A step, in the order of a CG step. A new one is a row.
+/// A step, in the order of a CG step: an exchange by a source, or one that is described. A new one is a row.
 struct StepRow {
   std::string_view name;
   bool is_mirrored;  // only of kernels that store half of the matrix
   std::string_view purpose;
-  void (*describe)(const BlockLayout& layout, SumForm form, ExplainedStep& step);
+  ScheduleSource source{};
+  void (*describe)(const BlockLayout& layout, ExplainedStep& step) = nullptr;
 };
 
 constexpr std::array step_rows{
     StepRow{
-        "collection", false,
+        "collection",
+        false,
         "The ranks of a process column give each other their pieces of p, until each has the column block.",
-        collection},
-    StepRow{"mirrored-shuffle", true,
+        {"p", SummedOver::process_column, in_any_form<comm::collection_schedule>, comm::collection_pieces,
+         false}},
+    StepRow{"mirrored-shuffle",
+            true,
             "Half storage needs p by rows, too: each column piece of p goes to the owner of the row piece.",
+            {},
             mirrored_shuffle},
-    StepRow{"mirrored-collection", true,
+    StepRow{"mirrored-collection",
+            true,
             "The ranks of a process row give each other their row pieces of p, until each has the row block.",
-            mirrored_collection},
-    StepRow{"multiply", false,
+            {"p", SummedOver::process_row, in_any_form<comm::mirrored_collection_schedule>,
+             comm::summation_pieces, false}},
+    StepRow{"multiply",
+            false,
             "Each rank multiplies its matrix block with the column block of p: partial sums of the row block "
             "of q.",
+            {},
             multiply},
     StepRow{
-        "summation", false,
+        "summation",
+        false,
         "The ranks of a process row add up their partial sums; each needs the whole sum of its row piece.",
-        summation},
-    StepRow{"mirrored-summation", true,
-            "The mirrored half makes partial sums of the column block of q: the ranks of a process column "
-            "add them up.",
-            mirrored_summation},
-    StepRow{"shuffle", false,
+        {"q", SummedOver::process_row, comm::summation_schedule, comm::summation_pieces, true}},
+    StepRow{
+        "mirrored-summation",
+        true,
+        "The mirrored half makes partial sums of the column block of q: the ranks of a process column add "
+        "them up.",
+        {"q", SummedOver::process_column, comm::mirrored_summation_schedule, comm::collection_pieces, true}},
+    StepRow{"shuffle",
+            false,
             "Each row piece of q goes to the rank that holds the same piece of p: all vectors have the same "
             "distribution again.",
+            {},
             shuffle},
-    StepRow{"dot", false, "All ranks add up one number each: p.q, and later in the same way the square of r.",
+    StepRow{"dot",
+            false,
+            "All ranks add up one number each: p.q, and later in the same way the square of r.",
+            {},
             dot},
 };
 
@@ -254,7 +241,11 @@ std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, boo
     auto& step = steps.emplace_back();
     step.name = row.name;
     step.purpose = row.purpose;
-    row.describe(layout, form, step);
+    if (row.describe != nullptr) {
+      row.describe(layout, step);
+    } else {
+      exchange_by(row.source, layout, form, step);
+    }
   }
   return steps;
 }
@@ -302,12 +293,7 @@ ExplainedTraffic traffic_of(std::span<const ExplainedStep> steps) {
   return total;
 }
 
-std::vector<std::string> explained_step_names() {
-  std::vector<std::string> names;
-  names.reserve(step_rows.size());
-  for (const auto& row : step_rows) names.emplace_back(row.name);
-  return names;
-}
+std::vector<std::string> explained_step_names() { return names_of(step_rows); }
 
 Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step) {
   const bool is_mirrored = planned_kernel(configuration).stores_half();
@@ -369,27 +355,23 @@ std::string sent_text(const ExplainedStep& step) {
   if (step.rounds.empty()) return "Nothing is sent.";
   const auto traffic = traffic_of(std::span(&step, 1));
   const auto sends = [](const comm::Traffic& sent) {
-    return fmt::format("{}, {} bytes", counted(sent.message_count, "message"), sent.byte_count);
+    return fmt::format("{}, {} bytes", format_count(sent.message_count, "message"), sent.byte_count);
   };
   return fmt::format("The busiest rank ({}) sends {}; all ranks {}{}.", traffic.busiest_rank,
                      sends(traffic.busiest), sends(traffic.all_ranks),
                      step.times == 1 ? "" : fmt::format(", in {} times", step.times));
 }
 
-std::string counted(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string title_of(const Explanation& explained) {
   const auto grid = explained.layout.grid();
   return fmt::format("One CG step on the grid {}: {} x {} = {}", grid.name(),
-                     counted(grid.columns, "process column"), counted(grid.rows, "process row"),
-                     counted(grid.rank_count(), "rank"));
+                     format_count(grid.columns, "process column"), format_count(grid.rows, "process row"),
+                     format_count(grid.rank_count(), "rank"));
 }
 
 std::string subtitle_of(const Explanation& explained) {
   return fmt::format("class {}: vectors of n = {} numbers in {}; sum: {}{}", explained.problem.class_name,
-                     explained.layout.size(), counted(explained.layout.grid().rank_count(), "piece"),
+                     explained.layout.size(), format_count(explained.layout.grid().rank_count(), "piece"),
                      sum_form_name(explained.configuration.sum_form),
                      explained.is_mirrored ? "; half of the matrix is stored" : "");
 }

@@ -73,8 +73,6 @@ std::vector<std::string> explained_step_names();
 /// for every grid of the ranks.
 Explanation explain_step(const Problem& problem, const Configuration& configuration, std::string_view step);
 
-/// "1 rank", "2 ranks".
-std::string counted(std::int64_t count, std::string_view noun);
 /// Two lines that say which grid, and which vectors in which form.
 std::string title_of(const Explanation& explained);
 std::string subtitle_of(const Explanation& explained);
