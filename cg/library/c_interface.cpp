@@ -79,12 +79,12 @@ int failed(ExitCode code, const char* reason) noexcept {
   return static_cast<int>(code);
 }
 
-/// Runs a step; its exception becomes the status.
+/// Runs the step of a function, which gets that name; its exception becomes the status.
 template <typename Step>
-int status_of(const Step& step) noexcept {
+int status_of(const char* function, const Step& step) noexcept {
   try {
     last_error.clear();
-    step();
+    step(function);
     return CG2D_SUCCESS;
   } catch (const RunError& error) {
     return failed(error.code(), error.what());
@@ -158,17 +158,30 @@ void set_option(cg2d::SolverOptions& options, const std::string& name, const std
   }
 }
 
-std::span<double> piece_of(const char* function, const cg2d_solver& solver, double* piece) {
-  return array_of(function, piece, static_cast<std::int64_t>(solver.solver->local_size()));
-}
-std::span<const double> piece_of(const char* function, const cg2d_solver& solver, const double* piece) {
+template <typename Element>
+std::span<Element> piece_of(const char* function, const cg2d_solver& solver, Element* piece) {
   return array_of(function, piece, static_cast<std::int64_t>(solver.solver->local_size()));
 }
 
+/// step(piece, place, group) with this rank's piece of a vector, after check(function) on every rank.
+template <typename Element, typename Check, typename Step>
+int with_piece(const char* name, cg2d_solver* solver, Element* piece, const Check& check,
+               const Step& step) noexcept {
+  return status_of(name, [&](const char* function) {
+    auto& group = handle_of(function, solver).group;
+    std::span<Element> own;
+    agree_on(group, [&] {
+      own = piece_of(function, *solver, piece);
+      check(function);
+    });
+    step(own, solver->solver->place(), group);
+  });
+}
+
 int create_ranks(MPI_Comm communicator, cg2d_ranks** ranks) noexcept {
-  return status_of([&] {
+  return status_of("cg2d_ranks_create", [&](const char* function) {
     auto made = std::make_unique<cg2d_ranks>(communicator);
-    agree_on(made->group, [&] { require_pointers("cg2d_ranks_create", ranks); });
+    agree_on(made->group, [&] { require_pointers(function, ranks); });
     *ranks = made.release();
   });
 }
@@ -212,8 +225,7 @@ void cg2d_ranks_free(cg2d_ranks* ranks) { const std::unique_ptr<cg2d_ranks> owne
 // ---------------------------------------------------------------- matrices
 
 int cg2d_matrix_from_file(cg2d_ranks* ranks, const char* path, cg2d_matrix** matrix) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_matrix_from_file";
+  return status_of(__func__, [&](const char* function) {
     auto& group = handle_of(function, ranks).group;
     auto made = std::make_unique<cg2d_matrix>();
     agree_on(group, [&] { require_pointers(function, path, matrix); });
@@ -225,8 +237,7 @@ int cg2d_matrix_from_file(cg2d_ranks* ranks, const char* path, cg2d_matrix** mat
 int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t entry_count,
                              const std::int64_t* rows, const std::int64_t* columns, const double* values,
                              cg2d_matrix** matrix) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_matrix_from_triples";
+  return status_of(__func__, [&](const char* function) {
     auto& group = handle_of(function, ranks).group;
     auto made = std::make_unique<cg2d_matrix>();
     agree_on(group, [&] {
@@ -245,8 +256,7 @@ int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t
 int cg2d_matrix_from_rows(cg2d_ranks* ranks, std::int64_t order, std::int64_t first_row,
                           std::int64_t row_count, const std::int64_t* row_starts, const std::int64_t* columns,
                           const double* values, cg2d_matrix** matrix) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_matrix_from_rows";
+  return status_of(__func__, [&](const char* function) {
     auto& group = handle_of(function, ranks).group;
     auto made = std::make_unique<cg2d_matrix>();
     cg2d::MatrixRows own;
@@ -264,22 +274,21 @@ void cg2d_matrix_free(cg2d_matrix* matrix) { const std::unique_ptr<cg2d_matrix> 
 // ---------------------------------------------------------------- options
 
 int cg2d_options_create(cg2d_options** options) {
-  return status_of([&] {
-    require_pointers("cg2d_options_create", options);
+  return status_of(__func__, [&](const char* function) {
+    require_pointers(function, options);
     *options = std::make_unique<cg2d_options>().release();
   });
 }
 
 int cg2d_options_set(cg2d_options* options, const char* name, const char* value) {
-  return status_of([&] {
-    require_pointers("cg2d_options_set", options, name, value);
+  return status_of(__func__, [&](const char* function) {
+    require_pointers(function, options, name, value);
     set_option(options->options, name, value);
   });
 }
 
 int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, std::int64_t own_row_count) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_options_set_own_rows";
+  return status_of(__func__, [&](const char* function) {
     auto& group = handle_of(function, ranks).group;
     agree_on(group, [&] { require_pointers(function, options); });
     auto& configuration = options->options.configuration;
@@ -296,8 +305,7 @@ void cg2d_options_free(cg2d_options* options) { const std::unique_ptr<cg2d_optio
 
 int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_options* options,
                        cg2d_solver** solver) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_solver_create";
+  return status_of(__func__, [&](const char* function) {
     auto& group = handle_of(function, ranks).group;
     const std::unique_ptr<cg2d_matrix> taken(matrix == nullptr ? nullptr : std::exchange(*matrix, nullptr));
     auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = group});
@@ -310,8 +318,7 @@ int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_optio
 int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, cg2d_product product,
                                    void* context, const double* diagonal, const cg2d_options* options,
                                    cg2d_solver** solver) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_solver_create_for_product";
+  return status_of(__func__, [&](const char* function) {
     auto& group = handle_of(function, ranks).group;
     auto own_options = options_from(options);
     auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = group});
@@ -346,57 +353,36 @@ std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) {
 
 int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, const std::int64_t* rows,
                               const double* values, double* piece) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_vector_from_elements";
-    auto& group = handle_of(function, solver).group;
-    std::vector<cg2d::VectorElement> elements;
-    std::span<double> own;
-    agree_on(group, [&] {
-      own = piece_of(function, *solver, piece);
-      elements = elements_from(function, element_count, rows, values);
-    });
-    std::ranges::copy(cg2d::vector_from_elements(elements, solver->solver->place(), group), own.begin());
+  std::vector<cg2d::VectorElement> elements;
+  const auto check = [&](const char* function) {
+    elements = elements_from(function, element_count, rows, values);
+  };
+  return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
+    std::ranges::copy(cg2d::vector_from_elements(elements, place, group), own.begin());
   });
 }
 
 int cg2d_elements_of(cg2d_solver* solver, const double* piece, std::int64_t begin, std::int64_t end,
                      double* values) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_elements_of";
-    auto& group = handle_of(function, solver).group;
-    std::span<const double> own;
-    agree_on(group, [&] {
-      own = piece_of(function, *solver, piece);
-      if (values == nullptr && begin < end) throw InputError(fmt::format("{}: an array is NULL", function));
-    });
-    std::ranges::copy(cg2d::elements_of(own, {.begin = begin, .end = end}, solver->solver->place(), group),
-                      values);
+  const auto check = [&](const char* function) {
+    if (values == nullptr && begin < end) throw InputError(fmt::format("{}: an array is NULL", function));
+  };
+  return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
+    std::ranges::copy(cg2d::elements_of(own, {.begin = begin, .end = end}, place, group), values);
   });
 }
 
 int cg2d_vector_read(cg2d_solver* solver, const char* path, double* piece) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_vector_read";
-    auto& group = handle_of(function, solver).group;
-    std::span<double> own;
-    agree_on(group, [&] {
-      require_pointers(function, path);
-      own = piece_of(function, *solver, piece);
-    });
-    std::ranges::copy(cg2d::read_vector(path, solver->solver->place(), group), own.begin());
+  const auto check = [&](const char* function) { require_pointers(function, path); };
+  return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
+    std::ranges::copy(cg2d::read_vector(path, place, group), own.begin());
   });
 }
 
 int cg2d_vector_write(cg2d_solver* solver, const char* path, const double* piece) {
-  return status_of([&] {
-    constexpr auto function = "cg2d_vector_write";
-    auto& group = handle_of(function, solver).group;
-    std::span<const double> own;
-    agree_on(group, [&] {
-      require_pointers(function, path);
-      own = piece_of(function, *solver, piece);
-    });
-    cg2d::save_vector(path, own, "vector", solver->solver->place(), group);
+  const auto check = [&](const char* function) { require_pointers(function, path); };
+  return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
+    cg2d::save_vector(path, own, "vector", place, group);
   });
 }
 
@@ -404,8 +390,7 @@ int cg2d_vector_write(cg2d_solver* solver, const char* path, const double* piece
 
 int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_tolerance* tolerance) {
   auto end = ExitCode::success;
-  const int status = status_of([&] {
-    constexpr auto function = "cg2d_solve";
+  const int status = status_of(__func__, [&](const char* function) {
     auto& group = handle_of(function, solver).group;
     cg2d::SystemVectors vectors{
         .b = {}, .x = {}, .starts_from_x = tolerance != nullptr && tolerance->starts_from_x != 0};
@@ -465,11 +450,11 @@ std::int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
 }
 
 int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase* phase) {
-  return status_of([&] {
-    require_pointers("cg2d_solver_phase", solver, phase);
+  return status_of(__func__, [&](const char* function) {
+    require_pointers(function, solver, phase);
     const auto count = cg2d_solver_phase_count(solver);
     if (index < 0 || index >= count)
-      throw InputError(fmt::format("cg2d_solver_phase: {}: there are {} phases", index, count));
+      throw InputError(fmt::format("{}: {}: there are {} phases", function, index, count));
     const auto number = static_cast<std::size_t>(index);
     const auto& found = solver->solver->phases()[number];
     *phase = {.name = solver->phase_names[number].c_str(),
