@@ -243,6 +243,12 @@ class Options(unittest.TestCase):
         self.assertEqual(sorted(set(places) - expected), [], "not an option of the program")
         self.assertEqual({what: where for what, where in places.items() if len(where) > 1}, {}, "in several rows")
 
+    def test_the_options_of_a_command_stand_on_one_page(self):
+        pages = {}
+        for table, subcommand in option_tables():
+            pages.setdefault(subcommand, set()).add(table.place.split(":")[0])
+        self.assertEqual({name: names for name, names in pages.items() if len(names) > 1}, {})
+
     def test_no_text_names_an_option_that_does_not_exist(self):
         unknown = []
         for document in present_documents():
