@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
+#include "cg/base/named_files.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
 

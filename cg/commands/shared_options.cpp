@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "cg/base/storage/folder_list.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/solver/outer_iteration.hpp"
 #include "cg/timing/event_groups.hpp"
