@@ -25,7 +25,7 @@ namespace cg2d {
 /// For OptionTraits::most.
 inline constexpr int any_count = std::numeric_limits<int>::max();
 
-/// What only some options have.
+/// Properties that only some options have.
 struct OptionTraits {
   std::optional<FileUse> file{};   ///< it names a file, or folders
   bool uses_default_file = false;  ///< its default is a file that is used where it is not given

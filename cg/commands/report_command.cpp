@@ -29,7 +29,7 @@
 namespace cg2d {
 namespace {
 
-/// What the user asked for.
+/// The values that the user asked for.
 struct PageOptions {
   std::vector<std::string> files;
   std::string page = "report.html";

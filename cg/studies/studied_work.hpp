@@ -54,6 +54,7 @@ struct StudiedResult {
   std::function<nlohmann::ordered_json()> json;
 };
 
+/// One kind of work, for one command.
 class StudiedWork : public Interface {
  public:
   /// The work on these configurations is going to be measured on so many ranks: reads what their runs have in common.

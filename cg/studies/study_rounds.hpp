@@ -52,7 +52,7 @@ std::vector<std::size_t> all_numbers(std::size_t case_count);
 /// steps of later rounds have not.
 void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
 
-/// What runs in the rounds, and keeps the results.
+/// The caller of the rounds: runs each, and keeps the results.
 class StudyRuns : public Interface {
  public:
   /// The end of a run, as its study sees it.

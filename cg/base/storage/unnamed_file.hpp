@@ -28,7 +28,7 @@ enum class FileNaming {
   of_another_process,  ///< it is there, and has the name of its path; the other process gives it the final one
 };
 
-/// What becomes of a file that has the name already.
+/// The fate of a file that has the name already.
 enum class ExistingFile { is_replaced, is_kept };
 
 /// Open for reading and writing. Nothing is left of a file that has no name, whatever ends the process. Where the file system has none without

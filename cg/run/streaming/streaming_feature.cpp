@@ -21,7 +21,7 @@ void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
   settings.set(given == texts.end() ? OutOfCoreOptions() : out_of_core_options_from(given->second));
 }
 
-/// What is open is left to choices that do not need the matrix in memory.
+/// Choices that need the matrix in memory are not left open.
 void settle_streaming(const AskedWork& asked) {
   auto& configuration = asked.options.configuration;
   refuse_out_of_core_if(configuration.thread_count > 1,
