@@ -40,7 +40,10 @@ std::int64_t byte_count_from(const std::string& option, const std::string& text)
 
 std::vector<std::string> class_letters() {
   std::vector<std::string> letters;
-  for (const auto& problem : problem_classes()) letters.push_back(problem.class_name);
+  for (const auto& row : iteration_table()) {
+    const auto prefix = &row == &iteration_table().front() ? std::string() : std::string(row.name) + ':';
+    for (const auto& problem : problem_classes()) letters.push_back(prefix + problem.class_name);
+  }
   return letters;
 }
 

@@ -23,7 +23,7 @@ namespace cg2d {
 /// "8GB" -> 8e9, "8GiB" -> 8 * 2^30; upper or lower case, the B may be missing, no unit means bytes. Throws InputError.
 std::int64_t byte_count_from(const std::string& option, const std::string& text);
 
-/// The letters of all classes.
+/// The letters of all classes, with the name of an iteration other than the benchmark's before them.
 std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
