@@ -44,9 +44,8 @@ void BenchmarkRun::prepare() {
   }
   if (options_.dry_run) return;
   session_.features().call(&Feature::before_matrix);
-  const auto* const checkpoint = session_.features().find<CheckpointFeature>();
-  if (checkpoint != nullptr && checkpoint->found() != nullptr)
-    report_.restart = restart_facts(*checkpoint->found(), options_.problem);
+  if (const auto* const found = found_checkpoint(session_.features()))
+    report_.restart = restart_facts(*found, options_.problem);
 }
 
 /// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
@@ -63,8 +62,7 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_ || report_.restart) return;  // it would be of the whole run
-  if (&iteration_of(options_.problem) != &iteration_table().front())
-    return;  // the model counts the benchmark's calls
+  if (!iteration_of(options_.problem).is_predicted) return;
   if (!machine_->has_kernel(configuration().kernel)) return;
   auto prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
   if (std::isfinite(prediction.total_s())) {
@@ -213,7 +211,7 @@ MeasuredWork BenchmarkRun::measured_work(MeasuredSolver& solver, RegionMeasureme
           .matrix_bytes = read_footprint_bytes(assembled.product(), streaming_),
           .vector_bytes =
               vectors_of_a_step * static_cast<std::int64_t>(assembled.communicator().piece().size_bytes()),
-          .storage_bytes_per_s = streaming_ != nullptr ? streaming_->block().storage_bytes_per_s : 0.0};
+          .storage_bytes_per_s = storage_bytes_per_s(streaming_)};
 }
 
 void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
@@ -250,11 +248,10 @@ void BenchmarkRun::remark_on_measurements() {
 void BenchmarkRun::prepare_checkpoints(const comm::BlockLayout& layout, SteppedSolver& solver) {
   const auto range = layout.piece(layout.column_piece_of(group_.rank()));
   if (report_.restart) restarted_x_ = restarted_x(*report_.restart, range, group_);
-  auto* const checkpoint = session_.features().find<CheckpointFeature>();
-  if (checkpoint == nullptr || checkpoint->saver() == nullptr) return;
+  auto* const saver = checkpoint_saver(session_.features());
+  if (saver == nullptr) return;
   checkpoints_.emplace(options_.problem, CheckpointedVector{solver.iteration(), range},
-                       report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(),
-                       *checkpoint->saver());
+                       report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(), *saver);
 }
 
 /// x as it is before the first outer iteration, of the benchmark or after the restart.

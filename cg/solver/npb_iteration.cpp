@@ -30,6 +30,7 @@ IterationRow npb_iteration() {
           .description = "inverse iteration: each solve by 25 steps of conjugate gradients",
           .counts = {},
           .can_be_guarded = true,
+          .is_predicted = true,
           .make = [](LinearOperator& matrix, PhaseTimer& timer,
                      int thread_count) -> std::unique_ptr<OuterIteration> {
             return std::make_unique<NpbIteration>(matrix, timer, thread_count);

@@ -5,8 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "cg/base/errors.hpp"
 
 namespace cg2d::feature_test {
 namespace {
@@ -30,6 +33,17 @@ TEST(FeatureTest, OptionsAreReadByTheirFeatureAndBelongToOne) {
       EXPECT_TRUE(seen.insert(option.name).second) << option.name;
       EXPECT_FALSE(option.help.empty() || option.group.empty()) << option.name;
       EXPECT_TRUE(option.value.empty() ? option.default_text.empty() : true) << option.name;
+    }
+  }
+}
+
+/// Names of files are refused by the parser.
+TEST(FeatureTest, AnEmptyTextIsRefusedAndNotTakenForNone) {
+  for (const auto& row : feature_table()) {
+    for (const auto& option : row.options) {
+      if (option.value.empty() || option.file) continue;
+      FeatureSettings settings;
+      EXPECT_THROW(row.read({{std::string(option.name), ""}}, settings), InputError) << option.name;
     }
   }
 }

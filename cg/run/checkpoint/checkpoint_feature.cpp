@@ -10,6 +10,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/provenance.hpp"
+#include "cg/run/feature_section.hpp"
 
 namespace cg2d {
 namespace {
@@ -19,13 +20,14 @@ constexpr std::string_view interval_option = "--checkpoint-interval";
 constexpr std::string_view restart_option = "--restart";
 
 void read_checkpoint(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto text_of = [&](std::string_view option) {
+  const auto folder_of = [&](std::string_view option) {
     const auto given = texts.find(option);
     return given == texts.end() ? std::string() : given->second;
   };
-  CheckpointOptions options{.folder = text_of(checkpoint_option), .restart = text_of(restart_option)};
-  if (const auto interval = text_of(interval_option); !interval.empty() && interval != "auto") {
-    options.interval_s = seconds_from(interval_option, interval);
+  CheckpointOptions options{.folder = folder_of(checkpoint_option), .restart = folder_of(restart_option)};
+  if (const auto interval = texts.find(interval_option);
+      interval != texts.end() && interval->second != "auto") {
+    options.interval_s = seconds_from(interval_option, interval->second);
     if (options.folder.empty())
       throw InputError(
           fmt::format("{}: goes with --checkpoint DIR, without which nothing is saved", interval_option));
@@ -47,12 +49,7 @@ void settle_checkpoint(const AskedWork& asked) {
 }
 
 Record<SessionReport> checkpoint_sections(WorkKind /*kind*/) {
-  return {{{"checkpoints", defined("checkpoints"),
-            [](const auto& report) {
-              const auto* const facts = report.features.template find<CheckpointFacts>();
-              return facts == nullptr ? absent() : json_of(checkpoint_record(), *facts);
-            },
-            "", Presence::if_known}}};
+  return {{section_of("checkpoints", checkpoint_record())}};
 }
 
 /// A line about the checkpoints that were written, and one about the last one where it failed.
@@ -132,6 +129,16 @@ const Record<FoundCheckpoint>& found_checkpoint_record() {
        "Why each newer checkpoint was not taken, newest first."},
   }};
   return record;
+}
+
+const FoundCheckpoint* found_checkpoint(const Features& features) {
+  const auto* const checkpoint = features.find<CheckpointFeature>();
+  return checkpoint == nullptr ? nullptr : checkpoint->found();
+}
+
+CheckpointSaver* checkpoint_saver(const Features& features) {
+  auto* const checkpoint = features.find<CheckpointFeature>();
+  return checkpoint == nullptr ? nullptr : checkpoint->saver();
 }
 
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,

@@ -35,6 +35,11 @@ class CheckpointFeature final : public Feature {
   std::optional<CheckpointSaver> saver_;
 };
 
+/// Of these features; nullptr without --restart.
+const FoundCheckpoint* found_checkpoint(const Features& features);
+/// Of these features; nullptr without --checkpoint.
+CheckpointSaver* checkpoint_saver(const Features& features);
+
 /// The first members of restart, in a result.
 const Record<FoundCheckpoint>& found_checkpoint_record();
 /// The section checkpoints.

@@ -106,9 +106,8 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   const auto checkpointed = checkpointed_system(system, b);
   RestartedVectors restarted;
   CgSnapshot snapshot;
-  auto* const checkpoint = session_.features().find<CheckpointFeature>();
-  if (checkpoint != nullptr && checkpoint->found() != nullptr) {
-    report_.restart = solve_restart(*checkpoint->found(), checkpointed);
+  if (const auto* const found = found_checkpoint(session_.features())) {
+    report_.restart = solve_restart(*found, checkpointed);
     restarted = restarted_vectors(*report_.restart, checkpointed.range, group_);
     x = restarted.x;
     snapshot = {.state = report_.restart->state,
@@ -120,8 +119,8 @@ void SolveRun::solve(const ReadySystem& system, OutputFile* solution_file) {
   }
   StepInterrupts interrupts(watch_.emplace(), group_, outside);
   std::optional<SolveCheckpoints> checkpoints;
-  if (checkpoint != nullptr && checkpoint->saver() != nullptr) {
-    const CheckpointWork work{.interrupts = interrupts, .outside = outside, .saver = *checkpoint->saver()};
+  if (auto* const saver = checkpoint_saver(session_.features())) {
+    const CheckpointWork work{.interrupts = interrupts, .outside = outside, .saver = *saver};
     checkpoints.emplace(checkpointed, *solver->conjugate_gradient(), x, work);
     checkpoints->prepare(report_.restart ? &*report_.restart : nullptr);
   }
@@ -204,7 +203,7 @@ MeasuredWork SolveRun::measured_work(MeasuredSolver& solver, RegionMeasurement& 
           .matrix_bytes = system.matrix_bytes,
           .vector_bytes =
               vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double)),
-          .storage_bytes_per_s = is_streamed() ? streaming_->block().storage_bytes_per_s : 0.0};
+          .storage_bytes_per_s = storage_bytes_per_s(streaming_)};
 }
 
 }  // namespace cg2d

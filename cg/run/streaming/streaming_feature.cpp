@@ -10,6 +10,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/values.hpp"
+#include "cg/run/feature_section.hpp"
 
 namespace cg2d {
 namespace {
@@ -128,12 +129,7 @@ std::string stream_text(const OutOfCoreFacts& facts) {
 }
 
 Record<SessionReport> stream_sections(WorkKind /*kind*/) {
-  return {{{"out_of_core", defined("out_of_core"),
-            [](const auto& report) {
-              const auto* const facts = report.features.template find<OutOfCoreFacts>();
-              return facts == nullptr ? absent() : json_of(out_of_core_record(), *facts);
-            },
-            "", Presence::if_known}}};
+  return {{section_of("out_of_core", out_of_core_record())}};
 }
 
 std::string stream_lines(const SessionReport& report) {
@@ -230,6 +226,10 @@ const Record<OutOfCoreFacts>& out_of_core_record() {
 std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming) {
   const auto panel_bytes = streaming != nullptr ? streaming->panel_bytes() : 0;
   return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
+}
+
+double storage_bytes_per_s(const StreamingFeature* streaming) {
+  return streaming == nullptr ? 0.0 : streaming->block().storage_bytes_per_s;
 }
 
 bool is_streamed(const SessionReport& report) { return report.features.find<OutOfCoreFacts>() != nullptr; }

@@ -51,6 +51,9 @@ class StreamingFeature final : public Feature {
 /// for a block in memory.
 std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming);
 
+/// MachineLimits::storage_bytes_per_s; streaming: as read_footprint_bytes().
+double storage_bytes_per_s(const StreamingFeature* streaming);
+
 /// The section out_of_core.
 const Record<OutOfCoreFacts>& out_of_core_record();
 /// Whether the matrix of a result was streamed.
