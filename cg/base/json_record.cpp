@@ -1,39 +1,78 @@
 #include "cg/base/json_record.hpp"
 
+#include <stdexcept>
+
 namespace cg2d {
 namespace {
 
-/// The types that have a function in json_record.hpp, and those that several results name.
-FigureType usual_definitions() {
-  return {{"class", word_type({"S", "W", "A", "B", "C", "D", "E", "F", "U"})},
-          {"count", {{"type", "integer"}, {"minimum", 0}}},
-          {"finite_or_null", {{"type", Json::array({"number", "null"})}}},
-          {"line", {{"type", "string"}, {"pattern", "^[^\\r\\n]*$"}}},
-          {"name", {{"type", "string"}, {"pattern", "^[^\\r\\n]+$"}}},
-          {"non_negative_number", {{"type", "number"}, {"minimum", 0}}},
-          {"positive_count", {{"type", "integer"}, {"minimum", 1}}},
-          {"positive_number", {{"type", "number"}, {"exclusiveMinimum", 0}}}};
-}
+/// Named types, as they were described, and as a file refers to them.
+class Definitions {
+ public:
+  Definitions(const FigureType& known, const OtherSchema& others) : file_(others.file) {
+    if (known.is_object()) known_ = known;
+    for (const auto& type : {count_type(), positive_count_type(), name_type(), line_type(), seconds_type(),
+                             positive_seconds_type(), finite_type(), class_type()})
+      collect(type, known_);
+    if (!file_.empty()) collect(others.type, others_);
+  }
+
+  /// The type, which refers to those that have names.
+  Json referring(const Json& type) {
+    if (!type.is_structured()) return type;
+    Json made = type.is_array() ? Json::array() : Json::object();
+    for (const auto& [key, value] : type.items()) {
+      if (type.is_array()) {
+        made.push_back(referring(value));
+      } else if (key == "$def") {
+        made["$ref"] = reference_to(value.begin().key(), value.begin().value());
+      } else if (key == "$ref" && known_.contains(name_in(value))) {
+        made[key] = reference_to(name_in(value), known_.at(name_in(value)));
+      } else {
+        made[key] = referring(value);
+      }
+    }
+    return made;
+  }
+  Json take() { return std::move(definitions_); }
+
+ private:
+  static std::string name_in(const Json& reference) {
+    return reference.get<std::string>().substr(defined("").at("$ref").get<std::string>().size());
+  }
+  static void collect(const Json& type, Json& known) {
+    if (!type.is_structured()) return;
+    if (type.is_object() && type.contains("$def")) known.update(type.at("$def"));
+    for (const auto& part : type) collect(part, known);
+  }
+
+  std::string reference_to(const std::string& name, const Json& type) {
+    if (others_.contains(name) && others_.at(name) == type) return file_ + "#/$defs/" + name;
+    if (!described_.contains(name)) {
+      described_[name] = type;
+      definitions_[name] = referring(type);
+    } else if (described_.at(name) != type) {
+      throw std::logic_error("two types are called " + name);
+    }
+    return "#/$defs/" + name;
+  }
+
+  std::string file_;
+  Json known_ = Json::object();
+  Json others_ = Json::object();
+  Json described_ = Json::object();
+  Json definitions_ = Json::object();
+};
 
 }  // namespace
 
-FigureType document_schema(const std::string& title, const FigureType& object,
-                           const FigureType& more_definitions) {
-  FigureType schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
-  schema.update(object);
-  auto known = usual_definitions();
-  known.update(more_definitions);
-  auto definitions = FigureType::object();
-  // A definition may name another one.
-  for (std::size_t count = known.size(); count-- > 0;) {
-    for (const auto& [name, type] : known.items()) {
-      const auto reference = json_text(defined(name)["$ref"]);
-      if (json_text(schema).find(reference) != std::string::npos ||
-          json_text(definitions).find(reference) != std::string::npos)
-        definitions[name] = type;
-    }
-  }
-  if (!definitions.empty()) schema["$defs"] = std::move(definitions);
+FigureType document_schema(const std::string& title, const FigureType& type,
+                           const FigureType& more_definitions, const OtherSchema& others) {
+  Definitions definitions(more_definitions, others);
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
+  // The whole needs no name.
+  const auto named = type.find("$def");
+  schema.update(definitions.referring(named == type.end() ? type : named->begin().value()));
+  if (auto found = definitions.take(); !found.empty()) schema["$defs"] = std::move(found);
   return schema;
 }
 

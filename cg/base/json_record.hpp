@@ -1,10 +1,10 @@
 #pragma once
 
-// A part of a result, described once: from the description follow its JSON and its schema.
+// A part of a result, described once: from the description follow its JSON, its schema, and what is shown of it elsewhere.
 
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -18,21 +18,45 @@ namespace cg2d {
 /// The kind of a figure's value, as a schema.
 using FigureType = Json;
 
+/// A type that stands once in its file, by this name in $defs: see schema_document().
+inline FigureType named_type(std::string_view name, FigureType type) {
+  return {{"$def", {{std::string(name), std::move(type)}}}};
+}
 /// A definition of the schema, by its name in $defs.
 inline FigureType defined(std::string_view name) { return {{"$ref", "#/$defs/" + std::string(name)}}; }
-inline FigureType name_type() { return defined("name"); }
-/// One line, which may be empty.
-inline FigureType line_type() { return defined("line"); }
-inline FigureType count_type() { return defined("count"); }
-inline FigureType positive_count_type() { return defined("positive_count"); }
-inline FigureType seconds_type() { return defined("non_negative_number"); }
-inline FigureType positive_seconds_type() { return defined("positive_number"); }
-inline FigureType text_type() { return {{"type", "string"}}; }
-inline FigureType flag_type() { return {{"type", "boolean"}}; }
-/// One of these words.
-inline FigureType word_type(std::initializer_list<std::string_view> words) {
-  return {{"enum", std::vector<std::string>(words.begin(), words.end())}};
+/// The type with a further keyword of schemas.
+inline FigureType with(FigureType type, std::string_view keyword, Json value) {
+  type[std::string(keyword)] = std::move(value);
+  return type;
 }
+
+inline FigureType text_type() { return {{"type", "string"}}; }
+inline FigureType pattern_type(std::string_view pattern) { return with(text_type(), "pattern", pattern); }
+inline FigureType name_type() { return named_type("name", pattern_type("^[^\\r\\n]+$")); }
+/// One line, which may be empty.
+inline FigureType line_type() { return named_type("line", pattern_type("^[^\\r\\n]*$")); }
+inline FigureType flag_type() { return {{"type", "boolean"}}; }
+inline FigureType number_type() { return {{"type", "number"}}; }
+inline FigureType integer_type(int least) { return {{"type", "integer"}, {"minimum", least}}; }
+inline FigureType integer_type(int least, int most) { return with(integer_type(least), "maximum", most); }
+inline FigureType count_type() { return named_type("count", integer_type(0)); }
+inline FigureType positive_count_type() { return named_type("positive_count", integer_type(1)); }
+inline FigureType seconds_type() {
+  return named_type("non_negative_number", with(number_type(), "minimum", 0));
+}
+inline FigureType positive_seconds_type() {
+  return named_type("positive_number", with(number_type(), "exclusiveMinimum", 0));
+}
+/// A number; null stands for NaN and infinity.
+inline FigureType finite_type() { return named_type("finite_or_null", {{"type", {"number", "null"}}}); }
+/// A class of the benchmark.
+inline FigureType class_type() {
+  return named_type("class", {{"enum", {"S", "W", "A", "B", "C", "D", "E", "F", "U"}}});
+}
+/// This value, always.
+inline FigureType constant_type(Json value) { return {{"const", std::move(value)}}; }
+/// One of these words.
+inline FigureType word_type(std::vector<std::string> words) { return {{"enum", std::move(words)}}; }
 inline FigureType or_null(FigureType type) {
   return {{"anyOf", Json::array({{{"type", "null"}}, std::move(type)})}};
 }
@@ -41,6 +65,26 @@ inline FigureType list_type(FigureType item, int fewest = 0) {
   if (fewest > 0) list["minItems"] = fewest;
   list["items"] = std::move(item);
   return list;
+}
+/// An object whose members have any names, and values of one type.
+inline FigureType map_type(FigureType value) {
+  return {{"type", "object"}, {"additionalProperties", std::move(value)}};
+}
+
+// What text, CSV and comparisons show of a figure stands with its type, and so in the schema.
+
+/// A line of the text for people; unit: "s", "B" (bytes), "%" of a share, or any other text.
+inline FigureType labelled(FigureType type, std::string_view label, std::string_view unit = "") {
+  return with(with(std::move(type), "label", label), "unit", unit);
+}
+/// The same of a number that CSV has a column of, and comparisons show.
+inline FigureType metric(FigureType type, std::string_view label, std::string_view unit) {
+  return with(labelled(std::move(type), label, unit), "metric", true);
+}
+/// A column of CSV. form: of several values the mean or the maximum; of a flag its two words.
+inline FigureType column(FigureType type, const std::string& name, std::string_view form = "value") {
+  type["columns"][name] = form;
+  return type;
 }
 
 /// When a member is there.
@@ -54,13 +98,43 @@ inline Json absent() {
   return Json(Json::value_t::discarded);  // NOLINT(modernize-return-braced-init-list): braces make a list
 }
 
+/// A value of a result. JSON has no NaN and no infinity: null stands for them, and for what is not known.
+template <typename Value>
+Json figure_value(const Value& value) {
+  if constexpr (std::is_floating_point_v<Value>)
+    return number_or_null(value);
+  else
+    return Json(value);
+}
+template <typename Value>
+Json figure_value(const std::optional<Value>& value) {
+  return value ? figure_value(*value) : Json(nullptr);
+}
+inline Json figure_value(const std::vector<double>& values) {
+  Json list = Json::array();
+  for (const double value : values) list.push_back(figure_value(value));
+  return list;
+}
+
+/// Where a figure's value comes from: a function of the source, or a member.
+template <typename Source>
+class FigureSource {
+ public:
+  template <typename ValueOf>
+  FigureSource(ValueOf value_of)  // NOLINT(google-explicit-constructor): figures are lists of such functions
+      : value_of_([value_of](const Source& source) { return figure_value(std::invoke(value_of, source)); }) {}
+  Json operator()(const Source& source) const { return value_of_(source); }
+
+ private:
+  std::function<Json(const Source&)> value_of_;
+};
+
 /// One member of a record.
 template <typename Source>
 struct Figure {
   std::string name;
   FigureType type;
-  /// The value, by a function or a member of the source.
-  std::function<Json(const Source&)> value;
+  FigureSource<Source> value;
   std::string meaning = {};  ///< units, and what is not clear from the name; for the schema
   Presence presence = Presence::always;
 };
@@ -68,23 +142,22 @@ struct Figure {
 /// The members of an object, in their order.
 template <typename Source>
 struct Record {
-  std::vector<Figure<Source>> figures;
-  std::string meaning = {};  ///< for the schema
-  Json constraints = {};     ///< on several members together: further keywords of the schema
-};
+  Record(std::string its_name, std::vector<Figure<Source>> its_figures, std::string its_meaning = {},
+         Json its_constraints = {})
+      : name(std::move(its_name)),
+        figures(std::move(its_figures)),
+        meaning(std::move(its_meaning)),
+        constraints(std::move(its_constraints)) {}
+  /// Without a name, for a part that its whole describes where it stands.
+  Record(std::vector<Figure<Source>> its_figures = {}, std::string its_meaning = {},  // NOLINT
+         Json its_constraints = {})
+      : Record(std::string(), std::move(its_figures), std::move(its_meaning), std::move(its_constraints)) {}
 
-/// The figures of a part, for a record of the whole: part_of(whole) returns the part.
-template <typename Whole, typename Part, typename PartOf>
-std::vector<Figure<Whole>> figures_of_part(const Record<Part>& record, const PartOf& part_of) {
-  std::vector<Figure<Whole>> figures;
-  for (const auto& figure : record.figures) {
-    const auto value = [value_of_part = figure.value, part_of](const Whole& whole) {
-      return value_of_part(part_of(whole));
-    };
-    figures.push_back({figure.name, figure.type, value, figure.meaning, figure.presence});
-  }
-  return figures;
-}
+  std::string name;  ///< in $defs of the schema
+  std::vector<Figure<Source>> figures;
+  std::string meaning;  ///< for the schema
+  Json constraints;     ///< on several members together: further keywords of the schema
+};
 
 template <typename Source>
 Json json_of(const Record<Source>& record, const std::type_identity_t<Source>& source) {
@@ -96,24 +169,20 @@ Json json_of(const Record<Source>& record, const std::type_identity_t<Source>& s
   }
   return json;
 }
+/// null where there is none.
+template <typename Source>
+Json json_of(const Record<Source>& record, const std::type_identity_t<Source>* source) {
+  return source == nullptr ? Json(nullptr) : json_of(record, *source);
+}
+template <typename Source>
+Json json_of(const Record<Source>& record, const std::optional<std::type_identity_t<Source>>& source) {
+  return source ? json_of(record, *source) : Json(nullptr);
+}
 
 template <typename Source, typename Sources>
 Json json_of_all(const Record<Source>& record, const Sources& sources) {
   Json list = Json::array();
   for (const auto& source : sources) list.push_back(json_of(record, source));
-  return list;
-}
-
-/// The same, each object with its number in the list, from 0 if nothing else is said, as its first member.
-template <typename Source, typename Sources>
-Json numbered_json_of_all(const std::string& number_name, const Record<Source>& record,
-                          const Sources& sources, std::size_t first = 0) {
-  Json list = Json::array();
-  for (const auto& source : sources) {
-    Json item{{number_name, first + list.size()}};
-    item.update(json_of(record, source));
-    list.push_back(std::move(item));
-  }
   return list;
 }
 
@@ -135,49 +204,104 @@ FigureType schema_of(const Record<Source>& record) {
   if (!record.constraints.is_null()) schema.update(record.constraints);
   return schema;
 }
-
-/// The schema of numbered_json_of_all()'s objects.
+/// The same, by its name where it has one.
 template <typename Source>
-FigureType numbered_schema_of(const std::string& number_name, const Record<Source>& record,
-                              const FigureType& number = count_type()) {
-  auto schema = schema_of(record);
-  schema["required"].insert(schema["required"].begin(), number_name);
-  schema["properties"][number_name] = number;
-  return schema;
+FigureType type_of(const Record<Source>& record) {
+  return record.name.empty() ? schema_of(record) : named_type(record.name, schema_of(record));
+}
+
+template <typename Source>
+Record<Source> with(Record<Source> record, std::vector<Figure<Source>> more) {
+  for (auto& figure : more) record.figures.push_back(std::move(figure));
+  return record;
+}
+
+/// The figures of a part as those of the whole: part_of(whole) returns the part.
+template <typename Whole, typename Part, typename PartOf>
+std::vector<Figure<Whole>> figures_of_part(const Record<Part>& record, const PartOf& part_of) {
+  std::vector<Figure<Whole>> figures;
+  for (const auto& figure : record.figures) {
+    const auto value = [value_of_part = figure.value, part_of](const Whole& whole) {
+      return value_of_part(std::invoke(part_of, whole));
+    };
+    figures.push_back({figure.name, figure.type, value, figure.meaning, figure.presence});
+  }
+  return figures;
+}
+
+/// A member that is an object. part_of(whole) returns the part, or an optional one, or a pointer: null where there is none.
+template <typename Whole, typename Part, typename PartOf>
+Figure<Whole> part(std::string name, Record<Part> record, PartOf part_of, std::string meaning = {},
+                   Presence presence = Presence::always) {
+  using Found = std::invoke_result_t<PartOf, const Whole&>;
+  constexpr bool is_always_there = std::is_convertible_v<Found, const Part&>;
+  auto type = type_of(record);
+  if (!is_always_there && presence != Presence::if_known) type = or_null(std::move(type));
+  const auto value = [record = std::move(record), part_of](const Whole& whole) {
+    return json_of(record, std::invoke(part_of, whole));
+  };
+  return {std::move(name), std::move(type), value, std::move(meaning), presence};
+}
+
+/// A member that is a list of objects.
+template <typename Whole, typename Part, typename PartsOf>
+Figure<Whole> list_figure(std::string name, Record<Part> record, PartsOf parts_of, std::string meaning = {},
+                          int fewest = 0, Presence presence = Presence::always) {
+  auto type = list_type(type_of(record), fewest);
+  const auto value = [record = std::move(record), parts_of](const Whole& whole) {
+    return json_of_all(record, std::invoke(parts_of, whole));
+  };
+  return {std::move(name), std::move(type), value, std::move(meaning), presence};
+}
+
+/// A part with its number in a list.
+template <typename Part>
+struct Numbered {
+  const Part& part;
+  std::size_t number = 0;
+};
+
+/// A list whose objects have their numbers in it, from `first`, as their first member.
+template <typename Whole, typename Part, typename PartsOf>
+Figure<Whole> numbered_list(std::string name, std::string number_name, const Record<Part>& record,
+                            PartsOf parts_of, std::string meaning = {}, int fewest = 1,
+                            std::size_t first = 0) {
+  Record<Numbered<Part>> numbered{
+      record.name,
+      {{std::move(number_name), first > 0 ? positive_count_type() : count_type(), &Numbered<Part>::number}},
+      record.meaning,
+      record.constraints};
+  numbered = with(std::move(numbered),
+                  figures_of_part<Numbered<Part>>(
+                      record, [](const Numbered<Part>& one) -> const Part& { return one.part; }));
+  auto type = list_type(type_of(numbered), fewest);
+  const auto value = [numbered, parts_of, first](const Whole& whole) {
+    Json list = Json::array();
+    const auto& found = std::invoke(parts_of, whole);
+    for (const Part& one : found) list.push_back(json_of(numbered, {one, first + list.size()}));
+    return list;
+  };
+  return {std::move(name), std::move(type), value, std::move(meaning)};
 }
 
 /// The members of a record with these names, in this order.
 template <typename Source>
 Record<Source> part_of(const Record<Source>& record, const std::vector<std::string>& names) {
-  Record<Source> part;
+  Record<Source> chosen;
   for (const auto& name : names)
-    part.figures.push_back(*std::ranges::find(record.figures, name, &Figure<Source>::name));
-  return part;
+    chosen.figures.push_back(*std::ranges::find(record.figures, name, &Figure<Source>::name));
+  return chosen;
 }
 
-/// A figure that is a record itself; null where the source has no such part. part_of(source): a pointer.
-template <typename Source, typename Part, typename PartOf>
-Figure<Source> part_or_null(const std::string& name, const Record<Part>& record, const PartOf& part_of,
-                            const std::string& meaning = {}) {
-  return {name, or_null(schema_of(record)),
-          [record, part_of](const Source& source) {
-            const auto* const part = part_of(source);
-            return part == nullptr ? Json(nullptr) : json_of(record, *part);
-          },
-          meaning};
-}
-
-/// A figure that is a list of records. parts_of(source): a range.
-template <typename Source, typename Part, typename PartsOf>
-Figure<Source> list_figure(const std::string& name, const Record<Part>& record, const PartsOf& parts_of,
-                           const std::string& meaning = {}, int fewest = 0) {
-  return {name, list_type(schema_of(record), fewest),
-          [record, parts_of](const Source& source) { return json_of_all(record, parts_of(source)); },
-          meaning};
-}
-
-/// The schema of a document: an object, and the definitions that it names, the usual ones or these.
-FigureType document_schema(const std::string& title, const FigureType& object,
-                           const FigureType& more_definitions = FigureType::object());
+/// A schema in a file beside another one.
+struct OtherSchema {
+  std::string file;
+  FigureType type;
+};
+/// A schema as a file has it: the types that have names stand in $defs, each once; more_definitions: of the names that defined() refers
+/// to. Types that `others` has with the same name and contents are referred to there. Throws std::logic_error where a name means
+/// two types.
+FigureType document_schema(const std::string& title, const FigureType& type,
+                           const FigureType& more_definitions = {}, const OtherSchema& others = {});
 
 }  // namespace cg2d

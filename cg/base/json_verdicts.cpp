@@ -1,37 +1,55 @@
 #include "cg/base/json_verdicts.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include "cg/base/json_values.hpp"
-
 namespace cg2d {
 namespace {
 
-nlohmann::ordered_json bound_or_null(const RatioInterval& ratio, double bound) {
-  return ratio.is_bounded() ? number_or_null(bound) : nlohmann::ordered_json(nullptr);
+Figure<RatioInterval> bound(std::string name, double RatioInterval::*member, std::string meaning = {}) {
+  return {std::move(name), or_null(positive_seconds_type()),
+          [member](const auto& ratio) {
+            return ratio.is_bounded() ? std::optional(ratio.*member) : std::nullopt;
+          },
+          std::move(meaning)};
 }
 
 }  // namespace
 
-nlohmann::ordered_json verdict_test_json() {
-  return {{"name", "sign test of the ratios of paired rounds"},
-          {"wrong_verdict_probability", wrong_verdict_probability},
-          {"least_claimed_gain", least_claimed_gain}};
+const Record<std::string>& verdict_test_record() {
+  static const Record<std::string> record{"verdict_test",
+                                          {{"name", text_type(), std::identity()},
+                                           {"wrong_verdict_probability", positive_seconds_type(),
+                                            [](const auto& /*name*/) { return wrong_verdict_probability; }},
+                                           {"least_claimed_gain", positive_seconds_type(),
+                                            [](const auto& /*name*/) { return least_claimed_gain; }}}};
+  return record;
 }
 
-nlohmann::ordered_json times_json(const Sample& sample) {
-  return {{"count", sample.count},
-          {"median_s", sample.median},
-          {"minimum_s", sample.minimum},
-          {"maximum_s", sample.maximum},
-          {"spread", value_or_null(sample.spread())}};
+Json verdict_test_json() {
+  return json_of(verdict_test_record(), "sign test of the ratios of paired rounds");
 }
 
-nlohmann::ordered_json ratio_json(const RatioInterval& ratio) {
-  return {{"ratio", ratio.median},
-          {"low", bound_or_null(ratio, ratio.low)},
-          {"high", bound_or_null(ratio, ratio.high)},
-          {"paired_rounds", ratio.round_count}};
+const Record<Sample>& times_record() {
+  static const Record<Sample> record{
+      "times",
+      {{"count", positive_count_type(), &Sample::count},
+       {"median_s", positive_seconds_type(), &Sample::median},
+       {"minimum_s", positive_seconds_type(), &Sample::minimum},
+       {"maximum_s", positive_seconds_type(), &Sample::maximum},
+       {"spread", or_null(number_type()), &Sample::spread, "(maximum - minimum) / median."}}};
+  return record;
 }
+
+Json times_json(const Sample& sample) { return json_of(times_record(), sample); }
+
+const Record<RatioInterval>& ratio_record() {
+  static const Record<RatioInterval> record{
+      "ratio",
+      {{"ratio", positive_seconds_type(), &RatioInterval::median, "Median."},
+       bound("low", &RatioInterval::low, "null where there are too few rounds."),
+       bound("high", &RatioInterval::high),
+       {"paired_rounds", positive_count_type(), &RatioInterval::round_count}}};
+  return record;
+}
+
+Json ratio_json(const RatioInterval& ratio) { return json_of(ratio_record(), ratio); }
 
 }  // namespace cg2d

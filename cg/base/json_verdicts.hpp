@@ -1,19 +1,21 @@
 #pragma once
 
-// Parts that the JSON of all verdicts has in common.
+// The descriptions of what all verdicts on times have in common.
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "cg/base/json_record.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 
 namespace cg2d {
 
-/// How alternatives are compared: name and probabilities of the test.
-nlohmann::ordered_json verdict_test_json();
+/// How alternatives are compared: name and probabilities of the test. The string is its name.
+const Record<std::string>& verdict_test_record();
+Json verdict_test_json();
 /// Count, median, minimum, maximum and spread of times in seconds.
-nlohmann::ordered_json times_json(const Sample& sample);
-/// Median and interval of the ratios of paired rounds; the interval is null where there are too few rounds.
-nlohmann::ordered_json ratio_json(const RatioInterval& ratio);
+const Record<Sample>& times_record();
+Json times_json(const Sample& sample);
+/// Median and interval of the ratios of paired rounds.
+const Record<RatioInterval>& ratio_record();
+Json ratio_json(const RatioInterval& ratio);
 
 }  // namespace cg2d

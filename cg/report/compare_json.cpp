@@ -1,18 +1,13 @@
 // The comparison of two sets of results for programs.
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cg/base/json_values.hpp"
 #include "cg/base/json_verdicts.hpp"
-#include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
-#include "cg/report/session_json.hpp"
+#include "cg/report/session_record.hpp"
 
 namespace cg2d {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int comparison_schema_version = 1;
 
@@ -32,46 +27,101 @@ const char* name_of(Change change) {
   return "unknown";
 }
 
-Json ratio_or_null(const RatioInterval& ratio) {
-  return ratio.round_count > 0 ? ratio_json(ratio) : Json(nullptr);
+FigureType change_type() {
+  return named_type("change",
+                    with(word_type({"regression", "faster", "none", "undecided", "unknown"}), "description",
+                         "From before to after; none: a regression is excluded; unknown: it failed before."));
 }
 
-Json compared_json(const ComparedConfiguration& pair) {
-  const auto times = [](const auto& sample) { return sample ? times_json(*sample) : Json(nullptr); };
-  return {{"key", pair.asked.key()},          {"problem", pair.asked.problem},
-          {"grid", pair.asked.arrangement()}, {"before", times(pair.before)},
-          {"after", times(pair.after)},       {"ratio", ratio_or_null(pair.ratio)},
-          {"change", name_of(pair.change)},   {"suggested_rounds", value_or_null(pair.suggested_rounds)},
-          {"text", verdict_on(pair)}};
+const RatioInterval* ratio_with_rounds(const RatioInterval& ratio) {
+  return ratio.round_count > 0 ? &ratio : nullptr;
 }
 
-Json keys_json(const std::vector<ConfiguredProblem>& all) {
-  Json keys = Json::array();
-  for (const auto& asked : all) keys.push_back(asked.key());
-  return keys;
+const Record<ComparedFigure>& compared_figure_record() {
+  static const Record<ComparedFigure> record{
+      "compared_figure",
+      {{"name", name_type(), [](const auto& one) { return one.figure->column; }},
+       {"unit", line_type(), [](const auto& one) { return one.figure->unit; }, "B: bytes."},
+       {"before", number_type(), &ComparedFigure::before},
+       {"after", number_type(), &ComparedFigure::after}}};
+  return record;
+}
+
+const Record<ComparedConfiguration>& compared_record() {
+  using Compared = ComparedConfiguration;
+  static const Record<Compared> record{
+      "compared",
+      {{"key", name_type(), [](const auto& pair) { return pair.asked.key(); },
+        "The unique text of a configuration."},
+       {"problem", text_type(), [](const auto& pair) { return pair.asked.problem; }},
+       {"grid", pattern_type("^[0-9]+x[0-9]+(x[0-9]+)?$"),
+        [](const auto& pair) { return pair.asked.arrangement(); },
+        "Or the parts of a domain along x, y and z."},
+       part<Compared>("before", times_record(), &Compared::before, "null where a run failed."),
+       part<Compared>("after", times_record(), &Compared::after, "null where a run failed."),
+       part<Compared>(
+           "ratio", ratio_record(), [](const Compared& pair) { return ratio_with_rounds(pair.ratio); },
+           "After by before, round by round; null without paired rounds."),
+       {"change", change_type(), [](const auto& pair) { return name_of(pair.change); }},
+       {"suggested_rounds", or_null(count_type()), &Compared::suggested_rounds,
+        "Where undecided, the rounds that should decide, if any would."},
+       {"text", text_type(), verdict_on, "For people, as in the table."},
+       list_figure<Compared>("figures", compared_figure_record(), &Compared::figures,
+                             "Medians of other figures that both have; no verdict depends on them.", 0,
+                             Presence::always_now)}};
+  return record;
+}
+
+const Record<LeftOutRun>& left_out_record() {
+  static const Record<LeftOutRun> record{"left_out",
+                                         {{"place", text_type(), &LeftOutRun::place},
+                                          {"key", name_type(), &LeftOutRun::key},
+                                          {"reason", name_type(), &LeftOutRun::reason}}};
+  return record;
+}
+
+Figure<Comparison> keys_of(std::string name, std::vector<ConfiguredProblem> Comparison::*member) {
+  return {std::move(name), list_type(name_type()), [member](const auto& comparison) {
+            Json keys = Json::array();
+            for (const auto& asked : comparison.*member) keys.push_back(asked.key());
+            return keys;
+          }};
+}
+
+const Record<Comparison>& comparison_record() {
+  static const Record<Comparison> record{
+      "comparison",
+      {{"schema_version", constant_type(comparison_schema_version),
+        [](const auto& /*comparison*/) { return comparison_schema_version; }},
+       {"program", type_of(program_record()), [](const auto& /*comparison*/) { return program_json(); }},
+       {"test", type_of(verdict_test_record()),
+        [](const auto& /*comparison*/) { return verdict_test_json(); }},
+       {"threshold", seconds_type(), &Comparison::threshold,
+        "The increase in time that is a regression: 0.05 is 5 %."},
+       list_figure<Comparison>("compared", compared_record(), &Comparison::common,
+                               "The configurations that both sets have."),
+       part<Comparison>(
+           "overall", ratio_record(),
+           [](const Comparison& comparison) { return ratio_with_rounds(comparison.overall); },
+           "Of all together."),
+       {"overall_change", change_type(),
+        [](const auto& comparison) { return name_of(comparison.overall_change); }},
+       keys_of("only_before", &Comparison::only_before),
+       keys_of("only_after", &Comparison::only_after),
+       list_figure<Comparison>("left_out", left_out_record(), &Comparison::left_out),
+       {"exit_code",
+        {{"enum", {0, 1, 2}}},
+        [](const auto& comparison) { return static_cast<int>(comparison.exit_code()); },
+        "1: a regression; 2: undecided."}}};
+  return record;
 }
 
 }  // namespace
 
 std::string comparison_json(const Comparison& comparison) {
-  Json compared = Json::array();
-  for (const auto& pair : comparison.common) compared.push_back(compared_json(pair));
-  Json left_out = Json::array();
-  for (const auto& run : comparison.left_out)
-    left_out.push_back({{"place", run.place}, {"key", run.key}, {"reason", run.reason}});
-  return json_text({{"schema_version", comparison_schema_version},
-                    {"program", program_json()},
-                    {"test", verdict_test_json()},
-                    {"threshold", comparison.threshold},
-                    {"compared", std::move(compared)},
-                    {"overall", ratio_or_null(comparison.overall)},
-                    {"overall_change", name_of(comparison.overall_change)},
-                    {"only_before", keys_json(comparison.only_before)},
-                    {"only_after", keys_json(comparison.only_after)},
-                    {"left_out", std::move(left_out)},
-                    {"exit_code", static_cast<int>(comparison.exit_code())}},
-                   2) +
-         "\n";
+  return json_text(json_of(comparison_record(), comparison), 2) + "\n";
 }
+
+FigureType comparison_type() { return type_of(comparison_record()); }
 
 }  // namespace cg2d

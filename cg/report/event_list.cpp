@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
-#include "cg/base/json_values.hpp"
 #include "cg/base/values.hpp"
+#include "cg/report/phase_record.hpp"
 #include "cg/timing/event_counters.hpp"
 #include "cg/timing/papi_library.hpp"
 
@@ -75,38 +74,58 @@ std::string write_text(const EventList& list, bool shows_all) {
   return text;
 }
 
-Json refused_json(const std::vector<RefusedEvent>& refused) {
-  Json json = Json::array();
-  for (const auto& event : refused) json.push_back({{"name", event.name}, {"reason", event.reason}});
-  return json;
+const Record<KnownEvent>& known_event_record() {
+  static const Record<KnownEvent> record{
+      "known_event",
+      {{"name", name_type(), &KnownEvent::name},
+       {"family", word_type({"preset", "generic", "native", "software"}),
+        [](const auto& event) { return event_family_name(event.family); },
+        "preset: PAPI's; generic: the kernel's names; native: this processor's; software: the kernel's own."},
+       {"description", text_type(), &KnownEvent::description},
+       {"kind", event_kind_type(), [](const auto& event) { return event_kind_name(event_kind(event.name)); }},
+       {"status", word_type({"counts", "unproven", "refused"}), status_of,
+        "unproven: it can be counted, but the trial did not raise it."},
+       {"reason", line_type(), &KnownEvent::why_not, "Why it is refused; else empty."},
+       {"trial_count", {{"type", "integer"}}, &KnownEvent::trial_count}}};
+  return record;
 }
 
-std::string write_json(const EventList& list) {
-  Json events = Json::array();
-  for (const auto& event : list.events) {
-    events.push_back({{"name", event.name},
-                      {"family", event_family_name(event.family)},
-                      {"description", event.description},
-                      {"kind", event_kind_name(event_kind(event.name))},
-                      {"status", status_of(event)},
-                      {"reason", event.why_not},
-                      {"trial_count", event.trial_count}});
-  }
-  Json groups = Json::array();
-  for (std::size_t place = 0; place < list.groups.size(); ++place) {
-    const auto& group = group_table()[place];
-    const auto& resolved = list.groups[place];
-    groups.push_back({{"name", group.name},
-                      {"description", group.description},
-                      {"events", resolved.names},
-                      {"refused", refused_json(resolved.refused)}});
-  }
-  const Json document{{"schema_version", 1},
-                      {"papi", value_or_null(list.papi_version)},
-                      {"remedy", list.remedy},
-                      {"groups", std::move(groups)},
-                      {"events", std::move(events)}};
-  return json_text(document, 2) + "\n";
+/// A group, and what stands for it here.
+struct SeenGroup {
+  const GroupRow& group;
+  const ResolvedEvents& resolved;
+};
+
+std::vector<SeenGroup> groups_of(const EventList& list) {
+  std::vector<SeenGroup> seen;
+  for (const auto& resolved : list.groups) seen.push_back({group_table()[seen.size()], resolved});
+  return seen;
+}
+
+const Record<SeenGroup>& group_record() {
+  static const Record<SeenGroup> record{
+      "group",
+      {{"name", name_type(), [](const auto& seen) { return seen.group.name; }},
+       {"description", name_type(), [](const auto& seen) { return seen.group.description; }},
+       {"events", list_type(name_type()), [](const auto& seen) { return seen.resolved.names; },
+        "Those that stand for the group here."},
+       list_figure<SeenGroup>(
+           "refused", refused_event_record(),
+           [](const SeenGroup& seen) -> const auto& { return seen.resolved.refused; },
+           "Purposes of the group that no event serves here.")}};
+  return record;
+}
+
+const Record<EventList>& event_list_record() {
+  static const Record<EventList> record{
+      "event_list",
+      {{"schema_version", constant_type(1), [](const auto& /*list*/) { return 1; }},
+       {"papi", or_null(name_type()), &EventList::papi_version, "null: the program was built without PAPI"},
+       {"remedy", name_type(), &EventList::remedy, "What would make more events of the processor countable."},
+       list_figure<EventList>("groups", group_record(), groups_of, "", 1),
+       list_figure<EventList>("events", known_event_record(), &EventList::events, "", 1)},
+      "The events that are known on the node of rank 0, each tried by counting it."};
+  return record;
 }
 
 }  // namespace
@@ -124,10 +143,13 @@ EventList list_events() {
           .groups = std::move(groups)};
 }
 
+Json event_list_type() { return type_of(event_list_record()); }
+
 std::vector<std::string> event_list_format_names() { return {"text", "json"}; }
 
 std::string write_event_list(const EventList& list, const std::string& format, bool shows_all) {
-  return format == "json" ? write_json(list) : write_text(list, shows_all);
+  return format == "json" ? json_text(json_of(event_list_record(), list), 2) + "\n"
+                          : write_text(list, shows_all);
 }
 
 }  // namespace cg2d

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/json_values.hpp"
 #include "cg/timing/event_groups.hpp"
 #include "cg/timing/events.hpp"
 
@@ -19,6 +20,9 @@ struct EventList {
 };
 /// Tries every event. Local. Cost: as known_events(). Throws RunError.
 EventList list_events();
+
+/// The contents of event_list.schema.json.
+Json event_list_type();
 
 std::vector<std::string> event_list_format_names();
 /// The list in one of these formats. shows_all: as text, also events that cannot be counted here, with the

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/base/json_values.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/run/run_report.hpp"
 
@@ -179,51 +178,18 @@ std::string phase_table_text(const PhaseFigures& figures, const TextDetail& deta
   return detail.shows_clocks ? clock_table(figures) : time_table(figures);
 }
 
-Json phase_table_json(const PhaseFigures& figures) {
-  const auto& repeat = figures.repeat;
-  Json ranks = Json::array();
-  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
-    const auto& times = repeat.ranks[rank];
-    Json phases = Json::object();
-    for (const auto phase : figures.reported_phases()) {
-      const auto& record = times.phases[index_of(phase)];
-      comm::Traffic sent;
-      if (const auto operation = operation_of(phase)) sent = times.sent[static_cast<std::size_t>(*operation)];
-      phases[std::string(phase_name(phase))] = {
-          {"clocks", record.clocks},
-          {"seconds", static_cast<double>(record.clocks) / figures.ranks[rank].ticks_per_second},
-          {"waited_clocks", record.waited_clocks},
-          {"calls", record.calls},
-          {"messages", sent.message_count},
-          {"bytes", sent.byte_count}};
-      if (phase == Phase::halo || (phase == Phase::collection && figures.configuration.overlaps))
-        phases[std::string(phase_name(phase))]["hidden_clocks"] = record.hidden_clocks;
-    }
-    ranks.push_back({{"rank", rank},
-                     {"process_column", figures.configuration.grid.column_of(static_cast<int>(rank))},
-                     {"process_row", figures.configuration.grid.row_of(static_cast<int>(rank))},
-                     {"region_clocks", times.region_clocks},
-                     {"region_s", times.region_s},
-                     {"clocks_per_second", figures.ranks[rank].ticks_per_second},
-                     {"phases", std::move(phases)}});
-  }
-  return {{"counter", cycle_counter_name()},
-          {"counter_is_invariant", cycle_counter_is_invariant()},
-          {"cg_steps", static_cast<std::int64_t>(figures.step_count)},
-          {"coverage", phase_coverage(repeat)},
-          {"timing_share", timing_share(figures.ranks, repeat)},
-          {"ranks", std::move(ranks)}};
-}
-
-PhaseFigures phases_of(const RunReport& report) {
+PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat) {
   return {.configuration = report.configuration,
-          .repeat = median_repeat(report),
+          .repeat = repeat,
           .ranks = report.ranks,
+          .are_timed = report.phases_timed,
           .step_count = cg_step_count(report),
           .prediction = report.prediction ? &*report.prediction : nullptr,
           .counters = &report.counters,
           .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) *
                                  report.problem.counts.products * static_cast<double>(report.nonzero_count)};
 }
+
+PhaseFigures phases_of(const RunReport& report) { return phases_of(report, median_repeat(report)); }
 
 }  // namespace cg2d

@@ -1,8 +1,7 @@
 #pragma once
 
-// The phase table of a report: clocks per CG step, waiting, messages, as text and as JSON.
+// The phase table of a report: clocks per CG step, waiting, messages, as text.
 
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +23,8 @@ struct PhaseFigures {
   const Configuration& configuration;
   const RepeatReport& repeat;         ///< the region whose phases were timed
   std::span<const RankResult> ranks;  ///< with the clocks' frequency and the costs of timing
-  double step_count = 0.0;            ///< CG steps of the region
+  bool are_timed = true;
+  double step_count = 0.0;  ///< CG steps of the region
   const Prediction* prediction = nullptr;
   /// Phases of a step; the JSON has those of the benchmark in any case.
   std::span<const Phase> phases = benchmark_phases;
@@ -37,12 +37,11 @@ struct PhaseFigures {
   /// Whether communication is under way during other phases.
   [[nodiscard]] bool hides() const;
 };
-/// The phases of the repetition that a run reports.
+/// The phases of a repetition, or of the one that a run reports.
+PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat);
 PhaseFigures phases_of(const RunReport& report);
 
 /// Time per CG step with the rates of the work done, or reference clocks with their spread over the ranks.
 std::string phase_table_text(const PhaseFigures& figures, const TextDetail& detail);
-/// As "phases" in run_result.schema.json.
-nlohmann::ordered_json phase_table_json(const PhaseFigures& figures);
 
 }  // namespace cg2d

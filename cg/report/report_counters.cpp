@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "cg/base/json_values.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/timing/papi_library.hpp"
@@ -58,77 +57,7 @@ std::string derived_text(const PhaseFigures& figures) {
   return text;
 }
 
-Json values_json(const PhaseFigures& figures, const CounterValues& values) {
-  Json json = Json::object();
-  for (std::size_t event = 0; event < figures.counters->counted.size(); ++event)
-    json[figures.counters->counted[event]] = values[event];
-  return json;
-}
-
-Json ranks_json(const PhaseFigures& figures) {
-  Json ranks = Json::array();
-  const auto& repeat = figures.repeat;
-  for (std::size_t rank = 0; rank < repeat.counts.size(); ++rank) {
-    const auto& counts = repeat.counts[rank];
-    auto phases = json_by_phase(figures.reported_phases(),
-                                [&](auto index) { return values_json(figures, counts.phases[index]); });
-    ranks.push_back({{"rank", rank},
-                     {"readings", counts.reading_count},
-                     {"region", values_json(figures, counts.region)},
-                     {"phases", std::move(phases)}});
-  }
-  return ranks;
-}
-
-Json event_json(const PhaseFigures& figures, std::size_t event) {
-  const auto& name = figures.counters->counted[event];
-  const auto totals = event_totals(figures, event);
-  auto phases = json_by_phase(figures.reported_phases(), [&](auto index) -> Json {
-    const auto& spread = totals.phases[index];
-    return {{"minimum", spread.minimum},
-            {"mean", spread.mean},
-            {"maximum", spread.maximum},
-            {"total", totals.phase_totals[index]}};
-  });
-  const bool has_misses_per_nonzero =
-      event_kind(name) == EventKind::misses && figures.nonzeros_multiplied > 0.0;
-  return {{"name", name},
-          {"kind", event_kind_name(event_kind(name))},
-          {"total", totals.region_total},
-          {"outside_phases", totals.outside_phases},
-          {"coverage", value_or_null(totals.coverage)},
-          {"system_total", value_or_null(totals.account)},
-          {"per_nonzero", has_misses_per_nonzero ? Json(per_nonzero(figures, totals)) : Json(nullptr)},
-          {"phases", std::move(phases)}};
-}
-
-Json ratios_json(const PhaseFigures& figures, const PhaseRatios& ratios) {
-  return json_by_phase(figures.reported_phases(), [&](auto index) { return value_or_null(ratios[index]); });
-}
-
-/// The JSON of one figure. That of instructions per cycle is also there by its own name.
-Json figure_json(const PhaseFigures& figures, const std::vector<CounterFigure>& derived,
-                 std::string_view name) {
-  const auto found = std::ranges::find(derived, name, [](const auto& figure) { return figure.row->name; });
-  return found == derived.end() ? Json(nullptr) : ratios_json(figures, found->phases);
-}
-
-Json figures_json(const PhaseFigures& figures, const std::vector<CounterFigure>& derived) {
-  Json json = Json::array();
-  for (const auto& figure : derived) {
-    json.push_back({{"name", figure.row->name},
-                    {"description", figure.row->description},
-                    {"events", figure.events},
-                    {"phases", ratios_json(figures, figure.phases)}});
-  }
-  return json;
-}
-
 constexpr double giga = 1e9;
-
-bool has_limits(const PhaseFigures& figures) {
-  return !figures.ranks.empty() && figures.ranks.front().limits.are_known();
-}
 
 MachineLimits sum_of_limits(const PhaseFigures& figures) {
   MachineLimits sum;
@@ -143,52 +72,33 @@ MachineLimits sum_of_limits(const PhaseFigures& figures) {
   return sum;
 }
 
-using Footprint = std::int64_t MachineLimits::*;
-
-std::int64_t largest_footprint(const PhaseFigures& figures, Footprint footprint) {
-  std::int64_t largest = 0;
-  for (const auto& rank : figures.ranks) largest = std::max(largest, rank.limits.*footprint);
-  return largest;
-}
-
-nlohmann::ordered_json footprint_json(const PhaseFigures& figures, const MachineLimits& sum,
-                                      Footprint footprint) {
-  return {{"rank", largest_footprint(figures, footprint)}, {"total", sum.*footprint}};
-}
-
 /// Without a matrix that of reading one is no limit.
-std::string limits_text(const PhaseFigures& figures, const MachineLimits& limits) {
-  const bool has_matrix = std::ranges::any_of(figures.phases, [](Phase phase) {
+std::string limits_text(const RooflineFigures& seen) {
+  const auto& limits = seen.limits;
+  const bool has_matrix = std::ranges::any_of(seen.figures.phases, [](Phase phase) {
     return cg2d::phase_row(phase).limit == PhaseLimit::matrix_bandwidth;
   });
-  const auto vector_bytes = format_bytes(largest_footprint(figures, &MachineLimits::vector_footprint_bytes));
+  const auto vectors = seen.footprint(&MachineLimits::vector_footprint_bytes);
+  const auto matrix = seen.footprint(&MachineLimits::matrix_footprint_bytes);
   if (!has_matrix) {
     return fmt::format(
         "\n Limits, all ranks at once: {:.1f} GB/s over the vectors, {:.1f} Gflop/s\n"
         " measured with {} of vectors on a rank, {} in all\n",
-        limits.vector_bytes_per_s / giga, limits.flops_per_s / giga, vector_bytes,
-        format_bytes(limits.vector_footprint_bytes));
+        limits.vector_bytes_per_s / giga, limits.flops_per_s / giga, format_bytes(vectors.rank_bytes),
+        format_bytes(vectors.all_bytes));
   }
   return fmt::format(
       "\n Limits, all ranks at once: {:.1f} GB/s over the matrices, {:.1f} GB/s over the vectors, "
       "{:.1f} Gflop/s\n measured with {} of matrix and {} of vectors on a rank, {} and {} in all\n",
       limits.matrix_bytes_per_s / giga, limits.vector_bytes_per_s / giga, limits.flops_per_s / giga,
-      format_bytes(largest_footprint(figures, &MachineLimits::matrix_footprint_bytes)), vector_bytes,
-      format_bytes(limits.matrix_footprint_bytes), format_bytes(limits.vector_footprint_bytes));
+      format_bytes(matrix.rank_bytes), format_bytes(vectors.rank_bytes), format_bytes(matrix.all_bytes),
+      format_bytes(vectors.all_bytes));
 }
 
-using PhaseShares = std::array<PhaseShare, phase_count>;
-
-/// The bytes that all ranks read together.
-double storage_bytes_per_step(const PhaseFigures& figures, const PhaseShares& shares) {
-  return shares[index_of(Phase::multiply)].storage_byte_count * static_cast<double>(figures.ranks.size()) /
-         figures.step_count;
-}
-
-std::string storage_text(const PhaseFigures& figures, const MachineLimits& limits,
-                         const PhaseShares& shares) {
-  const double bytes = storage_bytes_per_step(figures, shares);
-  const double step_s = shares[index_of(Phase::multiply)].measured_s / figures.step_count;
+std::string storage_text(const RooflineFigures& seen) {
+  const auto& limits = seen.limits;
+  const double bytes = seen.storage_bytes_per_step();
+  const double step_s = seen.shares[index_of(Phase::multiply)].measured_s / seen.figures.step_count;
   return fmt::format(
       " Storage, all ranks at once: {:.2f} GB/s; a CG step reads {}, {:.2f} GB/s in the phase multiply "
       "({:.0f} % of it)\n",
@@ -266,29 +176,6 @@ std::string counters_text(const PhaseFigures& figures) {
   return text;
 }
 
-Json counters_json(const PhaseFigures& figures) {
-  const auto& counters = *figures.counters;
-  if (counters.asked.empty()) return nullptr;
-  Json refused = Json::array();
-  for (const auto& event : counters.refused)
-    refused.push_back({{"name", event.name}, {"reason", event.reason}});
-  Json events = Json::array();
-  for (std::size_t event = 0; event < counters.counted.size(); ++event)
-    events.push_back(event_json(figures, event));
-  const auto derived = counter_figures(counted_events(figures));
-  return {{"papi", value_or_null(papi_version())},
-          {"asked", counters.asked},
-          {"events", std::move(events)},
-          {"refused", std::move(refused)},
-          {"multiplexed", counters.multiplexed},
-          {"all_threads", figures.configuration.thread_count == 1 || counters.counts_all_threads},
-          {"clocks_per_reading", figures.ranks.front().clocks_per_reading},
-          {"reading_share", reading_share(figures)},
-          {"instructions_per_cycle", figure_json(figures, derived, "instructions_per_cycle")},
-          {"figures", figures_json(figures, derived)},
-          {"ranks", ranks_json(figures)}};
-}
-
 std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures) {
   std::array<PhaseShare, phase_count> shares{};
   const auto& repeat = figures.repeat;
@@ -309,12 +196,29 @@ std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures) {
   return shares;
 }
 
+std::optional<RooflineFigures> roofline_of(const PhaseFigures& figures) {
+  if (figures.ranks.empty() || !figures.ranks.front().limits.are_known()) return std::nullopt;
+  return RooflineFigures{
+      .figures = figures, .limits = sum_of_limits(figures), .shares = phase_shares(figures)};
+}
+
+Footprint RooflineFigures::footprint(std::int64_t MachineLimits::*bytes) const {
+  Footprint footprint{.all_bytes = limits.*bytes};
+  for (const auto& rank : figures.ranks)
+    footprint.rank_bytes = std::max(footprint.rank_bytes, rank.limits.*bytes);
+  return footprint;
+}
+
+double RooflineFigures::storage_bytes_per_step() const {
+  return shares[index_of(Phase::multiply)].storage_byte_count * static_cast<double>(figures.ranks.size()) /
+         figures.step_count;
+}
+
 std::string roofline_text(const PhaseFigures& figures) {
-  if (!has_limits(figures)) return {};
-  const auto limits = sum_of_limits(figures);
-  const auto shares = phase_shares(figures);
-  std::string text = limits_text(figures, limits);
-  if (limits.storage_bytes_per_s > 0.0) text += storage_text(figures, limits, shares);
+  const auto seen = roofline_of(figures);
+  if (!seen) return {};
+  std::string text = limits_text(*seen);
+  if (seen->reads_storage()) text += storage_text(*seen);
   text += fmt::format(" {:<15} {:>12} {:>12} {:>9} {:>9} {:>12} {:>12} {:>9}\n", "phase", "bytes", "flops",
                       "GB/s", "Gflop/s", "limit us", "measured us", "share");
   const double steps = figures.step_count;
@@ -322,7 +226,7 @@ std::string roofline_text(const PhaseFigures& figures) {
   constexpr double microseconds = 1e6;
   bool is_in_caches = false;
   for (const auto phase : figures.phases) {
-    const auto& share = shares[index_of(phase)];
+    const auto& share = seen->shares[index_of(phase)];
     const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
     const bool has_limit = share.share() <= 1.0;
     is_in_caches |= !has_limit;
@@ -340,32 +244,6 @@ std::string roofline_text(const PhaseFigures& figures) {
                          "vectors of a "
                          "step have room in\n"
                        : "");
-}
-
-Json roofline_json(const PhaseFigures& figures) {
-  if (!has_limits(figures)) return nullptr;
-  const auto limits = sum_of_limits(figures);
-  const auto shares = phase_shares(figures);
-  auto phases = json_by_phase(figures.reported_phases(), [&](auto index) -> Json {
-    const auto& share = shares[index];
-    return {{"bytes", share.byte_count},
-            {"flops", share.flop_count},
-            {"limit_s", share.shortest_s},
-            {"measured_s", share.measured_s},
-            {"share", share.share()}};
-  });
-  Json json = {{"matrix_bytes_per_s", limits.matrix_bytes_per_s},
-               {"vector_bytes_per_s", limits.vector_bytes_per_s},
-               {"flops_per_s", limits.flops_per_s}};
-  if (limits.storage_bytes_per_s > 0.0) {
-    json["storage_bytes_per_s"] = limits.storage_bytes_per_s;
-    json["storage_bytes_per_step"] = storage_bytes_per_step(figures, shares);
-  }
-  json.update(Json{
-      {"matrix_footprint_bytes", footprint_json(figures, limits, &MachineLimits::matrix_footprint_bytes)},
-      {"vector_footprint_bytes", footprint_json(figures, limits, &MachineLimits::vector_footprint_bytes)},
-      {"phases", std::move(phases)}});
-  return json;
 }
 
 }  // namespace cg2d

@@ -2,7 +2,8 @@
 
 // The phases of a run or of a solve in the reports: counted events, and the limits of the machine.
 
-#include <nlohmann/json.hpp>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,19 +12,6 @@
 #include "cg/run/run_report.hpp"
 
 namespace cg2d {
-
-/// An object with a value for each of the phases, by its name: value_of(index of the phase).
-template <typename ValueOf>
-nlohmann::ordered_json json_by_phase(std::span<const Phase> phases, const ValueOf& value_of) {
-  auto json = nlohmann::ordered_json::object();
-  for (const auto phase : phases) json[std::string(phase_name(phase))] = value_of(index_of(phase));
-  return json;
-}
-/// A JSON object with a value for each phase of the benchmark.
-template <typename ValueOf>
-nlohmann::ordered_json json_by_phase(const ValueOf& value_of) {
-  return json_by_phase(benchmark_phases, value_of);
-}
 
 /// One event over all ranks in the region reported.
 struct EventTotals {
@@ -45,9 +33,8 @@ double per_nonzero(const PhaseFigures& figures, const EventTotals& totals);
 /// Share of the timed region that reading the events took, mean over ranks.
 double reading_share(const PhaseFigures& figures);
 
-/// Both: empty or null if no events were asked for; for figures with their counters.
+/// Empty if no events were asked for; for figures with their counters.
 std::string counters_text(const PhaseFigures& figures);
-nlohmann::ordered_json counters_json(const PhaseFigures& figures);
 
 /// One phase in the region reported, means over the ranks, for the whole timed region.
 struct PhaseShare {
@@ -61,8 +48,26 @@ struct PhaseShare {
 };
 std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures);
 
-/// Both: empty or null if the limits were not measured.
+/// Bytes that a bandwidth was measured with.
+struct Footprint {
+  std::int64_t rank_bytes = 0;  ///< of the rank that has most
+  std::int64_t all_bytes = 0;   ///< of all ranks together
+};
+
+/// The phases against the limits of the machine.
+struct RooflineFigures {
+  PhaseFigures figures;
+  MachineLimits limits;  ///< of all ranks together
+  std::array<PhaseShare, phase_count> shares;
+
+  [[nodiscard]] Footprint footprint(std::int64_t MachineLimits::*bytes) const;
+  [[nodiscard]] bool reads_storage() const { return limits.storage_bytes_per_s > 0.0; }
+  /// The bytes that all ranks read together.
+  [[nodiscard]] double storage_bytes_per_step() const;
+};
+/// Nothing if the limits were not measured.
+std::optional<RooflineFigures> roofline_of(const PhaseFigures& figures);
+/// Empty if the limits were not measured.
 std::string roofline_text(const PhaseFigures& figures);
-nlohmann::ordered_json roofline_json(const PhaseFigures& figures);
 
 }  // namespace cg2d

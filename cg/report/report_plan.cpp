@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <functional>
 
-#include "cg/base/json_values.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_json.hpp"
+#include "cg/report/run_record.hpp"
+#include "cg/report/session_record.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -83,21 +83,6 @@ std::string stream_text(const StreamPlan& plan) {
   return text;
 }
 
-Json stream_json(const StreamPlan& plan) {
-  return {
-      {"file_bytes", plan.file_bytes},
-      {"largest_file_bytes", plan.largest_file_bytes},
-      {"free_bytes", plan.free_bytes},
-      {"streamed_bytes_per_product", plan.streamed_bytes},
-      {"storage_bytes_per_s", plan.storage_bytes_per_s},
-      {"reading_s_per_product", plan.reading_s},
-      {"multiply_s_per_product", plan.multiply_s > 0.0 ? Json(plan.multiply_s) : Json(nullptr)},
-      {"product_s", plan.multiply_s > 0.0 ? Json(plan.product_s()) : Json(nullptr)},
-      {"unbound_memory_limit_bytes", plan.multiply_s > 0.0 ? Json(plan.limits.unbound_bytes) : Json(nullptr)},
-      {"in_core_memory_limit_bytes",
-       plan.multiply_s > 0.0 ? Json(plan.limits.in_core_bytes) : Json(nullptr)}};
-}
-
 std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   const auto& problem = run.problem;
   const auto& layout = run.layout;
@@ -147,62 +132,167 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   return text;
 }
 
-Json traffic_json(const comm::Traffic& traffic) {
-  return {{"messages", traffic.message_count}, {"bytes", traffic.byte_count}};
+/// A plan with its figures.
+struct SeenPlan {
+  const PlannedRun& run;
+  const PlanTotals& totals;
+};
+
+const Record<comm::Traffic>& traffic_record() {
+  static const Record<comm::Traffic> record{"traffic",
+                                            {{"messages", count_type(), &comm::Traffic::message_count},
+                                             {"bytes", count_type(), &comm::Traffic::byte_count}}};
+  return record;
 }
 
-std::string as_json(const PlannedRun& run, const PlanTotals& totals) {
-  const auto& problem = run.problem;
-  const auto& layout = run.layout;
-  const auto& kernel = planned_kernel(run.configuration);
-  const auto grid = layout.grid();
-  Json json{{"schema_version", result_schema_version},
-            {"program", program_json()},
-            {"status", "planned"},
-            {"reason", ""},
-            {"exit_code", 0},
-            {"problem",
-             {{"class", problem.class_name},
-              {"n", problem.n},
-              {"nonzer", problem.nonzer},
-              {"niter", problem.niter},
-              {"shift", problem.shift}}},
-            {"plan",
-             {{"grid", {{"name", grid.name()}, {"columns", grid.columns}, {"rows", grid.rows}}},
-              {"ranks", grid.rank_count()},
-              {"sum_form", sum_form_name(run.configuration.sum_form)},
-              {"kernel", kernel.name},
-              {"symmetric_storage", kernel.stores_half()},
-              {"smallest_piece", totals.smallest_piece.size()},
-              {"largest_piece", totals.largest_piece.size()},
-              {"block_rows", layout.row_block(0).size()},
-              {"block_columns", layout.column_block(0).size()},
-              {"expected_nonzeros", expected_nonzero_count(problem)},
-              {"memory_per_rank_bytes",
-               {{"total", totals.largest.total_bytes()},
-                {"process", totals.largest.process_bytes},
-                {"block", totals.largest.block_bytes},
-                {"vectors", totals.largest.vector_bytes},
-                {"generation", totals.largest.working_bytes}}},
-              {"memory_bytes", totals.memory_bytes},
-              {"fits", run.is_here ? Json(fits(totals, run.environment)) : Json(nullptr)},
-              {"busiest_rank_per_cg_step",
-               {{"collection", traffic_json(totals.busiest.collection)},
-                {"summation", traffic_json(totals.busiest.summation)},
-                {"shuffle", traffic_json(totals.busiest.shuffle)},
-                {"dot", traffic_json(totals.busiest.dot)}}},
-              {"all_ranks_per_cg_step", traffic_json(totals.all_traffic)}}}};
-  if (run.streaming) json["plan"]["out_of_core"] = stream_json(*run.streaming);
-  return json_text(json, 2) + "\n";
+const Record<StepTraffic>& step_traffic_record() {
+  static const Record<StepTraffic> record{
+      "step_traffic",
+      {part<StepTraffic>("collection", traffic_record(), &StepTraffic::collection),
+       part<StepTraffic>("summation", traffic_record(), &StepTraffic::summation),
+       part<StepTraffic>("shuffle", traffic_record(), &StepTraffic::shuffle),
+       part<StepTraffic>("dot", traffic_record(), &StepTraffic::dot)}};
+  return record;
+}
+
+const Record<MemoryPlan>& memory_record() {
+  static const Record<MemoryPlan> record{
+      "memory_plan",
+      {{"total", positive_count_type(), &MemoryPlan::total_bytes},
+       {"process", count_type(), &MemoryPlan::process_bytes,
+        "The program itself, with MPI, as it was measured in the process that planned."},
+       {"block", count_type(), &MemoryPlan::block_bytes},
+       {"vectors", count_type(), &MemoryPlan::vector_bytes},
+       {"generation", count_type(), &MemoryPlan::working_bytes}}};
+  return record;
+}
+
+/// A figure that follows from the time of a product.
+template <typename Member>
+Figure<StreamPlan> multiply_figure(std::string name, FigureType type, Member member,
+                                   std::string meaning = {}) {
+  return {std::move(name), or_null(std::move(type)),
+          [member](const StreamPlan& plan) {
+            return plan.multiply_s > 0.0 ? std::optional(std::invoke(member, plan)) : std::nullopt;
+          },
+          std::move(meaning)};
+}
+
+const Record<StreamPlan>& stream_plan_record() {
+  static const Record<StreamPlan> record{
+      "stream_plan",
+      {{"file_bytes", count_type(), &StreamPlan::file_bytes},
+       {"largest_file_bytes", count_type(), &StreamPlan::largest_file_bytes, "Of one rank."},
+       {"free_bytes", count_type(), &StreamPlan::free_bytes, "In the folder that has least."},
+       {"streamed_bytes_per_product", count_type(), &StreamPlan::streamed_bytes},
+       {"storage_bytes_per_s", positive_seconds_type(), &StreamPlan::storage_bytes_per_s, "Measured."},
+       {"reading_s_per_product", seconds_type(), &StreamPlan::reading_s, "The slowest rank's."},
+       multiply_figure("multiply_s_per_product", seconds_type(), &StreamPlan::multiply_s),
+       multiply_figure("product_s", seconds_type(), &StreamPlan::product_s, "The longer of both."),
+       multiply_figure(
+           "unbound_memory_limit_bytes", count_type(),
+           [](const StreamPlan& plan) { return plan.limits.unbound_bytes; },
+           "With --memory-limit from here on reading takes no longer than multiplying."),
+       multiply_figure(
+           "in_core_memory_limit_bytes", count_type(),
+           [](const StreamPlan& plan) { return plan.limits.in_core_bytes; },
+           "With --memory-limit from here on nothing is streamed.")},
+      "Figures of all ranks. null: not known without a description of this machine (cg2d model "
+      "--calibrate)."};
+  return record;
+}
+
+const Record<SeenPlan>& plan_record() {
+  static const Record<SeenPlan> record{
+      "plan",
+      {part<SeenPlan>("grid", grid_record(), [](const SeenPlan& plan) { return plan.run.layout.grid(); }),
+       {"ranks", positive_count_type(), [](const auto& plan) { return plan.run.layout.grid().rank_count(); }},
+       {"sum_form", word_type(names_of(sum_form_table())),
+        [](const auto& plan) { return sum_form_name(plan.run.configuration.sum_form); }},
+       {"kernel", name_type(), [](const auto& plan) { return planned_kernel(plan.run.configuration).name; }},
+       {"symmetric_storage", flag_type(),
+        [](const auto& plan) { return planned_kernel(plan.run.configuration).stores_half(); }},
+       {"smallest_piece", count_type(), [](const auto& plan) { return plan.totals.smallest_piece.size(); }},
+       {"largest_piece", positive_count_type(),
+        [](const auto& plan) { return plan.totals.largest_piece.size(); }},
+       {"block_rows", count_type(), [](const auto& plan) { return plan.run.layout.row_block(0).size(); },
+        "Of rank 0."},
+       {"block_columns", count_type(),
+        [](const auto& plan) { return plan.run.layout.column_block(0).size(); }, "Of rank 0."},
+       {"expected_nonzeros", positive_seconds_type(),
+        [](const auto& plan) { return expected_nonzero_count(plan.run.problem); }},
+       part<SeenPlan>(
+           "memory_per_rank_bytes", memory_record(),
+           [](const SeenPlan& plan) -> const auto& { return plan.totals.largest; },
+           "Of the rank that needs most."),
+       {"memory_bytes", positive_count_type(), [](const auto& plan) { return plan.totals.memory_bytes; },
+        "All ranks together."},
+       {"fits", or_null(flag_type()),
+        [](const auto& plan) {
+          return plan.run.is_here ? std::optional(fits(plan.totals, plan.run.environment)) : std::nullopt;
+        },
+        "null: planned for other ranks than those that run."},
+       part<SeenPlan>(
+           "busiest_rank_per_cg_step", step_traffic_record(),
+           [](const SeenPlan& plan) -> const auto& { return plan.totals.busiest; },
+           "What the rank that sends most bytes sends in one step; dot: both dot products."),
+       part<SeenPlan>(
+           "all_ranks_per_cg_step", traffic_record(),
+           [](const SeenPlan& plan) -> const auto& { return plan.totals.all_traffic; }),
+       part<SeenPlan>(
+           "out_of_core", stream_plan_record(), [](const SeenPlan& plan) { return plan.run.streaming; },
+           "Only with --out-of-core.", Presence::if_known)}};
+  return record;
+}
+
+/// A member of a plan that is always the same.
+Figure<SeenPlan> constant(std::string name, const Json& value) {
+  return {std::move(name), constant_type(value), [value](const auto& /*plan*/) { return value; }};
+}
+
+const Record<SeenPlan>& plan_document_record() {
+  static const auto record = [] {
+    auto problem = problem_record();
+    problem.name = "planned_problem";
+    std::erase_if(problem.figures, [](const auto& figure) {
+      return figure.name == "rcond" || figure.name == "reference_zeta";
+    });
+    return Record<SeenPlan>{
+        "plan_document",
+        {constant("schema_version", result_schema_version),
+         {"program", type_of(program_record()), [](const auto& /*plan*/) { return program_json(); }},
+         constant("status", "planned"),
+         constant("reason", ""),
+         constant("exit_code", 0),
+         part<SeenPlan>(
+             "problem", problem, [](const SeenPlan& plan) -> const auto& { return plan.run.problem; }),
+         part<SeenPlan>("plan", plan_record(), std::identity())}};
+  }();
+  return record;
 }
 
 }  // namespace
+
+FigureType run_result_type() {
+  return {
+      {"description",
+       "The result of a run, finished or not (status says which), or the plan of one (--dry-run). Sizes are "
+       "bytes, times are seconds, clocks are reference cycles. null stands for what a run did not come to, "
+       "and for NaN and infinity."},
+      {"type", "object"},
+      {"required", {"schema_version", "status"}},
+      {"properties", {{"schema_version", constant_type(result_schema_version)}}},
+      {"if", {{"properties", {{"status", constant_type("planned")}}}}},
+      {"then", type_of(plan_document_record())},
+      {"else", type_of(run_document_record())}};
+}
 
 std::vector<std::string> plan_format_names() { return {"text", "json"}; }
 
 std::string describe_plan(const PlannedRun& run, std::string_view format) {
   const auto totals = add_up(run);
-  return format == "json" ? as_json(run, totals) : as_text(run, totals);
+  if (format != "json") return as_text(run, totals);
+  return json_text(json_of(plan_document_record(), {run, totals}), 2) + "\n";
 }
 
 }  // namespace cg2d

@@ -11,6 +11,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
+#include "cg/report/run_record.hpp"
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/run_report.hpp"
@@ -156,7 +157,6 @@ std::string origin_lines(const RunReport& report) {
   };
   line("Node", report.environment->nodes.front().name);
   line("System", system_text(provenance, report.environment->nodes.front()));
-  line("Date", provenance.time);
   line("Command", command_text(provenance.command));
   line("Commit", commit_text(provenance));
   std::string variables;
@@ -217,11 +217,7 @@ std::string own_lines(const RunReport& report) {
                      report.prediction->total_s(),
                      100.0 * (repeat.time_s / report.prediction->total_s() - 1.0)));
   }
-  line("Generation", fmt::format("{:.6f} s", report.generation_s));
   line("Conversion", conversion_text(report));
-  std::int64_t largest_peak = 0;
-  for (const auto& rank : report.ranks) largest_peak = std::max(largest_peak, rank.peak_bytes);
-  line("Peak memory", fmt::format("{} on the largest rank", format_bytes(largest_peak)));
   line("Huge pages", huge_page_text(report));
   if (report.environment) {
     const auto& node = report.environment->nodes.front();
@@ -230,7 +226,8 @@ std::string own_lines(const RunReport& report) {
                      format_count(node.core_count, "core"), node.processor));
   }
   line("Quiet", quiet_text(report));
-  return text + origin_lines(report);
+  return text + origin_lines(report) +
+         labelled_lines(run_figures(), json_of(run_document_record(), {report, &repeat}));
 }
 
 std::string result_summary(const RunReport& report) {

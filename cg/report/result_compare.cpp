@@ -38,16 +38,37 @@ Change change_of(const RatioInterval& ratio, double threshold) {
   return ratio.is_bounded() && ratio.high <= 1.0 + threshold ? Change::none : Change::undecided;
 }
 
+/// The median of a metric; nothing where a run has none.
+std::optional<double> median_of(const MeasuredConfiguration& measured, const ShownFigure& figure) {
+  std::vector<double> values;
+  for (const auto& run : measured.runs) {
+    for (const auto& metric : run.metrics) {
+      if (metric.figure == &figure) values.push_back(metric.value);
+    }
+  }
+  return values.empty() ? std::nullopt : std::optional(sample_of(values).median);
+}
+
+std::vector<ComparedFigure> compared_figures(const MeasuredConfiguration& before,
+                                             const MeasuredConfiguration& after) {
+  std::vector<ComparedFigure> figures;
+  for (const auto& metric : before.runs.front().metrics) {
+    if (const auto other = median_of(after, *metric.figure))
+      figures.push_back({metric.figure, *median_of(before, *metric.figure), *other});
+  }
+  return figures;
+}
+
 ComparedConfiguration compared(const MeasuredConfiguration& before, const MeasuredConfiguration& after,
                                double threshold, double tail_probability) {
   ComparedConfiguration pair{.asked = before.asked,
                              .before = sound_sample(before),
                              .after = sound_sample(after),
                              .ratio = {},
-                             .change = Change::unknown,
-                             .suggested_rounds = {}};
+                             .change = Change::unknown};
   if (pair.before && !pair.after) pair.change = Change::regression;
   if (!pair.before || !pair.after) return pair;
+  pair.figures = compared_figures(before, after);
   const auto ratios = ratios_of(before, after);
   pair.ratio = interval_of(ratios, tail_probability);
   pair.change = change_of(pair.ratio, threshold);
@@ -108,6 +129,10 @@ std::string verdict_on(const ComparedConfiguration& pair) {
   text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
                                 : " (the distance from the threshold is below the noise)";
   return text;
+}
+
+bool ComparedFigure::differs(double share) const {
+  return std::max(before, after) > (1.0 + share) * std::min(before, after);
 }
 
 int Comparison::count(Change change) const {
@@ -201,6 +226,13 @@ std::string comparison_text(const Comparison& comparison) {
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
     text += fmt::format("All together: B/A {:.3f}; {}\n", comparison.overall.median,
                         change_text(comparison.overall_change, comparison.overall));
+  for (const auto& pair : comparison.common) {
+    for (const auto& [figure, before, after] : pair.figures) {
+      if (ComparedFigure{figure, before, after}.differs(comparison.threshold))
+        text += fmt::format("Also differs: {}: {} {} in A, {} in B\n", pair.asked.key(), figure->label,
+                            text_with_unit(before, figure->unit), text_with_unit(after, figure->unit));
+    }
+  }
   for (const auto& asked : comparison.only_before) text += fmt::format("Only in A: {}\n", asked.key());
   for (const auto& asked : comparison.only_after) text += fmt::format("Only in B: {}\n", asked.key());
   for (const auto& run : comparison.left_out)

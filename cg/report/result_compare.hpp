@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/json_values.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/run_verdict.hpp"
@@ -22,6 +23,15 @@ enum class Change {
   unknown,     ///< failed in the first set
 };
 
+/// A metric beside the time, as the median of the runs of each set.
+struct ComparedFigure {
+  const ShownFigure* figure = nullptr;
+  double before = 0.0;
+  double after = 0.0;
+  /// Whether they differ by more than this share of the smaller one.
+  [[nodiscard]] bool differs(double share) const;
+};
+
 /// One configuration that both sets have.
 struct ComparedConfiguration {
   ConfiguredProblem asked;
@@ -29,7 +39,8 @@ struct ComparedConfiguration {
   std::optional<Sample> after;
   RatioInterval ratio;  ///< after / before, round by round in the order of measurement
   Change change = Change::unknown;
-  std::optional<int> suggested_rounds;  ///< where undecided, the rounds that should decide, if any would
+  std::optional<int> suggested_rounds{};  ///< where undecided, the rounds that should decide, if any would
+  std::vector<ComparedFigure> figures{};  ///< metrics that both have; no verdict depends on them
 };
 
 struct Comparison {
@@ -61,6 +72,7 @@ std::string difference_between(const Comparison& comparison);
 std::string comparison_text(const Comparison& comparison);
 /// The comparison as JSON, with all figures. Its schema is compare_result.schema.json beside this file.
 std::string comparison_json(const Comparison& comparison);
+Json comparison_type();
 /// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said.
 std::string verdict_on(const ComparedConfiguration& pair);
 

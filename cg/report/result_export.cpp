@@ -55,15 +55,16 @@ struct VaryingParts {
   }
 };
 
-/// In quotes if a comma or a quote makes it necessary (RFC 4180).
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"") == std::string::npos) return text;
-  std::string cell = "\"";
-  for (const char letter : text) {
-    if (letter == '"') cell += '"';
-    cell += letter;
+/// The metrics that some of the records have.
+std::vector<std::string> metric_names(const std::vector<ResultRecord>& records) {
+  std::vector<std::string> names;
+  for (const auto& record : records) {
+    for (const auto& metric : record.metrics) {
+      if (std::ranges::find(names, metric.figure->column) == names.end())
+        names.push_back(metric.figure->column);
+    }
   }
-  return cell + "\"";
+  return names;
 }
 
 /// The repetition whose phases the result has.
@@ -73,7 +74,8 @@ std::size_t reported_repetition(const ResultRecord& record) {
 }
 
 /// One repetition, or a run that failed. Only one repetition of a run is recorded with its phases.
-std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repetition, bool has_phases) {
+std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repetition, bool has_phases,
+                     const std::vector<std::string>& metrics) {
   const auto& configuration = record.asked.configuration;
   auto line =
       fmt::format("{},{},{},{},{}", csv_cell(record.asked.problem), record.n, configuration.grid.rank_count(),
@@ -90,7 +92,13 @@ std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repe
         has_phases && record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
   line += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s) : std::string(",");
   line += fmt::format(",{},{},", record.attempt, record.is_disturbed() ? "yes" : "no");
-  return line + (repetition ? fmt::format("{}\n", *repetition + 1) : std::string("\n"));
+  if (repetition) line += std::to_string(*repetition + 1);
+  for (const auto& name : metrics) {
+    const auto found =
+        std::ranges::find(record.metrics, name, [](const auto& metric) { return metric.figure->column; });
+    line += found == record.metrics.end() ? "," : fmt::format(",{:.9g}", found->value);
+  }
+  return line + "\n";
 }
 
 }  // namespace
@@ -124,12 +132,15 @@ std::string csv_lines(const std::vector<ResultRecord>& records) {
   lines += ",round,status,time_s";
   for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     lines += fmt::format(",{}_s", phase_name(phase_at(index)));
-  lines += ",predicted_s,attempt,disturbed,repeat\n";
+  lines += ",predicted_s,attempt,disturbed,repeat";
+  const auto metrics = metric_names(records);
+  for (const auto& name : metrics) lines += "," + name;
+  lines += '\n';
   for (const auto& record : records) {
     if (record.purpose != RunPurpose::time) continue;
-    if (!record.succeeded()) lines += csv_line(record, {}, false);
+    if (!record.succeeded()) lines += csv_line(record, {}, false, metrics);
     for (std::size_t k = 0; k < record.times_s.size() && record.succeeded(); ++k)
-      lines += csv_line(record, k, k == reported_repetition(record));
+      lines += csv_line(record, k, k == reported_repetition(record), metrics);
   }
   return lines;
 }

@@ -18,6 +18,8 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/run_record.hpp"
+#include "cg/report/solve/solve_record.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 
@@ -26,19 +28,6 @@ namespace {
 
 /// Versions of results that are read. The first one had no "quiet".
 constexpr std::array read_versions{1, result_schema_version};
-
-Json value_of(const ConfigurationAxis& axis, const Configuration& configuration) {
-  const auto text = axis.print(configuration);
-  switch (axis.type) {
-    case AxisType::number:
-      return *number_from<int>(text);
-    case AxisType::flag:
-      return text == "on";
-    case AxisType::text:
-      break;
-  }
-  return text;
-}
 
 std::string text_of(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
@@ -289,13 +278,6 @@ std::string maker_from(const Json& program, const Json& environment) {
   return text_in_json(text);
 }
 
-void put_axes(Json& json, const Configuration& configuration, AxesIn which) {
-  for (const auto& axis : configuration_axes()) {
-    if (which == AxesIn::a_report || axis.is_crossed())
-      json[std::string(axis.name)] = value_of(axis, configuration);
-  }
-}
-
 void read_axes(const Json& json, Configuration& configuration) {
   for (const auto& axis : configuration_axes()) {
     const auto value = json.find(std::string(axis.name));
@@ -400,6 +382,10 @@ ResultRecord record_from(const Json& run) {
     read_system(run, record);
   } else {
     read_benchmark(run, record);
+  }
+  for (const auto& figure : is_system ? solve_figures() : run_figures()) {
+    const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
+    if (value.is_number()) record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
   }
   record.status = run.at("status").get<std::string>();
   record.reason = text_in_json(run.at("reason").get<std::string>());

@@ -11,14 +11,10 @@
 #include <vector>
 
 #include "cg/machine/performance_model.hpp"
+#include "cg/report/shown_figures.hpp"
 #include "cg/solver/configuration.hpp"
 
 namespace cg2d {
-
-/// The axes that a JSON object gets: all of them, or those that sweeps cross.
-enum class AxesIn { a_report, a_sweep };
-/// Adds one member for each of them, in the order of the table.
-void put_axes(nlohmann::ordered_json& json, const Configuration& configuration, AxesIn which);
 
 /// Sets the axes that are members of the object; the other axes stay as they are. Throws InputError
 /// for a value that the axis cannot have.
@@ -98,6 +94,12 @@ struct RecordedLimits {
   PhaseValues shares{};  ///< 1: at the limit
 };
 
+/// A metric of a result, whichever it has.
+struct RecordedMetric {
+  const ShownFigure* figure = nullptr;
+  double value = 0.0;
+};
+
 /// The part of a result that tables need.
 struct ResultRecord {
   ConfiguredProblem asked;  ///< as asked for: kernel and transport may be automatic_choice
@@ -119,6 +121,7 @@ struct ResultRecord {
   std::vector<RecordedEvent> events;  ///< empty: none was counted
   std::optional<RecordedLimits> limits;
   std::optional<PredictedTimes> prediction;
+  std::vector<RecordedMetric> metrics;
   std::optional<double> duration_s;  ///< seconds of the whole run with its set-up, in a sweep
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 

@@ -1,26 +1,27 @@
 #pragma once
 
-// The descriptions of the parts of a run's result.
+// The descriptions of a run's result and of its parts.
 
 #include "cg/base/json_record.hpp"
+#include "cg/report/shown_figures.hpp"
 
 namespace cg2d {
 
-struct OuterStep;
-struct Prediction;
 struct Problem;
+struct RepeatReport;
 struct RunReport;
-struct SessionReport;
 
-/// In the schema of a run, each is the definition of the name that is given here.
-const Record<Problem>& problem_record();        ///< the first members of problem
-const Record<RunReport>& run_problem_record();  ///< problem
-const Record<SessionReport>& tuning_record();   ///< tuning
-const Record<RunReport>& run_setup_record();    ///< setup
-const Record<RunReport>& run_result_record();   ///< result; of a report with a repeat
-const Record<RunReport>& run_quiet_record();    ///< quiet; of a report with a repeat
-const Record<RunReport>& run_restart_record();  ///< restart; of a report with one
-const Record<OuterStep>& outer_step_record();   ///< outer_step, without its number
-const Record<Prediction>& prediction_record();  ///< prediction
+/// A run, and the repetition that its result and phases are about.
+struct ReportedRun {
+  const RunReport& report;
+  const RepeatReport* repeat = nullptr;  ///< nullptr: none is complete
+};
+
+const Record<Problem>& problem_record();  ///< without what the generator says of it
+const Record<ReportedRun>& run_document_record();
+/// Those that text, CSV and comparisons show.
+const std::vector<ShownFigure>& run_figures();
+/// A run's result, or a plan: the contents of run_result.schema.json.
+FigureType run_result_type();
 
 }  // namespace cg2d

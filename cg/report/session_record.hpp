@@ -4,11 +4,16 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/json_record.hpp"
+#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
+struct Configuration;
 struct Environment;
 struct GridTrial;
 struct NodeInfo;
@@ -20,6 +25,7 @@ struct RankResult;
 struct RowLengths;
 struct SessionReport;
 struct TransportTrial;
+enum class WorkKind;
 
 /// The environment of a result, or only of the machine that it is from.
 struct SeenEnvironment {
@@ -27,38 +33,69 @@ struct SeenEnvironment {
   const SessionReport* session = nullptr;  ///< with binding and waiting
 };
 
-/// In the schema of a run, each is the definition of the name that is given here.
-const Record<GridTrial>& grid_trial_record();            ///< grid_trial
-const Record<TransportTrial>& transport_trial_record();  ///< transport_trial
-const Record<SeenEnvironment>& environment_record();     ///< environment
-const Record<Provenance>& provenance_record();           ///< provenance
-const Record<NodeInfo>& node_record();                   ///< node
-const Record<RowLengths>& row_length_record();           ///< row_lengths
-const Record<QuietResult>& quiet_record();               ///< quiet_repeat
-const Record<RankRange>& rank_range_record();            ///< rank_range
-/// A rank's block and memory, in setup; streamed blocks are never there as a whole.
-Record<RankResult> rank_block_record(bool is_streamed);
+/// A rank's block and memory; streamed blocks are never there as a whole.
+struct SeenRank {
+  const RankResult& rank;
+  bool is_streamed = false;
+};
+
+/// Of the program with this version.
+const Record<std::string>& program_record();
+Json program_json();
+const Record<comm::ProcessGrid>& grid_record();
+
+/// The axes that an object gets: all of them, or those that sweeps cross.
+enum class AxesIn { a_report, a_sweep };
+/// One member for each of them, in the order of the table.
+Record<Configuration> axis_record(AxesIn which);
+void put_axes(Json& json, const Configuration& configuration, AxesIn which);
+
+/// Schema version, program, status, reason, exit code and warnings: the first members of a result of this command.
+std::vector<Figure<SessionReport>> head_figures(int schema_version, std::string_view command);
+/// A schema of status and exit code for each end of the command by one of these codes, or, unless is_one, by any other one.
+Json ends_with_one_of(std::string_view command, const std::vector<ExitCode>& codes, bool is_one = true);
+/// Provenance and environment; null where the work ended before they were known.
+std::vector<Figure<SessionReport>> origin_figures();
+/// Grid, axes and the trials that chose them.
+const Record<SessionReport>& configuration_record();
+/// The sections of features that were used.
+std::vector<Figure<SessionReport>> feature_figures(WorkKind kind);
+
+const Record<GridTrial>& grid_trial_record();
+const Record<TransportTrial>& transport_trial_record();
+const Record<SeenEnvironment>& environment_record();
+/// Nodes with their processors and caches, the place of each rank, versions.
+Json environment_json(const Environment& environment);
+const Record<Provenance>& provenance_record();
+const Record<NodeInfo>& node_record();
+const Record<RowLengths>& row_length_record();
+const Record<QuietResult>& quiet_record();
+const Record<RankRange>& rank_range_record();
+/// The first members of a rank in setup.
+const Record<SeenRank>& rank_block_record();
+std::vector<SeenRank> seen_ranks(const SessionReport& report);
 /// Of a verdict with a candidate.
 const Record<RaceVerdict>& race_verdict_record();
-/// race_verdict: null where nothing was tried.
-FigureType race_verdict_type();
-Json race_verdict_json(const RaceVerdict& verdict);
 
 /// Members of trials, whatever they try. kind: "kernel", "transport".
 template <typename Trial>
 Figure<Trial> verdict_figure() {
-  return {"verdict", defined("race_verdict"),
-          [](const auto& trial) { return race_verdict_json(trial.verdict); }, "", Presence::always_now};
+  return part<Trial>(
+      "verdict", race_verdict_record(),
+      [](const Trial& trial) { return trial.verdict.candidate.empty() ? nullptr : &trial.verdict; },
+      "How sure the choice of a trial is; null where nothing was measured in turns.", Presence::always_now);
 }
 /// A candidate with the time of a CG step.
 template <typename Candidate>
 Record<Candidate> timed_candidate_record(const std::string& kind) {
-  return {{{kind, name_type(), &Candidate::name}, {"step_s", positive_seconds_type(), &Candidate::step_s}}};
+  return {"timed_" + kind,
+          {{kind, name_type(), &Candidate::name}, {"step_s", positive_seconds_type(), &Candidate::step_s}}};
 }
 /// One that was left out.
 template <typename Candidate>
 Record<Candidate> skipped_candidate_record(const std::string& kind) {
-  return {{{kind, name_type(), &Candidate::name}, {"reason", name_type(), &Candidate::reason}}};
+  return {"skipped_" + kind,
+          {{kind, name_type(), &Candidate::name}, {"reason", name_type(), &Candidate::reason}}};
 }
 
 }  // namespace cg2d

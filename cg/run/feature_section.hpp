@@ -9,14 +9,13 @@
 
 namespace cg2d {
 
-/// The member `name`, which is what a feature found of that type; there only where the feature was used. `record` must outlive it.
+/// The member `name`, which is what a feature found of that type; there only where the feature was used. meaning: for the schema.
 template <typename Found>
-Figure<SessionReport> section_of(const std::string& name, const Record<Found>& record) {
-  const auto value = [&record](const SessionReport& report) {
-    const auto* const found = report.features.find<Found>();
-    return found == nullptr ? absent() : json_of(record, *found);
-  };
-  return {name, defined(name), value, "", Presence::if_known};
+Figure<SessionReport> section_of(const std::string& name, const Record<Found>& record,
+                                 const std::string& meaning) {
+  return part<SessionReport>(
+      name, record, [](const SessionReport& report) { return report.features.find<Found>(); }, meaning,
+      Presence::if_known);
 }
 
 }  // namespace cg2d

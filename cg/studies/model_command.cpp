@@ -25,7 +25,7 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/physical_bounds.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/report/report_counters.hpp"
+#include "cg/report/phase_record.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
 #include "cg/tuning/kernel_choice.hpp"

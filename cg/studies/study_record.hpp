@@ -4,7 +4,6 @@
 
 #include "cg/base/json_record.hpp"
 #include "cg/machine/provenance.hpp"
-#include "cg/report/session_json.hpp"
 #include "cg/report/session_record.hpp"
 
 namespace cg2d {

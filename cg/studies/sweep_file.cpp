@@ -16,6 +16,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/machine/measurement_record.hpp"
+#include "cg/report/sweep_record.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,26 +30,18 @@ namespace {
 
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
                                   const StudyStep& step, const SweepCircumstances& circumstances) {
-  const auto& grid = asked.configuration.grid;
-  nlohmann::ordered_json configuration;
-  if (asked.is_system()) {
-    configuration["cut"] = asked.cut;
-  } else {
-    configuration["class"] = run.at("problem").at("class");
-  }
-  configuration["columns"] = grid.columns;
-  configuration["rows"] = grid.rows;
-  put_axes(configuration, asked.configuration, AxesIn::a_sweep);
-  run["sweep"] = {{"key", asked.key()},
-                  {"round", step.round},
-                  {"attempt", step.attempt},
-                  {"rounds", std::max(circumstances.round_count, step.round)},
-                  {"duration_s", circumstances.duration_s},
-                  {"session", circumstances.session},
-                  {"sitting", circumstances.sitting},
-                  {"configuration", std::move(configuration)}};
-  if (step.purpose != RunPurpose::time) run["sweep"]["purpose"] = purpose_name(step.purpose);
-  if (step.purpose == RunPurpose::trace) run["sweep"]["trace_file"] = circumstances.trace_file;
+  const bool is_system = asked.is_system();
+  run["sweep"] = json_of(sweep_record(is_system),
+                         {.asked = asked,
+                          .problem_class = is_system ? "" : run.at("problem").at("class").get<std::string>(),
+                          .round = step.round,
+                          .round_count = std::max(circumstances.round_count, step.round),
+                          .attempt = step.attempt,
+                          .duration_s = circumstances.duration_s,
+                          .session = circumstances.session,
+                          .sitting = circumstances.sitting,
+                          .purpose = step.purpose,
+                          .trace_file = circumstances.trace_file});
   return run;
 }
 

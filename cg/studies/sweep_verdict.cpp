@@ -11,7 +11,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/report/grids/grid_difference_json.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_json.hpp"
+#include "cg/report/session_record.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 

@@ -88,8 +88,13 @@ set(checkpoint_parsers
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
 file(GLOB help_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/help/*.cpp)
+# The sections of features stand in results.
+file(GLOB feature_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/run/*feature*.cpp
+     ${PROJECT_SOURCE_DIR}/cg/run/*/*_feature.cpp)
 set(text_parsers
     ${help_sources}
+    ${feature_sources}
+    cg/run/guard/guard_record.cpp
     cg/base/control_group.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
@@ -112,6 +117,14 @@ set(text_parsers
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
     cg/solver/preconditioners/jacobi_preconditioner.cpp
     cg/solver/preconditioners/preconditioner_table.cpp
+    cg/report/environment_record.cpp
+    cg/report/run_record.cpp
+    cg/report/phase_record.cpp
+    cg/report/session_document.cpp
+    cg/report/sweep_record.cpp
+    cg/report/session_record.cpp
+    cg/report/shown_figures.cpp
+    cg/report/solve/solve_record.cpp
     cg/report/result_compare.cpp
     cg/report/result_export.cpp
     cg/report/result_file.cpp
@@ -131,8 +144,7 @@ set(text_parsers
     comm/two_sided.cpp)
 
 # The command line on top of them.
-file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp
-     ${PROJECT_SOURCE_DIR}/cg/run/*feature*.cpp ${PROJECT_SOURCE_DIR}/cg/run/*/*_feature.cpp)
+file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp)
 set(command_parsers
     ${command_sources}
     cg/run/check/check_report.cpp
@@ -144,7 +156,6 @@ set(command_parsers
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
     cg/run/guard/faults.cpp
-    cg/run/guard/guard_record.cpp
     cg/machine/processor_set.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
@@ -160,14 +171,9 @@ set(command_parsers
     cg/report/report_json.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
-    cg/report/environment_record.cpp
-    cg/report/run_record.cpp
-    cg/report/session_json.cpp
-    cg/report/session_record.cpp
     cg/base/storage/folders.cpp
     cg/run/streaming/out_of_core_options.cpp
     cg/report/solve/solve_json.cpp
-    cg/report/solve/solve_record.cpp
     cg/report/solve/solve_format.cpp
     cg/run/solve/solve_options.cpp
     cg/run/solve/solve_report.cpp

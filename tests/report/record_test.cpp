@@ -4,18 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <algorithm>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cg/report/event_list.hpp"
+#include "cg/report/phase_record.hpp"
+#include "cg/report/result_compare.hpp"
 #include "cg/report/run_record.hpp"
-#include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_record.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
-#include "cg/run/guard/guard_record.hpp"
-#include "cg/run/session_report.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
+#include "support/schema_file.hpp"
 
 namespace cg2d::record_test {
 namespace {
@@ -28,6 +29,7 @@ struct Place {
 
 const Record<Place>& place_record() {
   static const Record<Place> record{
+      "place",
       {{"name", name_type(), &Place::name},
        {"height_m", count_type(), &Place::height_m, "Above the sea."},
        {"depth_m", seconds_type(), [](const auto& place) { return value_or_null(place.depth_m); }, "",
@@ -43,9 +45,14 @@ TEST(Record, GivesMembersInTheirOrder) {
 }
 
 TEST(Record, NumbersTheObjectsOfAList) {
-  const std::vector<Place> places{{"Ulm", 478, {}}, {"Bonn", 60, {}}};
-  EXPECT_EQ(json_text(numbered_json_of_all("rank", place_record(), places)),
-            R"([{"rank":0,"name":"Ulm","height_m":478},{"rank":1,"name":"Bonn","height_m":60}])");
+  using Places = std::vector<Place>;
+  const Places places{{"Ulm", 478, {}}, {"Bonn", 60, {}}};
+  const Record<Places> record{"places",
+                              {numbered_list<Places>("ranks", "rank", place_record(), std::identity())}};
+  EXPECT_EQ(json_text(json_of(record, places)),
+            R"({"ranks":[{"rank":0,"name":"Ulm","height_m":478},{"rank":1,"name":"Bonn","height_m":60}]})");
+  EXPECT_EQ(schema_of(record)["properties"]["ranks"]["items"]["$def"]["place"]["required"],
+            Json::parse(R"(["rank", "name", "height_m"])"));
 }
 
 TEST(Record, SchemaRequiresWhatIsAlwaysThere) {
@@ -53,70 +60,85 @@ TEST(Record, SchemaRequiresWhatIsAlwaysThere) {
   EXPECT_EQ(schema["required"], Json::parse(R"(["name", "height_m"])"));
   EXPECT_EQ(schema["additionalProperties"], false);
   EXPECT_EQ(schema["description"], "A place.");
-  EXPECT_EQ(json_text(schema["properties"]["height_m"]),
-            R"({"description":"Above the sea.","$ref":"#/$defs/count"})");
-  EXPECT_EQ(numbered_schema_of("rank", place_record())["required"],
-            Json::parse(R"(["rank", "name", "height_m"])"));
+  EXPECT_EQ(schema["properties"]["height_m"]["description"], "Above the sea.");
 }
 
-/// Members in any order.
-nlohmann::json unordered(const Json& json) { return nlohmann::json::parse(json.dump()); }
-
-/// The definitions of a schema's file, which follow from records.
-class Definitions {
- public:
-  explicit Definitions(const std::string& name) : name_(name) {
-    std::ifstream file(CG2D_FOLDER_OF_SCHEMAS + name);
-    definitions_ = nlohmann::json::parse(file).at("$defs");
-  }
-  void expect(const std::string& name, const FigureType& type) const {
-    EXPECT_EQ(definitions_.value(name, nlohmann::json()), unordered(type))
-        << name_ << ", " << name << ", must be\n"
-        << type.dump(2);
-  }
-
- private:
-  std::string name_;
-  nlohmann::json definitions_;
-};
-
-TEST(Record, SchemaOfASolveHasTheDefinitionsThatFollowFromTheRecords) {
-  const Definitions definitions("report/solve/solve_result.schema.json");
-  definitions.expect("system", schema_of(system_record()));
-  definitions.expect("kernel_trial", schema_of(kernel_trial_record()));
-  definitions.expect("balance", schema_of(balance_record()));
-  definitions.expect("setup", schema_of(solve_setup_record()));
-  definitions.expect("solution", schema_of(solution_record()));
-  definitions.expect("result", schema_of(solve_result_record()));
-  definitions.expect("restart", schema_of(solve_restart_record()));
-  definitions.expect("guard", schema_of(guard_record(WorkKind::solve)));
-  definitions.expect("injected", schema_of(injected_record(WorkKind::solve)));
+TEST(Record, TypesThatHaveNamesStandInTheDefinitionsOnce) {
+  const Record<Place> pair{"pair",
+                           {part<Place>("one", place_record(), std::identity()),
+                            part<Place>("other", place_record(), [](const Place& place) { return &place; })}};
+  const auto schema = document_schema("places", type_of(pair));
+  EXPECT_EQ(json_text(schema["properties"]["one"]), R"({"$ref":"#/$defs/place"})");
+  EXPECT_EQ(json_text(schema["properties"]["other"]),
+            R"({"anyOf":[{"type":"null"},{"$ref":"#/$defs/place"}]})");
+  EXPECT_EQ(schema["$defs"]["place"]["properties"]["name"]["$ref"], "#/$defs/name");
+  EXPECT_FALSE(schema["$defs"].contains("pair"));
+  const auto other =
+      document_schema("places", type_of(pair), {}, {"other.json", list_type(type_of(place_record()))});
+  EXPECT_EQ(other["properties"]["one"]["$ref"], "other.json#/$defs/place");
+  EXPECT_THROW(static_cast<void>(document_schema(
+                   "two", list_type(with(named_type("place", text_type()), "not", type_of(place_record()))))),
+               std::logic_error);
 }
 
-TEST(Record, SchemaOfARunHasTheDefinitionsThatFollowFromTheRecords) {
-  const Definitions definitions("report/run_result.schema.json");
-  definitions.expect("checkpoints", schema_of(checkpoint_record()));
-  definitions.expect("out_of_core", schema_of(out_of_core_record()));
-  definitions.expect("race_verdict", race_verdict_type());
-  definitions.expect("problem", schema_of(run_problem_record()));
-  definitions.expect("tuning", schema_of(tuning_record()));
-  definitions.expect("setup", schema_of(run_setup_record()));
-  definitions.expect("result", schema_of(run_result_record()));
-  definitions.expect("quiet", schema_of(run_quiet_record()));
-  definitions.expect("restart", schema_of(run_restart_record()));
-  definitions.expect("outer_step", numbered_schema_of("step", outer_step_record(), positive_count_type()));
-  definitions.expect("prediction", schema_of(prediction_record()));
-  definitions.expect("environment", schema_of(environment_record()));
-  definitions.expect("provenance", schema_of(provenance_record()));
-  definitions.expect("guard_check", schema_of(guard_check_record()));
-  definitions.expect("guard", schema_of(guard_record(WorkKind::outer_iterations)));
-  definitions.expect("injected", schema_of(injected_record(WorkKind::outer_iterations)));
-  definitions.expect("node", schema_of(node_record()));
-  definitions.expect("row_lengths", schema_of(row_length_record()));
-  definitions.expect("quiet_repeat", schema_of(quiet_record()));
-  definitions.expect("rank_range", schema_of(rank_range_record()));
-  definitions.expect("grid_trial", schema_of(grid_trial_record()));
-  definitions.expect("transport_trial", schema_of(transport_trial_record()));
+TEST(Record, FiguresAreShownWhereTheirTypesSaySo) {
+  using Places = std::vector<Place>;
+  const Record<Place> place{"place",
+                            {{"name", column(name_type(), "town"), &Place::name},
+                             {"height_m", metric(count_type(), "Height", "m"), &Place::height_m}}};
+  const Record<Place> depth{"depth", {{"depth_m", metric(seconds_type(), "Depth", "m"), &Place::depth_m}}};
+  const Record<Places> record{
+      "places",
+      {{"is_long", column(labelled(flag_type(), "Long"), "long", "no/yes"),
+        [](const auto& places) { return places.size() > 2; }},
+       part<Places>(
+           "first", place, [](const Places& places) -> const auto& { return places.front(); }),
+       part<Places>("third", place,
+                    [](const Places& places) { return places.size() > 2 ? &places[2] : nullptr; }),
+       list_figure<Places>("all", depth, std::identity())}};
+  const auto shown = shown_figures(type_of(record));
+  const auto document = json_of(record, {{"Ulm, Donau", 478, 3.0}, {"Bonn", 60, 9.0}});
+  EXPECT_EQ(
+      labelled_lines(shown, document),
+      " Long            = false\n Height          = 478 m\n Depth           = 9 m on the largest rank\n");
+  EXPECT_EQ(csv_header(shown), "long,town,height_m,depth_m");
+  EXPECT_EQ(csv_cells(shown, document), "no,\"Ulm, Donau\",478,9.0") << document;
+}
+
+TEST(Record, EachPhaseHasItsColumns) {
+  using Height = std::int64_t;
+  const Record<Height> of_phase{
+      "of_phase", {{"height_m", column(column(count_type(), "*_s"), "shuffle_only_s"), std::identity()}}};
+  const Record<Place> record{"place", {{"phases", by_phase_type(type_of(of_phase)), [&](const auto& place) {
+                                          return json_by_phase([&](auto index) {
+                                            return json_of(of_phase,
+                                                           place.height_m + static_cast<Height>(index));
+                                          });
+                                        }}}};
+  const auto shown = shown_figures(type_of(record));
+  EXPECT_EQ(csv_header(shown),
+            "collection_s,multiply_s,summation_s,shuffle_s,shuffle_only_s,dot_s,vector_updates_s");
+  EXPECT_EQ(csv_cells(shown, json_of(record, {"Ulm", 10, {}})), "10,11,12,13,13,14,15");
+}
+
+TEST(Record, AMetricOfAResultStandsInEveryForm) {
+  const auto is_metric = [](const auto& figure) { return figure.is_metric && figure.column == "peak_bytes"; };
+  EXPECT_TRUE(std::ranges::any_of(run_figures(), is_metric));
+  EXPECT_TRUE(std::ranges::any_of(solve_figures(), is_metric));
+}
+
+TEST(Record, SchemasAreThoseOfTheRecords) {
+  const OtherSchema run{"run_result.schema.json", run_result_type()};
+  test::expect_schema_file("cg/report/run_result.schema.json",
+                           document_schema("What cg2d run --format json writes", run.type));
+  test::expect_schema_file(
+      "cg/report/solve/solve_result.schema.json",
+      document_schema("What cg2d solve --format json writes", type_of(solve_document_record()), {}, run));
+  test::expect_schema_file(
+      "cg/report/compare_result.schema.json",
+      document_schema("What cg2d compare A B --format json writes", comparison_type(), {}, run));
+  test::expect_schema_file("cg/report/event_list.schema.json",
+                           document_schema("What cg2d events --format json writes", event_list_type()));
 }
 
 }  // namespace

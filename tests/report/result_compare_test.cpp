@@ -185,5 +185,24 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
       << text;
 }
 
+TEST(ResultCompareTest, OtherFiguresAreShownWhereTheyDiffer) {
+  const ShownFigure peak{
+      .path = {"peak_bytes"}, .label = "Peak memory", .unit = "B", .is_metric = true, .column = "peak_bytes"};
+  auto before = runs_of({1.0});
+  auto after = before;
+  before.front().metrics = {{&peak, 1e6}};
+  after.front().metrics = {{&peak, 1.5e6}};
+  auto comparison = compare_results(before, after, 0.05);
+  EXPECT_NE(comparison_text(comparison).find("Peak memory 1 MB in A, 1.5 MB in B\n"), std::string::npos)
+      << comparison_text(comparison);
+  const auto figures = nlohmann::json::parse(comparison_json(comparison)).at("compared").at(0).at("figures");
+  EXPECT_EQ(figures.dump(), R"([{"after":1500000.0,"before":1000000.0,"name":"peak_bytes","unit":"B"}])");
+  EXPECT_EQ(comparison.exit_code(), ExitCode::undecided) << "no verdict depends on them";
+  EXPECT_NE(csv_lines(before).find(",disturbed,repeat,peak_bytes\n"), std::string::npos);
+  EXPECT_NE(csv_lines(before).find(",1,1000000\n"), std::string::npos);
+  comparison = compare_results(before, before, 0.05);
+  EXPECT_EQ(comparison_text(comparison).find("Peak memory"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cg2d::result_compare_test

@@ -2,36 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <string>
-
-#include "cg/base/json_record.hpp"
 #include "cg/run/check/check_report.hpp"
 #include "cg/studies/scaling_table.hpp"
+#include "support/schema_file.hpp"
 
 namespace cg2d::schema_test {
 namespace {
 
-/// Members in any order.
-nlohmann::json unordered(const Json& json) { return nlohmann::json::parse(json.dump()); }
-
-void expect_file(const std::string& name, const FigureType& schema) {
-  std::ifstream file(CG2D_FOLDER_OF_SCHEMAS + name);
-  EXPECT_EQ(nlohmann::json::parse(file, nullptr, false), unordered(schema)) << name << " must be\n"
-                                                                            << schema.dump(2);
-}
-
-TEST(Schema, HasTheDefinitionsThatItNames) {
-  const auto schema = document_schema(
-      "A word", {{"type", "object"}, {"properties", {{"word", defined("word")}}}}, {{"word", name_type()}});
-  EXPECT_EQ(schema["$defs"].size(), 2U);
-  EXPECT_EQ(schema["$defs"]["word"], name_type());
-  EXPECT_TRUE(schema["$defs"].contains("name"));
-}
-
-TEST(Schema, OfADocumentFollowsFromItsRecords) {
-  expect_file("run/check/check_result.schema.json", check_schema());
-  expect_file("studies/scaling_result.schema.json", scaling_schema());
+TEST(Schema, SchemasAreThoseOfTheRecords) {
+  test::expect_schema_file("cg/run/check/check_result.schema.json", check_schema());
+  test::expect_schema_file("cg/studies/scaling_result.schema.json", scaling_schema());
 }
 
 }  // namespace

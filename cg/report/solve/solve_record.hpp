@@ -1,14 +1,12 @@
 #pragma once
 
-// The descriptions of the parts of a solve's result.
+// The description of a solve's result.
 
 #include "cg/base/json_record.hpp"
+#include "cg/report/shown_figures.hpp"
 
 namespace cg2d {
 
-struct BlockBalance;
-struct KernelTrial;
-struct Solution;
 struct SolveReport;
 struct SystemOptions;
 
@@ -18,13 +16,8 @@ struct SolvedSystem {
   const SolveReport& report;
 };
 
-/// In the schema of a solve, each is the definition of the name that is given here.
-const Record<SolvedSystem>& system_record();        ///< system
-const Record<KernelTrial>& kernel_trial_record();   ///< kernel_trial
-const Record<BlockBalance>& balance_record();       ///< balance
-const Record<SolvedSystem>& solve_setup_record();   ///< setup; of a report with a matrix
-const Record<Solution>& solution_record();          ///< solution
-const Record<SolveReport>& solve_result_record();   ///< result; of a report with a solution
-const Record<SolveReport>& solve_restart_record();  ///< restart; of a report with one
+const Record<SolvedSystem>& solve_document_record();
+/// Those that text and comparisons show.
+const std::vector<ShownFigure>& solve_figures();
 
 }  // namespace cg2d

@@ -10,9 +10,9 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/report/solve/solve_format.hpp"
+#include "cg/report/solve/solve_record.hpp"
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -60,7 +60,6 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   line("Right-hand side", vector_text(options.right_hand_side));
   const auto& remark = solution.preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
-  line("Form of CG", options.variant);
   return text;
 }
 
@@ -94,8 +93,6 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
   if (report.matrix_free) {
     line("Operator", fmt::format("{}, n {}, without a matrix", matrix.name, matrix.order));
     line("Cut", report.matrix_free->cut);
-    line("Set-up", fmt::format("{:.6f} s for the operator, {:.6f} s for the preconditioner",
-                               matrix.conversion_s, matrix.preconditioner_s));
     return text;
   }
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
@@ -106,10 +103,6 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
           : std::string();
   line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut_text(options),
                           matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
-  const auto conversion = is_streamed(report) ? std::string("no conversion (streamed)")
-                                              : fmt::format("{:.6f} s to convert", matrix.conversion_s);
-  line("Set-up", fmt::format("{:.6f} s to read, {:.6f} s to distribute, {}, {:.6f} s for the preconditioner",
-                             matrix.read_s, matrix.distribute_s, conversion, matrix.preconditioner_s));
   return text;
 }
 
@@ -147,13 +140,7 @@ std::string configuration_lines(const SolveReport& report) {
   if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));
-  const auto& largest = *std::ranges::max_element(report.ranks, {}, &RankResult::peak_bytes);
-  const auto block = report.matrix_free
-                         ? std::string()
-                         : fmt::format(", whose block has {}", format_bytes(largest.block_bytes));
-  line("Peak memory", fmt::format("{} on the largest rank{}", format_bytes(largest.peak_bytes), block));
   if (report.provenance) {
-    line("Date", report.provenance->time);
     line("Command", command_text(report.provenance->command));
     line("Commit", commit_text(*report.provenance));
   }
@@ -255,7 +242,8 @@ std::string own_lines(const SystemOptions& options, const SolveReport& report) {
   std::string text = report.solutions.empty() ? solution_lines(options, *report.solution) : std::string();
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
   text += matrix_lines(options, report);
-  return text + configuration_lines(report);
+  return text + configuration_lines(report) +
+         labelled_lines(solve_figures(), json_of(solve_document_record(), {options, report}));
 }
 
 std::string write_text(const SystemOptions& options, const SolveReport& report) {

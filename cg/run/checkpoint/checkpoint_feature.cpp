@@ -49,7 +49,8 @@ void settle_checkpoint(const AskedWork& asked) {
 }
 
 Record<SessionReport> checkpoint_sections(WorkKind /*kind*/) {
-  return {{section_of("checkpoints", checkpoint_record())}};
+  return {{section_of("checkpoints", checkpoint_record(),
+                      "Only with --checkpoint, and where the work came to its iterations.")}};
 }
 
 /// A line about the checkpoints that were written, and one about the last one where it failed.
@@ -100,34 +101,39 @@ std::string CheckpointFeature::last_words() const {
 }
 
 const Record<CheckpointFacts>& checkpoint_record() {
-  static const Record<CheckpointFacts> record{{
-      {"folder", name_type(), &CheckpointFacts::folder},
-      {"count", count_type(), &CheckpointFacts::count, "Written by this run."},
-      {"total_s", seconds_type(), &CheckpointFacts::total_s, "They took that long, as a part of the time."},
-      {"write_s", seconds_type(), &CheckpointFacts::write_s,
-       "The last one took that long; before the first one, a rehearsal."},
-      {"interval_s", seconds_type(), &CheckpointFacts::interval_s},
-      {"interval_by", word_type({"Young", "option"}),
-       [](const auto& facts) { return facts.is_automatic ? "Young" : "option"; },
-       "Young: sqrt(2 write_s assumed_failure_interval_s)."},
-      {"assumed_failure_interval_s", or_null(positive_seconds_type()),
-       [](const auto& facts) {
-         return facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr);
-       },
-       "Mean time between failures; null where the option names the interval."},
-      {"failure", line_type(), &CheckpointFacts::failure,
-       "Why the last one could not be written; empty where it could."},
-  }};
+  static const Record<CheckpointFacts> record{
+      "checkpoints",
+      {
+          {"folder", name_type(), &CheckpointFacts::folder},
+          {"count", count_type(), &CheckpointFacts::count, "Written by this run."},
+          {"total_s", seconds_type(), &CheckpointFacts::total_s,
+           "They took that long, as a part of the time."},
+          {"write_s", seconds_type(), &CheckpointFacts::write_s,
+           "The last one took that long; before the first one, a rehearsal."},
+          {"interval_s", seconds_type(), &CheckpointFacts::interval_s},
+          {"interval_by", word_type({"Young", "option"}),
+           [](const auto& facts) { return facts.is_automatic ? "Young" : "option"; },
+           "Young: sqrt(2 write_s assumed_failure_interval_s)."},
+          {"assumed_failure_interval_s", or_null(positive_seconds_type()),
+           [](const auto& facts) {
+             return facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr);
+           },
+           "Mean time between failures; null where the option names the interval."},
+          {"failure", line_type(), &CheckpointFacts::failure,
+           "Why the last one could not be written; empty where it could."},
+      }};
   return record;
 }
 
 const Record<FoundCheckpoint>& found_checkpoint_record() {
-  static const Record<FoundCheckpoint> record{{
-      {"folder", name_type(), &FoundCheckpoint::folder},
-      {"generation", positive_count_type(), &FoundCheckpoint::generation},
-      {"rejected", list_type(name_type()), &FoundCheckpoint::rejected,
-       "Why each newer checkpoint was not taken, newest first."},
-  }};
+  static const Record<FoundCheckpoint> record{
+      "found_checkpoint",
+      {
+          {"folder", name_type(), &FoundCheckpoint::folder},
+          {"generation", positive_count_type(), &FoundCheckpoint::generation},
+          {"rejected", list_type(name_type()), &FoundCheckpoint::rejected,
+           "Why each newer checkpoint was not taken, newest first."},
+      }};
   return record;
 }
 

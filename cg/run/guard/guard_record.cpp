@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "cg/base/values.hpp"
 
@@ -12,12 +11,12 @@ namespace {
 
 const Record<GuardReport>& checks_record() {
   static const auto record = [] {
-    Record<GuardReport> made;
+    Record<GuardReport> made{"guard_checks", {}};
     for (std::size_t check = 0; check < guard_check_count; ++check)
-      made.figures.push_back(
-          {std::string(guard_check_names[check]), defined("guard_check"), [check](const auto& guard) {
-             return json_of(guard_check_record(), SeenCheck{guard, check});
-           }});
+      made.figures.push_back(part<GuardReport>(std::string(guard_check_names[check]), guard_check_record(),
+                                               [check](const GuardReport& guard) {
+                                                 return SeenCheck{guard, check};
+                                               }));
     return made;
   }();
   return record;
@@ -25,65 +24,46 @@ const Record<GuardReport>& checks_record() {
 
 /// The place of a detection or of a fault. A solve has no outer iterations: its place is an iteration.
 template <typename Placed>
-Record<Placed> place_record(WorkKind kind) {
-  Record<Placed> record{{{"rank", count_type(), &Placed::rank}}};
-  if (kind == WorkKind::solve) {
-    record.figures.push_back(
-        {"iteration", count_type(), &Placed::product, "From 1; of a detection: the last one before it."});
-    return record;
-  }
-  record.figures.push_back(
-      {"outer_step", count_type(), &Placed::outer_step, "From 1; 0 is the untimed one."});
-  record.figures.push_back(
-      {"product",
-       {{"type", "integer"}, {"minimum", 0}, {"maximum", 26}},
-       &Placed::product,
-       "Of the outer iteration, from 1: the number of the CG step, or 26 for the residual."});
-  return record;
-}
-
-template <typename Placed>
-Record<Placed> with(Record<Placed> record, std::vector<Figure<Placed>> more) {
-  std::ranges::move(more, std::back_inserter(record.figures));
-  return record;
+Record<Placed> place_record(std::string name, WorkKind kind) {
+  Record<Placed> record{std::move(name), {{"rank", count_type(), &Placed::rank}}};
+  if (kind == WorkKind::solve)
+    return with(record, {{"iteration", count_type(), &Placed::product,
+                          "From 1; of a detection: the last one before it."}});
+  return with(record,
+              {{"outer_step", count_type(), &Placed::outer_step, "From 1; 0 is the untimed one."},
+               {"product", integer_type(0, 26), &Placed::product,
+                "Of the outer iteration, from 1: the number of the CG step, or 26 for the residual."}});
 }
 
 Record<Detection> detection_record(WorkKind kind) {
-  return with(
-      place_record<Detection>(kind),
-      {{"check",
-        {{"enum", std::vector<std::string>(guard_check_names.begin(), guard_check_names.end())}},
-        [](const auto& found) { return name_of(found.check); }},
-       {"error", defined("finite_or_null"), [](const auto& found) { return number_or_null(found.error); }},
-       {"tolerance", defined("finite_or_null"),
-        [](const auto& found) { return number_or_null(found.tolerance); }}});
+  return with(place_record<Detection>("detection", kind),
+              {{"check", word_type({guard_check_names.begin(), guard_check_names.end()}),
+                [](const auto& found) { return name_of(found.check); }},
+               {"error", finite_type(), [](const auto& found) { return found.error; }},
+               {"tolerance", finite_type(), [](const auto& found) { return found.tolerance; }}});
 }
 
 Record<Fault> fault_record(WorkKind kind) {
   const auto* const solution = kind == WorkKind::solve ? "x" : "z";
-  return with(place_record<Fault>(kind),
+  return with(place_record<Fault>("flip", kind),
               {{"target", word_type({"A", "columns", "p", "r", solution, "block q", "q", "rho"}),
                 [](const auto& fault) { return target_name(fault); }},
                {"made", flag_type(), &Fault::is_made,
                 "False where the run did not come to it, or had no such element."},
                {"element", count_type(), &Fault::element, "Of the array of the rank, from 0."},
-               {"bit",
-                {{"type", "integer"}, {"minimum", 0}, {"maximum", 63}},
-                &Fault::bit,
-                "Of the element, from the lowest one."}});
+               {"bit", integer_type(0, 63), &Fault::bit, "Of the element, from the lowest one."}});
 }
 
 Record<GuardReport> make_guard_record(WorkKind kind) {
-  const auto detections = detection_record(kind);
   const bool of_solve = kind == WorkKind::solve;
   return {
-      {{"checks", schema_of(checks_record()),
-        [](const auto& guard) { return json_of(checks_record(), guard); },
-        "Those of all ranks together, what is not timed included."},
-       {"detections", list_type(schema_of(detections)),
-        [detections](const auto& guard) { return json_of_all(detections, guard.detections); },
-        of_solve ? "The first one of each attempt at a part of the solve that was given up."
-                 : "The first one of each attempt at an outer iteration that was given up."},
+      "guard",
+      {part<GuardReport>("checks", checks_record(), std::identity(),
+                         "Those of all ranks together, what is not timed included."),
+       list_figure<GuardReport>(
+           "detections", detection_record(kind), &GuardReport::detections,
+           of_solve ? "The first one of each attempt at a part of the solve that was given up."
+                    : "The first one of each attempt at an outer iteration that was given up."),
        {"rollbacks", count_type(), &GuardReport::rollback_count,
         of_solve ? "Parts of the solve that were made again."
                  : "Attempts at outer iterations that were made again."},
@@ -94,23 +74,24 @@ Record<GuardReport> make_guard_record(WorkKind kind) {
 }
 
 Record<GuardReport> make_injected_record(WorkKind kind) {
-  const auto faults = fault_record(kind);
-  return {{{"seed", count_type(), [](const auto& guard) { return guard.options.inject.seed; }},
-           {"flips", list_type(schema_of(faults), 1),
-            [faults](const auto& guard) { return json_of_all(faults, guard.faults); },
-            "As drawn, in the order of their times."}}};
+  return {"injected",
+          {{"seed", count_type(), [](const auto& guard) { return guard.options.inject.seed; }},
+           list_figure<GuardReport>("flips", fault_record(kind), &GuardReport::faults,
+                                    "As drawn, in the order of their times.", 1)}};
 }
 
 }  // namespace
 
 const Record<SeenCheck>& guard_check_record() {
-  static const Record<SeenCheck> record{{
-      {"count", count_type(), [](const auto& seen) { return seen.guard.check_counts[seen.check]; }},
-      {"largest_ratio",
-       {{"type", "number"}, {"minimum", 0}, {"maximum", 1}},
-       [](const auto& seen) { return number_or_null(seen.guard.largest_ratios[seen.check]); },
-       "Of an error to its tolerance, where it held; 0 for checks that say only yes or no."},
-  }};
+  static const Record<SeenCheck> record{
+      "guard_check",
+      {
+          {"count", count_type(), [](const auto& seen) { return seen.guard.check_counts[seen.check]; }},
+          {"largest_ratio",
+           {{"type", "number"}, {"minimum", 0}, {"maximum", 1}},
+           [](const auto& seen) { return number_or_null(seen.guard.largest_ratios[seen.check]); },
+           "Of an error to its tolerance, where it held; 0 for checks that say only yes or no."},
+      }};
   return record;
 }
 
@@ -127,20 +108,17 @@ const Record<GuardReport>& injected_record(WorkKind kind) {
 }
 
 Record<SessionReport> guard_sections(WorkKind kind) {
-  const auto section = [](const SessionReport& report, bool GuardOptions::*is_there, const auto& record) {
-    const auto* const guard = report.features.find<GuardReport>();
-    return guard != nullptr && guard->options.*is_there ? json_of(record, *guard) : absent();
+  const auto guard_of = [](bool GuardOptions::*is_asked) {
+    return [is_asked](const SessionReport& report) {
+      const auto* const guard = report.features.find<GuardReport>();
+      return guard != nullptr && guard->options.*is_asked ? guard : nullptr;
+    };
   };
-  return {{{"guard", defined("guard"),
-            [section, kind](const auto& report) {
-              return section(report, &GuardOptions::checks, guard_record(kind));
-            },
-            "", Presence::if_known},
-           {"injected", defined("injected"),
-            [section, kind](const auto& report) {
-              return section(report, &GuardOptions::injects, injected_record(kind));
-            },
-            "", Presence::if_known}}};
+  return {
+      {part<SessionReport>("guard", guard_record(kind), guard_of(&GuardOptions::checks),
+                           "Only with --guard, of work that came to its iterations.", Presence::if_known),
+       part<SessionReport>("injected", injected_record(kind), guard_of(&GuardOptions::injects),
+                           "Only with --inject, of work that came to its iterations.", Presence::if_known)}};
 }
 
 std::string guard_text(const GuardReport& guard) {

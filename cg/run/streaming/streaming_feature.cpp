@@ -49,29 +49,31 @@ void settle_streaming(const AskedWork& asked) {
 }
 
 const Record<RankStream>& rank_stream_record() {
-  static const Record<RankStream> record{{
-      {"file_bytes", count_type(), &RankStream::file_bytes, "All panels."},
-      {"panels", positive_count_type(), &RankStream::panel_count},
-      {"most_panel_bytes", count_type(), &RankStream::most_panel_bytes},
-      {"resident_panels", count_type(), [](const auto& rank) { return rank.memory.resident_count; },
-       "These stay in memory."},
-      {"buffers", count_type(), [](const auto& rank) { return rank.memory.buffer_count; },
-       "Of one panel each."},
-      {"reused", flag_type(), &RankStream::was_there, "The files of an earlier run were taken."},
-      {"direct", flag_type(), &RankStream::is_direct, "Read past the cache of the system (O_DIRECT)."},
-      {"products", count_type(), [](const auto& rank) { return rank.figures.product_count; },
-       "Those outside of the timed region included."},
-      {"read_bytes", count_type(), [](const auto& rank) { return rank.figures.byte_count; },
-       "By all of these products."},
-      {"wait_s", seconds_type(), [](const auto& rank) { return rank.figures.wait_s; },
-       "Products waited for the storage."},
-      {"check_s", seconds_type(), [](const auto& rank) { return rank.figures.check_s; },
-       "Checksums of what was read."},
-      {"product_s", seconds_type(), [](const auto& rank) { return rank.figures.product_s; },
-       "All of these products, waiting and checking included."},
-      {"storage_bytes_per_s", seconds_type(), &RankStream::storage_bytes_per_s,
-       "Reading alone, while all ranks did so; 0 where nothing was streamed."},
-  }};
+  static const Record<RankStream> record{
+      "rank_stream",
+      {
+          {"file_bytes", count_type(), &RankStream::file_bytes, "All panels."},
+          {"panels", positive_count_type(), &RankStream::panel_count},
+          {"most_panel_bytes", count_type(), &RankStream::most_panel_bytes},
+          {"resident_panels", count_type(), [](const auto& rank) { return rank.memory.resident_count; },
+           "These stay in memory."},
+          {"buffers", count_type(), [](const auto& rank) { return rank.memory.buffer_count; },
+           "Of one panel each."},
+          {"reused", flag_type(), &RankStream::was_there, "The files of an earlier run were taken."},
+          {"direct", flag_type(), &RankStream::is_direct, "Read past the cache of the system (O_DIRECT)."},
+          {"products", count_type(), [](const auto& rank) { return rank.figures.product_count; },
+           "Those outside of the timed region included."},
+          {"read_bytes", count_type(), [](const auto& rank) { return rank.figures.byte_count; },
+           "By all of these products."},
+          {"wait_s", seconds_type(), [](const auto& rank) { return rank.figures.wait_s; },
+           "Products waited for the storage."},
+          {"check_s", seconds_type(), [](const auto& rank) { return rank.figures.check_s; },
+           "Checksums of what was read."},
+          {"product_s", seconds_type(), [](const auto& rank) { return rank.figures.product_s; },
+           "All of these products, waiting and checking included."},
+          {"storage_bytes_per_s", seconds_type(), &RankStream::storage_bytes_per_s,
+           "Reading alone, while all ranks did so; 0 where nothing was streamed."},
+      }};
   return record;
 }
 
@@ -129,7 +131,8 @@ std::string stream_text(const OutOfCoreFacts& facts) {
 }
 
 Record<SessionReport> stream_sections(WorkKind /*kind*/) {
-  return {{section_of("out_of_core", out_of_core_record())}};
+  return {{section_of("out_of_core", out_of_core_record(),
+                      "Only with --out-of-core, of work that came to its end.")}};
 }
 
 std::string stream_lines(const SessionReport& report) {
@@ -195,31 +198,33 @@ std::int64_t StreamingFeature::panel_bytes() const {
 }
 
 const Record<OutOfCoreFacts>& out_of_core_record() {
-  static const Record<OutOfCoreFacts> record{{
-      {"folders", list_type(name_type(), 1), &OutOfCoreFacts::folders},
-      {"reader", name_type(), &OutOfCoreFacts::reader},
-      {"memory_limit_bytes", or_null(positive_count_type()),
-       [](const auto& facts) {
-         return facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr);
-       },
-       "--memory-limit, of a node; null: none was given. Missing in results of earlier programs.",
-       Presence::always},
-      {"write_s", seconds_type(), &OutOfCoreFacts::write_s,
-       "The matrix was generated and written in that time; 0: the files were there."},
-      {"device_write_s", seconds_type(), &OutOfCoreFacts::device_write_s,
-       "Of that, writing and waiting for the device, of the slowest rank. Missing in results of earlier "
-       "programs.",
-       Presence::always_now},
-      {"unbound_memory_limit_bytes", count_type(),
-       [](const auto& facts) { return limits_of(facts).unbound_bytes; },
-       "By the rates of the run: with --memory-limit from here on reading takes no longer than multiplying. "
-       "0 where nothing was streamed."},
-      {"in_core_memory_limit_bytes", count_type(),
-       [](const auto& facts) { return limits_of(facts).in_core_bytes; },
-       "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."},
-      {"ranks", list_type(numbered_schema_of("rank", rank_stream_record()), 1),
-       [](const auto& facts) { return numbered_json_of_all("rank", rank_stream_record(), facts.ranks); }},
-  }};
+  static const Record<OutOfCoreFacts> record{
+      "out_of_core",
+      {
+          {"folders", list_type(name_type(), 1), &OutOfCoreFacts::folders},
+          {"reader", name_type(), &OutOfCoreFacts::reader},
+          {"memory_limit_bytes", or_null(positive_count_type()),
+           [](const auto& facts) {
+             return facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr);
+           },
+           "--memory-limit, of a node; null: none was given. Missing in results of earlier programs.",
+           Presence::always},
+          {"write_s", seconds_type(), &OutOfCoreFacts::write_s,
+           "The matrix was generated and written in that time; 0: the files were there."},
+          {"device_write_s", seconds_type(), &OutOfCoreFacts::device_write_s,
+           "Of that, writing and waiting for the device, of the slowest rank. Missing in results of earlier "
+           "programs.",
+           Presence::always_now},
+          {"unbound_memory_limit_bytes", count_type(),
+           [](const auto& facts) { return limits_of(facts).unbound_bytes; },
+           "By the rates of the run: with --memory-limit from here on reading takes no longer than "
+           "multiplying. "
+           "0 where nothing was streamed."},
+          {"in_core_memory_limit_bytes", count_type(),
+           [](const auto& facts) { return limits_of(facts).in_core_bytes; },
+           "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."},
+          numbered_list<OutOfCoreFacts>("ranks", "rank", rank_stream_record(), &OutOfCoreFacts::ranks),
+      }};
   return record;
 }
 

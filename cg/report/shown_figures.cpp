@@ -1,0 +1,167 @@
+#include "cg/report/shown_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cg/base/values.hpp"
+#include "cg/timing/phase.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Walks through a type.
+class ShownFinder {
+ public:
+  std::vector<ShownFigure> take() { return std::move(found_); }
+
+  void look_at(const FigureType& type) {
+    note(type);
+    if (type.contains("anyOf")) look_at(type.at("anyOf").back());
+    if (type.contains("items")) look_below("*", type.at("items"));
+    if (type.contains("properties")) {
+      for (const auto& [name, property] : type.at("properties").items()) look_below(name, property);
+    }
+    if (!type.contains("$def")) return;
+    const auto definition = type.at("$def").begin();
+    if (definition.key() != "by_phase") return look_at(definition.value());
+    for (const auto phase : benchmark_phases)
+      look_below(std::string(phase_name(phase)), type.at("additionalProperties"));
+  }
+
+ private:
+  void look_below(const std::string& name, const FigureType& type) {
+    path_.push_back(name);
+    look_at(type);
+    path_.pop_back();
+  }
+
+  void note(const FigureType& type) {
+    ShownFigure figure{.path = path_,
+                       .label = type.value("label", ""),
+                       .unit = type.value("unit", ""),
+                       .is_metric = type.value("metric", false),
+                       .form = "maximum"};
+    if (figure.is_metric) figure.column = path_.back();
+    if (!figure.label.empty()) add(figure);
+    if (!type.contains("columns")) return;
+    for (const auto& [name, form] : type.at("columns").items()) add_column(name, form);
+  }
+
+  /// Of a phase: "*_s" is a column of every phase, "collection_s" of that one only.
+  void add_column(std::string name, const std::string& form) {
+    const auto whole = path_.size() > 1 ? path_[path_.size() - 2] : std::string();
+    if (name.front() == '*') name.replace(0, 1, whole);
+    const bool is_of_other_phase = std::ranges::any_of(benchmark_phases, [&](Phase phase) {
+      return name.starts_with(phase_name(phase)) && whole != phase_name(phase);
+    });
+    if (!is_of_other_phase) add({.path = path_, .column = std::move(name), .form = form});
+  }
+
+  /// A column stands for the first figure of its name.
+  void add(const ShownFigure& figure) {
+    if (figure.column.empty() ||
+        std::ranges::find(found_, figure.column, &ShownFigure::column) == found_.end())
+      found_.push_back(figure);
+  }
+
+  std::vector<std::string> path_;
+  std::vector<ShownFigure> found_;
+};
+
+void collect(const Json& value, std::span<const std::string> path, std::vector<Json>& values) {
+  if (path.empty()) {
+    if (!value.is_null()) values.push_back(value);
+  } else if (path.front() == "*") {
+    for (const auto& item : value) collect(item, path.subspan(1), values);
+  } else if (const auto member = value.find(path.front()); member != value.end()) {
+    collect(*member, path.subspan(1), values);
+  }
+}
+
+bool is_of_several(const ShownFigure& figure) {
+  return std::ranges::find(figure.path, "*") != figure.path.end();
+}
+
+std::string shown_text(const ShownFigure& figure, const Json& value) {
+  auto text = value.is_number()   ? text_with_unit(value.get<double>(), figure.unit)
+              : value.is_string() ? value.get<std::string>()
+                                  : json_text(value);
+  return is_of_several(figure) ? text + " on the largest rank" : text;
+}
+
+}  // namespace
+
+Json ShownFigure::value_in(const Json& document) const {
+  std::vector<Json> values;
+  collect(document, path, values);
+  if (values.empty()) return nullptr;
+  if (!is_of_several(*this)) return values.front();
+  if (form == "maximum") return *std::ranges::max_element(values);
+  double sum = 0.0;
+  for (const auto& value : values) sum += value.get<double>();
+  return sum / static_cast<double>(values.size());
+}
+
+std::vector<ShownFigure> shown_figures(const FigureType& type) {
+  ShownFinder finder;
+  finder.look_at(type);
+  return finder.take();
+}
+
+std::string text_with_unit(double value, const std::string& unit) {
+  if (unit == "B") return format_bytes(saturated(value));
+  if (unit == "%") return fmt::format("{:.1f} %", 100.0 * value);
+  return unit == "s" ? fmt::format("{:.6f} s", value) : fmt::format("{:.6g} {}", value, unit);
+}
+
+std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
+  std::string text;
+  for (const auto& figure : figures) {
+    if (figure.label.empty()) continue;
+    if (const auto value = figure.value_in(document); !value.is_null())
+      text += fmt::format(" {:<15} = {}\n", figure.label, shown_text(figure, value));
+  }
+  return text;
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string cell = "\"";
+  for (const char letter : text) {
+    if (letter == '"') cell += '"';
+    cell += letter;
+  }
+  return cell + "\"";
+}
+
+std::string csv_header(const std::vector<ShownFigure>& figures) {
+  std::string line;
+  for (const auto& figure : figures) {
+    if (!figure.column.empty()) line += (line.empty() ? "" : ",") + figure.column;
+  }
+  return line;
+}
+
+std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& document) {
+  std::string line;
+  bool is_first = true;
+  for (const auto& figure : figures) {
+    if (figure.column.empty()) continue;
+    if (!is_first) line += ',';
+    is_first = false;
+    const auto value = figure.value_in(document);
+    if (value.is_boolean()) {
+      const auto middle = figure.form.find('/');
+      line += value.get<bool>() ? figure.form.substr(middle + 1) : figure.form.substr(0, middle);
+    } else if (value.is_string()) {
+      line += csv_cell(value.get<std::string>());
+    } else if (!value.is_null()) {
+      line += json_text(value);
+    }
+  }
+  return line;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,37 @@
+#pragma once
+
+// The figures of a result that its records show outside of JSON: in text, in CSV, in comparisons.
+
+#include <string>
+#include <vector>
+
+#include "cg/base/json_record.hpp"
+
+namespace cg2d {
+
+/// One figure, by its place in a document.
+struct ShownFigure {
+  std::vector<std::string> path;  ///< names of members; "*": all items of a list
+  std::string label{};            ///< in text; empty: it is not there
+  std::string unit{};
+  bool is_metric = false;  ///< comparisons show it
+  std::string column{};    ///< in CSV; empty: it has none
+  std::string form{};      ///< value, mean, maximum: of several; no/yes: the words for a flag
+
+  /// The value in a document; null where there is none. Of several the mean or the greatest.
+  [[nodiscard]] Json value_in(const Json& document) const;
+};
+/// Those of a document of this type, in its order. Phases are those of the benchmark.
+std::vector<ShownFigure> shown_figures(const FigureType& type);
+
+/// Lines "label = value unit".
+std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document);
+/// "0.001234 s", "1.2 MB", "12.3 %".
+std::string text_with_unit(double value, const std::string& unit);
+/// A text in quotes if a comma or a quote makes it necessary (RFC 4180).
+std::string csv_cell(const std::string& text);
+/// The columns' names, and their values in a document, separated by commas.
+std::string csv_header(const std::vector<ShownFigure>& figures);
+std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& document);
+
+}  // namespace cg2d
