@@ -94,6 +94,7 @@ file(GLOB feature_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PRO
 set(text_parsers
     ${help_sources}
     ${feature_sources}
+    cg/run/guard/faults.cpp
     cg/run/guard/guard_record.cpp
     cg/base/control_group.cpp
     cg/base/errors.cpp
@@ -155,7 +156,6 @@ set(command_parsers
     cg/commands/subcommand.cpp
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
-    cg/run/guard/faults.cpp
     cg/machine/processor_set.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp

@@ -1,6 +1,7 @@
 """Runs beside other work on the same core, and alone: the mark of a disturbed run wherever there is one."""
 
 import contextlib
+import csv
 import json
 import os
 import pathlib
@@ -92,8 +93,8 @@ class Disturbed(QuietTest):
             self.bound(1, *words, "--retries", "2")
         lines = [json.loads(line)["sweep"] for line in file.read_text().splitlines()[4:]]
         self.assertEqual([(line["round"], line["attempt"]) for line in lines], [(1, 3), (2, 3)])
-        exported = self.bound(0, "export", file).stdout.splitlines()
-        self.assertEqual([line.split(",")[-2] for line in exported], ["disturbed"] + ["yes"] * 6)
+        exported = csv.DictReader(self.bound(0, "export", file).stdout.splitlines())
+        self.assertEqual([line["disturbed"] for line in exported], ["yes"] * 6)
 
     def test_without_retries_it_is_marked_only(self):
         file = self.folder / "sweep.jsonl"
