@@ -13,6 +13,14 @@ Figure<RatioInterval> bound(std::string name, double RatioInterval::*member, std
 
 }  // namespace
 
+FigureType certainty_type() {
+  return named_type(
+      "certainty",
+      with(word_type({"alone", "decided", "too-few-rounds", "not-distinguishable"}), "description",
+           "alone: nothing to compare with; too-few-rounds: no times could decide; not-distinguishable: "
+           "enough rounds, whose ratios do not separate them."));
+}
+
 const Record<std::string>& verdict_test_record() {
   static const Record<std::string> record{"verdict_test",
                                           {{"name", text_type(), std::identity()},

@@ -8,6 +8,8 @@
 
 namespace cg2d {
 
+/// certainty_name().
+FigureType certainty_type();
 /// How alternatives are compared: name and probabilities of the test. The string is its name.
 const Record<std::string>& verdict_test_record();
 Json verdict_test_json();

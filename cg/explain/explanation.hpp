@@ -3,6 +3,7 @@
 // One CG step on a grid of ranks, told from its schedules: the one description that all pictures show. No MPI.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,5 +90,7 @@ std::string held_text(const RankPieces& held);
 std::string explanation_text(const Explanation& explained);
 std::string explanation_svg(const Explanation& explained);
 std::string explanation_json(const Explanation& explained);
+/// explain_result.schema.json.
+nlohmann::ordered_json explanation_schema();
 
 }  // namespace cg2d

@@ -2,20 +2,12 @@
 
 #include <functional>
 
+#include "cg/base/json_verdicts.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
-
-FigureType certainty_type() {
-  return named_type(
-      "certainty",
-      with(word_type({"alone", "decided", "too-few-rounds", "not-distinguishable"}), "description",
-           "alone: nothing to compare with; too-few-rounds: no times could decide; not-distinguishable: "
-           "enough rounds, "
-           "whose ratios do not separate them."));
-}
 
 const Record<QuietResult>& switches_record() {
   static const Record<QuietResult> record{

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <functional>
 #include <span>
 #include <string_view>
 
-#include "cg/base/json_values.hpp"
+#include "cg/base/json_record.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/json_quiet.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
 
@@ -22,16 +23,20 @@ struct TimeRow {
   std::string_view key;  ///< in JSON
   std::string_view name;
   double (*of)(const StencilRank& rank);
+  std::string_view meaning{};  ///< in the schema
 };
 
 constexpr std::array time_rows{
-    TimeRow{"computing_s", "computing", [](const StencilRank& rank) { return rank.computing_s; }},
+    TimeRow{"computing_s", "computing", [](const StencilRank& rank) { return rank.computing_s; },
+            "With checksums of what is read and written."},
     TimeRow{"read_wait_s", "waiting for reading",
             [](const StencilRank& rank) { return rank.moved.read_wait_s; }},
     TimeRow{"write_wait_s", "waiting for writing",
             [](const StencilRank& rank) { return rank.moved.write_wait_s; }},
-    TimeRow{"communication_s", "communication", [](const StencilRank& rank) { return rank.communication_s; }},
-    TimeRow{"barrier_s", "barrier", [](const StencilRank& rank) { return rank.barrier_s; }},
+    TimeRow{"communication_s", "communication", [](const StencilRank& rank) { return rank.communication_s; },
+            "Exchange of planes at the borders between ranks."},
+    TimeRow{"barrier_s", "barrier", [](const StencilRank& rank) { return rank.barrier_s; },
+            "After a pass, until the last rank has made it."},
     TimeRow{"total_s", "all steps", [](const StencilRank& rank) { return rank.total_s; }}};
 
 struct MeanAndMaximum {
@@ -155,100 +160,196 @@ std::string stencil_text(const StencilReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-Json json_of(const MeanAndMaximum& figure) { return {{"mean", figure.mean}, {"maximum", figure.maximum}}; }
-
-Json choice_json(const StencilReport& report) {
-  if (!report.choice) return nullptr;
-  const auto& choice = *report.choice;
-  Json tried = Json::array();
-  for (std::size_t k = 0; k < choice.predictions.size(); ++k) {
-    const auto& prediction = choice.predictions[k];
-    tried.push_back({{"block", prediction.block},
-                     {"passes", prediction.pass_count},
-                     {"plane_step_s", choice.trials[k].plane_step_s},
-                     {"computing_s", prediction.computing_s},
-                     {"storage_s", prediction.storage_s},
-                     {"predicted_s", prediction.total_s}});
-  }
-  return {{"duration_s", choice.duration_s},
-          {"plane_storage_s", choice.storage.plane_s},
-          {"plane_checksum_s", choice.storage.work_s},
-          {"tried", std::move(tried)}};
+const Record<MeanAndMaximum>& mean_and_maximum_record() {
+  static const Record<MeanAndMaximum> record{"mean_and_maximum",
+                                             {{"mean", seconds_type(), &MeanAndMaximum::mean},
+                                              {"maximum", seconds_type(), &MeanAndMaximum::maximum}},
+                                             "Over the ranks."};
+  return record;
 }
 
-Json solve_json(const StencilReport& report) {
-  if (!report.solve) return nullptr;
-  const auto& solve = *report.solve;
-  return {{"iterations", solve.iterations},
-          {"is_converged", solve.is_converged()},
-          {"residual", solve.residual},
-          {"true_residual", number_or_null(solve.true_residual)},
-          {"wanted_residual", solve.wanted_residual},
-          {"residuals", solve.residuals}};
+/// A trial of a temporal block, and what it predicted.
+struct TriedBlock {
+  const BlockTrial& trial;
+  const BlockPrediction& prediction;
+};
+
+const Record<TriedBlock>& tried_record() {
+  static const Record<TriedBlock> record{
+      {{"block", positive_count_type(), [](const auto& tried) { return tried.prediction.block; }},
+       {"passes", positive_count_type(), [](const auto& tried) { return tried.prediction.pass_count; }},
+       {"plane_step_s", seconds_type(), [](const auto& tried) { return tried.trial.plane_step_s; },
+        "Measured: one step of one plane."},
+       {"computing_s", seconds_type(), [](const auto& tried) { return tried.prediction.computing_s; },
+        "Predicted for all steps, with what is computed twice."},
+       {"storage_s", seconds_type(), [](const auto& tried) { return tried.prediction.storage_s; },
+        "Predicted for all passes: reading and writing, were they alone."},
+       {"predicted_s", seconds_type(), [](const auto& tried) { return tried.prediction.total_s; },
+        "Of each pass the longer of both, with a device that is a quarter slower than measured."}}};
+  return record;
 }
 
-Json rank_json(const StencilRank& rank) {
-  Json json{{"planes", rank.plane_count}};
-  for (const auto& row : time_rows) json[std::string(row.key)] = row.of(rank);
-  json["storage_share"] = rank.storage_share();
-  json["read_bytes"] = rank.moved.read_bytes;
-  json["written_bytes"] = rank.moved.written_bytes;
-  json["sent_bytes"] = rank.sent_bytes;
-  json["peak_bytes"] = rank.peak_bytes;
-  json["is_direct"] = rank.is_direct;
-  return json;
+std::vector<TriedBlock> tried_blocks(const BlockChoice& choice) {
+  std::vector<TriedBlock> tried;
+  for (std::size_t k = 0; k < choice.predictions.size(); ++k)
+    tried.push_back({choice.trials[k], choice.predictions[k]});
+  return tried;
 }
 
-Json out_of_core_json(const StencilReport& report) {
-  if (report.folders.empty()) return nullptr;
-  const auto read = sum_over_ranks(report, &StoreFigures::read_bytes);
-  const auto written = sum_over_ranks(report, &StoreFigures::written_bytes);
-  return {{"folders", report.folders},
-          {"reader", report.reader},
-          {"is_direct", is_direct(report)},
-          {"read_bytes", read},
-          {"written_bytes", written},
-          {"read_bytes_per_s", rate(read, report.steps_s)},
-          {"written_bytes_per_s", rate(written, report.steps_s)},
-          {"storage_share", json_of(storage_shares(report))}};
+const Record<BlockChoice>& choice_record() {
+  static const Record<BlockChoice> record{
+      {{"duration_s", seconds_type(), &BlockChoice::duration_s},
+       {"plane_storage_s", seconds_type(), [](const auto& choice) { return choice.storage.plane_s; },
+        "A plane read and written, on the slowest rank, all ranks at the same time; 0 in memory."},
+       {"plane_checksum_s", seconds_type(), [](const auto& choice) { return choice.storage.work_s; },
+        "The part of it that computing does not hide."},
+       list_figure<BlockChoice>("tried", tried_record(), tried_blocks, "", 1)}};
+  return record;
+}
+
+const Record<StencilSolve>& solve_record() {
+  static const Record<StencilSolve> record{
+      {{"iterations", count_type(), &StencilSolve::iterations},
+       {"is_converged", flag_type(), [](const auto& solve) { return solve.is_converged(); }},
+       {"residual", seconds_type(), &StencilSolve::residual, "As the recurrences have it."},
+       {"true_residual", or_null(seconds_type()), &StencilSolve::true_residual,
+        "Of the x that was found; null: NaN or infinite."},
+       {"wanted_residual", seconds_type(), &StencilSolve::wanted_residual, "0: none."},
+       {"residuals", list_type(seconds_type()), &StencilSolve::residuals,
+        "After each iteration, as the recurrences have it."}}};
+  return record;
+}
+
+const Record<StencilRank>& rank_record() {
+  static const auto record = [] {
+    Record<StencilRank> made{{{"planes", positive_count_type(), &StencilRank::plane_count}}};
+    for (const auto& row : time_rows) made.figures.push_back({std::string(row.key), seconds_type(), row.of});
+    return with(
+        std::move(made),
+        {{"storage_share",
+          {{"type", "number"}, {"minimum", 0}, {"maximum", 1.01}},
+          &StencilRank::storage_share,
+          "Time spent waiting for reading and writing, divided by the time of all steps."},
+         {"read_bytes", count_type(), [](const auto& rank) { return rank.moved.read_bytes; }},
+         {"written_bytes", count_type(), [](const auto& rank) { return rank.moved.written_bytes; }},
+         {"sent_bytes", count_type(), &StencilRank::sent_bytes},
+         {"peak_bytes", count_type(), &StencilRank::peak_bytes, "Largest resident memory of the process."},
+         {"is_direct", flag_type(), &StencilRank::is_direct}});
+  }();
+  return record;
+}
+
+/// Bytes that all ranks moved, or their number in a second.
+Figure<StencilReport> moved_figure(const std::string& name, std::int64_t StoreFigures::*bytes, bool is_rate) {
+  return {name, is_rate ? seconds_type() : count_type(), [bytes, is_rate](const auto& report) {
+            const auto sum = sum_over_ranks(report, bytes);
+            return is_rate ? Json(rate(sum, report.steps_s)) : Json(sum);
+          }};
+}
+
+const Record<StencilReport>& storage_record() {
+  static const Record<StencilReport> record{
+      {{"folders", list_type(text_type(), 1), &StencilReport::folders},
+       {"reader", word_type({"io_uring", "threads"}), &StencilReport::reader},
+       {"is_direct", flag_type(), is_direct, "All files were read and written past the system's cache."},
+       moved_figure("read_bytes", &StoreFigures::read_bytes, false),
+       moved_figure("written_bytes", &StoreFigures::written_bytes, false),
+       moved_figure("read_bytes_per_s", &StoreFigures::read_bytes, true),
+       moved_figure("written_bytes_per_s", &StoreFigures::written_bytes, true),
+       part<StencilReport>("storage_share", mean_and_maximum_record(), storage_shares,
+                           "Time spent waiting for reading and writing, divided by the time of "
+                           "all steps.")},
+      "Null: the domain was in memory. Bytes and rates are of the steps, without start values and "
+      "comparison."};
+  return record;
+}
+
+const Record<StencilReport>& time_use_record() {
+  static const auto record = [] {
+    Record<StencilReport> made;
+    for (const auto& row : time_rows) {
+      made.figures.push_back(part<StencilReport>(
+          std::string(row.key), mean_and_maximum_record(),
+          [of = row.of](const auto& report) { return over_ranks(report, of); }, std::string(row.meaning)));
+    }
+    made.meaning = "The ranks' use of the time of all steps.";
+    return made;
+  }();
+  return record;
+}
+
+const Record<DomainFigures>& domain_record() {
+  static const Record<DomainFigures> record{
+      {{"sum", finite_type(), &DomainFigures::sum, "Of all points; null: NaN or infinite."},
+       {"checksum", pattern_type("^[0-9a-f]{8}$"),
+        [](const auto& domain) { return fmt::format("{:08x}", domain.checksum); },
+        "CRC-32C over the CRC-32C of the points of each plane."},
+       {"largest_error", finite_type(), &DomainFigures::largest_error,
+        "heat: largest difference from the closed form; s-step-cg: of the residual of x from that of the "
+        "recurrences. Null: NaN or infinite."},
+       {"tolerance", positive_seconds_type(), &DomainFigures::tolerance,
+        "success: largest_error is at most this, what rounding explains."}},
+      "The final domain, u or x; it does not depend on the ranks, and with heat not on the temporal block."};
+  return record;
+}
+
+/// How the work ended, and where and what it was.
+std::vector<Figure<StencilReport>> head_figures() {
+  return {
+      {"schema_version", constant_type(1), [](const auto& /*report*/) { return 1; }},
+      {"status", word_type({"success", "verification-failed", "not-converged"}),
+       [](const auto& report) { return status_name(report.code()); }},
+      {"exit_code",
+       {{"enum", {0, 81, 82}}},
+       [](const auto& report) { return static_cast<int>(report.code()); },
+       "Of the program on every rank."},
+      {"machine", text_type(), &StencilReport::machine, "The processor of rank 0, with its caches."},
+      {"mpi", text_type(), &StencilReport::mpi},
+      {"instruction_set", word_type({"portable", "avx2", "avx512"}), &StencilReport::instruction_set,
+       "Of the loop on rank 0."},
+      {"nodes", positive_count_type(), &StencilReport::node_count},
+      {"method", word_type({"heat", "s-step-cg"}), &StencilReport::method},
+      {"conforming", constant_type(false), [](const auto& /*report*/) { return false; },
+       "Whether it is the benchmark's algorithm: it never is."},
+      {"shape",
+       {{"type", "array"}, {"minItems", 3}, {"maxItems", 3}, {"items", positive_count_type()}},
+       &StencilReport::shape,
+       "Points along x, y and z."},
+      {"steps", count_type(), &StencilReport::step_count,
+       "Made: s-step-cg may end before all that were asked for."},
+      {"temporal_block", positive_count_type(), &StencilReport::block,
+       "Temporal block: steps of one pass over the domain; the last pass may have fewer."},
+      {"passes", count_type(), &StencilReport::pass_count},
+  };
+}
+
+const Record<StencilReport>& stencil_record() {
+  static const auto record = with(
+      Record<StencilReport>(head_figures()),
+      {part<StencilReport>("trial", choice_record(), &StencilReport::choice,
+                           "How the temporal block was chosen; null: it was given."),
+       {"needed_bytes_per_rank", count_type(), &StencilReport::needed_bytes,
+        "Memory for planes on the rank that needs most."},
+       part<StencilReport>(
+           "out_of_core", storage_record(),
+           [](const StencilReport& report) { return report.folders.empty() ? nullptr : &report; }),
+       {"start_s", seconds_type(), &StencilReport::start_s,
+        "Start values computed and stored, on the slowest rank."},
+       {"steps_s", seconds_type(), &StencilReport::steps_s, "All steps, on the slowest rank."},
+       {"check_s", seconds_type(), &StencilReport::check_s, "Result read and compared, on the slowest rank."},
+       part<StencilReport>("quiet", disturbance_record(), &StencilReport::quiet),
+       part<StencilReport>("solve", solve_record(), &StencilReport::solve,
+                           "Of s-step-cg; residuals are relative to b."),
+       {"updates_per_s", seconds_type(), &StencilReport::updates_per_second,
+        "Points times steps, each once, divided by steps_s."},
+       part<StencilReport>("times", time_use_record(), std::identity()),
+       list_figure<StencilReport>("ranks", rank_record(), &StencilReport::ranks, "", 1),
+       part<StencilReport>("result", domain_record(), &StencilReport::domain)});
+  return record;
 }
 
 std::string stencil_json(const StencilReport& report) {
-  Json ranks = Json::array();
-  for (const auto& rank : report.ranks) ranks.push_back(rank_json(rank));
-  Json times;
-  for (const auto& row : time_rows) times[std::string(row.key)] = json_of(over_ranks(report, row.of));
-  const auto& domain = report.domain;
-  const Json json{{"schema_version", 1},
-                  {"status", status_name(report.code())},
-                  {"exit_code", static_cast<int>(report.code())},
-                  {"machine", report.machine},
-                  {"mpi", report.mpi},
-                  {"instruction_set", report.instruction_set},
-                  {"nodes", report.node_count},
-                  {"method", report.method},
-                  {"conforming", false},
-                  {"shape", report.shape},
-                  {"steps", report.step_count},
-                  {"temporal_block", report.block},
-                  {"passes", report.pass_count},
-                  {"trial", choice_json(report)},
-                  {"needed_bytes_per_rank", report.needed_bytes},
-                  {"out_of_core", out_of_core_json(report)},
-                  {"start_s", report.start_s},
-                  {"steps_s", report.steps_s},
-                  {"check_s", report.check_s},
-                  {"quiet", {{"disturbed", report.quiet.is_disturbed()}, {"reason", report.quiet.reason()}}},
-                  {"solve", solve_json(report)},
-                  {"updates_per_s", report.updates_per_second()},
-                  {"times", std::move(times)},
-                  {"ranks", std::move(ranks)},
-                  {"result",
-                   {{"sum", number_or_null(domain.sum)},
-                    {"checksum", fmt::format("{:08x}", domain.checksum)},
-                    {"largest_error", number_or_null(domain.largest_error)},
-                    {"tolerance", domain.tolerance}}}};
-  return json_text(json, 1) + "\n";
+  return json_text(json_of(stencil_record(), report), 1) + "\n";
 }
 
 using StencilWriter = std::string (*)(const StencilReport& report);
@@ -282,6 +383,8 @@ std::string verdict_text(const StencilReport& report) {
   return fmt::format("{}: largest difference from the closed form {:.3g}, at most {:.3g}", verdict,
                      domain.largest_error, domain.tolerance);
 }
+
+FigureType stencil_schema() { return document_schema("Result of cg2d stencil", type_of(stencil_record())); }
 
 std::vector<std::string> stencil_format_names() { return names_of(stencil_formats); }
 

@@ -3,6 +3,7 @@
 // The result of `cg2d stencil` as text or JSON.
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -99,6 +100,8 @@ struct StencilReport {
 };
 
 std::vector<std::string> stencil_format_names();
+/// stencil_result.schema.json.
+nlohmann::ordered_json stencil_schema();
 /// The report in one of these formats; JSON as stencil_result.schema.json has it.
 std::string write_stencil_report(const StencilReport& report, const std::string& format);
 /// "verified: ..." or what is wrong, in one line.

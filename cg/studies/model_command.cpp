@@ -8,14 +8,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/json_values.hpp"
+#include "cg/base/json_record.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/text_table.hpp"
@@ -26,6 +25,7 @@
 #include "cg/machine/physical_bounds.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/report/phase_record.hpp"
+#include "cg/report/run_record.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -151,30 +151,52 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
   return text;
 }
 
-std::string json_of(const Machine& machine, const std::vector<ProblemModel>& models) {
-  Json json{{"schema_version", 1}, {"machine", machine.conditions.front().name}, {"problems", Json::array()}};
-  for (const auto& model : models) {
-    Json counts = Json::array();
-    for (const auto& row : model.rank_counts) {
-      Json grids = Json::array();
-      for (const auto& prediction : row.grids) {
-        grids.push_back({{"grid", prediction.configuration.grid.name()},
-                         {"columns", prediction.configuration.grid.columns},
-                         {"rows", prediction.configuration.grid.rows},
-                         {"kernel", prediction.configuration.kernel},
-                         {"total_s", prediction.total_s()},
-                         {"phases", json_by_phase([&](auto k) { return prediction.phases[k]; })}});
-      }
-      counts.push_back({{"ranks", row.rank_count},
-                        {"best_grid", row.best().configuration.grid.name()},
-                        {"total_s", row.best().total_s()},
-                        {"efficiency", row.efficiency},
-                        {"grids", std::move(grids)}});
-    }
-    json["problems"].push_back(
-        {{"class", model.problem.class_name}, {"n", model.problem.n}, {"rank_counts", std::move(counts)}});
-  }
-  return json_text(json, 2) + "\n";
+/// The predictions for all problems.
+struct MachineModel {
+  const Machine& machine;
+  std::span<const ProblemModel> problems;
+};
+
+const Record<Prediction>& modelled_grid_record() {
+  static const Record<Prediction> record{
+      {{"grid", name_type(), [](const auto& one) { return one.configuration.grid.name(); }},
+       {"columns", positive_count_type(), [](const auto& one) { return one.configuration.grid.columns; }},
+       {"rows", positive_count_type(), [](const auto& one) { return one.configuration.grid.rows; }},
+       {"kernel", name_type(), [](const auto& one) { return one.configuration.kernel; }},
+       {"total_s", positive_seconds_type(), &Prediction::total_s},
+       {"phases", map_type(seconds_type()),
+        [](const auto& one) { return json_by_phase([&](auto k) { return one.phases[k]; }); }}}};
+  return record;
+}
+
+const Record<RankCountModel>& rank_count_record() {
+  static const Record<RankCountModel> record{
+      {{"ranks", positive_count_type(), &RankCountModel::rank_count},
+       {"best_grid", name_type(), [](const auto& row) { return row.best().configuration.grid.name(); }},
+       {"total_s", positive_seconds_type(), [](const auto& row) { return row.best().total_s(); },
+        "Of the best grid."},
+       {"efficiency", positive_seconds_type(), &RankCountModel::efficiency,
+        "Predicted seconds on one rank by those of the best grid, by ranks."},
+       list_figure<RankCountModel>("grids", modelled_grid_record(), &RankCountModel::grids,
+                                   "By growing columns.", 1)}};
+  return record;
+}
+
+const Record<ProblemModel>& problem_model_record() {
+  static const Record<ProblemModel> record{
+      {{"class", class_type(), [](const auto& model) { return model.problem.class_name; }},
+       {"n", positive_count_type(), [](const auto& model) { return model.problem.n; }},
+       list_figure<ProblemModel>("rank_counts", rank_count_record(), &ProblemModel::rank_counts)}};
+  return record;
+}
+
+const Record<MachineModel>& model_record() {
+  static const Record<MachineModel> record{
+      {{"schema_version", constant_type(1), [](const auto& /*models*/) { return 1; }},
+       {"machine", name_type(), [](const auto& models) { return models.machine.conditions.front().name; }},
+       list_figure<MachineModel>("problems", problem_model_record(), &MachineModel::problems, "", 1)},
+      "Predicted seconds of whole timed regions."};
+  return record;
 }
 
 std::string default_place() {
@@ -325,6 +347,10 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
 
 }  // namespace
 
+FigureType model_schema() {
+  return document_schema("What cg2d model --format json writes", type_of(model_record()));
+}
+
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);
   const auto environment = inspect_environment(group, options.configuration.thread_count);
@@ -332,7 +358,8 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   write_output(output.get(), group, [&] {
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
     const auto models = model_all(machine, options, group.size());
-    return options.format == "json" ? json_of(machine, models) : text_of(machine, models);
+    return options.format == "json" ? json_text(json_of(model_record(), {machine, models}), 2) + "\n"
+                                    : text_of(machine, models);
   });
   return ExitCode::success;
 }

@@ -2,6 +2,7 @@
 
 // `cg2d model`: predicted times of a described machine, and the calibration of this one.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct ModelOptions {
 
 /// The largest number of ranks that is modelled.
 inline constexpr int most_modelled_ranks = 1 << 20;
+
+/// model_result.schema.json.
+nlohmann::ordered_json model_schema();
 
 /// Collective. Throws RunError on every rank alike.
 ExitCode model(const ModelOptions& options, comm::RankGroup& group);

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "cg/base/json_values.hpp"
+#include "cg/base/json_record.hpp"
 #include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
-#include "cg/report/report_origin.hpp"
+#include "cg/machine/json_quiet.hpp"
+#include "cg/report/run_record.hpp"
+#include "cg/report/session_record.hpp"
 
 namespace cg2d {
 namespace {
@@ -136,62 +137,120 @@ std::string write_pingpong_text(const PingPongReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-Json sample_json(const Sample& seconds) {
-  return {{"median_s", seconds.median},
-          {"minimum_s", seconds.minimum},
-          {"maximum_s", seconds.maximum},
-          {"turns", seconds.count}};
+using LeftOut = std::vector<std::pair<std::string, std::string>>;
+
+const Record<Sample>& sample_record() {
+  static const Record<Sample> record{"sample",
+                                     {{"median_s", seconds_type(), &Sample::median},
+                                      {"minimum_s", seconds_type(), &Sample::minimum},
+                                      {"maximum_s", seconds_type(), &Sample::maximum},
+                                      {"turns", positive_count_type(), &Sample::count}}};
+  return record;
 }
 
-Json left_out_json(const std::vector<std::pair<std::string, std::string>>& left_out) {
-  Json json = Json::array();
-  for (const auto& [name, reason] : left_out) json.push_back({{"name", name}, {"reason", reason}});
-  return json;
+/// left_out_of(source): the names and reasons.
+template <typename Source, typename LeftOutOf>
+Figure<Source> left_out_figure(const std::string& name, const LeftOutOf& left_out_of) {
+  using One = LeftOut::value_type;
+  return list_figure<Source>(
+      name,
+      Record<One>("left_out", {{"name", name_type(), &One::first}, {"reason", name_type(), &One::second}}),
+      left_out_of);
 }
 
-Json pair_json(const PairResult& pair) {
-  Json times = Json::array();
-  for (const auto& time : pair.times) {
-    Json entry{{"method", time.method}, {"variables", time.variable_count}, {"bytes", time.byte_count}};
-    entry["seconds_per_variable"] = sample_json(time.seconds);
-    entry["bytes_per_s"] = time.bytes_per_s();
-    times.push_back(std::move(entry));
-  }
-  Json lines = Json::array();
-  for (const auto& [method, line] : pair.lines)
-    lines.push_back({{"method", method}, {"start_up_s", line.intercept}, {"seconds_per_byte", line.slope}});
-  return {{"ranks", {pair.pair.first, pair.pair.second}},
-          {"same_node", pair.same_node},
-          {"transfers", std::move(times)},
-          {"lines", std::move(lines)},
-          {"left_out", left_out_json(pair.left_out)}};
+const Record<TransferTime>& transfer_record() {
+  static const Record<TransferTime> record{
+      {{"method", name_type(), &TransferTime::method},
+       {"variables", positive_count_type(), &TransferTime::variable_count},
+       {"bytes", positive_count_type(), &TransferTime::byte_count, "Of one variable."},
+       part<TransferTime>("seconds_per_variable", sample_record(), &TransferTime::seconds,
+                          "Half a round trip over the number of its variables."),
+       {"bytes_per_s", positive_seconds_type(), &TransferTime::bytes_per_s}}};
+  return record;
+}
+
+const Record<TransferLine>& line_record() {
+  static const Record<TransferLine> record{
+      {{"method", name_type(), &TransferLine::method},
+       {"start_up_s", seconds_type(), [](const auto& fitted) { return fitted.line.intercept; }},
+       {"seconds_per_byte", seconds_type(), [](const auto& fitted) { return fitted.line.slope; }}}};
+  return record;
+}
+
+const Record<PairResult>& pair_record() {
+  static const Record<PairResult> record{
+      {{"ranks",
+        {{"type", "array"}, {"items", count_type()}, {"minItems", 2}, {"maxItems", 2}},
+        [](const auto& result) {
+          return Json{result.pair.first, result.pair.second};
+        }},
+       {"same_node", flag_type(), &PairResult::same_node},
+       list_figure<PairResult>("transfers", transfer_record(), &PairResult::times),
+       list_figure<PairResult>("lines", line_record(), &PairResult::lines,
+                               "Transfers of one variable: start_up_s + seconds_per_byte * bytes."),
+       left_out_figure<PairResult>("left_out", &PairResult::left_out)}};
+  return record;
+}
+
+const Record<SumTime>& sum_record() {
+  static const Record<SumTime> record{
+      {{"way", name_type(), &SumTime::way}, part<SumTime>("seconds", sample_record(), &SumTime::seconds)}};
+  return record;
+}
+
+const Record<TransportPhases>& transport_record() {
+  static const auto record = [] {
+    Record<TransportPhases> phases;
+    for (std::size_t k = 0; k < communication_phase_count; ++k) {
+      phases.figures.push_back(
+          part<TransportPhases>(std::string(phase_name(communication_phase_at(k))), sample_record(),
+                                [k](const auto& row) -> const Sample& { return row.seconds.at(k); }));
+    }
+    return Record<TransportPhases>{{{"transport", name_type(), &TransportPhases::transport},
+                                    part<TransportPhases>("phases", phases, std::identity())}};
+  }();
+  return record;
+}
+
+const Record<PingPongReport>& phases_record() {
+  static const Record<PingPongReport> record{
+      {{"class", class_type(), [](const auto& report) { return report.problem.class_name; }},
+       {"n", positive_count_type(), [](const auto& report) { return report.problem.n; }},
+       {"grid", pattern_type("^[1-9][0-9]*x[1-9][0-9]*$"),
+        [](const auto& report) { return report.configuration.grid.name(); }},
+       list_figure<PingPongReport>("transports", transport_record(), &PingPongReport::phases, "", 1),
+       left_out_figure<PingPongReport>("left_out", &PingPongReport::transports_left_out)},
+      "One call by itself, on the grid of all ranks."};
+  return record;
+}
+
+LeftOut sums_left_out(const PingPongReport& report) {
+  if (report.sums_left_out.empty()) return {};
+  return {{"MPI_Allreduce", report.sums_left_out}};
+}
+
+const Record<PingPongReport>& pingpong_record() {
+  static const Record<PingPongReport> record{
+      {{"schema_version", constant_type(1), [](const auto& /*report*/) { return 1; }},
+       {"machine", name_type(), &PingPongReport::machine},
+       {"ranks", {{"type", "integer"}, {"minimum", 2}}, &PingPongReport::rank_count},
+       part<PingPongReport>("provenance", provenance_record(), &PingPongReport::provenance),
+       part<PingPongReport>("quiet", disturbance_record(), &PingPongReport::quiet),
+       list_figure<PingPongReport>("pairs", pair_record(), &PingPongReport::pairs, "", 1),
+       list_figure<PingPongReport>(
+           "sums", sum_record(), &PingPongReport::sums,
+           "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
+           "MPI_Iallreduce.",
+           2),
+       left_out_figure<PingPongReport>("sums_left_out", sums_left_out),
+       part<PingPongReport>("phases", phases_record(), std::identity())},
+      "Times are seconds, sizes are bytes. Each time is a sample: the median, least and greatest of several "
+      "turns."};
+  return record;
 }
 
 std::string write_pingpong_json(const PingPongReport& report) {
-  Json json{{"schema_version", 1}, {"machine", report.machine}, {"ranks", report.rank_count}};
-  json["provenance"] = report.provenance ? provenance_json(*report.provenance) : Json(nullptr);
-  json["quiet"] = {{"disturbed", report.quiet.is_disturbed()}, {"reason", report.quiet.reason()}};
-  json["pairs"] = Json::array();
-  for (const auto& pair : report.pairs) json["pairs"].push_back(pair_json(pair));
-  json["sums"] = Json::array();
-  for (const auto& sum : report.sums)
-    json["sums"].push_back({{"way", sum.way}, {"seconds", sample_json(sum.seconds)}});
-  std::vector<std::pair<std::string, std::string>> sums_left_out;
-  if (!report.sums_left_out.empty()) sums_left_out.emplace_back("MPI_Allreduce", report.sums_left_out);
-  json["sums_left_out"] = left_out_json(sums_left_out);
-  Json transports = Json::array();
-  for (const auto& row : report.phases) {
-    Json phases = Json::object();
-    for (std::size_t k = 0; k < row.seconds.size(); ++k)
-      phases[std::string(phase_name(communication_phase_at(k)))] = sample_json(row.seconds[k]);
-    transports.push_back({{"transport", row.transport}, {"phases", std::move(phases)}});
-  }
-  json["phases"] = {{"class", report.problem.class_name},
-                    {"n", report.problem.n},
-                    {"grid", report.configuration.grid.name()},
-                    {"transports", std::move(transports)},
-                    {"left_out", left_out_json(report.transports_left_out)}};
-  return json_text(json, 2) + "\n";
+  return json_text(json_of(pingpong_record(), report), 2) + "\n";
 }
 
 // ---------------------------------------------------------------- CSV
@@ -237,6 +296,10 @@ std::string write_pingpong(const PingPongReport& report, std::string_view format
   const auto found = std::ranges::find(pingpong_formats, format, &PingPongFormat::name);
   if (found == pingpong_formats.end()) throw std::out_of_range("no such format");
   return found->write(report);
+}
+
+FigureType pingpong_schema() {
+  return document_schema("What cg2d pingpong --format json writes", type_of(pingpong_record()));
 }
 
 std::vector<std::string> pingpong_format_names() { return names_of(pingpong_formats); }

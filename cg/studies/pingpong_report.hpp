@@ -2,6 +2,7 @@
 
 // The formats of `cg2d pingpong`: tables for people, JSON (pingpong_result.schema.json), CSV.
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,5 +35,7 @@ struct PingPongReport {
 /// Throws std::out_of_range for a format that is none of pingpong_format_names().
 std::string write_pingpong(const PingPongReport& report, std::string_view format);
 std::vector<std::string> pingpong_format_names();
+/// pingpong_result.schema.json.
+nlohmann::ordered_json pingpong_schema();
 
 }  // namespace cg2d

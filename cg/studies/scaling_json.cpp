@@ -1,10 +1,13 @@
 // The comparison of cases for programs. Its schema is scaling_result.schema.json beside this file.
 
-#include "cg/base/json_record.hpp"
+#include <functional>
+#include <optional>
+
+#include "cg/base/json_verdicts.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/report/run_record.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/studies/scaling_table.hpp"
-#include "cg/studies/study_record.hpp"
 
 namespace cg2d {
 namespace {
@@ -19,21 +22,20 @@ struct SeenCase {
 FigureType share_type() { return {{"type", "number"}, {"minimum", 0}, {"maximum", 1}}; }
 
 const Record<ScalingStudy>& options_record() {
-  static const Record<ScalingStudy> record{{
-      {"problem", schema_of(problem_record()),
-       [](const auto& study) { return study.problem ? json_of(problem_record(), *study.problem) : absent(); },
-       "Of the benchmark, on one core.", Presence::if_known},
-      {"system", name_type(), [](const auto& study) { return study.problem ? absent() : Json(study.system); },
-       "Of the user, on one core.", Presence::if_known},
-      {"iterations", positive_count_type(),
-       [](const auto& study) { return study.problem ? absent() : Json(study.iteration_count); },
-       "Of each run of a system.", Presence::if_known},
-      {"cores", list_type(positive_count_type(), 1), &ScalingStudy::core_counts},
-      {"transports", list_type(name_type(), 1), &ScalingStudy::transports},
-      {"kernel", name_type(), [](const auto& study) { return study.configuration.kernel; },
-       "A name, or auto."},
-      {"rounds", positive_count_type(), &ScalingStudy::round_count},
-  }};
+  static const Record<ScalingStudy> record{
+      {part<ScalingStudy>("problem", problem_record(), &ScalingStudy::problem,
+                          "Of the benchmark, on one core.", Presence::if_known),
+       {"system", name_type(),
+        [](const auto& study) { return study.problem ? absent() : Json(study.system); },
+        "Of the user, on one core.", Presence::if_known},
+       {"iterations", positive_count_type(),
+        [](const auto& study) { return study.problem ? absent() : Json(study.iteration_count); },
+        "Of each run of a system.", Presence::if_known},
+       {"cores", list_type(positive_count_type(), 1), &ScalingStudy::core_counts},
+       {"transports", list_type(name_type(), 1), &ScalingStudy::transports},
+       {"kernel", name_type(), [](const auto& study) { return study.configuration.kernel; },
+        "A name, or auto."},
+       {"rounds", positive_count_type(), &ScalingStudy::round_count}}};
   return record;
 }
 
@@ -51,9 +53,7 @@ const Record<ScalingRun>& round_record() {
          {"reason", line_type(), [](const auto& run) { return run.reason; }},
          {"exit_code", count_type(), [](const auto& run) { return static_cast<int>(run.code); }},
          measured("time_s", positive_seconds_type(), [](const auto& run) { return run.time_s; }),
-         {"zeta", defined("finite_or_null"),
-          [](const auto& run) { return run.zeta ? number_or_null(*run.zeta) : Json(nullptr); },
-          "null: it failed, or is of a system."},
+         {"zeta", finite_type(), &ScalingRun::zeta, "null: it failed, or is of a system."},
          measured("moving_share", share_type(), [](const auto& run) { return run.shares.moving; }),
          measured("waiting_share", share_type(), [](const auto& run) { return run.shares.waiting; }),
          {"disturbed", flag_type(), [](const auto& run) { return run.is_disturbed(); },
@@ -62,11 +62,13 @@ const Record<ScalingRun>& round_record() {
           "The reason; empty where quiet."}},
         "One run; null stands for what it did not measure, since it failed."};
     made.constraints = {
-        {"if", {{"properties", {{"status", {{"const", "success"}}}}}}},
+        {"if", {{"properties", {{"status", constant_type("success")}}}}},
         {"then",
          {{"properties",
-           {{"exit_code", {{"const", 0}}}, {"reason", {{"const", ""}}}, {"time_s", {{"type", "number"}}}}}}},
-        {"else", {{"properties", {{"reason", {{"minLength", 1}}}, {"time_s", {{"const", nullptr}}}}}}}};
+           {{"exit_code", constant_type(0)},
+            {"reason", constant_type("")},
+            {"time_s", {{"type", "number"}}}}}}},
+        {"else", {{"properties", {{"reason", {{"minLength", 1}}}, {"time_s", constant_type(nullptr)}}}}}};
     return made;
   }();
   return record;
@@ -74,18 +76,15 @@ const Record<ScalingRun>& round_record() {
 
 const Record<SeenCase>& figures_record() {
   static const Record<SeenCase> record{
-      {{"grid",
-        {{"type", "string"}, {"pattern", "^[1-9][0-9]*x[1-9][0-9]*$"}},
+      {{"grid", pattern_type("^[1-9][0-9]*x[1-9][0-9]*$"),
         [](const auto& seen) { return seen.is_system() ? absent() : Json(seen.row.median_run.cut); },
-        "Of the benchmark.",
-        Presence::if_known},
+        "Of the benchmark.", Presence::if_known},
        {"kernel", text_type(), [](const auto& seen) { return seen.row.median_run.kernel; }},
        {"median_s", positive_seconds_type(), [](const auto& seen) { return seen.row.time_s->median; },
         "Of an even number the lower of the middle two."},
        {"minimum_s", positive_seconds_type(), [](const auto& seen) { return seen.row.time_s->minimum; }},
        {"maximum_s", positive_seconds_type(), [](const auto& seen) { return seen.row.time_s->maximum; }},
-       {"spread", or_null(seconds_type()),
-        [](const auto& seen) { return value_or_null(seen.row.time_s->spread()); },
+       {"spread", or_null(seconds_type()), [](const auto& seen) { return seen.row.time_s->spread(); },
         "(maximum - minimum) / median; null for a single round."},
        {"mops_total", positive_seconds_type(),
         [](const auto& seen) { return seen.is_system() ? absent() : Json(seen.row.rate / 1e6); },
@@ -95,22 +94,24 @@ const Record<SeenCase>& figures_record() {
           return seen.is_system() ? Json(seen.row.time_s->median / seen.study.iteration_count) : absent();
         },
         "Of a system.", Presence::if_known},
-       {"speed_up", or_null(positive_seconds_type()),
-        [](const auto& seen) { return value_or_null(seen.row.speed_up); },
-        "Mop/s (of a system: rows per second) by those of the same form on one core; null where one core did "
+       {"speed_up", or_null(positive_seconds_type()), [](const auto& seen) { return seen.row.speed_up; },
+        "Mop/s (of a system: rows per second) by those of the same form on one core; null where one core "
+        "did "
         "not "
         "succeed."},
-       {"efficiency", or_null(positive_seconds_type()),
-        [](const auto& seen) { return value_or_null(seen.row.efficiency); }, "speed_up by cores."},
+       {"efficiency", or_null(positive_seconds_type()), [](const auto& seen) { return seen.row.efficiency; },
+        "speed_up by cores."},
        {"moving_share", share_type(), [](const auto& seen) { return seen.row.median_run.shares.moving; },
-        "Phases that communicate (collection, summation, shuffle, halo, dot), without waiting; mean over the "
+        "Phases that communicate (collection, summation, shuffle, halo, dot), without waiting; mean over "
+        "the "
         "ranks."},
        {"waiting_share", share_type(), [](const auto& seen) { return seen.row.median_run.shares.waiting; },
         "Waiting for other ranks in these."},
        {"ratio_to_best", positive_seconds_type(), [](const auto& seen) { return seen.row.ratio_to_best; },
         "Median ratio of paired rounds to the candidate on as many cores."},
        {"is_candidate", flag_type(), [](const auto& seen) { return seen.row.is_candidate; },
-        "The case on as many cores that the others beat least, by the median ratio of paired rounds; decided "
+        "The case on as many cores that the others beat least, by the median ratio of paired rounds; "
+        "decided "
         "or "
         "not.",
         Presence::always_now},
@@ -122,58 +123,54 @@ const Record<SeenCase>& figures_record() {
         "Whether the candidate is better than all others on as many cores, by the sign test of paired "
         "rounds; "
         "false where it is alone."},
-       {"certainty", defined("certainty"),
-        [](const auto& seen) { return certainty_name(seen.row.certainty); }, "", Presence::always_now}},
-      "Of all rounds; kernel and shares of the one with the median time (of an even number the lower of the "
+       {"certainty", certainty_type(), [](const auto& seen) { return certainty_name(seen.row.certainty); },
+        "", Presence::always_now}},
+      "Of all rounds; kernel and shares of the one with the median time (of an even number the lower of "
+      "the "
       "middle two). null where a run failed, or none took place."};
   return record;
 }
 
 const Record<SeenCase>& case_record() {
-  static const Record<SeenCase> record{{
-      {"cores", positive_count_type(), [](const auto& seen) { return seen.row.scaled.core_count(); }},
-      {"way", word_type({"one core", "ranks only", "shared-memory ranks", "ranks x threads", "threads only"}),
-       [](const auto& seen) { return seen.row.scaled.name(); }},
-      {"form", word_type({"matrix", "matrix-free"}),
-       [](const auto& seen) { return seen.is_system() ? Json(seen.row.scaled.form()) : absent(); },
-       "Of a system.", Presence::if_known},
-      {"transport", name_type(), [](const auto& seen) { return seen.row.scaled.transport(); },
-       "With one rank it moves nothing."},
-      {"ranks", positive_count_type(), [](const auto& seen) { return seen.row.scaled.rank_count; }},
-      {"threads", positive_count_type(),
-       [](const auto& seen) { return seen.row.scaled.asked.configuration.thread_count; }, "Of each rank."},
-      {"matrix", name_type(),
-       [](const auto& seen) { return seen.is_system() ? Json(seen.row.scaled.matrix) : absent(); },
-       "Of a system: the file, or the operator as this number of cores has it.", Presence::if_known},
-      {"n", count_type(), [](const auto& seen) { return seen.study.order_of(seen.row.scaled); },
-       "Order of the matrix on that many cores; 0: a system that never ran."},
-      {"cut",
-       {{"type", "string"}, {"pattern", "^(domain [0-9]+x[0-9]+x[0-9]+|grid [0-9]+x[0-9]+|)$"}},
-       [](const auto& seen) { return seen.is_system() ? Json(seen.row.median_run.cut) : absent(); },
-       "Of a system; empty where a run failed.",
-       Presence::if_known},
-      {"figures", or_null(schema_of(figures_record())),
-       [](const auto& seen) {
-         return seen.row.is_sound() ? json_of(figures_record(), seen) : Json(nullptr);
-       }},
-      list_figure<SeenCase>(
-          "rounds", round_record(), [](const auto& seen) -> auto& { return seen.row.runs; }),
-  }};
+  static const Record<SeenCase> record{
+      {{"cores", positive_count_type(), [](const auto& seen) { return seen.row.scaled.core_count(); }},
+       {"way",
+        word_type({"one core", "ranks only", "shared-memory ranks", "ranks x threads", "threads only"}),
+        [](const auto& seen) { return seen.row.scaled.name(); }},
+       {"form", word_type({"matrix", "matrix-free"}),
+        [](const auto& seen) { return seen.is_system() ? Json(seen.row.scaled.form()) : absent(); },
+        "Of a system.", Presence::if_known},
+       {"transport", name_type(), [](const auto& seen) { return seen.row.scaled.transport(); },
+        "With one rank it moves nothing."},
+       {"ranks", positive_count_type(), [](const auto& seen) { return seen.row.scaled.rank_count; }},
+       {"threads", positive_count_type(),
+        [](const auto& seen) { return seen.row.scaled.asked.configuration.thread_count; }, "Of each rank."},
+       {"matrix", name_type(),
+        [](const auto& seen) { return seen.is_system() ? Json(seen.row.scaled.matrix) : absent(); },
+        "Of a system: the file, or the operator as this number of cores has it.", Presence::if_known},
+       {"n", count_type(), [](const auto& seen) { return seen.study.order_of(seen.row.scaled); },
+        "Order of the matrix on that many cores; 0: a system that never ran."},
+       {"cut", pattern_type("^(domain [0-9]+x[0-9]+x[0-9]+|grid [0-9]+x[0-9]+|)$"),
+        [](const auto& seen) { return seen.is_system() ? Json(seen.row.median_run.cut) : absent(); },
+        "Of a system; empty where a run failed.", Presence::if_known},
+       part<SeenCase>("figures", figures_record(),
+                      [](const SeenCase& seen) { return seen.row.is_sound() ? &seen : nullptr; }),
+       list_figure<SeenCase>(
+           "rounds", round_record(), [](const auto& seen) -> auto& { return seen.row.runs; })}};
   return record;
 }
 
 const Record<ZetaAgreement>& agreement_record() {
   static const Record<ZetaAgreement> record{
       {{"n", positive_count_type(), [](const auto& one) { return one.problem.n; }},
-       {"reference_zeta", defined("finite_or_null"),
-        [](const auto& one) { return value_or_null(one.problem.reference_zeta); }},
+       {"reference_zeta", finite_type(), [](const auto& one) { return one.problem.reference_zeta; }},
        {"runs", positive_count_type(), &ZetaAgreement::run_count},
        {"zeta_minimum", {{"type", "number"}}, &ZetaAgreement::minimum},
        {"zeta_maximum", {{"type", "number"}}, &ZetaAgreement::maximum},
        {"relative_difference", seconds_type(), [](const auto& one) { return one.relative_difference(); }},
        {"agrees", flag_type(), [](const auto& one) { return one.holds(); }, "Within 1e-10."}},
       "",
-      {{"if", {{"properties", {{"agrees", {{"const", true}}}}}}},
+      {{"if", {{"properties", {{"agrees", constant_type(true)}}}}},
        {"then", {{"properties", {{"relative_difference", {{"maximum", Problem::tolerance}}}}}}}}};
   return record;
 }
@@ -190,10 +187,11 @@ const Record<ScalingStudy>& scaling_record() {
       {{"schema_version",
         {{"enum", {3, 4, 5}}},
         [](const auto& /*study*/) { return 5; },
-        "Version 4 had no systems. Version 3 named the candidate is_best, decided or not, its ratio_to_best "
+        "Version 4 had no systems. Version 3 named the candidate is_best, decided or not, its "
+        "ratio_to_best "
         "was that of "
         "the medians, and it had neither is_candidate nor certainty."},
-       program_figure<ScalingStudy>(),
+       {"program", type_of(program_record()), [](const auto& /*study*/) { return program_json(); }},
        {"status", text_type(), [](const auto& study) { return status_name(verdict_on(study).code); },
         "success, or that of the first run that failed."},
        {"reason", line_type(), [](const auto& study) { return verdict_on(study).reason; },
@@ -203,20 +201,23 @@ const Record<ScalingStudy>& scaling_record() {
        {"warnings", list_type(name_type()), &ScalingStudy::warnings},
        {"scaling", word_type({"strong", "weak"}),
         [](const auto& study) { return study.weak ? "weak" : "strong"; }},
-       {"options", schema_of(options_record()),
-        [](const auto& study) { return json_of(options_record(), study); }},
-       provenance_figure<ScalingStudy>(),
-       {"machine", schema_of(machine_record()),
-        [](const auto& study) {
-          return study.machine ? json_of(machine_record(), SeenEnvironment{*study.machine}) : Json(nullptr);
-        },
-        "As all ranks started see it."},
+       part<ScalingStudy>("options", options_record(), std::identity()),
+       part<ScalingStudy>("provenance", provenance_record(), &ScalingStudy::provenance),
+       part<ScalingStudy>(
+           "machine",
+           part_of(environment_record(),
+                   {"mpi", "blas", "compiler", "flags", "build_type", "nodes", "binding"}),
+           [](const ScalingStudy& study) {
+             return study.machine ? std::optional(SeenEnvironment{*study.machine}) : std::nullopt;
+           },
+           "As all ranks started see it."),
        list_figure<ScalingStudy>(
            "verification", agreement_record(), agreements_of,
            "Of all successful runs of a problem of the benchmark, once for each problem."),
-       {"ways", list_type(schema_of(case_record())), cases_json,
+       {"ways", list_type(type_of(case_record())), cases_json,
         "In the order of the table: by cores, and with fewer and fewer ranks."}},
-      "The comparison of the ways to use a number of cores. Times are seconds; shares are parts of the timed "
+      "The comparison of the ways to use a number of cores. Times are seconds; shares are parts of the "
+      "timed "
       "region. null stands for what did not come about."};
   return record;
 }
@@ -228,8 +229,7 @@ std::string write_scaling_json(const ScalingStudy& study) {
 }  // namespace
 
 FigureType scaling_schema() {
-  return document_schema("What cg2d scaling --format json writes", schema_of(scaling_record()),
-                         study_definitions());
+  return document_schema("What cg2d scaling --format json writes", type_of(scaling_record()));
 }
 
 ScalingFormat json_scaling_format() { return {.name = "json", .write = &write_scaling_json}; }

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
-#include "cg/base/json_values.hpp"
 #include "cg/base/json_verdicts.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/grids/grid_difference_json.hpp"
@@ -18,9 +17,13 @@
 namespace cg2d {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr int verdict_schema_version = 1;
+FigureType place_type() {
+  return named_type("place", with(text_type(), "description", "FILE, or FILE:LINE."));
+}
+FigureType key_type() {
+  return named_type("key",
+                    with(pattern_type("^[^\\r\\n]+$"), "description", "The unique text of a configuration."));
+}
 
 /// " (0.873 ms per iteration)" of a system.
 std::string iteration_text(const MeasuredConfiguration& measured, double time_s) {
@@ -55,82 +58,246 @@ std::string official_text(const GridVerdict& row) {
   return fmt::format("the official {} costs {} more", name, gain_text(row.ranking.verdict.against[place]));
 }
 
-/// The ratio to the best alternative; null for that one, and for what failed.
-Json against_best_json(const Ranking& ranking, const ConfiguredProblem& asked) {
-  const auto place = ranking.place_of(asked);
-  if (place == 0 || place == ranking.alternatives.size()) return nullptr;
-  return ratio_json(ranking.verdict.against[place]);
+/// A configuration and its place in a ranking.
+struct RankedCell {
+  const MeasuredConfiguration& cell;
+  const Ranking& ranking;
+};
+
+Figure<RankedCell> key_figure() {
+  return {"key", key_type(), [](const auto& ranked) { return ranked.cell.asked.key(); }};
 }
 
-Json times_of_cell(const MeasuredConfiguration& cell) {
-  if (!cell.is_sound()) return nullptr;
-  const auto sample = sample_of(cell.times_s);
-  auto json = times_json(sample);
-  if (cell.asked.is_system()) json["iteration_s"] = sample.median / cell.runs.front().iteration_count;
-  return json;
+Figure<RankedCell> against_best_figure() {
+  return part<RankedCell>(
+      "against_best", ratio_record(),
+      [](const RankedCell& ranked) -> const RatioInterval* {
+        const auto place = ranked.ranking.place_of(ranked.cell.asked);
+        return place == 0 || place == ranked.ranking.alternatives.size()
+                   ? nullptr
+                   : &ranked.ranking.verdict.against[place];
+      },
+      "Times of the candidate's rounds, round by round; null for the candidate and for what failed.");
 }
 
-Json cell_json(const MeasuredConfiguration& cell, const Ranking& ranking) {
-  const auto& grid = cell.asked.configuration.grid;
-  Json configuration = Json::object();
-  put_axes(configuration, cell.asked.configuration, AxesIn::a_report);
-  Json runs = Json::array();
-  for (const auto& run : cell.runs) runs.push_back(run.place);
-  Json json{{"key", cell.asked.key()},
-            {"grid", cell.asked.arrangement()},
-            {"columns", grid.columns},
-            {"rows", grid.rows},
-            {"is_official", is_official(cell.asked)},
-            {"configuration", std::move(configuration)},
-            {"kernel_used", cell.kernel_used},
-            {"status", cell.statuses.empty() ? "success" : cell.statuses.front()},
-            {"reason", cell.reason},
-            {"runs", std::move(runs)},
-            {"times", times_of_cell(cell)},
-            {"may_be_best", ranking.may_be_best(cell.asked)},
-            {"against_best", against_best_json(ranking, cell.asked)}};
-  if (cell.asked.is_system()) json["cut"] = cell.asked.cut;
-  return json;
+/// Times of a configuration that is sound.
+struct CellTimes {
+  const MeasuredConfiguration& cell;
+  Sample sample;
+};
+
+const Record<CellTimes>& cell_times_record() {
+  static const auto record =
+      with(Record<CellTimes>(figures_of_part<CellTimes>(times_record(), &CellTimes::sample)),
+           {{"iteration_s", positive_seconds_type(),
+             [](const auto& times) {
+               return times.cell.asked.is_system()
+                          ? std::optional(times.sample.median / times.cell.runs.front().iteration_count)
+                          : std::nullopt;
+             },
+             "Only of a system: the median by the number of iterations.", Presence::if_known}});
+  return record;
 }
 
-Json verdict_json(const Ranking& ranking, const std::string& text) {
-  Json undecided = Json::array();
-  for (const auto index : ranking.verdict.undecided)
-    undecided.push_back(ranking.alternatives[index].asked.key());
-  const auto* const candidate = ranking.candidate();
-  const auto key = candidate == nullptr ? Json(nullptr) : Json(candidate->asked.key());
-  return {{"candidate", key},
-          {"best", ranking.is_decided() ? key : Json(nullptr)},
-          {"certainty", certainty_name(ranking.verdict.certainty())},
-          {"undecided", std::move(undecided)},
-          {"suggested_rounds", value_or_null(ranking.verdict.suggested_rounds)},
-          {"text", text}};
+std::optional<CellTimes> times_of(const RankedCell& ranked) {
+  if (!ranked.cell.is_sound()) return std::nullopt;
+  return CellTimes{ranked.cell, sample_of(ranked.cell.times_s)};
 }
 
-Json grid_json(const GridVerdict& row, const std::vector<ResultRecord>& records) {
-  Json cells = Json::array();
-  for (const auto& cell : row.cells) cells.push_back(cell_json(cell, row.ranking));
-  Json json{{"problem", row.common.problem},
-            {"ranks", row.rank_count},
-            {"threads", row.common.configuration.thread_count},
-            {"verdict", verdict_json(row.ranking, grid_verdict_text(row))},
-            {"cells", std::move(cells)},
-            {"why", row_differences_json(row, records)}};
-  if (row.common.is_system()) json["cut"] = row.common.cut;
-  if (!row.common.storage.empty()) json["storage"] = row.common.storage;
-  return json;
+const Record<RankedCell>& cell_record() {
+  static const Record<RankedCell> record{
+      "cell",
+      {key_figure(),
+       {"grid", pattern_type("^[0-9]+x[0-9]+(x[0-9]+)?$"),
+        [](const auto& ranked) { return ranked.cell.asked.arrangement(); },
+        "Or the parts of a domain along x, y and z."},
+       {"columns", count_type(),
+        [](const auto& ranked) { return ranked.cell.asked.configuration.grid.columns; }},
+       {"rows", count_type(), [](const auto& ranked) { return ranked.cell.asked.configuration.grid.rows; }},
+       {"is_official", flag_type(), [](const auto& ranked) { return is_official(ranked.cell.asked); },
+        "Whether the official program takes this grid."},
+       part<RankedCell>(
+           "configuration", axis_record(AxesIn::a_report),
+           [](const RankedCell& ranked) -> auto& { return ranked.cell.asked.configuration; },
+           "As asked for, as in a run's result."),
+       {"kernel_used", text_type(), [](const auto& ranked) { return ranked.cell.kernel_used; }},
+       {"status", text_type(),
+        [](const auto& ranked) {
+          return ranked.cell.statuses.empty() ? std::string("success") : ranked.cell.statuses.front();
+        },
+        "success, or that of the first run that failed."},
+       {"reason", text_type(), [](const auto& ranked) { return ranked.cell.reason; }},
+       {"runs", list_type(place_type()),
+        [](const auto& ranked) {
+          Json runs = Json::array();
+          for (const auto& run : ranked.cell.runs) runs.push_back(run.place);
+          return runs;
+        },
+        "Those that are compared."},
+       part<RankedCell>("times", cell_times_record(), times_of, "null where a run failed."),
+       {"may_be_best", flag_type(),
+        [](const auto& ranked) { return ranked.ranking.may_be_best(ranked.cell.asked); },
+        "Whether it is the candidate, or not known to be worse."},
+       against_best_figure(),
+       {"cut", name_type(),
+        [](const auto& ranked) {
+          return ranked.cell.asked.is_system() ? Json(ranked.cell.asked.cut) : absent();
+        },
+        "Only of a system.", Presence::if_known}}};
+  return record;
 }
 
-Json choice_json(const ChoiceVerdict& choice) {
-  Json alternatives = Json::array();
-  for (const auto& one : choice.ranking.alternatives)
-    alternatives.push_back(
-        {{"key", one.asked.key()}, {"against_best", against_best_json(choice.ranking, one.asked)}});
-  return {{"problem", choice.problem},
-          {"ranks", choice.rank_count},
-          {"threads", choice.thread_count},
-          {"verdict", verdict_json(choice.ranking, choice_verdict_text(choice))},
-          {"alternatives", std::move(alternatives)}};
+/// A verdict, and its text.
+struct SeenVerdict {
+  const Ranking& ranking;
+  std::string text;
+};
+
+std::optional<std::string> candidate_key(const SeenVerdict& seen) {
+  const auto* const candidate = seen.ranking.candidate();
+  return candidate == nullptr ? std::nullopt : std::optional(candidate->asked.key());
+}
+
+const Record<SeenVerdict>& verdict_record() {
+  static const Record<SeenVerdict> record{
+      "verdict",
+      {{"candidate", or_null(key_type()), candidate_key,
+        "The one that the others beat least, by the median ratio of paired rounds; decided or not; null if "
+        "all "
+        "failed."},
+       {"best", or_null(key_type()),
+        [](const auto& seen) { return seen.ranking.is_decided() ? candidate_key(seen) : std::nullopt; },
+        "The candidate, if it is better than every other one, and there is one; else null."},
+       {"certainty", certainty_type(),
+        [](const auto& seen) { return certainty_name(seen.ranking.verdict.certainty()); }},
+       {"undecided", list_type(key_type()),
+        [](const auto& seen) {
+          Json undecided = Json::array();
+          for (const auto index : seen.ranking.verdict.undecided)
+            undecided.push_back(seen.ranking.alternatives[index].asked.key());
+          return undecided;
+        },
+        "Those that the candidate is not known to be better than."},
+       {"suggested_rounds", or_null(positive_count_type()),
+        [](const auto& seen) { return seen.ranking.verdict.suggested_rounds; },
+        "Rounds that should separate them; null where nothing is undecided, or the difference is below the "
+        "noise."},
+       {"text", text_type(), &SeenVerdict::text, "For people, as in the tables."}}};
+  return record;
+}
+
+std::vector<RankedCell> ranked(const std::vector<MeasuredConfiguration>& cells, const Ranking& ranking) {
+  std::vector<RankedCell> all;
+  for (const auto& cell : cells) all.push_back({cell, ranking});
+  return all;
+}
+
+/// The grids of some ranks, and all records.
+struct SeenGrids {
+  const GridVerdict& row;
+  const std::vector<ResultRecord>& records;
+};
+
+const Record<SeenGrids>& grids_record() {
+  static const Record<SeenGrids> record{
+      "grids_of_ranks",
+      {{"problem", text_type(), [](const auto& seen) { return seen.row.common.problem; }},
+       {"ranks", positive_count_type(), [](const auto& seen) { return seen.row.rank_count; }},
+       {"threads", positive_count_type(),
+        [](const auto& seen) { return seen.row.common.configuration.thread_count; }},
+       part<SeenGrids>("verdict", verdict_record(),
+                       [](const SeenGrids& seen) {
+                         return SeenVerdict{seen.row.ranking, grid_verdict_text(seen.row)};
+                       }),
+       list_figure<SeenGrids>(
+           "cells", cell_record(),
+           [](const SeenGrids& seen) { return ranked(seen.row.cells, seen.row.ranking); },
+           "By growing columns.", 1),
+       list_figure<SeenGrids>(
+           "why", grid_difference_record(),
+           [](const SeenGrids& seen) { return differences_from_best(seen.row, seen.records); },
+           "The candidate against the next one and the last one, as far as phases were timed in paired "
+           "rounds.",
+           0, Presence::always_now),
+       {"cut", name_type(),
+        [](const auto& seen) { return seen.row.common.is_system() ? Json(seen.row.common.cut) : absent(); },
+        "Only of a system: nonzeros, even or random:SEED; domain or factors without a matrix.",
+        Presence::if_known},
+       {"storage", name_type(),
+        [](const auto& seen) {
+          return seen.row.common.storage.empty() ? absent() : Json(seen.row.common.storage);
+        },
+        "Only of runs with --out-of-core: streamed within their memory limit.", Presence::if_known}}};
+  return record;
+}
+
+const Record<ChoiceVerdict>& choice_record() {
+  static const Record<RankedCell> alternative{"alternative", {key_figure(), against_best_figure()}};
+  static const Record<ChoiceVerdict> record{
+      "choice",
+      {{"problem", text_type(), &ChoiceVerdict::problem},
+       {"ranks", positive_count_type(), &ChoiceVerdict::rank_count},
+       {"threads", positive_count_type(), &ChoiceVerdict::thread_count},
+       part<ChoiceVerdict>("verdict", verdict_record(),
+                           [](const ChoiceVerdict& choice) {
+                             return SeenVerdict{choice.ranking, choice_verdict_text(choice)};
+                           }),
+       list_figure<ChoiceVerdict>(
+           "alternatives", alternative,
+           [](const ChoiceVerdict& choice) { return ranked(choice.ranking.alternatives, choice.ranking); },
+           "The candidate, then by growing ratio to it; without those that failed.")}};
+  return record;
+}
+
+const Record<LeftOutRun>& left_out_record() {
+  static const Record<LeftOutRun> record{"left_out",
+                                         {{"place", place_type(), &LeftOutRun::place},
+                                          {"key", key_type(), &LeftOutRun::key},
+                                          {"reason", name_type(), &LeftOutRun::reason}}};
+  return record;
+}
+
+/// All verdicts on some records.
+struct SeenVerdicts {
+  const std::vector<ResultRecord>& records;
+  RunVerdicts verdicts;
+};
+
+const Record<SeenVerdicts>& verdicts_record() {
+  static const Record<SeenVerdicts> record{
+      {{"schema_version", constant_type(1), [](const auto& /*seen*/) { return 1; }},
+       {"program", type_of(program_record()), [](const auto& /*seen*/) { return program_json(); }},
+       {"test", type_of(verdict_test_record()), [](const auto& /*seen*/) { return verdict_test_json(); }},
+       list_figure<SeenVerdicts>(
+           "grids", grids_record(),
+           [](const SeenVerdicts& seen) {
+             std::vector<SeenGrids> grids;
+             for (const auto& row : seen.verdicts.grids) grids.push_back({row, seen.records});
+             return grids;
+           },
+           "One entry for each problem, number of ranks and setting of all other choices: a row of the "
+           "paper's "
+           "table."),
+       list_figure<SeenVerdicts>(
+           "choices", choice_record(),
+           [](const SeenVerdicts& seen) -> auto& { return seen.verdicts.choices; },
+           "One entry for each problem, number of ranks and of threads: all of their configurations, "
+           "streamed "
+           "ones only where none in memory has times."),
+       list_figure<SeenVerdicts>(
+           "left_out", left_out_record(),
+           [](const SeenVerdicts& seen) -> auto& { return seen.verdicts.left_out; },
+           "Runs that are not compared with the others."),
+       {"replaced", list_type(place_type()),
+        [](const auto& seen) {
+          Json replaced = Json::array();
+          for (const auto& one : seen.records) {
+            if (one.is_replaced) replaced.push_back(one.place);
+          }
+          return replaced;
+        },
+        "Disturbed runs that were repeated: the last attempt of their round counts."}}};
+  return record;
 }
 
 }  // namespace
@@ -151,27 +318,11 @@ std::string choice_verdict_text(const ChoiceVerdict& choice) {
 }
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
-  const auto verdicts = verdicts_of(records);
-  Json grids = Json::array();
-  for (const auto& row : verdicts.grids) grids.push_back(grid_json(row, records));
-  Json choices = Json::array();
-  for (const auto& choice : verdicts.choices) choices.push_back(choice_json(choice));
-  Json left_out = Json::array();
-  for (const auto& run : verdicts.left_out)
-    left_out.push_back({{"place", run.place}, {"key", run.key}, {"reason", run.reason}});
-  Json replaced = Json::array();
-  for (const auto& record : records) {
-    if (record.is_replaced) replaced.push_back(record.place);
-  }
-  return json_text({{"schema_version", verdict_schema_version},
-                    {"program", program_json()},
-                    {"test", verdict_test_json()},
-                    {"grids", std::move(grids)},
-                    {"choices", std::move(choices)},
-                    {"left_out", std::move(left_out)},
-                    {"replaced", std::move(replaced)}},
-                   2) +
-         "\n";
+  return json_text(json_of(verdicts_record(), {records, verdicts_of(records)}), 2) + "\n";
+}
+
+FigureType sweep_verdict_schema() {
+  return document_schema("Verdicts of cg2d sweep --show FILE --format json", type_of(verdicts_record()));
 }
 
 }  // namespace cg2d

@@ -2,6 +2,7 @@
 
 // The verdicts on a sweep for people, as parts of its tables, and for programs.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,6 @@ std::string choice_verdict_text(const ChoiceVerdict& choice);
 
 /// All verdicts with their figures. Its schema is sweep_verdict.schema.json beside this file.
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records);
+nlohmann::ordered_json sweep_verdict_schema();
 
 }  // namespace cg2d

@@ -188,7 +188,6 @@ set(command_parsers
     cg/studies/scaling_table.cpp
     cg/studies/scaling_text.cpp
     cg/studies/studied_work.cpp
-    cg/studies/study_record.cpp
     cg/timing/event_groups.cpp
     cg/timing/events.cpp
     cg/timing/phase_counters.cpp

@@ -130,7 +130,7 @@ class InstallConsumer(ProgramTest):
                      "fish/vendor_completions.d/cg2d.fish"):  # fmt: skip
             self.assertTrue((self.prefix / "share" / file).stat().st_size > 500, file)
         for schema in ("run_result", "event_list", "pingpong_result", "scaling_result", "sweep_verdict", "explain_result", "solve_result",
-                       "compare_result", "check_result", "stencil_result"):  # fmt: skip
+                       "compare_result", "model_result", "check_result", "stencil_result"):  # fmt: skip
             self.assertTrue((self.prefix / f"share/cg2d/{schema}.schema.json").is_file())
         sources = [path for path in self.prefix.rglob("*") if path.suffix == ".cpp"]
         self.assertEqual(sources, [])
