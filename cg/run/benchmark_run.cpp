@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_market.hpp"
@@ -108,28 +106,47 @@ void BenchmarkRun::expect_by_trial() const {
   progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 
-void BenchmarkRun::perform() {
-  choose();
+ReadyWork BenchmarkRun::make() {
   const auto layout = make_layout(source_->facts(), configuration());
-  const CycleCalibration calibration;
   const std::shared_ptr<BlockProduct> product =
       streaming_ != nullptr ? stream(layout) : make_in_memory(layout);
   if (session_.chooses_transport())
     session_.choose_transport(*source_, layout, product, options_.problem.shift);
-  auto assembled = session_.connect(layout, product);
-  guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, assembled);
-  SteppedSolver solver(assembled, options_.problem.shift, guard_, iteration_of(options_.problem));
-  auto parts = measured_parts(solver, assembled.communicator());
-  RegionMeasurement measurement(parts, group_);
-  prepare_checkpoints(layout, solver);
-  {
-    const AttachedFeatures attached(session_.features(), measured_work(parts, measurement, assembled));
-    if (iterate(solver, measurement)) verify();
+  assembled_ = session_.connect(layout, product);
+  guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, *assembled_);
+  solver_.emplace(*assembled_, options_.problem.shift, guard_, iteration_of(options_.problem));
+  piece_ = layout.piece(layout.column_piece_of(group_.rank()));
+  const auto parts = product->part_count();
+  return {.solver = measured_parts(*solver_, assembled_->communicator()),
+          .trace_room =
+              [this, parts](int step_count) {
+                return TraceRoom::of_benchmark(step_count, parts, options_.problem.counts.steps);
+              },
+          .matrix_bytes = read_footprint_bytes(*product, streaming_),
+          .vector_bytes =
+              vectors_of_a_step * static_cast<std::int64_t>(assembled_->communicator().piece().size_bytes()),
+          .storage_bytes_per_s = storage_bytes_per_s(streaming_)};
+}
+
+void BenchmarkRun::begin(RegionMeasurement& /*measurement*/) {
+  repeats_.emplace(RunParts{options_, group_, progress_, report_, session_},
+                   RepeatedSolver{*solver_, guard_, piece_});
+}
+
+const RepeatReport* BenchmarkRun::iterate(RegionMeasurement& measurement) {
+  if (repeats_->perform(measurement)) verify();
+  return report_.repeats.empty() ? nullptr : &median_repeat(report_);
+}
+
+void BenchmarkRun::conclude() {
+  if (solver_->iteration().curvature_signs().indefinite()) {
+    report_.warnings.emplace_back(
+        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
   }
-  checkpoints_.reset();
-  session_.gather_results(solver.timer(), calibration.ticks_per_second(),
-                          report_.repeats.empty() ? nullptr : &median_repeat(report_));
-  note_warnings(solver);
+  if (options_.time_phases && !cycle_counter_is_invariant()) {
+    report_.warnings.emplace_back(
+        "the cycle counter is not invariant here: clocks follow the core's frequency");
+  }
 }
 
 kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
@@ -199,21 +216,6 @@ void BenchmarkRun::expect_storage() {
   multiply_s = std::max(multiply_s, reading_s * options_.problem.counts.products * options_.problem.niter);
 }
 
-MeasuredWork BenchmarkRun::measured_work(MeasuredSolver& solver, RegionMeasurement& measurement,
-                                         AssembledOperator& assembled) const {
-  const auto parts = assembled.product().part_count();
-  return {.solver = solver,
-          .measurement = measurement,
-          .trace_room =
-              [this, parts](int step_count) {
-                return TraceRoom::of_benchmark(step_count, parts, options_.problem.counts.steps);
-              },
-          .matrix_bytes = read_footprint_bytes(assembled.product(), streaming_),
-          .vector_bytes =
-              vectors_of_a_step * static_cast<std::int64_t>(assembled.communicator().piece().size_bytes()),
-          .storage_bytes_per_s = storage_bytes_per_s(streaming_)};
-}
-
 void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
   const auto file = open_output(options_.export_mtx, group_);
   const auto& problem = options_.problem;
@@ -241,128 +243,6 @@ void BenchmarkRun::remark_on_measurements() {
   if (const auto remark = remark_on(machine_->measured, now); !remark.empty()) {
     report_.warnings.push_back(
         fmt::format("the calibration is {}; cg2d model --calibrate renews it", remark));
-  }
-}
-
-/// This rank's part of the state to go on from, and a rehearsal of saving it.
-void BenchmarkRun::prepare_checkpoints(const comm::BlockLayout& layout, SteppedSolver& solver) {
-  const auto range = layout.piece(layout.column_piece_of(group_.rank()));
-  if (report_.restart) restarted_x_ = restarted_x(*report_.restart, range, group_);
-  auto* const saver = checkpoint_saver(session_.features());
-  if (saver == nullptr) return;
-  checkpoints_.emplace(options_.problem, CheckpointedVector{solver.iteration(), range},
-                       report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(), *saver);
-}
-
-/// x as it is before the first outer iteration, of the benchmark or after the restart.
-void BenchmarkRun::reset(SteppedSolver& solver) const {
-  solver.reset();
-  if (!report_.restart) return;
-  solver.iteration().restore(report_.restart->step_count(), restarted_x_, report_.restart->signs);
-}
-
-/// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
-/// early.
-bool BenchmarkRun::iterate(SteppedSolver& solver, RegionMeasurement& measurement) {
-  const auto& watch = watch_.emplace(options_.stops_when_asked);
-  progress_.begin("the untimed first iteration");
-  reset(solver);
-  const Stopwatch stopwatch;
-  if (const auto first = solver.outer_step(watch.asked()); must_stop(first)) {
-    end_early({first}, "the untimed first iteration");
-    return false;
-  }
-  first_step_s_ = stopwatch.seconds();
-  for (int repeat_number = 1; repeat_number <= repeats_in_all(); ++repeat_number) {
-    if (!iterate_once(repeat_number, solver, measurement)) return false;
-  }
-  return true;
-}
-
-/// As far as it can be known yet: with --min-time those until now and, at the mean of their times, those that the rest of
-/// the time takes. The times are alike on all ranks, and so is this number once there is a repetition.
-int BenchmarkRun::repeats_in_all() const {
-  constexpr double most_repeats = 100'000;
-  const auto done = static_cast<double>(report_.repeats.size());
-  double time_s = 0.0;
-  for (const auto& repeat : report_.repeats) time_s += repeat.time_s;
-  if (done == 0.0 || time_s >= options_.least_time_s)
-    return std::max(options_.repeat_count, static_cast<int>(done));
-  const double further = std::ceil((options_.least_time_s - time_s) / (time_s / done));
-  return std::max(options_.repeat_count,
-                  static_cast<int>(std::min(done + std::max(further, 1.0), most_repeats)));
-}
-
-/// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
-bool BenchmarkRun::iterate_once(int repeat_number, SteppedSolver& solver, RegionMeasurement& measurement) {
-  const int earlier_count = report_.restart ? report_.restart->step_count() : 0;
-  const int outer_step_count = options_.problem.niter - earlier_count;
-  InterruptRequests interrupts(*watch_);
-  const RepeatPlace place{repeat_number, repeats_in_all(), options_.problem.niter, earlier_count};
-  ProgressLines progress(progress_, place);
-  std::vector<OuterStepObserver*> observers{&interrupts, &progress};
-  if (checkpoints_) observers.push_back(&*checkpoints_);
-  std::ranges::copy(session_.features().outer_observers(), std::back_inserter(observers));
-  session_.features().call(&Feature::begin_repeat, place);
-  reset(solver);
-  expect_steps(repeat_number);
-  if (checkpoints_) checkpoints_->begin();
-  const Progress::TimedRegion region(progress_);
-  // A clock reading per CG step: nothing beside steps that take so long.
-  constexpr double long_s = 0.2;
-  auto& step_observers = solver.iteration().observers();
-  const bool is_long = first_step_s_ >= long_s;
-  if (is_long) step_observers.add(progress);
-  const auto steps = measurement.around(
-      observers, [&](auto all_observers) { return solver.outer_steps(outer_step_count, all_observers); });
-  if (is_long) step_observers.remove(progress);
-  const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
-                           !steps.back().is_refused;
-  if (is_complete) {
-    report_.repeats.push_back(session_.measured_repeat(measurement));
-    report_.repeats.back().steps = steps;
-  }
-  const bool has_more = repeat_number < repeats_in_all();
-  if (is_complete && !(has_more && must_stop(steps.back()))) return true;
-  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count + std::ssize(steps),
-                               options_.problem.niter, repeat_number, repeats_in_all()));
-  return false;
-}
-
-/// By the untimed iteration, until one has been timed.
-void BenchmarkRun::expect_steps(int repeat_number) const {
-  if (repeat_number > 1) return;
-  const int outer_step_count = options_.problem.niter - (report_.restart ? report_.restart->step_count() : 0);
-  progress_.expect(std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
-}
-
-void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
-  session_.features().call(&Feature::check_region);
-  report_.unfinished = steps;
-  if (steps.back().is_refused) {
-    report_.code = ExitCode::soft_error;
-    report_.reason = guard_->reason();
-  } else if (is_finite(steps.back())) {
-    report_.code = ExitCode::interrupted;
-    report_.reason =
-        fmt::format("interrupted by a signal after {}{}", where, session_.features().last_words());
-  } else {
-    report_.code = ExitCode::not_finite;
-    report_.reason = fmt::format(
-        "zeta or the residual became NaN or infinite in {}: this shift or matrix is beyond "
-        "double precision, or p . A p vanished",
-        where);
-  }
-}
-
-void BenchmarkRun::note_warnings(SteppedSolver& solver) {
-  if (solver.iteration().curvature_signs().indefinite()) {
-    report_.warnings.emplace_back(
-        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
-  }
-  if (options_.time_phases && !cycle_counter_is_invariant()) {
-    report_.warnings.emplace_back(
-        "the cycle counter is not invariant here: clocks follow the core's frequency");
   }
 }
 

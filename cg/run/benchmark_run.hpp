@@ -12,12 +12,13 @@
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
+#include "cg/run/outer_repeats.hpp"
 #include "cg/run/region_measurement.hpp"
-#include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/streaming/streaming_feature.hpp"
+#include "cg/run/workload.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -28,7 +29,7 @@ namespace cg2d {
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
 /// outlive it.
-class BenchmarkRun {
+class BenchmarkRun final : public Workload {
  public:
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
@@ -36,7 +37,7 @@ class BenchmarkRun {
   /// axis refuses, and for events that nobody knows.
   void prepare();
   /// Generates and converts the matrix, solves, and verifies. After prepare().
-  void perform();
+  void perform() { session_.perform(*this); }
   /// The plan of a run with --out-of-core that ends after prepare(); empty without. Collective. Throws RunError.
   [[nodiscard]] std::optional<StreamPlan> plan_streaming(const comm::BlockLayout& layout);
 
@@ -51,30 +52,25 @@ class BenchmarkRun {
   [[nodiscard]] const MatrixSource& source() const { return *source_; }
 
  private:
+  void choose() override;
+  ReadyWork make() override;
+  void begin(RegionMeasurement& measurement) override;
+  const RepeatReport* iterate(RegionMeasurement& measurement) override;
+  void conclude() override;
+
   void load_machine();
   void predict_phases();
   void remark_on_measurements();
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void expect_by_trial() const;
-  void choose();
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
   void expect_storage();
-  [[nodiscard]] MeasuredWork measured_work(MeasuredSolver& solver, RegionMeasurement& measurement,
-                                           AssembledOperator& assembled) const;
-  void prepare_checkpoints(const comm::BlockLayout& layout, SteppedSolver& solver);
-  void reset(SteppedSolver& solver) const;
-  bool iterate(SteppedSolver& solver, RegionMeasurement& measurement);
-  [[nodiscard]] int repeats_in_all() const;
-  bool iterate_once(int repeat_number, SteppedSolver& solver, RegionMeasurement& measurement);
-  void expect_steps(int repeat_number) const;
-  void end_early(const std::vector<OuterStep>& steps, const std::string& where);
   void verify();
-  void note_warnings(SteppedSolver& solver);
 
   const RunOptions& options_;
   comm::RankGroup& group_;
@@ -84,13 +80,12 @@ class BenchmarkRun {
   Session session_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
-  /// From the first iteration on, until the results are written: they are not given up for a late signal.
-  std::optional<InterruptWatch> watch_;
   StreamingFeature* streaming_ = nullptr;      ///< with --out-of-core
-  std::optional<RunCheckpoints> checkpoints_;  ///< refers to a solver of perform()
-  HugePageVector restarted_x_;                 ///< this rank's piece, of a checkpoint
-  SolverGuard* guard_ = nullptr;               ///< of the solver of perform()
-  double first_step_s_ = 0.0;                  ///< the untimed outer iteration
+  std::unique_ptr<AssembledOperator> assembled_;
+  SolverGuard* guard_ = nullptr;  ///< of the solver
+  std::optional<SteppedSolver> solver_;
+  comm::IndexRange piece_;  ///< of its vectors: this rank's
+  std::optional<OuterRepeats> repeats_;
 };
 
 /// A whole run: generation, warm-up, timed region, verification. A run that fails is a result, too: its report has

@@ -66,14 +66,18 @@ struct FeatureContext {
   WorkKind kind = WorkKind::outer_iterations;
 };
 
-/// The work that is measured, when all of it is made.
-struct MeasuredWork {
-  MeasuredSolver& solver;
-  RegionMeasurement& measurement;
+/// Work with its solver, when all of it is made.
+struct ReadyWork {
+  MeasuredSolver solver;
   std::function<TraceRoom(int step_count)> trace_room;  ///< for so many CG steps. Collective
   std::int64_t matrix_bytes = 0;  ///< of this rank: read by a product, over and over; 0: there is no matrix
   std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
   double storage_bytes_per_s = 0.0;  ///< MachineLimits::storage_bytes_per_s
+};
+
+struct MeasuredWork {
+  const ReadyWork& ready;
+  RegionMeasurement& measurement;
 };
 
 /// The hooks, in the order of the calls. All but outer_observer() are called on every rank, and may be collective. Each may throw RunError

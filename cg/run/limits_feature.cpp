@@ -13,9 +13,9 @@ class LimitsFeature final : public Feature {
   explicit LimitsFeature(const FeatureContext& context) : context_(context) {}
 
   void attach(const MeasuredWork& work) override {
-    matrix_bytes_ = work.matrix_bytes > 0 ? work.matrix_bytes : work.vector_bytes;
-    vector_bytes_ = work.vector_bytes;
-    storage_bytes_per_s_ = work.storage_bytes_per_s;
+    matrix_bytes_ = work.ready.matrix_bytes > 0 ? work.ready.matrix_bytes : work.ready.vector_bytes;
+    vector_bytes_ = work.ready.vector_bytes;
+    storage_bytes_per_s_ = work.ready.storage_bytes_per_s;
   }
   void finish() override {
     if (auto reason = why_no_limits(*context_.report.environment); !reason.empty()) {

@@ -9,7 +9,9 @@
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
+#include "cg/run/workload.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -158,7 +160,8 @@ ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout
   return converted;
 }
 
-AssembledOperator Session::connect(const comm::BlockLayout& layout, std::shared_ptr<BlockProduct> product) {
+std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& layout,
+                                                    std::shared_ptr<BlockProduct> product) {
   const auto& configuration = report_.configuration;
   auto communicator = cg2d::connect(*product, *comm::find_transport(configuration.transport),
                                     assembly_plan(group_, layout, configuration, report_.kernel_choice));
@@ -168,8 +171,23 @@ AssembledOperator Session::connect(const comm::BlockLayout& layout, std::shared_
   mine_.product_work[index_of(Phase::multiply)] =
       work_of_block_product(*communicator, *product, mine_.nonzero_count);
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-  return {std::move(product), std::move(communicator), group_, configuration.thread_count,
-          options_.time_phases};
+  return std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
+                                             configuration.thread_count, options_.time_phases);
+}
+
+void Session::perform(Workload& workload) {
+  workload.choose();
+  const CycleCalibration calibration;
+  const auto ready = workload.make();
+  RegionMeasurement measurement(ready.solver, group_);
+  workload.begin(measurement);
+  const RepeatReport* last = nullptr;
+  {
+    const AttachedFeatures attached(features_, {ready, measurement});
+    last = workload.iterate(measurement);
+  }
+  gather_results(ready.solver.timer, calibration.ticks_per_second(), last);
+  workload.conclude();
 }
 
 RepeatReport Session::measured_repeat(const RegionMeasurement& measurement) {
@@ -180,6 +198,7 @@ RepeatReport Session::measured_repeat(const RegionMeasurement& measurement) {
   return repeat;
 }
 
+/// The figures of this rank, and then those of all in the report. last: as Feature::conclude().
 void Session::gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last) {
   mine_.clocks_per_scope = timer.measure_clocks_per_scope();
   mine_.ticks_per_second = ticks_per_second;

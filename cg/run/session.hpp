@@ -27,7 +27,9 @@
 
 namespace cg2d {
 
-/// Steps of a measurement that do not depend on what is measured, in the order in which a workload calls them. Collective in every
+class Workload;
+
+/// A measurement: its course, and steps that do not depend on what is measured. Collective in every
 /// operation but the accessors; each throws RunError (on every rank alike), MpiError, std::bad_alloc, and leaves the
 /// report as far as it got. Holds references: all must outlive it.
 class Session {
@@ -70,24 +72,27 @@ class Session {
   /// The block in the kernel's format.
   [[nodiscard]] ConvertedBlock convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   /// Over the transport of the configuration.
-  [[nodiscard]] AssembledOperator connect(const comm::BlockLayout& layout,
-                                          std::shared_ptr<BlockProduct> product);
+  [[nodiscard]] std::unique_ptr<AssembledOperator> connect(const comm::BlockLayout& layout,
+                                                           std::shared_ptr<BlockProduct> product);
 
+  /// The whole course, after prepare().
+  void perform(Workload& workload);
   /// The repetition that has been measured.
   [[nodiscard]] RepeatReport measured_repeat(const RegionMeasurement& measurement);
-  /// The figures of this rank, and then those of all in the report. last: as Feature::conclude().
-  void gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last);
 
   /// The environment with no more memory on each node than the user grants. After prepare().
   [[nodiscard]] Environment granted_environment() const;
   [[nodiscard]] std::int64_t memory_of_rank() const;
 
   [[nodiscard]] Features& features() { return features_; }
+  [[nodiscard]] const Features& features() const { return features_; }
   [[nodiscard]] RankResult& mine() { return mine_; }
   /// This rank's part of the trace; empty if none was requested, and before gather_results().
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_.trace; }
 
  private:
+  void gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last);
+
   const SessionOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;

@@ -23,7 +23,7 @@ class StallFeature final : public Feature {
       : options_(context.options.features.of<StallOptions>()), group_(context.group) {}
 
   void attach(const MeasuredWork& work) override {
-    watch_.emplace(options_, group_, work.solver.timer, work.solver.observers);
+    watch_.emplace(options_, group_, work.ready.solver.timer, work.ready.solver.observers);
   }
   [[nodiscard]] OuterStepObserver* outer_observer() override { return watch_ ? &*watch_ : nullptr; }
   void begin_repeat(const RepeatPlace& place) override { watch_->begin_repeat(place.number); }

@@ -15,7 +15,7 @@ class TraceFeature final : public Feature {
 
   void attach(const MeasuredWork& work) override {
     measurement_ = &work.measurement;
-    measurement_->record_trace(work.trace_room(context_.options.trace.step_count));
+    measurement_->record_trace(work.ready.trace_room(context_.options.trace.step_count));
   }
   void conclude(const RepeatReport* /*last*/) override {
     auto& kept = context_.trace;

@@ -1,79 +1,95 @@
 #include "cg/run/solve/solve_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/matrix/files/generated_matrix.hpp"
-#include "cg/matrix/files/matrix_file.hpp"
-#include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/value_hash.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
-#include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/preconditioners/diagonal_block.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/several_systems.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
 
-BlockOrigin place_of_block(const comm::BlockLayout& layout, int rank) {
-  const auto grid = layout.grid();
-  return {.first_row = layout.row_block(grid.row_of(rank)).begin,
-          .first_column = layout.column_block(grid.column_of(rank)).begin,
-          .order = layout.size()};
+constexpr int most_right_hand_sides = kernels::vector_counts.back();
+
+/// The first vectors of each row of `wide` := those of `narrow`; the others stay zero.
+HugePageVector filled_up(std::span<const double> narrow, int narrow_count, int vector_count) {
+  const auto count = static_cast<std::size_t>(narrow_count);
+  const auto wide_count = static_cast<std::size_t>(vector_count);
+  HugePageVector wide(narrow.size() / count * wide_count);
+  for (std::size_t k = 0; k < narrow.size(); ++k) wide[k / count * wide_count + k % count] = narrow[k];
+  return wide;
+}
+
+HugePageVector cut_down(std::span<const double> wide, int vector_count, const VectorPlace& place) {
+  const auto count = static_cast<std::size_t>(place.column_count);
+  const auto wide_count = static_cast<std::size_t>(vector_count);
+  HugePageVector narrow(place.local_size);
+  for (std::size_t k = 0; k < narrow.size(); ++k) narrow[k] = wide[k / count * wide_count + k % count];
+  return narrow;
+}
+
+/// The higher the worse.
+std::ptrdiff_t severity_of(ExitCode code) {
+  constexpr std::array rising{ExitCode::success, ExitCode::interrupted, ExitCode::not_converged,
+                              ExitCode::not_positive_definite, ExitCode::not_finite};
+  return std::ranges::find(rising, code) - rising.begin();
+}
+
+HugePageVector made_vector(const VectorOption& option, const VectorPlace& place, comm::RankGroup& group) {
+  if (option.kind == VectorOption::Kind::file) return read_vector(option.path, place, group);
+  if (option.kind == VectorOption::Kind::random) return random_vector(option.seed, place);
+  HugePageVector vector(place.local_size);
+  if (option.kind == VectorOption::Kind::ones) std::ranges::fill(vector, 1.0);
+  return vector;
+}
+
+std::string names_of_kernels_for_several() {
+  std::vector<std::string_view> names;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.make_for_several != nullptr) names.push_back(row.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Counts the phases of calls.
+class PhaseCount final : public PhaseObserver {
+ public:
+  void after_phase(Phase /*phase*/, std::uint64_t /*begin*/, std::uint64_t /*end*/) override { ++count_; }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+ private:
+  std::size_t count_ = 0;
+};
+
+/// Phases of one product, which is made for it. Collective.
+std::size_t phases_of_product(const AssembledSystem& system) {
+  PhaseCount count;
+  system.timer.attach(count);
+  std::ranges::fill(system.matrix.operand(), 0.0);
+  system.matrix.apply();
+  system.timer.detach(count);
+  return count.count();
+}
+
+MeasuredSolver measured_parts(const AssembledSystem& system, SystemSolver& solver,
+                              const DistributedVectors& vectors) {
+  return {.timer = system.timer,
+          .observers = solver.observers(),
+          .sent = system.sent,
+          .dot_work = [&] { return vectors.dot_work(); },
+          .update_work = [&] { return vectors.update_work(); }};
 }
 
 }  // namespace
-
-std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
-                                          const Progress& progress, const MemoryCheck& check_memory) {
-  progress.say(fmt::format("{} {}", options.assembles ? "generating" : "reading", options.matrix_text()));
-  const Stopwatch stopwatch;
-  double said_s = 0.0;
-  const auto say = [&](double done) {
-    if (stopwatch.seconds() < said_s + 1.0 || done <= 0.0) return;
-    said_s = stopwatch.seconds();
-    progress.say(
-        fmt::format("read {:.0f} %, about {:.0f} s left", 100.0 * done, said_s * (1.0 / done - 1.0)));
-  };
-  std::optional<std::uint64_t> seed;
-  if (options.cut == MatrixCut::random) seed = options.permutation_seed;
-  auto matrix =
-      options.assembles
-          ? generate_matrix(
-                {.text = options.operator_text, .permutation_seed = seed, .check_memory = check_memory},
-                group)
-          : open_matrix({.path = options.matrix_path,
-                         .permutation_seed = seed,
-                         .symmetrize_tolerance = options.symmetrize_tolerance,
-                         .check_memory = check_memory,
-                         .progress = say},
-                        group);
-  matrix->require_symmetric(group);
-  matrix->require_positive_diagonal(group);
-  return matrix;
-}
-
-/// Throws InputError for what sums in an order of its own.
-void SolveRun::check_reproducible() const {
-  if (!configuration().is_reproducible) return;
-  const auto refuse_if = [](bool is_given, const std::string& reason) {
-    if (is_given) throw InputError("--reproducible on: " + reason);
-  };
-  refuse_if(options_.is_matrix_free(), "it needs a matrix: FILE, or --assembled");
-  refuse_if(has_several(), "it solves for one right-hand side");
-  const auto& classic = cg_variant_table().front().name;
-  refuse_if(options_.variant != classic,
-            fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
-  refuse_if(!find_preconditioner(options_.preconditioner)->is_diagonal,
-            fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take {}",
-                        options_.preconditioner, names_of_diagonal_preconditioners()));
-}
 
 void SolveRun::prepare() {
   session_.prepare();
@@ -82,176 +98,191 @@ void SolveRun::prepare() {
 }
 
 void SolveRun::perform(OutputFile* solution) {
+  solution_file_ = solution;
+  session_.perform(*this);
+}
+
+void SolveRun::choose() {
   count_right_hand_sides();
   agree_on(group_, [&] { check_reproducible(); });
   session_.check_reproducible();
-  if (options_.is_matrix_free()) return solve_matrix_free(solution);
-  read();
-  cut();
-  choose();
-  const auto layout = make_layout(matrix_->facts(), configuration());
-  if (!is_streamed()) check_solve_memory(layout);
-  const std::shared_ptr<BlockProduct> product = is_streamed() ? stream(layout) : distribute(layout);
-  if (session_.chooses_transport()) choose_transport(layout, product);
-  auto assembled = session_.connect(layout, product);
-  const auto& communicator = assembled.communicator();
-  guard_ = session_.features().first(&Feature::guard_of_solve, layout, assembled);
-  solve({.matrix = guard_ != nullptr ? guard_->guarded(assembled) : assembled.matrix(),
-         .timer = assembled.timer(),
-         .place = place_of(layout, matrix_->permutation(), group_.rank()),
-         .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
-         .first_row = layout.piece(layout.column_piece_of(group_.rank())).begin * vector_count(),
-         .matrix_bytes = read_footprint_bytes(*product, streaming_)},
-        solution);
+  operator_ =
+      options_.is_matrix_free() ? operator_without_matrix(parts_) : operator_with_matrix(parts_, kept_);
+  operator_->choose();
 }
 
-/// Everything that is chosen before the matrix is spread.
-void SolveRun::choose() {
-  const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
-  session_.take_grid(resolve_grid(options_, matrix_->facts(), configuration(), group_.size()), with_kernel);
-  session_.check_choices();
-  session_.begin_threads();
-  if (report_.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule &&
-      !configuration().is_reproducible && !is_streamed())
-    try_kernels();
-  // Without a machine's description: its predictions are for matrices of the benchmark.
-  if (report_.grid_is_automatic && options_.open_grid.tries_grids)
-    session_.try_grids(*matrix_, session_.shortlist(matrix_->facts(), with_kernel), with_kernel);
-}
-
-void SolveRun::read() {
-  group_.barrier();
-  const Stopwatch stopwatch;
-  const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
-  if (kept_ == nullptr)
-    read_matrix_ = is_streamed() ? find_system(options_, session_.memory_of_rank(), group_, progress_, check)
-                                 : read_system(options_, group_, progress_, check);
-  matrix_ = kept_ == nullptr ? read_matrix_.get() : kept_;
-  if (options_.assembles && source_row_of(options_.operator_text).is_negative_definite)
-    report_.warnings.emplace_back("this is no result of the benchmark: -A x = b is solved to a tolerance");
-  auto& result = report_.matrix.emplace();
-  result.name = matrix_->facts().key.name;
-  result.order = matrix_->order();
-  result.nonzero_count = matrix_->nonzero_count();
-  result.symmetrization = matrix_->symmetrization();
-  result.read_s = group_.maximum(stopwatch.seconds());
-  if (kept_ != nullptr) return;
-  progress_.say(
-      fmt::format("{} rows, {} nonzeros in {:.3f} s", result.order, result.nonzero_count, result.read_s));
-}
-
-/// Checks the memory of all that is to come, before the matrix is read or made: with the grid and the kernel that are taken where there is
-/// no room to try others, and a little more, since pieces and nonzeros are not known exactly. A streamed matrix needs two panels at
-/// least; more is checked when its rows are known.
-void SolveRun::check_expected_memory(const ExpectedMatrix& expected) const {
-  constexpr double inexact = 1.01;
-  constexpr std::int64_t inexact_bytes = std::int64_t{1} << 20;
-  constexpr std::int64_t two_panels = std::int64_t{5} << 19;  // of the least length, with room
-  MatrixFacts facts;
-  facts.key.order = expected.order;
-  facts.nonzero_count = inexact * static_cast<double>(expected.entry_count);
-  auto planned = configuration();
-  planned.grid = resolve_grid(options_, facts, planned, group_.size());
-  if (!planned.has_kernel()) {
-    planned.kernel =
-        has_several() ? kernels::default_kernel_for_several().name : kernels::kernel_for_any_pattern().name;
+void SolveRun::count_right_hand_sides() {
+  const auto& right_hand_side = options_.right_hand_side;
+  auto& count = report_.right_hand_side_count;
+  if (options_.right_hand_side_count) {
+    count = *options_.right_hand_side_count;
+  } else if (right_hand_side.kind == VectorOption::Kind::file) {
+    const auto columns = column_count_of(right_hand_side.path, group_);
+    if (columns > most_right_hand_sides) {
+      throw RunError(
+          ExitCode::bad_data,
+          fmt::format("{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
+                      "together",
+                      right_hand_side.path, columns, most_right_hand_sides));
+    }
+    count = std::max(static_cast<int>(columns), 1);
   }
-  if (options_.features.of<OutOfCoreOptions>().chooses_kernel)
-    planned.kernel = shortest_streamed_kernel(vector_count()).name;
-  const auto layout = make_layout(facts, planned);
-  agree_on(group_, [&] {
-    check_memory(session_.granted_environment(), [&](int rank) {
-      auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank);
-      if (is_streamed())
-        plan.block_bytes = std::min(2 * plan.format_bytes, two_panels) + stream_program_bytes;
-      return inexact_bytes +
-             std::max(expected.making_bytes / group_.size(), bytes_of_rank(facts, plan, layout, rank));
-    });
-  });
+  if (parts_.has_several()) check_several();
 }
 
-/// Random pieces are even ones, too: the order of the rows spreads the nonzeros.
-void SolveRun::cut() {
-  matrix_->set_piece_starts(options_.cut == MatrixCut::nonzeros
-                                ? matrix_->balanced_piece_starts(group_.size(), group_)
-                                : std::vector<std::int64_t>());
-}
-
-ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
-  const auto choose = [&](const Configuration& asked) {
-    if (has_several()) return choose_kernel_for_several(asked, options_.tuning, vector_count());
-    return choose_kernel(matrix_->facts(), asked,
-                         {.asked = options_.tuning,
-                          .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
-                          .profile = report_.profile});
+void SolveRun::check_several() const {
+  const auto refuse_if = [&](bool is_given, const std::string& reason) {
+    if (is_given)
+      throw InputError(fmt::format("{} right-hand sides: {}", report_.right_hand_side_count, reason));
   };
-  auto asked = options_.configuration;
-  asked.grid = grid;
-  if (options_.features.of<OutOfCoreOptions>().chooses_kernel) {
-    asked.kernel = shortest_streamed_kernel(vector_count()).name;
-    auto streamed_choice = choose(asked);
-    streamed_choice.kernel_origin = ChoiceOrigin::built_in_rule;
-    return streamed_choice;
-  }
-  const auto choice = choose(asked);
-  if (choice.kernel_origin != ChoiceOrigin::built_in_rule) return choice;
-  // The rule is for the benchmark's matrix.
-  if (report_.kernel_trial) {
-    asked.kernel = report_.kernel_trial->best;
-  } else if (!has_several()) {
-    asked.kernel = kernels::kernel_for_any_pattern().name;
-  }
-  auto own_choice = choose(asked);
-  const bool was_tried = report_.kernel_trial && report_.kernel_trial->skipped_because.empty();
-  own_choice.kernel_origin = was_tried ? ChoiceOrigin::trial : ChoiceOrigin::built_in_rule;
-  return own_choice;
+  const auto kind = options_.right_hand_side.kind;
+  refuse_if(options_.is_matrix_free(), "they need a matrix: FILE, or --assembled");
+  refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros,
+            fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
+                        vector_text(options_.right_hand_side), report_.right_hand_side_count));
+  for (const auto& feature : feature_table())
+    refuse_if(!feature.against_several.empty() && feature.is_used_by(options_),
+              std::string(feature.against_several));
+  const auto& classic = cg_variant_table().front().name;
+  refuse_if(options_.variant != classic,
+            fmt::format("--variant {} takes one; take {}", options_.variant, classic));
+  refuse_if(options_.configuration.overlaps, "--overlap on takes one; take --overlap off");
+  refuse_if(!find_preconditioner(options_.preconditioner)->takes_several_vectors,
+            fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
+  const auto& asked = options_.configuration;
+  const bool is_streamed = session_.features().find<StreamingFeature>() != nullptr;
+  const auto known =
+      is_streamed ? streamed_kernel_names(parts_.vector_count()) : names_of_kernels_for_several();
+  const auto takes_several = [&](const kernels::KernelRow& row) {
+    return is_streamed ? row.make_several_external != nullptr : row.make_for_several != nullptr;
+  };
+  refuse_if(asked.has_kernel() && !takes_several(kernels::kernel_named(asked.kernel)),
+            fmt::format("--kernel {} takes one; take one of {}", asked.kernel, known));
 }
 
-/// On the grid that is most promising.
-void SolveRun::try_kernels() {
-  const bool was_tried = kept_kernel_trial_ != nullptr && *kept_kernel_trial_;
-  if (was_tried) {
-    report_.kernel_trial = *kept_kernel_trial_;
-  } else {
-    progress_.say("trying kernels");
-    const auto environment = session_.granted_environment();
-    const auto shared = session_.configuration_of_trials();
-    report_.kernel_trial = cg2d::try_kernels(group_, {.source = *matrix_,
-                                                      .configuration = shared,
-                                                      .environment = environment,
-                                                      .asked = options_.tuning,
-                                                      .vector_count = vector_count()});
-    if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = report_.kernel_trial;
-  }
-  session_.take_grid(configuration().grid, [this](const auto& grid) { return kernel_for(grid); });
+/// Throws InputError for what sums in an order of its own.
+void SolveRun::check_reproducible() const {
+  if (!report_.configuration.is_reproducible) return;
+  const auto refuse_if = [](bool is_given, const std::string& reason) {
+    if (is_given) throw InputError("--reproducible on: " + reason);
+  };
+  refuse_if(options_.is_matrix_free(), "it needs a matrix: FILE, or --assembled");
+  refuse_if(parts_.has_several(), "it solves for one right-hand side");
+  const auto& classic = cg_variant_table().front().name;
+  refuse_if(options_.variant != classic,
+            fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
+  refuse_if(!find_preconditioner(options_.preconditioner)->is_diagonal,
+            fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take {}",
+                        options_.preconditioner, names_of_diagonal_preconditioners()));
 }
 
-/// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
-std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layout) {
-  auto& result = *report_.matrix;
-  result.balance = balance_of(matrix_->nonzeros_of_blocks(layout, group_));
-  const auto other_layout =
-      options_.cut == MatrixCut::nonzeros
-          ? equal_pieces(matrix_->order(), configuration().grid)
-          : comm::BlockLayout(configuration().grid, matrix_->balanced_piece_starts(group_.size(), group_));
-  result.other_balance = balance_of(matrix_->nonzeros_of_blocks(other_layout, group_));
-  const auto& preconditioner = *find_preconditioner(options_.preconditioner);
-  if (preconditioner.needs_diagonal) diagonal_ = matrix_->diagonal(layout, group_);
-  group_.barrier();
-  const Stopwatch distribution;
-  auto block = kept_ == nullptr ? matrix_->take(layout, group_)
-                                : matrix_->build(layout, group_, configuration().thread_count).block;
-  result.distribute_s = group_.maximum(distribution.seconds());
-  // Now, since a symmetric kernel drops half of the block.
-  if (session_.features().find<CheckpointFeature>() != nullptr)
-    value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
-  session_.take_block(block, layout);
-  const Stopwatch diagonal_parts;
-  if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
-  result.preconditioner_s = group_.maximum(diagonal_parts.seconds());
-  auto [product, conversion_s] = session_.convert(std::move(block), layout);
-  result.conversion_s = conversion_s;
-  return std::move(product);
+ReadyWork SolveRun::make() {
+  auto& system = system_.emplace(operator_->make());
+  place_ = place_of_several(system.place, report_.right_hand_side_count);
+  b_ = make_vectors(options_.right_hand_side);
+  x_ = make_vectors(options_.first_guess);
+  vectors_.emplace(system.matrix, system.timer, report_.configuration.thread_count);
+  preconditioner_ = make_preconditioner();
+  solver_ = make_system_solver({system.matrix, *preconditioner_, *vectors_},
+                               *find_cg_variant(options_.variant), parts_.vector_count());
+  return {.solver = measured_parts(system, *solver_, *vectors_),
+          .trace_room = [this](int step_count) { return trace_room(step_count); },
+          .matrix_bytes = system.matrix_bytes,
+          .vector_bytes =
+              vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double)),
+          .storage_bytes_per_s = system.storage_bytes_per_s};
+}
+
+HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
+  auto vectors = made_vector(option, place_, group_);
+  return parts_.has_several() ? filled_up(vectors, report_.right_hand_side_count, parts_.vector_count())
+                              : std::move(vectors);
+}
+
+/// One copy of each entry per vector, as the preconditioner sees one long vector.
+HugePageVector SolveRun::expanded(HugePageVector diagonal) const {
+  if (!parts_.has_several()) return diagonal;
+  const auto count = static_cast<std::size_t>(parts_.vector_count());
+  HugePageVector wide(diagonal.size() * count);
+  for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal[k / count];
+  return wide;
+}
+
+std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
+  const Stopwatch making;
+  system_->diagonal = expanded(std::move(system_->diagonal));
+  auto preconditioner = find_preconditioner(options_.preconditioner)
+                            ->make({.matrix = system_->matrix,
+                                    .diagonal = system_->diagonal,
+                                    .diagonal_block = &system_->diagonal_block,
+                                    .first_row = system_->first_row,
+                                    .thread_count = report_.configuration.thread_count});
+  system_->diagonal_block = {};  // its factors are made
+  report_.matrix->preconditioner_s += group_.maximum(making.seconds());
+  return preconditioner;
+}
+
+/// Room for the phases of any form of CG: at most four products, each with as many of the preconditioner, where a
+/// step ends with a recomputed residual and a new beginning; and all sums and updates beside them. Room that is not
+/// used takes no memory.
+TraceRoom SolveRun::trace_room(int step_count) const {
+  constexpr std::size_t products = 4;
+  constexpr std::size_t other_phases = 20;
+  const auto degree = static_cast<std::size_t>(find_preconditioner(options_.preconditioner)->default_degree);
+  const auto events_per_product = (phases_of_product(*system_) + 1) * (degree + 1) + 2;
+  const int steps = std::min(step_count, options_.most_iterations);
+  return {
+      .step_count = step_count,
+      .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
+}
+
+void SolveRun::begin(RegionMeasurement& measurement) {
+  iterations_.emplace(parts_, IteratedSystem{*system_, *solver_, *preconditioner_, b_, x_}, measurement);
+}
+
+const RepeatReport* SolveRun::iterate(RegionMeasurement& /*measurement*/) {
+  take_solutions(iterations_->perform());
+  if (report_.solution->result.end == SolveEnd::stopped) report_.reason += session_.features().last_words();
+  return &report_.repeat;
+}
+
+/// The exit code and the reason are those of the worst end, and the first of equals.
+void SolveRun::take_solutions(std::vector<Solution> solutions) {
+  const bool measures = options_.measures_iterations;
+  const auto code_of = [&](const Solution& one) {
+    return measures ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);
+  };
+  const auto severity = [&](const Solution& one) { return severity_of(code_of(one)); };
+  const auto worst = std::ranges::max_element(solutions, {}, severity);
+  report_.solution = *worst;
+  report_.code = code_of(*worst);
+  report_.reason = measures ? reason_of_measurement(*worst, options_.most_iterations) : reason_of(*worst);
+  if (!parts_.has_several()) return;
+  if (report_.code != ExitCode::success) {
+    const auto others =
+        std::ranges::count_if(solutions, [&](const auto& one) { return severity(one) > 0; }) - 1;
+    report_.reason = fmt::format(
+        "right-hand side {} of {}{}: {}", worst - solutions.begin() + 1, solutions.size(),
+        others > 0 ? fmt::format(", and {} more without a solution", others) : "", report_.reason);
+  }
+  report_.solutions = std::move(solutions);
+}
+
+void SolveRun::conclude() {
+  if (options_.solution_path.empty()) return;
+  const auto& result = report_.solution->result;
+  const auto& name = report_.matrix->name;
+  if (!parts_.has_several()) {
+    return write_vector(x_, place_,
+                        fmt::format("x of A x = b, A {}, {}, residual {:.3e}", name, name_of(result.end),
+                                    result.true_residual_norm),
+                        group_, solution_file_);
+  }
+  const auto count = report_.right_hand_side_count;
+  write_vector(
+      cut_down(x_, parts_.vector_count(), place_), place_,
+      fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
+      solution_file_);
 }
 
 }  // namespace cg2d

@@ -1,0 +1,127 @@
+#include "cg/run/outer_repeats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
+
+namespace cg2d {
+
+OuterRepeats::OuterRepeats(const RunParts& run, const RepeatedSolver& repeated)
+    : options_(run.options),
+      progress_(run.progress),
+      report_(run.report),
+      session_(run.session),
+      solver_(repeated.solver),
+      guard_(repeated.guard) {
+  if (report_.restart) restarted_x_ = restarted_x(*report_.restart, repeated.piece, run.group);
+  if (auto* const saver = checkpoint_saver(session_.features()); saver != nullptr)
+    checkpoints_.emplace(options_.problem, CheckpointedVector{solver_.iteration(), repeated.piece},
+                         report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(), *saver);
+}
+
+/// x as it is before the first outer iteration, of the benchmark or after the restart.
+void OuterRepeats::reset() {
+  solver_.reset();
+  if (!report_.restart) return;
+  solver_.iteration().restore(report_.restart->step_count(), restarted_x_, report_.restart->signs);
+}
+
+/// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
+/// early.
+bool OuterRepeats::perform(RegionMeasurement& measurement) {
+  const auto& watch = watch_.emplace(options_.stops_when_asked);
+  progress_.begin("the untimed first iteration");
+  reset();
+  const Stopwatch stopwatch;
+  if (const auto first = solver_.outer_step(watch.asked()); must_stop(first)) {
+    end_early({first}, "the untimed first iteration");
+    return false;
+  }
+  first_step_s_ = stopwatch.seconds();
+  for (int repeat_number = 1; repeat_number <= repeats_in_all(); ++repeat_number) {
+    if (!perform_one(repeat_number, measurement)) return false;
+  }
+  return true;
+}
+
+/// As far as it can be known yet: with --min-time those until now and, at the mean of their times, those that the rest of
+/// the time takes. The times are alike on all ranks, and so is this number once there is a repetition.
+int OuterRepeats::repeats_in_all() const {
+  constexpr double most_repeats = 100'000;
+  const auto done = static_cast<double>(report_.repeats.size());
+  double time_s = 0.0;
+  for (const auto& repeat : report_.repeats) time_s += repeat.time_s;
+  if (done == 0.0 || time_s >= options_.least_time_s)
+    return std::max(options_.repeat_count, static_cast<int>(done));
+  const double further = std::ceil((options_.least_time_s - time_s) / (time_s / done));
+  return std::max(options_.repeat_count,
+                  static_cast<int>(std::min(done + std::max(further, 1.0), most_repeats)));
+}
+
+/// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
+bool OuterRepeats::perform_one(int repeat_number, RegionMeasurement& measurement) {
+  const int earlier_count = report_.restart ? report_.restart->step_count() : 0;
+  const int outer_step_count = options_.problem.niter - earlier_count;
+  InterruptRequests interrupts(*watch_);
+  const RepeatPlace place{repeat_number, repeats_in_all(), options_.problem.niter, earlier_count};
+  ProgressLines progress(progress_, place);
+  std::vector<OuterStepObserver*> observers{&interrupts, &progress};
+  if (checkpoints_) observers.push_back(&*checkpoints_);
+  std::ranges::copy(session_.features().outer_observers(), std::back_inserter(observers));
+  session_.features().call(&Feature::begin_repeat, place);
+  reset();
+  expect_steps(repeat_number);
+  if (checkpoints_) checkpoints_->begin();
+  const Progress::TimedRegion region(progress_);
+  // A clock reading per CG step: nothing beside steps that take so long.
+  constexpr double long_s = 0.2;
+  auto& step_observers = solver_.iteration().observers();
+  const bool is_long = first_step_s_ >= long_s;
+  if (is_long) step_observers.add(progress);
+  const auto steps = measurement.around(
+      observers, [&](auto all_observers) { return solver_.outer_steps(outer_step_count, all_observers); });
+  if (is_long) step_observers.remove(progress);
+  const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
+                           !steps.back().is_refused;
+  if (is_complete) {
+    report_.repeats.push_back(session_.measured_repeat(measurement));
+    report_.repeats.back().steps = steps;
+  }
+  const bool has_more = repeat_number < repeats_in_all();
+  if (is_complete && !(has_more && must_stop(steps.back()))) return true;
+  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count + std::ssize(steps),
+                               options_.problem.niter, repeat_number, repeats_in_all()));
+  return false;
+}
+
+/// By the untimed iteration, until one has been timed.
+void OuterRepeats::expect_steps(int repeat_number) const {
+  if (repeat_number > 1) return;
+  const int outer_step_count = options_.problem.niter - (report_.restart ? report_.restart->step_count() : 0);
+  progress_.expect(std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
+}
+
+void OuterRepeats::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
+  session_.features().call(&Feature::check_region);
+  report_.unfinished = steps;
+  if (steps.back().is_refused) {
+    report_.code = ExitCode::soft_error;
+    report_.reason = guard_->reason();
+  } else if (is_finite(steps.back())) {
+    report_.code = ExitCode::interrupted;
+    report_.reason =
+        fmt::format("interrupted by a signal after {}{}", where, session_.features().last_words());
+  } else {
+    report_.code = ExitCode::not_finite;
+    report_.reason = fmt::format(
+        "zeta or the residual became NaN or infinite in {}: this shift or matrix is beyond "
+        "double precision, or p . A p vanished",
+        where);
+  }
+}
+
+}  // namespace cg2d
