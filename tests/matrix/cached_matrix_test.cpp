@@ -117,8 +117,10 @@ TEST_F(CachedMatrixTest, StripsTogetherAreTheBlock) {
     for (const auto& named : test::layouts_of(n, grid)) {
       SCOPED_TRACE(test::describe(named));
       const auto whole = cached.build(named.layout, group(), 1).block;
+      // More strips than rows, each of which all ranks read together, on one cut of each grid.
+      const int most = test::is_thorough() || named.name == "ragged" ? 4000 : 40;
       for (const Strips& strips :
-           {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = 4000}}) {
+           {Strips{.count = 1}, Strips{.count = 7, .row_multiple = 64}, Strips{.count = most}}) {
         std::int64_t row = 0;
         std::int64_t entry = 0;
         std::int64_t longest = 0;

@@ -154,11 +154,11 @@ void expect_that_harm_is_found(const char* class_name, int seed_count) {
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassS) {
-  expect_that_harm_is_found("S", test::by_extent(300, 600, 3000));
+  expect_that_harm_is_found("S", test::by_extent(120, 600, 3000));
 }
 
 TEST(FaultCampaignTest, HarmfulFlipsAreFoundInClassW) {
-  expect_that_harm_is_found("W", test::by_extent(20, 60, 3000));
+  expect_that_harm_is_found("W", test::by_extent(10, 60, 3000));
 }
 
 /// Every attempt meets one of so many flips, in any array: the run ends, and not by a crash.

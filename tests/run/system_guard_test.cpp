@@ -98,8 +98,8 @@ bool is_harmed(const GuardedSystemRun& run, const GuardedSystemRun& clean) {
 }
 
 TEST(SystemGuardTest, FlipsAreFoundOrDoNoHarm) {
-  const int flip_count = test::by_extent(60, 200, 2000);
-  constexpr int flips_per_system = 10;
+  const int flip_count = test::by_extent(30, 200, 2000);
+  const int flips_per_system = test::by_extent(5, 10);
   Counts counts;
   for (int number = 0; number * flips_per_system < flip_count; ++number) {
     auto system = test_system(number);
