@@ -109,6 +109,12 @@ struct CgVariantRow {
   std::unique_ptr<CgRecurrence> (*make)(const CgParts& parts) = nullptr;
 };
 
+/// CgVariantRow::make of a form.
+template <typename Form>
+std::unique_ptr<CgRecurrence> make_recurrence(const CgParts& parts) {
+  return std::make_unique<Form>(parts);
+}
+
 /// All forms; the first one is the classic one, which the benchmark's rules prescribe.
 std::span<const CgVariantRow> cg_variant_table();
 /// The row of that name, or nullptr.

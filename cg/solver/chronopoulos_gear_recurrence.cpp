@@ -2,7 +2,6 @@
 // which are summed together after the product.
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <span>
 
@@ -57,9 +56,7 @@ CgVariantRow chronopoulos_gear_variant() {
   return {.name = "chronopoulos-gear",
           .description = "one sum over all ranks per step",
           .sums_per_step = 1,
-          .make = [](const CgParts& parts) -> std::unique_ptr<CgRecurrence> {
-            return std::make_unique<ChronopoulosGearRecurrence>(parts);
-          }};
+          .make = &make_recurrence<ChronopoulosGearRecurrence>};
 }
 
 }  // namespace cg2d

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <span>
 
@@ -150,9 +149,7 @@ CgVariantRow classic_variant() {
   return {.name = "classic",
           .description = "two sums over all ranks per step, as in the benchmark",
           .sums_per_step = 2,
-          .make = [](const CgParts& parts) -> std::unique_ptr<CgRecurrence> {
-            return std::make_unique<ClassicRecurrence>(parts);
-          }};
+          .make = &make_recurrence<ClassicRecurrence>};
 }
 
 }  // namespace cg2d

@@ -2,7 +2,6 @@
 // product and the preconditioner.
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <span>
 
@@ -112,9 +111,7 @@ CgVariantRow pipelined_variant() {
   return {.name = "pipelined",
           .description = "one sum over all ranks per step, under way during the product",
           .sums_per_step = 1,
-          .make = [](const CgParts& parts) -> std::unique_ptr<CgRecurrence> {
-            return std::make_unique<PipelinedRecurrence>(parts);
-          }};
+          .make = &make_recurrence<PipelinedRecurrence>};
 }
 
 }  // namespace cg2d

@@ -56,7 +56,7 @@ SeveralSystems::SeveralSystems(const CgParts& parts, int vector_count)
 
 std::vector<SystemSolveResult> SeveralSystems::solve(const SystemVectors& vectors, const StopRule& stop) {
   begin(vectors, stop);
-  while (goes_on()) {
+  while (!std::ranges::all_of(systems_, [](const auto& system) { return system.end.has_value(); })) {
     observers_.before_step();
     for (auto& system : systems_) {
       if (!system.end) system.observers.before_step();
@@ -65,10 +65,6 @@ std::vector<SystemSolveResult> SeveralSystems::solve(const SystemVectors& vector
     if (std::ranges::any_of(systems_, &System::begins_again)) replace_residuals(vectors, stop);
   }
   return finish(vectors);
-}
-
-bool SeveralSystems::goes_on() const {
-  return std::ranges::any_of(systems_, [](const auto& system) { return !system.end; });
 }
 
 void SeveralSystems::begin(const SystemVectors& vectors, const StopRule& stop) {
@@ -112,7 +108,11 @@ void SeveralSystems::note_zeros(std::span<const double> b) {
 
 /// A system that has ended takes part with a step of length 0.
 void SeveralSystems::step(std::span<double> x, const StopRule& stop) {
-  multiply_direction();
+  if (preconditioner_.uses_products()) {
+    multiply(p_);
+  } else {
+    matrix_.apply();
+  }
   note_curvatures(stop);
   vectors_.update([&](VectorOps& local) {
     local.steps_along(numbers(alpha_), {.p = p_, .q = matrix_.result(), .x = x, .r = r_});
@@ -304,14 +304,6 @@ void SeveralSystems::multiply(std::span<const double> operand) {
   const auto place = matrix_.operand();
   vectors_.update([&](VectorOps& local) { local.copy(operand, place); });
   matrix_.apply();
-}
-
-void SeveralSystems::multiply_direction() {
-  if (preconditioner_.uses_products()) {
-    multiply(p_);
-  } else {
-    matrix_.apply();
-  }
 }
 
 /// rho = r . M^-1 r and r . r of the systems that go on; the same without preconditioner.

@@ -57,7 +57,6 @@ class SeveralSystems final : public SystemSolver {
 
   void begin(const SystemVectors& vectors, const StopRule& stop);
   void note_zeros(std::span<const double> b);
-  [[nodiscard]] bool goes_on() const;
   void step(std::span<double> x, const StopRule& stop);
   void note_curvatures(const StopRule& stop);
   void bound_curvatures(const StopRule& stop);
@@ -70,7 +69,6 @@ class SeveralSystems final : public SystemSolver {
   void judge_replaced(System& system, const StopRule& stop);
   void restart(const StopRule& stop);
   void multiply(std::span<const double> operand);
-  void multiply_direction();
   void take_products(std::span<const double> preconditioned);
   void take_residual_squares();
   std::vector<SystemSolveResult> finish(const SystemVectors& vectors);
