@@ -109,7 +109,7 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
   const SessionText text{.path = options.output,
                          .writes_errors = format.writes_errors,
                          .make = [&] { return format.write(run.report()); },
-                         .make_figures = [&] { return results_file_text(run.report()); }};
+                         .make_figures = [&] { return figures_file_text(run.report()); }};
   return reported(run, text, group, [&](SessionFiles& files) {
     run.prepare();
     if (options.dry_run) {

@@ -10,7 +10,7 @@
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/sweep_command.hpp"
 #include "cg/studies/sweep_table.hpp"

@@ -39,7 +39,7 @@ nlohmann::ordered_json problem_json(const Problem& problem);
 
 /// The file of --report: lines "Section::name=value", as results of HPCG have them; for people, and for scripts that take
 /// single figures.
-std::string results_file_text(const RunReport& report);
+std::string figures_file_text(const RunReport& report);
 
 /// A run that --dry-run plans.
 struct PlannedRun {

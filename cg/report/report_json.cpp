@@ -1,7 +1,7 @@
 // The report for programs. Its schema is run_result.schema.json beside this file.
 
 #include "cg/report/report.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/report/run_record.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/run/run_report.hpp"

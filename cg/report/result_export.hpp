@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 
 namespace cg2d {
 

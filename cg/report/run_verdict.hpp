@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cg/base/paired_comparison.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 
 namespace cg2d {
 

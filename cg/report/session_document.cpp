@@ -4,7 +4,7 @@
 
 #include "cg/report/build_info.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/session_report.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cg/base/json_record.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 
 namespace cg2d {
 

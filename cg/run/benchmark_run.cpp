@@ -270,7 +270,7 @@ RunReport complete_run(const RunOptions& options, comm::RankGroup& group, const 
   return run.report();
 }
 
-comm::RankGroup* FirstRanks::of(int rank_count) {
+comm::RankGroup* SubgroupCache::of(int rank_count) {
   if (all_.rank() >= rank_count) return nullptr;
   auto& group = groups_[rank_count];
   if (!group) group = std::make_unique<comm::RankGroup>(all_.first_ranks(rank_count));

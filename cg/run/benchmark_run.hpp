@@ -20,7 +20,7 @@
 #include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/run/workload.hpp"
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/stepped_solver.hpp"
+#include "cg/solver/npb_solver.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/rank_group.hpp"
 
@@ -82,8 +82,8 @@ class BenchmarkRun final : public Workload {
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   StreamingFeature* streaming_ = nullptr;      ///< with --out-of-core
   std::unique_ptr<AssembledOperator> assembled_;
-  SolverGuard* guard_ = nullptr;  ///< of the solver
-  std::optional<SteppedSolver> solver_;
+  GuardHooks* guard_ = nullptr;  ///< of the solver
+  std::optional<NpbSolver> solver_;
   comm::IndexRange piece_;  ///< of its vectors: this rank's
   std::optional<OuterRepeats> repeats_;
 };
@@ -93,9 +93,9 @@ class BenchmarkRun final : public Workload {
 RunReport complete_run(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
 /// Groups of the first ranks of a group. Each is made on the first request and kept.
-class FirstRanks {
+class SubgroupCache {
  public:
-  explicit FirstRanks(const comm::RankGroup& all) : all_(all) {}
+  explicit SubgroupCache(const comm::RankGroup& all) : all_(all) {}
 
   /// nullptr on ranks that do not belong to it. Collective over these ranks when it makes the group.
   [[nodiscard]] comm::RankGroup* of(int rank_count);

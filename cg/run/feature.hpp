@@ -93,8 +93,8 @@ class Feature : public Interface {
   /// A rank's block that is in memory as a whole, before the kernel takes it.
   virtual void with_block(const kernels::CsrBlock& /*block*/, const comm::BlockLayout& /*layout*/) {}
   /// The product on the grid is ready, and no solver yet. Watches outer iterations from inside, and makes them again; nullptr: does not.
-  [[nodiscard]] virtual SolverGuard* guard_of_outer_iterations(const comm::BlockLayout& /*layout*/,
-                                                               AssembledOperator& /*assembled*/) {
+  [[nodiscard]] virtual GuardHooks* guard_of_outer_iterations(const comm::BlockLayout& /*layout*/,
+                                                              AssembledOperator& /*assembled*/) {
     return nullptr;
   }
   /// As the last one, of the solve of a system.

@@ -14,7 +14,7 @@
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
-#include "cg/solver/stepped_solver.hpp"
+#include "cg/solver/npb_solver.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
@@ -31,9 +31,9 @@ struct RunParts {
 
 /// The solver that is repeated.
 struct RepeatedSolver {
-  SteppedSolver& solver;
-  SolverGuard* guard = nullptr;  ///< of it
-  comm::IndexRange piece;        ///< of its vectors: this rank's
+  NpbSolver& solver;
+  GuardHooks* guard = nullptr;  ///< of it
+  comm::IndexRange piece;       ///< of its vectors: this rank's
 };
 
 /// Holds references: all must outlive it. Collective.
@@ -57,8 +57,8 @@ class OuterRepeats {
   const Progress& progress_;
   RunReport& report_;
   Session& session_;
-  SteppedSolver& solver_;
-  SolverGuard* guard_;
+  NpbSolver& solver_;
+  GuardHooks* guard_;
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   std::optional<RunCheckpoints> checkpoints_;

@@ -5,7 +5,7 @@
 
 namespace cg2d {
 
-MeasuredSolver measured_parts(SteppedSolver& solver, const comm::Communicator& communicator) {
+MeasuredSolver measured_parts(NpbSolver& solver, const comm::Communicator& communicator) {
   auto& iteration = solver.iteration();
   return {.timer = solver.timer(),
           .observers = iteration.observers(),

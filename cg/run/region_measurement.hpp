@@ -15,8 +15,8 @@
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/run/run_observers.hpp"
 #include "cg/run/session_report.hpp"
+#include "cg/solver/npb_solver.hpp"
 #include "cg/solver/outer_iteration.hpp"
-#include "cg/solver/stepped_solver.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/communicator.hpp"
@@ -33,7 +33,7 @@ struct MeasuredSolver {
   std::function<VectorWork()> update_work;
 };
 /// Those of the benchmark's iteration.
-MeasuredSolver measured_parts(SteppedSolver& solver, const comm::Communicator& communicator);
+MeasuredSolver measured_parts(NpbSolver& solver, const comm::Communicator& communicator);
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the
 /// group must outlive it.

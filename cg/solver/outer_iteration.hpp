@@ -118,7 +118,7 @@ struct IterationRow {
   std::string_view name;  ///< before the class, "npb:S"
   std::string_view description;
   OuterCounts counts;
-  bool can_be_guarded = false;  ///< SolveGuard knows its products and sums
+  bool can_be_guarded = false;  ///< NpbGuard knows its products and sums
   bool is_predicted = false;    ///< the performance model counts its calls
   std::unique_ptr<OuterIteration> (*make)(LinearOperator& matrix, PhaseTimer& timer, int thread_count);
 };

@@ -234,7 +234,7 @@ class Scaling final : public StudyRuns {
 
   const ScalingOptions& options_;
   comm::RankGroup& group_;
-  FirstRanks first_ranks_;
+  SubgroupCache first_ranks_;
   Progress progress_;
   std::unique_ptr<StudiedWork> work_;
   StudiedRun run_;      // the one made last

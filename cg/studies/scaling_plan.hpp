@@ -7,7 +7,7 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 
 namespace cg2d {
 

@@ -15,7 +15,7 @@
 #include "cg/base/interface.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/run/solve/solve_options.hpp"

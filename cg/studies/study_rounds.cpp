@@ -52,7 +52,7 @@ void repeat_step(std::vector<StudyStep>& steps, std::size_t index) {
   steps.insert(after, again);
 }
 
-StudyRounds::StudyRounds(StudyRuns& runs, std::vector<StudyCase> cases, FirstRanks& ranks,
+StudyRounds::StudyRounds(StudyRuns& runs, std::vector<StudyCase> cases, SubgroupCache& ranks,
                          comm::RankGroup& group, const Progress& progress)
     : runs_(runs),
       cases_(std::move(cases)),

@@ -13,7 +13,7 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/remaining_time.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "comm/rank_group.hpp"
 
@@ -74,7 +74,7 @@ class StudyRuns : public Interface {
 /// operation but note(). Holds references.
 class StudyRounds {
  public:
-  StudyRounds(StudyRuns& runs, std::vector<StudyCase> cases, FirstRanks& ranks, comm::RankGroup& group,
+  StudyRounds(StudyRuns& runs, std::vector<StudyCase> cases, SubgroupCache& ranks, comm::RankGroup& group,
               const Progress& progress);
 
   /// A timed run that was made before. On rank 0.
@@ -95,7 +95,7 @@ class StudyRounds {
 
   StudyRuns& runs_;
   std::vector<StudyCase> cases_;
-  FirstRanks& first_ranks_;
+  SubgroupCache& first_ranks_;
   comm::RankGroup& group_;
   const Progress& progress_;
   InterruptWatch watch_;

@@ -237,7 +237,7 @@ class Sweep final : public StudyRuns {
 
   const SweepOptions& options_;
   comm::RankGroup& group_;
-  FirstRanks first_ranks_;
+  SubgroupCache first_ranks_;
   Progress progress_;
   std::unique_ptr<StudiedWork> work_;
   std::vector<ConfiguredProblem> configurations_;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cg/matrix/problem.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/report/run_verdict.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"

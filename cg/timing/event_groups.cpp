@@ -13,8 +13,8 @@ namespace cg2d {
 // from memory: events of AMD's Zen 4, of its Zen 3, and of Intel's servers count what a core fetches itself and
 // by prefetching (PAPI 7.0 finds these names for such processors); misses of the last level, which come after
 // them, leave prefetches out on some processors.
-std::span<const RoleRow> role_table() {
-  static const std::array<RoleRow, 15> table{{
+std::span<const MetricRole> role_table() {
+  static const std::array<MetricRole, 15> table{{
       {EventRole::cycles, "core cycles", {"PAPI_TOT_CYC", "perf::CYCLES"}},
       {EventRole::instructions, "instructions", {"PAPI_TOT_INS", "perf::INSTRUCTIONS"}},
       {EventRole::stalled_cycles,
@@ -61,7 +61,7 @@ std::vector<std::string> group_names() { return names_of(group_table()); }
 
 namespace {
 
-const RoleRow& row_of(EventRole role) { return role_table()[static_cast<std::size_t>(role)]; }
+const MetricRole& row_of(EventRole role) { return role_table()[static_cast<std::size_t>(role)]; }
 
 /// Adds a name, unless it is there.
 void add_once(const std::string& name, std::vector<std::string>& names) {

@@ -32,13 +32,13 @@ enum class EventRole {
   processor_time,
 };
 
-struct RoleRow {
+struct MetricRole {
   EventRole role;
   std::string_view description;
   std::vector<std::string_view> candidates;  ///< in order of preference
 };
 /// In the order of the roles.
-std::span<const RoleRow> role_table();
+std::span<const MetricRole> role_table();
 
 struct GroupRow {
   std::string_view name;

@@ -14,7 +14,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/solver/stepped_solver.hpp"
+#include "cg/solver/npb_solver.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/rank_group.hpp"
@@ -116,7 +116,7 @@ class TrialSolver final : public TrialCandidate {
 
  private:
   std::unique_ptr<AssembledOperator> assembled_;
-  SteppedSolver solver_;
+  NpbSolver solver_;
   bool is_whole_;
   std::int64_t nonzero_count_ = 0;
 };

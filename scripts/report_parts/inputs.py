@@ -73,7 +73,7 @@ class Shown:
     text: str
 
 
-# cg/report/result_file.cpp has the same for the commands that read results.
+# cg/report/result_reader.cpp has the same for the commands that read results.
 SHOWN_ELSEWHERE = (
     Shown(has("machine", "problems"), "predictions of cg2d model, which prints them as tables without --format json"),
     Shown(has("conditions"), "a machine description, for cg2d model --machine"),

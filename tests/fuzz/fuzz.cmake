@@ -138,7 +138,7 @@ set(text_parsers
     cg/report/solve/solve_record.cpp
     cg/report/result_compare.cpp
     cg/report/result_export.cpp
-    cg/report/result_file.cpp
+    cg/report/result_reader.cpp
     cg/report/run_verdict.cpp
     cg/solver/cg_recurrence.cpp
     cg/solver/chronopoulos_gear_recurrence.cpp

@@ -30,13 +30,13 @@ class GridRun {
       : problem_(problem), layout_(comm::BlockLayout::even(problem.n, grid)) {
     auto block = default_source().make(problem)->build(layout_, group(), 1).block;
     assembled_ = test::assembled(std::move(block), layout_, {});
-    solver_ = std::make_unique<SteppedSolver>(*assembled_, problem.shift);
+    solver_ = std::make_unique<NpbSolver>(*assembled_, problem.shift);
   }
 
   [[nodiscard]] comm::IndexRange range() const {
     return layout_.piece(layout_.column_piece_of(group().rank()));
   }
-  SteppedSolver& solver() { return *solver_; }
+  NpbSolver& solver() { return *solver_; }
   /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
   std::vector<OuterStep> whole(const std::string& folder) {
     CheckpointSaver saver(0.0, CheckpointWriter(folder, std::nullopt, group()));
@@ -62,7 +62,7 @@ class GridRun {
   const Problem& problem_;
   comm::BlockLayout layout_;
   std::unique_ptr<AssembledOperator> assembled_;
-  std::unique_ptr<SteppedSolver> solver_;
+  std::unique_ptr<NpbSolver> solver_;
 };
 
 /// A temporary folder of rank 0, for all ranks.

@@ -158,7 +158,7 @@ TEST_F(SweepFileTest, WhatIsNoFileIsRefused) {
   EXPECT_NE(complaint().find("No such file"), std::string::npos) << complaint();
 }
 
-TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
+TEST(ResultReaderTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   RunReport report;
   report.problem = {
       .class_name = "U", .n = 1400, .nonzer = 7, .niter = 15, .shift = 10.5, .reference_zeta = {}};
@@ -172,7 +172,7 @@ TEST(ResultFileTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
 }
 
-TEST(ResultFileTest, EveryAxisOfARunIsRead) {
+TEST(ResultReaderTest, EveryAxisOfARunIsRead) {
   RunReport report;
   report.problem = *find_class("S");
   report.is_resolved = true;
@@ -206,7 +206,7 @@ std::string disturbed_line_of(int attempt, const std::string& reason) {
   return sweep_line(line);
 }
 
-TEST(ResultFileTest, TheLastAttemptOfARoundReplacesTheOthers) {
+TEST(ResultReaderTest, TheLastAttemptOfARoundReplacesTheOthers) {
   const auto records = parse_sweep(disturbed_line_of(1, "a compiler") + line_of(2, 1, 1) +
                                    disturbed_line_of(2, "") + line_of(1, 2, 2));
   ASSERT_EQ(records.size(), 4U);
@@ -219,7 +219,7 @@ TEST(ResultFileTest, TheLastAttemptOfARoundReplacesTheOthers) {
   }
 }
 
-TEST(ResultFileTest, TheFirstSchemaIsRead) {
+TEST(ResultReaderTest, TheFirstSchemaIsRead) {
   auto line = sweep_json_of(1, 2, 1);
   line["schema_version"] = 1;
   line.erase("quiet");
@@ -232,7 +232,7 @@ TEST(ResultFileTest, TheFirstSchemaIsRead) {
   EXPECT_THROW(static_cast<void>(parse_sweep(sweep_line(line))), InputError);
 }
 
-TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
+TEST(ResultReaderTest, WithoutAFormOfTheSumItIsTheUsualOne) {
   auto line = line_of(1, 2, 1);
   const std::string words = R"(,"sum_form":"reduce-scatter")";
   const auto place = line.find(words);
@@ -244,7 +244,7 @@ TEST(ResultFileTest, WithoutAFormOfTheSumItIsTheUsualOne) {
   EXPECT_THROW(static_cast<void>(parse_results(line)), InputError);
 }
 
-TEST(ResultFileTest, ASampleIsMedianAndSpread) {
+TEST(ResultReaderTest, ASampleIsMedianAndSpread) {
   const auto odd = sample_of({3.0, 1.0, 2.0});
   EXPECT_DOUBLE_EQ(odd.median, 2.0);
   EXPECT_DOUBLE_EQ(odd.spread().value(), 1.0);
@@ -253,7 +253,7 @@ TEST(ResultFileTest, ASampleIsMedianAndSpread) {
   EXPECT_FALSE(sample_of({5.0}).spread().has_value()) << "a single value has none";
 }
 
-TEST(ResultFileTest, TheReportedRunHasTheMedianOfItsSampleAndLiesWithinTheQuartiles) {
+TEST(ResultReaderTest, TheReportedRunHasTheMedianOfItsSampleAndLiesWithinTheQuartiles) {
   // One definition for the time of a run and for its quartiles: with two repetitions, too.
   for (int count = 1; count <= 12; ++count) {
     std::vector<double> times_s;
@@ -267,7 +267,7 @@ TEST(ResultFileTest, TheReportedRunHasTheMedianOfItsSampleAndLiesWithinTheQuarti
   }
 }
 
-TEST(ResultFileTest, QuartilesAreMeasuredValues) {
+TEST(ResultReaderTest, QuartilesAreMeasuredValues) {
   // Sorted 1 2 4 8: the first is not exceeded by a quarter of them, the third by three quarters.
   const auto four = sample_of({8.0, 1.0, 4.0, 2.0});
   EXPECT_DOUBLE_EQ(four.lower_quartile, 1.0);
@@ -285,7 +285,7 @@ TEST(ResultFileTest, QuartilesAreMeasuredValues) {
   EXPECT_DOUBLE_EQ(one.upper_quartile, 5.0);
 }
 
-TEST(ResultFileTest, AMissingFileIsNamed) {
+TEST(ResultReaderTest, AMissingFileIsNamed) {
   try {
     static_cast<void>(read_results("/no/such/file"));
     FAIL();

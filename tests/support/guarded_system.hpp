@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/guard/system_guard.hpp"
+#include "cg/run/guard/solve_guard.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solver_run.hpp"
@@ -63,9 +63,9 @@ class GuardedTestSystem {
   GuardedSystemRun run(const GuardOptions& options) {
     restore_matrix();
     GuardedSystemRun run;
-    SystemGuard guard(options,
-                      {group(), layout_, assembled_->communicator(), assembled_->product(), thread_count_},
-                      &*checksums_);
+    SolveGuard guard(options,
+                     {group(), layout_, assembled_->communicator(), assembled_->product(), thread_count_},
+                     &*checksums_);
     with_solver(
         options.is_used() ? &guard : nullptr, [&](ConjugateGradient& solver, Preconditioner& preconditioner) {
           run.x = options_.starts_from_guess ? guess_ : std::vector<double>(b_.size());
@@ -109,7 +109,7 @@ class GuardedTestSystem {
     laplacian_diagonal_ = group().maximum(largest);
   }
   template <typename Work>
-  void with_solver(SystemGuard* guard, const Work& work) {
+  void with_solver(SolveGuard* guard, const Work& work) {
     LinearOperator* matrix = &assembled_->matrix();
     assembled_->matrix().set_observer(guard);
     if (guard != nullptr) matrix = &guard->guarded(assembled_->matrix());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cg/report/report.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/studies/sweep_file.hpp"
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "cg/report/phase_record.hpp"
-#include "cg/report/result_file.hpp"
+#include "cg/report/result_reader.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_format.hpp"
 #include "cg/report/sweep_record.hpp"
@@ -115,7 +115,8 @@ const Record<SolvedSystem>& solved_system_record() {
 const Record<KernelTrial>& kernel_trial_record() {
   static const Record<KernelTrial> record{
       "kernel_trial",
-      {list_figure<KernelTrial>("tried", timed_candidate_record<TimedCandidate>("kernel"), &KernelTrial::tried),
+      {list_figure<KernelTrial>("tried", timed_candidate_record<TimedCandidate>("kernel"),
+                                &KernelTrial::tried),
        list_figure<KernelTrial>("skipped", skipped_candidate_record<SkippedCandidate>("kernel"),
                                 &KernelTrial::skipped, "Kernels whose format would take too long to make.", 0,
                                 Presence::always_now),

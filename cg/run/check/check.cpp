@@ -48,7 +48,7 @@ CheckResult unavailable(std::string reason) {
   return {.status = CheckStatus::unavailable, .reason = std::move(reason)};
 }
 
-CheckResult judged_over_ranks(const OwnFigure& mine, double tolerance, comm::RankGroup& group) {
+CheckResult judged_over_ranks(const DerivedMetric& mine, double tolerance, comm::RankGroup& group) {
   double worst = 0.0;
   for (const double figure : group.gather_one(mine.figure)) worst = worse_of(worst, figure);
   const auto reasons = group.gather_all(mine.reason);

@@ -40,12 +40,12 @@ CheckResult unavailable(std::string reason);
 double worse_of(double one, double other);
 
 /// A figure of this rank, with the reason where there is none. For steps that are local.
-struct OwnFigure {
+struct DerivedMetric {
   double figure = 0.0;
   std::string reason{};
 };
 /// The worst figure of all ranks, judged, with the reason of the first rank that has one. Collective.
-CheckResult judged_over_ranks(const OwnFigure& mine, double tolerance, comm::RankGroup& group);
+CheckResult judged_over_ranks(const DerivedMetric& mine, double tolerance, comm::RankGroup& group);
 
 /// The configuration, kernels, transports and grids to be checked.
 struct CheckPlan {

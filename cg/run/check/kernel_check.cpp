@@ -158,8 +158,8 @@ std::string why_not_here(const kernels::KernelRow& row, const kernels::KernelOpt
 }
 
 /// Any exception of a kernel but lack of memory is a failure of the check.
-OwnFigure own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                    const std::vector<KnownProduct>& known) {
+DerivedMetric own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                        const std::vector<KnownProduct>& known) {
   try {
     return {.figure = kernel_error(row, options, known)};
   } catch (const std::bad_alloc&) {
@@ -234,7 +234,7 @@ double kernel_error(const kernels::KernelRow& row, const kernels::KernelOptions&
 CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                          const std::vector<KnownProduct>& known, comm::RankGroup& group) {
   const auto reason = why_not_here(row, options);
-  OwnFigure mine;
+  DerivedMetric mine;
   agree_on(group, [&] {
     if (reason.empty()) mine = own_error(row, options, known);
   });

@@ -15,8 +15,8 @@
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/npb_solver.hpp"
 #include "cg/solver/solve.hpp"
-#include "cg/solver/stepped_solver.hpp"
 
 namespace cg2d {
 namespace {
@@ -195,7 +195,7 @@ CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& pi
 
 CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
   DistributedSystem system(problem, parts, group);
-  SteppedSolver solver(system.assembled(), problem.shift);
+  NpbSolver solver(system.assembled(), problem.shift);
   solver.reset();
   const auto steps = solver.outer_steps(problem.niter, {});
   const double reference = problem.reference_zeta.value();

@@ -12,9 +12,9 @@
 #include "cg/run/checkpoint/checkpoint_interval.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/guard/guard_record.hpp"
+#include "cg/run/guard/npb_guard.hpp"
 #include "cg/run/guard/product_checksums.hpp"
 #include "cg/run/guard/solve_guard.hpp"
-#include "cg/run/guard/system_guard.hpp"
 #include "cg/run/streaming/out_of_core_options.hpp"
 
 namespace cg2d {
@@ -34,8 +34,8 @@ class GuardFeature final : public Feature, private SolveGuardHooks {
     agree_on(context_.group,
              [&] { checksums_.emplace(block, kernel.storage, layout, context_.group.rank()); });
   }
-  [[nodiscard]] SolverGuard* guard_of_outer_iterations(const comm::BlockLayout& layout,
-                                                       AssembledOperator& assembled) override {
+  [[nodiscard]] GuardHooks* guard_of_outer_iterations(const comm::BlockLayout& layout,
+                                                      AssembledOperator& assembled) override {
     return &of_run_.emplace(options_, parts_of(layout, assembled), checksums());
   }
   [[nodiscard]] SolveGuardHooks* guard_of_solve(const comm::BlockLayout& layout,
@@ -73,8 +73,8 @@ class GuardFeature final : public Feature, private SolveGuardHooks {
   GuardOptions options_;
   FeatureContext context_;
   std::optional<ProductChecksums> checksums_;
-  std::optional<SolveGuard> of_run_;
-  std::optional<SystemGuard> of_solve_;
+  std::optional<NpbGuard> of_run_;
+  std::optional<SolveGuard> of_solve_;
   double repeats_s_ = 0.0;
 };
 

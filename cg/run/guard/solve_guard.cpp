@@ -4,103 +4,224 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "cg/run/guard/blocked_sums.hpp"
 
 namespace cg2d {
-namespace {
 
-constexpr double roundoff = std::numeric_limits<double>::epsilon() / 2.0;
+/// Asks a rule with the numbers that all ranks have alike.
+class SolveGuard::Stop final : public StopRule {
+ public:
+  Stop(SolveGuard& guard, const StopRule& rule) : guard_(guard), rule_(rule) {}
+  [[nodiscard]] std::optional<SolveEnd> end_of(const CgState& state) const override {
+    return rule_.end_of(guard_.agreed(state));
+  }
+  [[nodiscard]] std::optional<SolveEnd> end_within_step(const CgState& state) const override {
+    return rule_.end_within_step(guard_.agreed(state));
+  }
 
-double square_of(std::span<const double> vector) {
-  return blocked_sums(vector.size(),
-                      [&](std::size_t k, double& sum, double& /*unused*/) { sum += vector[k] * vector[k]; })
-      .first;
-}
-
-}  // namespace
+ private:
+  SolveGuard& guard_;
+  const StopRule& rule_;
+};
 
 SolveGuard::SolveGuard(const GuardOptions& options, const GuardedParts& parts,
                        const ProductChecksums* checksums)
-    : checks_(options, parts, checksums),
-      solve_residual_(parts.communicator.piece().size()),
-      relation_(checks_.scale()) {}
+    : checks_(options, parts, checksums) {}
 
 LinearOperator& SolveGuard::guarded(LinearOperator& matrix) {
-  operator_ = std::make_unique<WatchedOperator>(static_cast<OperatorWatch&>(*this), matrix);
+  matrix_ = &matrix;
+  operator_ = std::make_unique<WatchedOperator>(static_cast<SumObserver&>(*this), matrix);
   return *operator_;
 }
 
-void SolveGuard::begin_repetition(int outer_step_count) {
-  ++repetition_;
-  outer_step_ = 1;
-  outer_step_count_ = outer_step_count;
-  checks_.begin_timing();
+std::optional<SystemSolveResult> SolveGuard::solve(const GuardedSystem& system, const SystemVectors& vectors,
+                                                   const StopRule& stop) {
+  solver_ = &system.solver;
+  inverse_diagonal_ = system.inverse_diagonal;
+  b_ = vectors.b;
+  x_ = vectors.x;
+  residual_ = system.solver.residual();
   const auto& options = checks_.options();
-  if (options.injects && repetition_ == 1)
-    checks_.set_faults(draw_faults(options.inject, checks_.parts().group.size(), outer_step_count));
-  if (repetition_ > 1) checks_.stop_injecting();
+  if (options.injects)
+    checks_.set_faults(draw_solve_faults(options.inject, checks_.parts().group.size(),
+                                         std::min(system.most_iterations, last_faulty_iteration)));
+  scale_ = checks_.scale();
+  // In a positive definite matrix | a_ij | <= sqrt(a_ii a_jj).
+  if (!inverse_diagonal_.empty()) scale_.norm = scale_.longest_row;
+  if (options.checks) {
+    kept_.x = HugePageVector(x_.size());
+    std::ranges::copy(x_, kept_.x.begin());
+    kept_.relation = StepRelation(scale_);
+    if (vectors.starts_from_x) guess_norm_ = norm_of_guess(x_, *matrix_);
+  }
+  checks_.begin_timing();
+  const Stop agreed_stop(*this, stop);
+  auto& observers = system.solver.observers();
+  observers.add(*this);
+  auto from = vectors;
+  std::optional<SystemSolveResult> accepted;
+  for (bool is_over = false; !is_over;) {
+    begin_attempt();
+    const auto snapshot = kept_.snapshot();
+    from.snapshot = kept_.has_steps ? &snapshot : nullptr;
+    const auto result = cg2d::solve(system.solver, from, agreed_stop);
+    const bool goes_on = is_segment_end_ && result.end == SolveEnd::stopped;
+    const auto judged = verdict(goes_on);
+    const bool is_trusted_end = judged == AttemptVerdict::accepted && !goes_on && is_trusted(result);
+    is_over = judged == AttemptVerdict::refused;
+    if (judged == AttemptVerdict::accepted && goes_on) {
+      std::swap(kept_, next_);
+      ++segment_count_;
+    } else if (is_trusted_end) {
+      accepted = result;
+      is_over = true;
+    } else if (!is_over) {
+      system.goes_back(kept_.state.number);
+    }
+  }
+  observers.remove(*this);
+  return accepted;
 }
 
-void SolveGuard::before_attempt(std::span<double> z) {
-  z_ = z;
-  product_number_ = 0;
-  is_solving_ = true;
-  awaited_ = Awaited::nothing;
-  largest_rho_ = 0.0;
-  is_agreed_ = false;
-  relation_.begin();
+/// x as it was where the attempt begins.
+void SolveGuard::begin_attempt() {
   checks_.begin_attempt();
+  steps_done_ = kept_.state.number;
+  products_of_step_ = -1;
+  has_stepped_ = false;
+  is_first_state_ = true;
+  is_segment_end_ = false;
+  is_agreed_ = false;
+  awaited_ = Awaited::nothing;
+  product_count_ = 0;
+  relation_ = kept_.relation;
+  largest_rho_ = kept_.largest_rho;
+  if (checks_.options().checks) std::ranges::copy(kept_.x, x_.begin());
+}
+
+/// After the last sum of an attempt, with what was found since.
+AttemptVerdict SolveGuard::verdict(bool goes_on) {
+  if (!checks_.options().checks) return AttemptVerdict::accepted;
+  checks_.check_seal(goes_on ? segment_count_ % seal_share_count : 0, goes_on ? seal_share_count : 1);
+  if (checks_.parts().group.maximum(checks_.has_found() ? 1.0 : 0.0) > 0.0) return checks_.judge();
+  checks_.accept();
+  return AttemptVerdict::accepted;
+}
+
+/// A flip may have made a number negative or infinite within a step, whose other numbers are then never compared.
+bool SolveGuard::is_trusted(const SystemSolveResult& result) {
+  const bool is_usual = result.end == SolveEnd::converged || result.end == SolveEnd::step_limit ||
+                        result.end == SolveEnd::stopped || result.end == SolveEnd::zero_right_hand_side;
+  if (is_usual || product_count_ == 0 || !checks_.options().checks) return true;
+  const bool is_confirmed =
+      doubt_count_ > 0 && doubted_.end == result.end && doubted_.step_count == result.step_count;
+  doubted_ = result;
+  return is_confirmed || ++doubt_count_ == GuardChecks::most_attempts;
+}
+
+void SolveGuard::before_step() {
+  products_of_step_ = 0;
+  sums_of_step_ = 0;
+  has_stepped_ = true;
+}
+
+void SolveGuard::set_aside(bool is_aside) {
+  is_aside_ = is_aside;
+  if (is_aside) kept_products_ = products_of_step_;
+  products_of_step_ = is_aside ? -1 : kept_products_;
+}
+
+void SolveGuard::apply(LinearOperator& matrix) {
+  if (is_aside_) return matrix.apply();
+  const bool is_of_step = products_of_step_ == 0;
+  if (products_of_step_ >= 0) ++products_of_step_;
+  // Number of the step under way, or of the last one.
+  checks_.set_place(of_a_solve, is_of_step ? steps_done_ + 1 : steps_done_);
+  awaited_ = is_of_step ? Awaited::step_product : Awaited::nothing;
+  if (is_of_step) {
+    matrix.apply();
+    if (auto* const injector = checks_.injector())
+      injector->flip(FaultTarget::q, checks_.place(), writable(matrix.result()));
+    return;
+  }
+  products_of_step_ = -1;
+  if (is_segment_end_) {
+    const GuardChecks::Timed timed(checks_);
+    matrix.apply();
+  } else {
+    matrix.apply();
+  }
+  if (checks_.options().checks && has_stepped_) measure_residual(matrix.result());
+  has_stepped_ = false;
 }
 
 bool SolveGuard::before_product() {
-  ++product_number_;
-  checks_.set_place(outer_step_, product_number_);
+  const bool is_first = product_count_++ == 0;
   const bool has_checks = checks_.options().checks;
-  if (auto* const injector = checks_.injector()) {
+  if (auto* const injector = checks_.injector(); injector != nullptr && products_of_step_ == 1) {
     injector->flip(FaultTarget::p, checks_.place(), operand_);
     injector->flip(FaultTarget::r, checks_.place(), residual_);
-    injector->flip(FaultTarget::z, checks_.place(), z_);
-    injector->flip_matrix(checks_.place(), checks_.parts().product, has_checks && product_number_ == 1);
+    injector->flip(FaultTarget::z, checks_.place(), x_);
+    injector->flip_matrix(checks_.place(), checks_.parts().product, has_checks && is_first);
   }
-  if (has_checks && product_number_ == 1) checks_.check_columns();
+  if (has_checks && is_first) checks_.check_columns();
   return !checks_.must_not_multiply();
 }
 
 void SolveGuard::after_product() {
-  checks_.flip_block_product();
+  if (products_of_step_ == 1) checks_.flip_block_product();
   if (checks_.options().checks) checks_.check_product();
 }
 
-void SolveGuard::apply(LinearOperator& matrix) {
-  matrix.apply();
-  if (auto* const injector = checks_.injector())
-    injector->flip(FaultTarget::q, checks_.place(), writable(matrix.result()));
-  awaited_ = is_solving_ ? Awaited::step_product : Awaited::residual_product;
-  sums_after_product_ = 0;
+double SolveGuard::product_square(std::span<const double> product) const {
+  const auto weighted = inverse_diagonal_;
+  if (weighted.empty()) {
+    return blocked_sums(product.size(), [&](std::size_t k, double& sum,
+                                            double& /*unused*/) { sum += product[k] * product[k]; })
+        .first;
+  }
+  return blocked_sums(product.size(),
+                      [&](std::size_t k, double& sum, double& /*unused*/) {
+                        sum += product[k] * product[k] * weighted[k];
+                      })
+      .first;
 }
 
-/// Sums the values together with what the guard must know: measures of the product since the last sum, and the flag.
+double SolveGuard::norm_of_guess(std::span<const double> x, LinearOperator& matrix) const {
+  std::array<double, 1> square{blocked_sums(x.size(), [&](std::size_t k, double& sum, double& /*unused*/) {
+                                 sum += inverse_diagonal_.empty() ? x[k] * x[k]
+                                                                  : x[k] * x[k] / inverse_diagonal_[k];
+                               }).first};
+  matrix.sum_over_ranks(square);
+  return std::sqrt(square[0]);
+}
+
+/// Before r becomes the residual that is computed anew: norms of b - A x - r by M^-1, of x by M.
+void SolveGuard::measure_residual(std::span<const double> product) {
+  const GuardChecks::Timed timed(checks_);
+  const auto sums = blocked_sums(residual_.size(), [&](std::size_t k, double& difference, double& x_square) {
+    const double inverse = inverse_diagonal_.empty() ? 1.0 : inverse_diagonal_[k];
+    const double change = b_[k] - product[k] - residual_[k];
+    difference += change * change * inverse;
+    x_square += x_[k] * x_[k] / inverse;
+    // The operand is a copy of x: they must still be alike.
+    if (!(x_[k] == operand_[k])) difference = std::numeric_limits<double>::infinity();
+  });
+  own_difference_square_ = sums.first;
+  own_x_square_ = sums.second;
+  awaited_ = Awaited::residual_product;
+}
+
+/// Sums the measures of the awaited product along with the solver's values, as NpbGuard::sum_over_ranks().
 void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values) {
-  ++sums_after_product_;
   const bool has_checks = checks_.options().checks;
   if (has_checks) {
-    std::array<double, 2> measures{};
-    {
+    std::array<double, 2> measures{own_difference_square_, own_x_square_};
+    if (awaited_ == Awaited::step_product) {
       const GuardChecks::Timed timed(checks_);
-      if (awaited_ == Awaited::step_product) measures[0] = square_of(matrix.result());
-      if (awaited_ == Awaited::residual_product) {
-        const auto sums =
-            blocked_sums(residual_.size(), [&](std::size_t k, double& difference, double& z_square) {
-              const double change = residual_[k] - solve_residual_[k];
-              // The operand is a copy of z, of which zeta is to be computed: they must still be alike.
-              const double moved = z_[k] - operand_[k];
-              difference += change * change + moved * moved;
-              z_square += z_[k] * z_[k];
-            });
-        own_difference_square_ = sums.first;
-        measures = {sums.first, sums.second};
-      }
+      measures[0] = product_square(matrix.result());
     }
     const bool is_found =
         checks_.sum_with_flag(matrix, values, std::span(measures).first(measure_count(awaited_)));
@@ -108,58 +229,94 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
     if (awaited_ == Awaited::step_product) product_square_ = measures[0];
     if (awaited_ == Awaited::residual_product) {
       difference_square_ = measures[0];
-      z_square_ = measures[1];
+      x_square_ = measures[1];
     }
   } else {
     matrix.sum_over_ranks(values);
   }
-  // The sums of a step: p . q, then rho.
+  if (products_of_step_ == 1) note_sum_of_step(values);
   auto* const injector = checks_.injector();
-  if (injector != nullptr && is_solving_ && sums_after_product_ == 2)
+  if (injector != nullptr && products_of_step_ == 1 && sums_of_step_ == 2)
     injector->flip(FaultTarget::rho, checks_.place(), values.first(1));
   const bool is_residual = awaited_ == Awaited::residual_product;
   awaited_ = Awaited::nothing;
-  if (!has_checks || !is_residual) return;
-  judge_residual();
-  check_seal();
+  if (has_checks && is_residual) judge_residual();
+}
+
+/// p . q, then rho, and with M also r . r.
+void SolveGuard::note_sum_of_step(std::span<const double> values) {
+  ++sums_of_step_;
+  if (sums_of_step_ == 1) summed_.note_curvature(values[0]);
+  if (sums_of_step_ != 2) return;
+  const double rho_before = summed_.rho;
+  summed_.rho = values[0];
+  summed_.residual_square = values.size() > 1 ? values[1] : values[0];
+  summed_.note_beta(rho_before);
+  summed_.number = steps_done_ + 1;
+  summed_.note_progress();
+}
+
+/// The state with the numbers of sums; a residual that was computed anew begins them again.
+CgState SolveGuard::agreed(const CgState& state) {
+  auto all = state;
+  if (has_stepped_) {
+    all.rho = summed_.rho;
+    all.residual_square = summed_.residual_square;
+    all.curvature = summed_.curvature;
+    all.direction_square = summed_.direction_square;
+    all.largest_quotient = summed_.largest_quotient;
+    all.signs = summed_.signs;
+    all.least_residual_square = summed_.least_residual_square;
+    all.least_residual_step = summed_.least_residual_step;
+    return all;
+  }
+  if (!is_first_state_) all.largest_quotient = summed_.largest_quotient;
+  is_first_state_ = false;
+  summed_ = all;
+  return all;
 }
 
 bool SolveGuard::after_step(const CgState& state) {
+  products_of_step_ = -1;
+  steps_done_ = state.number;
   if (!checks_.options().checks) return false;
-  const double rho_before = state.alpha * state.curvature;
-  largest_rho_ = std::max({largest_rho_, rho_before, state.rho});
-  checks_.note(GuardCheck::step_relation, relation_.after_step(state, product_square_));
-  return is_agreed_;
+  largest_rho_ = std::max({largest_rho_, std::abs(state.alpha * state.curvature), std::abs(state.rho)});
+  const bool has_sums = state.rho == summed_.rho && state.curvature == summed_.curvature &&
+                        state.residual_square == summed_.residual_square;
+  auto relation = relation_.after_step(state, product_square_);
+  if (!has_sums) relation = {.error = std::numeric_limits<double>::infinity(), .tolerance = 0.0};
+  checks_.note(GuardCheck::step_relation, relation);
+  is_segment_end_ = state.number % steps_per_segment == 0;
+  if (is_segment_end_) keep(state);
+  return is_agreed_ || is_segment_end_;
 }
 
-void SolveGuard::after_solve(std::span<const double> residual) {
-  is_solving_ = false;
-  if (!checks_.options().checks) return;
+void SolveGuard::keep(const CgState& state) {
   const GuardChecks::Timed timed(checks_);
-  std::ranges::copy(residual, solve_residual_.begin());
+  const auto snapshot = solver_->snapshot(state);
+  const auto copy = [](std::span<const double> from, HugePageVector& to) {
+    if (to.size() != from.size()) to = HugePageVector(from.size());
+    std::ranges::copy(from, to.begin());
+  };
+  copy(x_, next_.x);
+  copy(snapshot.residual, next_.residual);
+  copy(snapshot.direction, next_.direction);
+  next_.state = snapshot.state;
+  next_.replaced_norm = snapshot.replaced_norm;
+  next_.relation = relation_;
+  next_.largest_rho = largest_rho_;
+  next_.has_steps = true;
 }
 
 void SolveGuard::judge_residual() {
-  const double products = cg_steps_per_solve + 1;
-  const auto& scale = checks_.scale();
+  constexpr double twice_roundoff = std::numeric_limits<double>::epsilon();
+  const double products = steps_done_ + 1;
+  const double x_norm = std::sqrt(x_square_) + 2.0 * guess_norm_;
   checks_.note(GuardCheck::residual,
                {.error = std::sqrt(difference_square_),
-                .tolerance = roundoff * 2.0 * products *
-                             ((scale.longest_row + 4.0) * scale.norm * std::sqrt(z_square_) +
-                              std::sqrt(largest_rho_))},
+                .tolerance = twice_roundoff * products *
+                             ((scale_.longest_row + 4.0) * scale_.norm * x_norm + std::sqrt(largest_rho_))},
                own_difference_square_);
-}
-
-void SolveGuard::check_seal() {
-  const bool is_last = outer_step_ == outer_step_count_;
-  checks_.check_seal(is_last ? 0 : outer_step_ % seal_share_count, is_last ? 1 : seal_share_count);
-}
-
-AttemptVerdict SolveGuard::verdict() {
-  if (is_agreed_) return checks_.judge();
-  ++outer_step_;
-  checks_.accept();
-  return AttemptVerdict::accepted;
 }
 
 }  // namespace cg2d

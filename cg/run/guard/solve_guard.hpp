@@ -1,78 +1,128 @@
 #pragma once
 
-// The guard of the benchmark's iteration against soft errors: checks, agreement, and outer iterations made again.
+// The guard of a solve of a user's system against soft errors.
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/run/guard/guard_checks.hpp"
-#include "cg/run/guard/guard_report.hpp"
-#include "cg/run/guard/product_checksums.hpp"
 #include "cg/run/guard/step_relation.hpp"
 #include "cg/run/guard/watched_operator.hpp"
-#include "cg/solver/stepped_solver.hpp"
+#include "cg/solver/block_operator.hpp"
+#include "cg/solver/solve.hpp"
 
 namespace cg2d {
 
-/// Checks as GuardCheck lists them, and makes faults, both as the options ask for. What GuardChecks says of attempts holds for outer iterations: found by one rank, agreed on with the sums of a step, and ended with the
-/// sum of zeta. A clean attempt gives the bits of one without a guard, as far as a sum over all ranks does not depend on how many
-/// numbers it takes.
-class SolveGuard final : public SolverGuard, private OperatorWatch {
+/// Checks as GuardCheck lists them, and makes faults, both as the options ask for. An attempt is a segment of a solve: it ends after each
+/// hundredth iteration, and where the solve ends. There x - A z is computed anew, and where nothing was found, x, r, p and the
+/// numbers of CG are kept, for a later attempt to go on from. An end that is neither a solution nor a limit (not positive
+/// definite, stagnated, not finite) holds when a second attempt meets it, too.
+///
+/// 1. Ranks decide by numbers as they came from sums over all ranks, which this guard keeps: a fault in the state of one rank
+///    does not part the ranks.
+/// 2. A clean solve gives the bits of one without a guard, as far as a sum over all ranks does not depend on how many numbers it takes.
+class SolveGuard final : public ProductObserver, public StepObserver, private SumObserver {
  public:
-  /// checksums: of this rank's block; they may go when this is made. Collective where the options ask for checks.
+  /// Arguments and errors as for GuardChecks.
   SolveGuard(const GuardOptions& options, const GuardedParts& parts, const ProductChecksums* checksums);
 
-  /// The next outer iterations are 1, 2, ... of so many. Faults are made in the first repetition.
-  void begin_repetition(int outer_step_count);
-  /// The report since the beginning. Collective. repetitions_s: the time of all repetitions together.
-  [[nodiscard]] GuardReport report(double repetitions_s) const { return checks_.report(repetitions_s); }
-
-  [[nodiscard]] LinearOperator& guarded(LinearOperator& matrix) override;
-  void watch_residual(std::span<double> residual) override { residual_ = residual; }
+  /// The operator to solve with, in place of that of the block; valid as long as both live. This observes products of the block: see
+  /// BlockOperator::set_observer().
+  [[nodiscard]] LinearOperator& guarded(LinearOperator& matrix);
+  /// Solves as solve() of a system; empty where an attempt was refused, for reason(). Once. Collective. Cost:
+  /// one product and some vectors copied per segment, beside the checks.
+  std::optional<SystemSolveResult> solve(const GuardedSystem& system, const SystemVectors& vectors,
+                                         const StopRule& stop);
+  [[nodiscard]] const std::string& reason() const { return checks_.reason(); }
+  /// solve_s: the time of solve(). Collective.
+  [[nodiscard]] GuardReport report(double solve_s) const { return checks_.report(solve_s); }
 
   bool before_product() override;
   void after_product() override;
+  void before_step() override;
   bool after_step(const CgState& state) override;
-  void before_attempt(std::span<double> z) override;
-  void after_solve(std::span<const double> residual) override;
-  [[nodiscard]] AttemptVerdict verdict() override;
-  /// Why the last verdict refused an attempt, in one line; the same on every rank.
-  [[nodiscard]] const std::string& reason() const override { return checks_.reason(); }
 
-  /// An outer iteration reads a part of the block once more; the last one of a repetition all of it.
+  static constexpr int steps_per_segment = 100;
+  /// A segment reads a part of the block once more; the last one all of it.
   static constexpr int seal_share_count = 16;
+  /// Faults are made in this iteration at the latest.
+  static constexpr int last_faulty_iteration = 100;
 
  private:
+  class Stop;
+
+  /// A state to go on from.
+  struct Kept {
+    HugePageVector x;
+    HugePageVector residual;
+    HugePageVector direction;
+    CgState state;
+    double replaced_norm = 0.0;
+    StepRelation relation;
+    double largest_rho = 0.0;
+    bool has_steps = false;  // else x is all of it
+
+    [[nodiscard]] CgSnapshot snapshot() const {
+      return {.state = state, .replaced_norm = replaced_norm, .residual = residual, .direction = direction};
+    }
+  };
+
   void note_operand(std::span<double> operand) override { operand_ = operand; }
   void apply(LinearOperator& matrix) override;
   void sum_over_ranks(LinearOperator& matrix, std::span<double> values) override;
+  void set_aside(bool is_aside) override;
+  void note_sum_of_step(std::span<const double> values);
+  void measure_residual(std::span<const double> product);
   void judge_residual();
-  void check_seal();
+  [[nodiscard]] double product_square(std::span<const double> product) const;
+  [[nodiscard]] double norm_of_guess(std::span<const double> x, LinearOperator& matrix) const;
+  [[nodiscard]] CgState agreed(const CgState& state);
+  void keep(const CgState& state);
+  void begin_attempt();
+  [[nodiscard]] bool is_trusted(const SystemSolveResult& result);
+  [[nodiscard]] AttemptVerdict verdict(bool goes_on);
 
   GuardChecks checks_;
   std::unique_ptr<WatchedOperator> operator_;
-  std::span<double> residual_;     // the solver's r
-  HugePageVector solve_residual_;  // r by the recurrence, at the end of a solve
-  std::span<double> z_;
-  std::span<double> operand_;  // where the solver writes p
-  int outer_step_ = 0;
-  int outer_step_count_ = 0;
-  int repetition_ = 0;
+  LinearOperator* matrix_ = nullptr;
+  ConjugateGradient* solver_ = nullptr;
+  std::span<const double> inverse_diagonal_;
+  std::span<const double> b_;
+  std::span<double> x_;
+  std::span<double> residual_;
+  std::span<double> operand_;
+  MatrixScale scale_;        // with M
+  double guess_norm_ = 0.0;  // norm of the x that the solve begins with
+  Kept kept_;                // at the beginning of the attempt
+  Kept next_;                // at its end
+  int segment_count_ = 0;    // that are done
+  int product_count_ = 0;
+  int doubt_count_ = 0;
+  SystemSolveResult doubted_;  // the last end that is to be confirmed
 
   // State of an attempt:
-  int product_number_ = 0;
-  bool is_solving_ = false;
-  Awaited awaited_ = Awaited::nothing;
-  int sums_after_product_ = 0;
-  double product_square_ = 0.0;  // q . q of the step
-  StepRelation relation_;
-  double largest_rho_ = 0.0;
-  double difference_square_ = 0.0;  // square of the difference of the two residuals
-  double own_difference_square_ = 0.0;
-  double z_square_ = 0.0;
+  int steps_done_ = 0;
+  int products_of_step_ = -1;  // -1: outside of a step
+  int kept_products_ = -1;     // products_of_step_ of before, while products are set aside
+  bool is_aside_ = false;
+  bool has_stepped_ = false;  // since the residual was computed anew
+  bool is_first_state_ = true;
+  bool is_segment_end_ = false;
   bool is_agreed_ = false;
+  Awaited awaited_ = Awaited::nothing;
+  int sums_of_step_ = 0;
+  CgState summed_;  // the state by sums over all ranks
+  StepRelation relation_;
+  double product_square_ = 0.0;  // q . M^-1 q of the step
+  double largest_rho_ = 0.0;
+  double own_difference_square_ = 0.0;
+  double own_x_square_ = 0.0;
+  double difference_square_ = 0.0;  // square of the difference of b - A x and r
+  double x_square_ = 0.0;
 };
 
 }  // namespace cg2d

@@ -12,7 +12,7 @@
 namespace cg2d {
 
 /// Takes the place of some operations of an operator; calls them itself.
-class OperatorWatch : public Interface {
+class SumObserver : public Interface {
  public:
   virtual void note_operand(std::span<double> operand) = 0;
   virtual void apply(LinearOperator& matrix) = 0;
@@ -35,7 +35,7 @@ inline std::span<double> writable(std::span<const double> result) {
 /// Holds references: both must outlive it.
 class WatchedOperator final : public LinearOperator {
  public:
-  WatchedOperator(OperatorWatch& watch, LinearOperator& matrix) : watch_(watch), matrix_(matrix) {}
+  WatchedOperator(SumObserver& watch, LinearOperator& matrix) : watch_(watch), matrix_(matrix) {}
 
   [[nodiscard]] std::size_t local_size() const override { return matrix_.local_size(); }
   [[nodiscard]] std::span<double> operand() override {
@@ -55,7 +55,7 @@ class WatchedOperator final : public LinearOperator {
   [[nodiscard]] VectorWork update_work() const override { return matrix_.update_work(); }
 
  private:
-  OperatorWatch& watch_;
+  SumObserver& watch_;
   LinearOperator& matrix_;
 };
 

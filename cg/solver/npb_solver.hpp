@@ -14,7 +14,7 @@
 namespace cg2d {
 
 /// Watches a solver from inside: its products, its steps, its outer iterations and its sums.
-class SolverGuard : public ProductObserver, public StepObserver, public OuterStepGuard {
+class GuardHooks : public ProductObserver, public StepObserver, public OuterStepGuard {
  public:
   /// The operator that the solver works with, in place of its own; both live as long as the solver.
   [[nodiscard]] virtual LinearOperator& guarded(LinearOperator& matrix) = 0;
@@ -25,10 +25,10 @@ class SolverGuard : public ProductObserver, public StepObserver, public OuterSte
 };
 
 /// Holds references: operator and guard must outlive it. Collective in everything but the accessors.
-class SteppedSolver {
+class NpbSolver {
  public:
-  SteppedSolver(AssembledOperator& assembled, double shift, SolverGuard* guard = nullptr,
-                const IterationRow& kind = iteration_table().front())
+  NpbSolver(AssembledOperator& assembled, double shift, GuardHooks* guard = nullptr,
+            const IterationRow& kind = iteration_table().front())
       : assembled_(assembled),
         iteration_(kind.make(guard != nullptr ? guard->guarded(assembled.matrix()) : assembled.matrix(),
                              assembled.timer(), assembled.thread_count())),

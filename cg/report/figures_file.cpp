@@ -147,7 +147,7 @@ void write_verdict(ResultsWriter& writer, const RunReport& report) {
 
 }  // namespace
 
-std::string results_file_text(const RunReport& report) {
+std::string figures_file_text(const RunReport& report) {
   ResultsWriter writer;
   writer.section("cg2d-Benchmark");
   writer.text("version", build_info::version);

@@ -1,6 +1,6 @@
 // Solves of users' systems under guard: no false alarm, the same bits as without a guard, and what follows a flip.
 
-#include "cg/run/guard/system_guard.hpp"
+#include "cg/run/guard/solve_guard.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 #include "support/guarded_system.hpp"
 #include "support/test_extent.hpp"
 
-namespace cg2d::system_guard_test {
+namespace cg2d::solve_guard_test {
 namespace {
 
 using test::group;
@@ -55,7 +55,7 @@ bool has_same_x(const GuardedSystemRun& left, const GuardedSystemRun& right) {
 /// Upper bound on error / tolerance of every check in clean solves.
 constexpr double largest_clean_ratio = 0.5;
 
-TEST(SystemGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
+TEST(SolveGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
   const int system_count = test::by_extent(12, 60, 600);
   const int first = system_count * group().size();
   int segment_count = 0;
@@ -77,7 +77,7 @@ TEST(SystemGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
     EXPECT_EQ(run.result->end, free_run.result->end);
     EXPECT_EQ(run.result->step_count, free_run.result->step_count);
     EXPECT_TRUE(has_same_x(run, free_run));
-    segment_count += run.result->step_count / SystemGuard::steps_per_segment;
+    segment_count += run.result->step_count / SolveGuard::steps_per_segment;
   }
   EXPECT_GT(segment_count, 0) << "no solve went on from a state that was kept";
 }
@@ -97,7 +97,7 @@ bool is_harmed(const GuardedSystemRun& run, const GuardedSystemRun& clean) {
   return !(run.true_residual <= 2.0 * clean.true_residual + 1e-12 * clean.result->right_hand_side_norm);
 }
 
-TEST(SystemGuardTest, FlipsAreFoundOrDoNoHarm) {
+TEST(SolveGuardTest, FlipsAreFoundOrDoNoHarm) {
   const int flip_count = test::by_extent(30, 200, 2000);
   const int flips_per_system = test::by_extent(5, 10);
   Counts counts;
@@ -140,7 +140,7 @@ TEST(SystemGuardTest, FlipsAreFoundOrDoNoHarm) {
 }
 
 /// Every attempt meets one of so many flips: the solve ends, and not by a crash.
-TEST(SystemGuardTest, ManyFlipsEndTheSolve) {
+TEST(SolveGuardTest, ManyFlipsEndTheSolve) {
   auto system = test_system(2);
   const auto run = system.run({.checks = true, .injects = true, .inject = {.seed = 3, .count = 2000}});
   EXPECT_FALSE(run.result);
@@ -150,4 +150,4 @@ TEST(SystemGuardTest, ManyFlipsEndTheSolve) {
 }
 
 }  // namespace
-}  // namespace cg2d::system_guard_test
+}  // namespace cg2d::solve_guard_test
