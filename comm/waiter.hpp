@@ -105,7 +105,7 @@ class Waiter {
   template <typename Pause>
   void poll(std::span<MPI_Request> requests, const Pause& pause);
   void wait_in_mpi(std::span<MPI_Request> requests);
-  void note_awaited(int rank) { std::atomic_ref(awaited_rank_).store(rank, std::memory_order_relaxed); }
+  void record_awaited(int rank) { std::atomic_ref(awaited_rank_).store(rank, std::memory_order_relaxed); }
 
   WaitMode mode_;
   TickSource ticks_;
@@ -119,11 +119,11 @@ template <typename Reached, typename Pause>
 void Waiter::look_until(const Reached& reached, const Pause& pause) {
   const std::uint64_t begin = ticks_ != nullptr ? ticks_() : 0;
   if (!reached()) {
-    note_awaited(expected_rank_);
+    record_awaited(expected_rank_);
     do {
       pause();
     } while (!reached());
-    note_awaited(no_rank);
+    record_awaited(no_rank);
   }
   expected_rank_ = unknown_rank;
   if (ticks_ != nullptr) {

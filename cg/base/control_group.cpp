@@ -42,7 +42,7 @@ std::vector<std::string> folders_up_from(const std::string& root, std::string pa
   }
 }
 
-void note_memory(const std::string& folder, const MemoryFiles& files, ControlGroupLimits& limits) {
+void record_memory(const std::string& folder, const MemoryFiles& files, ControlGroupLimits& limits) {
   const auto limit = number_in_file(folder + std::string(files.limit), "");
   const auto used = number_in_file(folder + std::string(files.used), "");
   if (!limit || !used) return;
@@ -55,8 +55,8 @@ void note_memory(const std::string& folder, const MemoryFiles& files, ControlGro
   limits.limit_bytes = *limit;
 }
 
-void note_quota(std::optional<std::int64_t> quota, std::optional<std::int64_t> period,
-                ControlGroupLimits& limits) {
+void record_quota(std::optional<std::int64_t> quota, std::optional<std::int64_t> period,
+                  ControlGroupLimits& limits) {
   if (quota && period && *quota > 0 && *period > 0)
     take_least(limits.processors, static_cast<double>(*quota) / static_cast<double>(*period));
 }
@@ -66,12 +66,12 @@ void note_quota_v2(const std::string& folder, ControlGroupLimits& limits) {
   std::ifstream file(folder + "/cpu.max");
   std::int64_t quota = 0;
   std::int64_t period = 0;
-  if (file >> quota >> period) note_quota(quota, period, limits);
+  if (file >> quota >> period) record_quota(quota, period, limits);
 }
 
 void note_quota_v1(const std::string& folder, ControlGroupLimits& limits) {
-  note_quota(number_in_file(folder + "/cpu.cfs_quota_us", ""),
-             number_in_file(folder + "/cpu.cfs_period_us", ""), limits);
+  record_quota(number_in_file(folder + "/cpu.cfs_quota_us", ""),
+               number_in_file(folder + "/cpu.cfs_period_us", ""), limits);
 }
 
 /// Whether a list "cpu,cpuacct" has a name.
@@ -104,12 +104,12 @@ ControlGroupLimits control_group_limits(const ControlGroupFiles& files) {
     const std::string path = line.substr(second + 1);
     if (controllers.empty()) {
       for (const auto& folder : folders_up_from(files.root, path)) {
-        note_memory(folder, memory_files_v2, limits);
+        record_memory(folder, memory_files_v2, limits);
         note_quota_v2(folder, limits);
       }
     } else if (has_name(controllers, "memory")) {
       for (const auto& folder : folders_up_from(files.root + "/memory", path))
-        note_memory(folder, memory_files_v1, limits);
+        record_memory(folder, memory_files_v1, limits);
     } else if (has_name(controllers, "cpu")) {
       for (const auto& folder : folders_up_from(files.root + "/cpu", path)) note_quota_v1(folder, limits);
     }

@@ -61,7 +61,7 @@ class WakeSemaphore {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 WakeSemaphore end_request;
 
-extern "C" void note_interrupt(int) { interrupt_asked = 1; }
+extern "C" void record_interrupt(int) { interrupt_asked = 1; }
 
 void say_interrupted() {
   constexpr std::string_view line = "cg2d: interrupted by a signal before there was a result\n";
@@ -176,7 +176,7 @@ InterruptWatch::InterruptWatch(bool heeded) : heeded_(heeded) {
   for (const int signal : ending_signals) {
     // Batch systems and the kernel (SIGXCPU, each second) may say again that time is nearly over.
     const bool ends_at_once = signal == SIGINT || signal == SIGTERM;
-    set_handler(signal, &note_interrupt, (ends_at_once ? static_cast<int>(SA_RESETHAND) : 0) | SA_RESTART);
+    set_handler(signal, &record_interrupt, (ends_at_once ? static_cast<int>(SA_RESETHAND) : 0) | SA_RESTART);
   }
 }
 

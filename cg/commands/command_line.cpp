@@ -60,7 +60,7 @@ ExitCode parse_and_act(int argument_count, const char* const* arguments, comm::R
 }  // namespace
 
 ExitCode do_command_line(int argument_count, const char* const* arguments, comm::RankGroup& group) {
-  note_command_line(argument_count, arguments);
+  record_command_line(argument_count, arguments);
   try {
     return parse_and_act(argument_count, arguments, group);
   } catch (const RunError& error) {  // thrown on every rank alike

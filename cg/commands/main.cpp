@@ -114,7 +114,7 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 bool hangup_was_ignored = false;
 
-__attribute__((no_sanitize("address", "thread", "undefined"), unused)) void note_hangup(
+__attribute__((no_sanitize("address", "thread", "undefined"), unused)) void record_hangup(
     int /*count*/, char** /*arguments*/, char** /*environment*/) {
   struct {
     void (*handler)(int);
@@ -126,8 +126,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"), unused)) void note
 }
 #ifndef CG2D_IS_LOADED  // the simulator's libraries have no such list
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the linker's list has pointers to functions
-[[gnu::section(".preinit_array"), gnu::used]] void (*const note_hangup_first)(int, char**,
-                                                                              char**) = &note_hangup;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const record_hangup_first)(int, char**,
+                                                                                char**) = &record_hangup;
 #endif
 
 /// The watch that ends this rank where it can end its process, from before MPI starts.

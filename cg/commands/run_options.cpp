@@ -130,9 +130,9 @@ void check_run(RunArguments& run, const OptionSet& given) {
     given.refuse({"--trace"}, "a trace consists of the phases; leave --no-phases out");
   }
   check_streaming(run);
-  settle_features({.options = run,
-                   .repeats = run.repeat_count > 1 || run.least_time_s > 0.0,
-                   .can_be_guarded = iteration_of(run.problem).can_be_guarded});
+  resolve_features({.options = run,
+                    .repeats = run.repeat_count > 1 || run.least_time_s > 0.0,
+                    .can_be_guarded = iteration_of(run.problem).can_be_guarded});
 }
 
 Action run_action(RunArguments& run, const OptionSet& given) {

@@ -58,7 +58,7 @@ ExitCode reported(Session& session, const SessionText& text, comm::RankGroup& gr
   try {
     if (!work(files)) return ExitCode::success;
   } catch (const RunError& error) {
-    session.note_failure(error);
+    session.record_failure(error);
     if (group.rank() == 0) write_error_report(text, std::move(files.report));
     throw;
   }

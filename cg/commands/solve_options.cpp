@@ -110,11 +110,11 @@ void check_solve(SystemOptions& system, const OptionSet& given) {
   resolve_session(system, given);
   check_matrix_free(system, given);
   check_streaming(system);
-  settle_features({.options = system,
-                   .kind = WorkKind::solve,
-                   .has_matrix = !system.is_matrix_free(),
-                   .variant = system.variant,
-                   .preconditioner = system.preconditioner});
+  resolve_features({.options = system,
+                    .kind = WorkKind::solve,
+                    .has_matrix = !system.is_matrix_free(),
+                    .variant = system.variant,
+                    .preconditioner = system.preconditioner});
 }
 
 }  // namespace

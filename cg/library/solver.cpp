@@ -189,7 +189,7 @@ class Solver::Parts {
     const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
     if (function_ != nullptr) function_->throw_failure();
     time_s_ = group_.maximum(duration.count());
-    note_phases();
+    record_phases();
     const auto spectrum = estimates.estimate();
     result.condition_number = spectrum.condition_number();
     return {.result = result,
@@ -272,7 +272,7 @@ class Solver::Parts {
     require_same(key, "tolerances or starts", group_);
   }
 
-  void note_phases() {
+  void record_phases() {
     phases_.clear();
     const double ticks_per_second = calibration_.ticks_per_second();
     for (const auto& row : phase_table()) {

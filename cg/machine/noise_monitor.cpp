@@ -233,11 +233,11 @@ void NoiseMonitor::end() {
   mine_.involuntary_switches = usage.involuntary_switches;
   mine_.cpu_s = usage.processor_s();
   mine_.most_delay_s = most_growth_s(delays_before_, read_thread_delays(folders_));
-  if (reads_node_) note_node();
+  if (reads_node_) record_node();
   mine_.loop_after_s = fixed_loop_s();
 }
 
-void NoiseMonitor::note_node() {
+void NoiseMonitor::record_node() {
   const auto after = read_node_times(folders_);
   auto& node = mine_.node;
   node.busy_s = after.busy_s - node_before_.busy_s;

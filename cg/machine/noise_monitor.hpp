@@ -119,7 +119,7 @@ class NoiseMonitor {
   [[nodiscard]] QuietResult result();
 
  private:
-  void note_node();
+  void record_node();
 
   comm::RankGroup& group_;
   const Environment& environment_;

@@ -113,7 +113,7 @@ std::vector<Variable> relevant_variables(std::span<const std::string> all, const
   return variables;
 }
 
-void note_command_line(int argument_count, const char* const* arguments) {
+void record_command_line(int argument_count, const char* const* arguments) {
   noted_command_line().assign(arguments, arguments + argument_count);
 }
 

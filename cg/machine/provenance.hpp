@@ -34,7 +34,7 @@ struct Provenance {
 };
 
 /// The command that this process does from now on: arguments, the program's name first.
-void note_command_line(int argument_count, const char* const* arguments);
+void record_command_line(int argument_count, const char* const* arguments);
 
 /// Local: of the calling rank, and of this moment. names_hosts: as relevant_variables().
 Provenance inspect_provenance(const Environment& environment, bool names_hosts);

@@ -44,7 +44,7 @@ class VectorDrawing {
         break;
       }
     }
-    note_facts();
+    record_facts();
     take_weights();
     if (store == VectorStore::kept) {
       for (const auto& part : drawn_.parts_) drawn_.kept_.push_back(drawn_.vectors_of(part));
@@ -85,7 +85,7 @@ class VectorDrawing {
     return all;
   }
 
-  void note_facts() {
+  void record_facts() {
     const auto needed = needed_number_count(problem_, drawn_.rejections_);
     std::int64_t last_pair = -1;
     for (const auto& part : drawn_.parts_) {

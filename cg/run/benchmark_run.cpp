@@ -35,10 +35,10 @@ void BenchmarkRun::prepare() {
   const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
   load_machine();
   const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
-  session_.take_grid(first_grid, with_kernel);
+  session_.set_grid(first_grid, with_kernel);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
     grid_shortlist_ = session_.shortlist(source_->facts(), with_kernel, machine_);
-    session_.take_grid(grid_shortlist_.grids.front(), with_kernel);
+    session_.set_grid(grid_shortlist_.grids.front(), with_kernel);
   }
   if (options_.dry_run) return;
   session_.features().call(&Feature::before_matrix);
@@ -166,7 +166,7 @@ kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
 std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
   agree_on(group_, [&] { check_memory(*source_, configuration(), layout, granted_environment()); });
   auto block = generate(layout);
-  session_.take_block(block, layout);
+  session_.record_block(block, layout);
   if (!options_.export_mtx.empty()) export_matrix(block, layout);
   auto [product, conversion_s] = session_.convert(std::move(block), layout);
   report_.conversion_s = conversion_s;
@@ -265,7 +265,7 @@ RunReport complete_run(const RunOptions& options, comm::RankGroup& group, const 
     run.prepare();
     run.perform();
   } catch (const RunError& error) {
-    run.note_failure(error);
+    run.record_failure(error);
   }
   return run.report();
 }

@@ -45,7 +45,7 @@ class BenchmarkRun final : public Workload {
   /// This rank's part of the trace; empty if none was requested, and before perform().
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return session_.trace(); }
   /// Notes in the report why the run ends.
-  void note_failure(const RunError& error) { report_.note_failure(error); }
+  void record_failure(const RunError& error) { report_.record_failure(error); }
 
   /// As Session::granted_environment().
   [[nodiscard]] Environment granted_environment() const { return session_.granted_environment(); }

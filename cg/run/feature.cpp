@@ -37,9 +37,9 @@ void require_matrix(const AskedWork& asked, std::string_view option) {
     throw InputError(fmt::format("{}: needs a matrix: FILE, or --operator with --assembled", option));
 }
 
-void settle_features(const AskedWork& asked) {
+void resolve_features(const AskedWork& asked) {
   for (const auto& row : feature_table()) {
-    if (row.settle != nullptr && row.is_used_by(asked.options)) row.settle(asked);
+    if (row.resolve != nullptr && row.is_used_by(asked.options)) row.resolve(asked);
   }
 }
 

@@ -137,7 +137,7 @@ struct FeatureRow {
   std::unique_ptr<Feature> (*make)(const FeatureContext& context);
   /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
   /// nullptr: it goes with all.
-  void (*settle)(const AskedWork& asked) = nullptr;
+  void (*resolve)(const AskedWork& asked) = nullptr;
   /// Why it does not go with several right-hand sides; empty: it does.
   std::string_view against_several{};
   /// Its members of a result's document; nullptr: none.
@@ -160,8 +160,8 @@ std::unique_ptr<Feature> make_feature(const FeatureContext& context) {
 /// All features. Each hook is called in this order.
 std::span<const FeatureRow> feature_table();
 
-/// Throws InputError where a feature that the options ask for does not go with the work, and settles the others.
-void settle_features(const AskedWork& asked);
+/// Throws InputError where a feature that the options ask for does not go with the work, and resolves the others.
+void resolve_features(const AskedWork& asked);
 
 /// The lines of all features: &FeatureRow::closing_lines.
 std::string feature_lines(LinesOfFeature FeatureRow::*lines, const SessionReport& report);

@@ -71,7 +71,7 @@ void RegionMeasurement::measure(const std::function<void()>& region) {
   times_.region_s = stopwatch.seconds();
   if (counters_ != nullptr) counters_->end_region();
   if (quiet_ != nullptr) quiet_->end();
-  note_growth_since(before);
+  record_growth_since(before);
 }
 
 RankTrace RegionMeasurement::rank_trace(int node, double ticks_per_second) const {
@@ -93,7 +93,7 @@ RegionMeasurement::Totals RegionMeasurement::totals() const {
   return now;
 }
 
-void RegionMeasurement::note_growth_since(const Totals& before) {
+void RegionMeasurement::record_growth_since(const Totals& before) {
   const Totals now = totals();
   times_.phases = solver_.timer.records();
   times_.wait_count = now.wait_count - before.wait_count;

@@ -86,7 +86,7 @@ class RegionMeasurement {
   };
   void measure(const std::function<void()>& region);
   [[nodiscard]] Totals totals() const;
-  void note_growth_since(const Totals& before);
+  void record_growth_since(const Totals& before);
   [[nodiscard]] std::vector<OuterStepObserver*> with_own(Observers observers, bool is_traced);
   bool begin_trace();
   void end_trace();

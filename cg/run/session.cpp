@@ -55,7 +55,7 @@ void Session::prepare() {
   report_.grid_is_automatic = options_.leaves_grid_open();
 }
 
-void Session::take_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for) {
+void Session::set_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for) {
   report_.configuration.grid = grid;
   report_.kernel_choice = kernel_for(grid);
   report_.configuration.kernel = report_.kernel_choice.kernel->name;
@@ -108,7 +108,7 @@ void Session::try_grids(const MatrixSource& source, const GridShortlist& shortli
       group_,
       {.source = source, .configuration = shared, .environment = environment, .kernel_for = kernel_for},
       shortlist);
-  take_grid(report_.grid_trial->best_grid, kernel_for);
+  set_grid(report_.grid_trial->best_grid, kernel_for);
 }
 
 const comm::TransportRow& Session::first_transport() const {
@@ -138,15 +138,15 @@ void Session::choose_transport(const MatrixSource& source, const comm::BlockLayo
                                                .say = say});
   std::ranges::move(warnings_of(trial, options_.profile, source.facts()),
                     std::back_inserter(report_.warnings));
-  take_transport(std::move(trial));
+  set_transport(std::move(trial));
 }
 
-void Session::take_transport(TransportTrial trial) {
+void Session::set_transport(TransportTrial trial) {
   report_.configuration.transport = trial.best;
   report_.transport_trial = std::move(trial);
 }
 
-void Session::take_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
+void Session::record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
   mine_.nonzero_count = block.nonzero_count();
   mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();

@@ -44,7 +44,7 @@ class Session {
   void prepare();
 
   /// Puts the grid and its kernel into the configuration.
-  void take_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for);
+  void set_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for);
   /// Refuses --reproducible where the instructions for it are missing.
   void check_reproducible() const;
   /// Refuses a kernel or a transport that is not available here.
@@ -65,10 +65,10 @@ class Session {
   /// By the profile, or a trial with the workload's own block. shift: as BlockTrialConfig.
   void choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
                         const std::shared_ptr<BlockProduct>& product, std::optional<double> shift = {});
-  void take_transport(TransportTrial trial);
+  void set_transport(TransportTrial trial);
 
   /// A block that is in memory as a whole: its figures, and what features do with it, before the kernel takes it.
-  void take_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
+  void record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   /// The block in the kernel's format.
   [[nodiscard]] ConvertedBlock convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   /// Over the transport of the configuration.

@@ -105,7 +105,7 @@ struct SessionReport {
   FeatureResults features;  ///< results that have no member here
 
   /// Notes why the work ended.
-  void note_failure(const RunError& error) {
+  void record_failure(const RunError& error) {
     code = error.code();
     reason = error.what();
   }

@@ -27,7 +27,7 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
 
   std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override {
     if (const auto end = end_within_step(state, stop)) return end;
-    take_alpha(state);
+    set_alpha(state);
     vectors_.update([&](VectorOps& local) { local.step_along(state.alpha, p_, s_, system.x, r_); });
     const auto u = multiply_preconditioned_residual();
     go_on_with(state, sum_products(u, matrix_.result()));

@@ -30,7 +30,7 @@ class ClassicRecurrence final : public CgRecurrence {
   [[nodiscard]] std::optional<SolveEnd> end_within_step(CgState& state, const StopRule& stop);
   void finish_step(CgState& state, const LinearSystem& system);
   void finish_step(CgState& state, const LinearSystem& system, std::span<const double> diagonal);
-  void take_products(CgState& state, std::span<const double> preconditioned);
+  void compute_products(CgState& state, std::span<const double> preconditioned);
 
   HugePageVector own_direction_;
   std::span<double> p_;
@@ -43,7 +43,7 @@ void ClassicRecurrence::begin(CgState& state) {
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
   place_direction();
   vectors_.update([&](VectorOps& local) { local.copy(preconditioned, p_); });
-  take_products(state, preconditioned);
+  compute_products(state, preconditioned);
   state.direction_square = state.rho;
 }
 
@@ -59,7 +59,7 @@ void ClassicRecurrence::resume(std::span<const double> direction) {
 std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSystem& system,
                                                 const StopRule& stop) {
   multiply();
-  state.note_curvature(curvature());
+  state.record_curvature(curvature());
   if (const auto end = end_within_step(state, stop)) return end;
   // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
   state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
@@ -99,8 +99,8 @@ void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system) 
   vectors_.update([&](VectorOps& local) { local.add_scaled(-state.alpha, matrix_.result(), r_); });
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
   const double rho_before = state.rho;
-  take_products(state, preconditioned);
-  state.note_beta(rho_before);
+  compute_products(state, preconditioned);
+  state.record_beta(rho_before);
   vectors_.update(
       [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, preconditioned, p_, system.x); });
 }
@@ -115,7 +115,7 @@ void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system,
   const auto summed = vectors_.sums([&](VectorOps&) { return products; });
   state.rho = summed[0];
   state.residual_square = summed[1];
-  state.note_beta(rho_before);
+  state.record_beta(rho_before);
   vectors_.update(
       [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, system.x); });
 }
@@ -130,7 +130,7 @@ void ClassicRecurrence::multiply() {
 }
 
 /// rho = r . M^-1 r and r . r, which are the same without preconditioner.
-void ClassicRecurrence::take_products(CgState& state, std::span<const double> preconditioned) {
+void ClassicRecurrence::compute_products(CgState& state, std::span<const double> preconditioned) {
   if (preconditioner_.is_identity()) {
     state.rho = vectors_.dot(r_, r_);
     state.residual_square = state.rho;

@@ -51,7 +51,7 @@ class ConjugateGradient::Run {
     state_.first_residual_square = state_.residual_square;
     state_.residual_is_recomputed = true;
     state_.begin_progress();
-    if (state_.right_hand_side_square == 0.0) note_zeros();
+    if (state_.right_hand_side_square == 0.0) record_zeros();
     return go_on(end_of_state());
   }
 
@@ -73,7 +73,7 @@ class ConjugateGradient::Run {
     }
     ++state_.number;
     state_.residual_is_recomputed = false;
-    state_.note_progress();
+    state_.record_progress();
     const bool must_stop = solver_.observers_.after_step(state_);
     auto end = end_after_step();
     if (must_stop && !end) end = SolveEnd::stopped;
@@ -94,7 +94,7 @@ class ConjugateGradient::Run {
     state_.rho_rounding.reset();
     auto end = stop_.end_of(state_);
     if (end == SolveEnd::stagnated && state_.most_idle_steps == CgState::first_idle_steps) {
-      note_most_idle_steps();
+      set_most_idle_steps();
       end = stop_.end_of(state_);
     }
     if (end != SolveEnd::not_positive_definite) return end;
@@ -125,7 +125,7 @@ class ConjugateGradient::Run {
 
   [[nodiscard]] bool may_take_classic_form() const { return !steps_before_classic_ && !solver_.is_classic_; }
 
-  void note_most_idle_steps() {
+  void set_most_idle_steps() {
     const double per_row =
         may_take_classic_form() ? CgState::idle_steps_per_row_with_one_sum : CgState::idle_steps_per_row;
     state_.allow_idle_steps(per_row, order_of(solver_.parts_.matrix, system_.b.size()));
@@ -152,7 +152,7 @@ class ConjugateGradient::Run {
   }
 
   /// b . b = 0 may be an underflow.
-  void note_zeros() {
+  void record_zeros() {
     std::array<double, 1> nonzeros{
         static_cast<double>(std::ranges::count_if(system_.b, [](double element) { return element != 0.0; }))};
     solver_.parts_.matrix.sum_over_ranks(nonzeros);

@@ -22,19 +22,19 @@ void OneSumRecurrence::go_on_with(CgState& state, const Products& products) {
   const double rho_before = state.rho;
   state.rho = products[0];
   state.residual_square = products[2];
-  state.note_beta(rho_before);
+  state.record_beta(rho_before);
   next_curvature_ = products[1];
   if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
   is_direct_ = false;
 }
 
 std::optional<SolveEnd> OneSumRecurrence::end_within_step(CgState& state, const StopRule& stop) {
-  state.note_curvature(next_curvature_);
+  state.record_curvature(next_curvature_);
   auto end = stop.end_within_step(state);
   if (!end) return end;
   if (!is_direct_) {
     multiply(p_);
-    state.note_curvature(vectors_.dot(p_, matrix_.result()));
+    state.record_curvature(vectors_.dot(p_, matrix_.result()));
     end = stop.end_within_step(state);
   }
   if (end == SolveEnd::not_positive_definite) end = end_with_rounding(state, stop, p_);

@@ -38,7 +38,7 @@ class OneSumRecurrence : public CgRecurrence {
   /// Notes p . A p. Where the rule ends the solve for it, by the recurrence, p . A p is computed anew, and the
   /// rule asked again: the end is that answer, or stagnated where it has none, since the recurrence has parted.
   [[nodiscard]] std::optional<SolveEnd> end_within_step(CgState& state, const StopRule& stop);
-  static void take_alpha(CgState& state) {
+  static void set_alpha(CgState& state) {
     state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
   }
 

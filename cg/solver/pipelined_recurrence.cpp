@@ -43,7 +43,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
 
   std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override {
     if (const auto end = end_within_step(state, stop)) return end;
-    take_alpha(state);
+    set_alpha(state);
     vectors_.update([&](VectorOps& local) {
       local.step_along(state.alpha, p_, s_, system.x, r_);
       if (is_preconditioned_) local.add_scaled(-state.alpha, own_q_, own_u_);

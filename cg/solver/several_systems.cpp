@@ -80,7 +80,7 @@ void SeveralSystems::begin(const SystemVectors& vectors, const StopRule& stop) {
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
   p_ = preconditioner_.uses_products() ? std::span<double>(kept_direction_) : matrix_.operand();
   vectors_.update([&](VectorOps& local) { local.copy(preconditioned, p_); });
-  take_products(preconditioned);
+  compute_products(preconditioned);
   const auto squares = numbers(alpha_);
   vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(vectors.b, vectors.b, squares); });
   for (std::size_t k = 0; k < systems_.size(); ++k) {
@@ -91,13 +91,13 @@ void SeveralSystems::begin(const SystemVectors& vectors, const StopRule& stop) {
     state.residual_is_recomputed = true;
     state.begin_progress();
   }
-  note_zeros(vectors.b);
+  record_zeros(vectors.b);
   for (auto& system : systems_) system.end = stop.end_of(system.state);
   ask_with_bounds(stop);
 }
 
 /// b . b = 0 may be an underflow.
-void SeveralSystems::note_zeros(std::span<const double> b) {
+void SeveralSystems::record_zeros(std::span<const double> b) {
   const auto nonzeros = numbers(alpha_);
   std::ranges::fill(nonzeros, 0.0);
   for (std::size_t k = 0; k < b.size(); ++k) nonzeros[k % systems_.size()] += b[k] != 0.0 ? 1.0 : 0.0;
@@ -113,30 +113,30 @@ void SeveralSystems::step(std::span<double> x, const StopRule& stop) {
   } else {
     matrix_.apply();
   }
-  note_curvatures(stop);
+  record_curvatures(stop);
   vectors_.update([&](VectorOps& local) {
     local.steps_along(numbers(alpha_), {.p = p_, .q = matrix_.result(), .x = x, .r = r_});
   });
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
   for (std::size_t k = 0; k < systems_.size(); ++k) beta_[k] = systems_[k].state.rho;
-  take_products(preconditioned);
+  compute_products(preconditioned);
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
-    if (!system.end) system.state.note_beta(beta_[k]);
+    if (!system.end) system.state.record_beta(beta_[k]);
     beta_[k] = system.end ? 0.0 : system.state.beta;
   }
   vectors_.update([&](VectorOps& local) { local.scale_and_add_each(preconditioned, numbers(beta_), p_); });
-  note_step(stop);
+  record_step(stop);
 }
 
-void SeveralSystems::note_curvatures(const StopRule& stop) {
+void SeveralSystems::record_curvatures(const StopRule& stop) {
   const auto curvatures = numbers(alpha_);
   vectors_.sums_into(curvatures, [&](VectorOps& local) { local.dots(p_, matrix_.result(), curvatures); });
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
     auto& state = system.state;
     if (system.end) continue;
-    state.note_curvature(curvatures[k]);
+    state.record_curvature(curvatures[k]);
     system.end = stop.end_within_step(state);
   }
   if (std::ranges::any_of(systems_, curvature_is_in_doubt<System>)) bound_curvatures(stop);
@@ -210,12 +210,12 @@ void SeveralSystems::ask_idle_ones(const StopRule& stop) {
   }
 }
 
-void SeveralSystems::note_step(const StopRule& stop) {
+void SeveralSystems::record_step(const StopRule& stop) {
   for (auto& system : systems_) {
     if (system.end || system.begins_again) continue;
     ++system.state.number;
     system.state.residual_is_recomputed = false;
-    system.state.note_progress();
+    system.state.record_progress();
   }
   const bool all_must_stop = tell_of_step();
   for (auto& system : systems_) {
@@ -260,7 +260,7 @@ void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopR
   for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].begins_again ? 1.0 : 0.0;
   vectors_.update(
       [&](VectorOps& local) { local.subtract_where(numbers(taken_), vectors.b, matrix_.result(), r_); });
-  take_residual_squares();
+  compute_residual_squares();
   if (is_in_operand) {
     p_ = matrix_.operand();
     vectors_.update([&](VectorOps& local) { local.copy(kept_direction_, p_); });
@@ -288,7 +288,7 @@ void SeveralSystems::restart(const StopRule& stop) {
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
   for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].begins_again ? 1.0 : 0.0;
   vectors_.update([&](VectorOps& local) { local.copy_where(numbers(taken_), preconditioned, p_); });
-  take_products(preconditioned);
+  compute_products(preconditioned);
   for (auto& system : systems_) {
     if (!system.begins_again) continue;
     system.begins_again = false;
@@ -307,7 +307,7 @@ void SeveralSystems::multiply(std::span<const double> operand) {
 }
 
 /// rho = r . M^-1 r and r . r of the systems that go on; the same without preconditioner.
-void SeveralSystems::take_products(std::span<const double> preconditioned) {
+void SeveralSystems::compute_products(std::span<const double> preconditioned) {
   const bool is_same = preconditioner_.is_identity();
   const auto count = systems_.size();
   const auto sums = std::span(sums_).first(is_same ? count : 2 * count);
@@ -324,7 +324,7 @@ void SeveralSystems::take_products(std::span<const double> preconditioned) {
 }
 
 /// Takes r . r of the systems that seem to have converged: now r is b - A x.
-void SeveralSystems::take_residual_squares() {
+void SeveralSystems::compute_residual_squares() {
   const auto squares = numbers(alpha_);
   vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
   for (std::size_t k = 0; k < systems_.size(); ++k) {

@@ -56,21 +56,21 @@ class SeveralSystems final : public SystemSolver {
   }
 
   void begin(const SystemVectors& vectors, const StopRule& stop);
-  void note_zeros(std::span<const double> b);
+  void record_zeros(std::span<const double> b);
   void step(std::span<double> x, const StopRule& stop);
-  void note_curvatures(const StopRule& stop);
+  void record_curvatures(const StopRule& stop);
   void bound_curvatures(const StopRule& stop);
   void ask_with_bounds(const StopRule& stop);
   void ask_idle_ones(const StopRule& stop);
   void judge_overflows(const SystemVectors& vectors);
-  void note_step(const StopRule& stop);
+  void record_step(const StopRule& stop);
   bool tell_of_step();
   void replace_residuals(const SystemVectors& vectors, const StopRule& stop);
   void judge_replaced(System& system, const StopRule& stop);
   void restart(const StopRule& stop);
   void multiply(std::span<const double> operand);
-  void take_products(std::span<const double> preconditioned);
-  void take_residual_squares();
+  void compute_products(std::span<const double> preconditioned);
+  void compute_residual_squares();
   std::vector<SystemSolveResult> finish(const SystemVectors& vectors);
   void recompute_missing(const SystemVectors& vectors, std::span<SystemSolveResult> results);
 

@@ -68,7 +68,7 @@ struct CgState {
   [[nodiscard]] double right_hand_side_norm() const { return std::sqrt(right_hand_side_square); }
 
   /// Notes p . A p of the direction p.
-  void note_curvature(double p_a_p) {
+  void record_curvature(double p_a_p) {
     curvature = p_a_p;
     curvature_rounding.reset();
     signs.note(p_a_p);
@@ -76,7 +76,7 @@ struct CgState {
       largest_quotient = quotient;
   }
   /// Notes rho / rho_before, which makes the next direction.
-  void note_beta(double rho_before) {
+  void record_beta(double rho_before) {
     beta = rho_before == 0.0 ? 0.0 : rho / rho_before;
     direction_square = rho + beta * beta * direction_square;
   }
@@ -86,7 +86,7 @@ struct CgState {
     least_residual_step = number;
   }
   /// Notes r . r of this step.
-  void note_progress() {
+  void record_progress() {
     if (residual_square < least_residual_square) begin_progress();
   }
   void allow_idle_steps(double per_row, double order) {

@@ -114,7 +114,7 @@ class VectorOps {
   void copy_where(std::span<const double> are_taken, std::span<const double> x, std::span<double> y);
 
   /// Counts work that a caller has done itself as that of a vector operation.
-  void note_update(const VectorWork& work) { update_work_ = update_work_ + work; }
+  void record_update(const VectorWork& work) { update_work_ = update_work_ + work; }
 
   /// The work of all dot products, and of all other operations, so far.
   [[nodiscard]] const VectorWork& dot_work() const { return dot_work_; }

@@ -106,7 +106,7 @@ class BenchmarkWork final : public StudiedWork {
       run.perform();
       if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), file.get(), ranks);
     } catch (const RunError& error) {
-      run.note_failure(error);
+      run.record_failure(error);
     }
     return run.report();
   }
@@ -135,7 +135,7 @@ class SystemWork final : public StudiedWork {
       solve.prepare();
       solve.perform(nullptr);
     } catch (const RunError& error) {
-      solve.note_failure(error);
+      solve.record_failure(error);
     }
     auto report = solve.report();
     auto run = studied_run_of(

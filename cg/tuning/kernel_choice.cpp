@@ -68,17 +68,17 @@ const kernels::KernelRow* first_in(const ProcessorProfile& profile, const Matrix
 }
 
 /// For each setting that the kernel has, the value asked for, else the tuned one, else the default.
-kernels::Tuning settled(const kernels::Tuning& defaults, const kernels::Tuning& asked_for,
-                        const kernels::Tuning& tuned) {
-  const auto settle = [](const std::optional<int>& own, const std::optional<int>& asked,
-                         const std::optional<int>& found) {
+kernels::Tuning resolved(const kernels::Tuning& defaults, const kernels::Tuning& asked_for,
+                         const kernels::Tuning& tuned) {
+  const auto resolve = [](const std::optional<int>& own, const std::optional<int>& asked,
+                          const std::optional<int>& found) {
     return own ? std::optional(asked.value_or(found.value_or(*own))) : std::nullopt;
   };
-  return {.critical_vector_length = settle(defaults.critical_vector_length, asked_for.critical_vector_length,
-                                           tuned.critical_vector_length),
+  return {.critical_vector_length = resolve(defaults.critical_vector_length, asked_for.critical_vector_length,
+                                            tuned.critical_vector_length),
           .prefetch_distance =
-              settle(defaults.prefetch_distance, asked_for.prefetch_distance, tuned.prefetch_distance),
-          .block_width = settle(defaults.block_width, asked_for.block_width, tuned.block_width)};
+              resolve(defaults.prefetch_distance, asked_for.prefetch_distance, tuned.prefetch_distance),
+          .block_width = resolve(defaults.block_width, asked_for.block_width, tuned.block_width)};
 }
 
 }  // namespace
@@ -196,7 +196,7 @@ ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& confi
   }
   const auto tuned = known ? tuning_in(*known, choice.kernel->name, matrix, configuration) : std::nullopt;
   if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
-  choice.tuning = settled(choice.kernel->defaults, config.asked, tuned.value_or(kernels::Tuning{}));
+  choice.tuning = resolved(choice.kernel->defaults, config.asked, tuned.value_or(kernels::Tuning{}));
   const int default_length = *kernels::critical_length_kernel().defaults.critical_vector_length;
   choice.critical_vector_length =
       choice.tuning.critical_vector_length.value_or(config.asked.critical_vector_length.value_or(

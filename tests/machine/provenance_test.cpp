@@ -51,7 +51,7 @@ TEST(ProvenanceTest, HostsWhereTheyAreAskedFor) {
 
 TEST(ProvenanceTest, TimeCommandCommitAndSystem) {
   const std::array command{"cg2d", "run"};
-  note_command_line(static_cast<int>(command.size()), command.data());
+  record_command_line(static_cast<int>(command.size()), command.data());
   const auto provenance = inspect_provenance(two_hosts(), false);
   EXPECT_TRUE(std::regex_match(provenance.time, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)")))
       << provenance.time;

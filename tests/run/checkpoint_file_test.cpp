@@ -202,11 +202,11 @@ TEST(CheckpointName, IsReadAsItIsWritten) {
 TEST(CheckpointInterval, IsYoungsUnlessItIsNamed) {
   EXPECT_DOUBLE_EQ(young_interval_s(0.5, 100.0), 10.0);
   CheckpointInterval automatic{std::nullopt};
-  automatic.note_written(0.034);
+  automatic.record_written(0.034);
   EXPECT_NEAR(automatic.seconds(), 76.65, 0.01) << "a day between failures";
   EXPECT_TRUE(automatic.is_automatic());
   CheckpointInterval named{2.5};
-  named.note_written(0.034);
+  named.record_written(0.034);
   EXPECT_EQ(named.seconds(), 2.5);
 }
 

@@ -174,7 +174,7 @@ void StoredMatrix::visit_entries() {
       row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
       for (std::size_t k = 0; k < part.columns.size(); ++k) {
         const std::int64_t column = part.columns[k];
-        if (!std::isfinite(part.values[k])) note_not_finite(part.row, column, part.values[k]);
+        if (!std::isfinite(part.values[k])) record_not_finite(part.row, column, part.values[k]);
         const auto place = hash_of_pair(part.row, column);
         pattern_sum_ += place;
         if (column == part.row) {
@@ -201,7 +201,7 @@ bool StoredMatrix::NotFinite::is_before(const NotFinite& other) const {
   return key(*this) < key(other);
 }
 
-void StoredMatrix::note_not_finite(std::int64_t row, std::int64_t column, double value) {
+void StoredMatrix::record_not_finite(std::int64_t row, std::int64_t column, double value) {
   const NotFinite entry{.row = original(row), .column = original(column), .value = value};
   if (entry.is_before(not_finite_)) not_finite_ = entry;
 }

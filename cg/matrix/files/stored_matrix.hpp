@@ -112,7 +112,7 @@ class StoredMatrix final : public SystemMatrix {
 
   void survey(comm::RankGroup& group);
   void visit_entries();
-  void note_not_finite(std::int64_t row, std::int64_t column, double value);
+  void record_not_finite(std::int64_t row, std::int64_t column, double value);
   void require_finite(comm::RankGroup& group) const;
   /// Calls visit(global row, local row) for every row of this rank.
   template <typename Visit>

@@ -35,7 +35,7 @@ void read_checkpoint(const OptionTexts& texts, FeatureSettings& settings) {
   settings.set(std::move(options));
 }
 
-void settle_checkpoint(const AskedWork& asked) {
+void resolve_checkpoint(const AskedWork& asked) {
   const auto& options = asked.options.features.of<CheckpointOptions>();
   for (const auto& [option, folder] :
        {std::pair(checkpoint_option, options.folder), std::pair(restart_option, options.restart)}) {
@@ -212,7 +212,7 @@ FeatureRow checkpoint_feature() {
                 return !asked.folder.empty() || !asked.restart.empty();
               },
           .make = make_feature<CheckpointFeature>,
-          .settle = settle_checkpoint,
+          .resolve = resolve_checkpoint,
           .against_several = "--checkpoint and --restart take one",
           .record = checkpoint_sections,
           .summary_lines = checkpoint_lines};

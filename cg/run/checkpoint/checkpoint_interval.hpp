@@ -30,7 +30,7 @@ class CheckpointInterval {
   explicit CheckpointInterval(std::optional<double> fixed_s) : fixed_s_(fixed_s) {}
 
   /// A checkpoint has been written, or rehearsed, in that time.
-  void note_written(double write_s) { write_s_ = write_s; }
+  void record_written(double write_s) { write_s_ = write_s; }
   [[nodiscard]] double seconds() const { return fixed_s_.value_or(young_interval_s(write_s_)); }
   [[nodiscard]] bool is_automatic() const { return !fixed_s_; }
   [[nodiscard]] double write_s() const { return write_s_; }

@@ -27,7 +27,7 @@ void CheckpointSaver::save(const CheckpointState& state) {
 }
 
 void CheckpointSaver::record_written(double write_s) {
-  interval_.note_written(write_s);
+  interval_.record_written(write_s);
   facts_.write_s = write_s;
   facts_.interval_s = interval_.seconds();
 }

@@ -87,7 +87,7 @@ void read_guard(const OptionTexts& texts, FeatureSettings& settings) {
   settings.set(options);
 }
 
-void settle_guard(const AskedWork& asked) {
+void resolve_guard(const AskedWork& asked) {
   const auto option = asked.options.features.of<GuardOptions>().checks ? guard_option : inject_option;
   const auto refuse_if = [&](bool is_given, const std::string& reason) {
     if (is_given) throw InputError(fmt::format("{}: {}", option, reason));
@@ -136,7 +136,7 @@ FeatureRow guard_feature() {
       .read = read_guard,
       .is_used = [](const SessionOptions& options) { return options.features.of<GuardOptions>().is_used(); },
       .make = make_feature<GuardFeature>,
-      .settle = settle_guard,
+      .resolve = resolve_guard,
       .against_several = "--guard and --inject take one",
       .record = guard_sections,
       .closing_lines = guard_lines};

@@ -45,7 +45,7 @@ class NpbGuard final : public GuardHooks, private SumObserver {
   static constexpr int seal_share_count = 16;
 
  private:
-  void note_operand(std::span<double> operand) override { operand_ = operand; }
+  void record_operand(std::span<double> operand) override { operand_ = operand; }
   void apply(LinearOperator& matrix) override;
   void sum_over_ranks(LinearOperator& matrix, std::span<double> values) override;
   void judge_residual();

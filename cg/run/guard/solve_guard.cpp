@@ -234,7 +234,7 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
   } else {
     matrix.sum_over_ranks(values);
   }
-  if (products_of_step_ == 1) note_sum_of_step(values);
+  if (products_of_step_ == 1) record_sum_of_step(values);
   auto* const injector = checks_.injector();
   if (injector != nullptr && products_of_step_ == 1 && sums_of_step_ == 2)
     injector->flip(FaultTarget::rho, checks_.place(), values.first(1));
@@ -244,16 +244,16 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
 }
 
 /// p . q, then rho, and with M also r . r.
-void SolveGuard::note_sum_of_step(std::span<const double> values) {
+void SolveGuard::record_sum_of_step(std::span<const double> values) {
   ++sums_of_step_;
-  if (sums_of_step_ == 1) summed_.note_curvature(values[0]);
+  if (sums_of_step_ == 1) summed_.record_curvature(values[0]);
   if (sums_of_step_ != 2) return;
   const double rho_before = summed_.rho;
   summed_.rho = values[0];
   summed_.residual_square = values.size() > 1 ? values[1] : values[0];
-  summed_.note_beta(rho_before);
+  summed_.record_beta(rho_before);
   summed_.number = steps_done_ + 1;
-  summed_.note_progress();
+  summed_.record_progress();
 }
 
 /// The state with the numbers of sums; a residual that was computed anew begins them again.

@@ -71,11 +71,11 @@ class SolveGuard final : public ProductObserver, public StepObserver, private Su
     }
   };
 
-  void note_operand(std::span<double> operand) override { operand_ = operand; }
+  void record_operand(std::span<double> operand) override { operand_ = operand; }
   void apply(LinearOperator& matrix) override;
   void sum_over_ranks(LinearOperator& matrix, std::span<double> values) override;
   void set_aside(bool is_aside) override;
-  void note_sum_of_step(std::span<const double> values);
+  void record_sum_of_step(std::span<const double> values);
   void measure_residual(std::span<const double> product);
   void judge_residual();
   [[nodiscard]] double product_square(std::span<const double> product) const;

@@ -14,7 +14,7 @@ namespace cg2d {
 /// Takes the place of some operations of an operator; calls them itself.
 class SumObserver : public Interface {
  public:
-  virtual void note_operand(std::span<double> operand) = 0;
+  virtual void record_operand(std::span<double> operand) = 0;
   virtual void apply(LinearOperator& matrix) = 0;
   /// Sums the values, and other numbers with them: no message is added.
   virtual void sum_over_ranks(LinearOperator& matrix, std::span<double> values) = 0;
@@ -40,7 +40,7 @@ class WatchedOperator final : public LinearOperator {
   [[nodiscard]] std::size_t local_size() const override { return matrix_.local_size(); }
   [[nodiscard]] std::span<double> operand() override {
     const auto operand = matrix_.operand();
-    watch_.note_operand(operand);
+    watch_.record_operand(operand);
     return operand;
   }
   void apply() override { watch_.apply(matrix_); }

@@ -90,7 +90,7 @@ void MatrixOperator::choose() {
   read();
   cut();
   const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
-  parts_.session.take_grid(
+  parts_.session.set_grid(
       resolve_grid(parts_.options, matrix_->facts(), parts_.configuration(), parts_.group.size()),
       with_kernel);
   parts_.session.check_choices();
@@ -223,8 +223,7 @@ void MatrixOperator::try_kernels() {
                                                                   .vector_count = parts_.vector_count()});
     if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = parts_.report.kernel_trial;
   }
-  parts_.session.take_grid(parts_.configuration().grid,
-                           [this](const auto& grid) { return kernel_for(grid); });
+  parts_.session.set_grid(parts_.configuration().grid, [this](const auto& grid) { return kernel_for(grid); });
 }
 
 AssembledSystem MatrixOperator::make() {
@@ -268,7 +267,7 @@ void MatrixOperator::choose_transport(const comm::BlockLayout& layout,
   trial_config.has_room_for_all = false;
   auto trial = try_transports(parts_.group, trial_config);
   trial.not_kept_because = "profiles have no several right-hand sides";
-  parts_.session.take_transport(std::move(trial));
+  parts_.session.set_transport(std::move(trial));
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
@@ -292,7 +291,7 @@ std::unique_ptr<BlockProduct> MatrixOperator::distribute(const comm::BlockLayout
   // Now, since a symmetric kernel drops half of the block.
   if (parts_.session.features().find<CheckpointFeature>() != nullptr)
     value_hash_ = sum_of_words(parts_.group, value_sum(block, place_of_block(layout, parts_.group.rank())));
-  parts_.session.take_block(block, layout);
+  parts_.session.record_block(block, layout);
   const Stopwatch diagonal_parts;
   if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, parts_.group);
   result.preconditioner_s = parts_.group.maximum(diagonal_parts.seconds());

@@ -49,7 +49,7 @@ class MatrixFreeOperator final : public SolvedOperator {
   void check_memory_of_ranks() const;
   void choose_transport();
   [[nodiscard]] bool has_room_for_all_transports() const;
-  void note();
+  void record_system();
   [[nodiscard]] HugePageVector diagonal() const;
 
   SolveParts parts_;
@@ -109,7 +109,7 @@ AssembledSystem MatrixFreeOperator::make() {
   result.name = text;
   result.order = system_->order();
   result.conversion_s = parts_.group.maximum(making.seconds());
-  note();
+  record_system();
   auto& matrix = system_->matrix();
   const auto local_size = matrix.local_size();
   return {.matrix = matrix,
@@ -135,7 +135,7 @@ HugePageVector MatrixFreeOperator::diagonal() const {
   return all;
 }
 
-void MatrixFreeOperator::note() {
+void MatrixFreeOperator::record_system() {
   parts_.report.is_resolved = true;
   parts_.report.configuration.kernel = system_->kernel();
   auto& result = parts_.report.matrix_free.emplace();
@@ -166,7 +166,7 @@ void MatrixFreeOperator::choose_transport() {
                                              .step_count = TrialSolver::few_steps,
                                              .has_room_for_all = has_room_for_all_transports()});
   trial.not_kept_because = "profiles have no operators without a matrix";
-  parts_.session.take_transport(std::move(trial));
+  parts_.session.set_transport(std::move(trial));
 }
 
 /// Half of the free memory stays free.

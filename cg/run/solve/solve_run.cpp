@@ -241,13 +241,13 @@ void SolveRun::begin(RegionMeasurement& measurement) {
 }
 
 const RepeatReport* SolveRun::iterate(RegionMeasurement& /*measurement*/) {
-  take_solutions(iterations_->perform());
+  record_solutions(iterations_->perform());
   if (report_.solution->result.end == SolveEnd::stopped) report_.reason += session_.features().last_words();
   return &report_.repeat;
 }
 
 /// The exit code and the reason are those of the worst end, and the first of equals.
-void SolveRun::take_solutions(std::vector<Solution> solutions) {
+void SolveRun::record_solutions(std::vector<Solution> solutions) {
   const bool measures = options_.measures_iterations;
   const auto code_of = [&](const Solution& one) {
     return measures ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);

@@ -49,7 +49,7 @@ class SolveRun final : public Workload {
   /// This rank's part of the trace, where one was requested; valid as long as this.
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return session_.trace(); }
   /// Notes in the report why the solve ends.
-  void note_failure(const RunError& error) { report_.note_failure(error); }
+  void record_failure(const RunError& error) { report_.record_failure(error); }
 
  private:
   void choose() override;
@@ -65,7 +65,7 @@ class SolveRun final : public Workload {
   [[nodiscard]] HugePageVector expanded(HugePageVector diagonal) const;
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner();
   [[nodiscard]] TraceRoom trace_room(int step_count) const;
-  void take_solutions(std::vector<Solution> solutions);
+  void record_solutions(std::vector<Solution> solutions);
 
   const SystemOptions& options_;
   comm::RankGroup& group_;

@@ -23,7 +23,7 @@ void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
 }
 
 /// Choices that need the matrix in memory are not left open.
-void settle_streaming(const AskedWork& asked) {
+void resolve_streaming(const AskedWork& asked) {
   auto& configuration = asked.options.configuration;
   refuse_out_of_core_if(configuration.thread_count > 1,
                         "--threads: goes with a matrix in memory only; start more ranks instead");
@@ -254,7 +254,7 @@ FeatureRow streaming_feature() {
           .is_used =
               [](const SessionOptions& options) { return options.features.of<OutOfCoreOptions>().is_used(); },
           .make = make_feature<StreamingFeature>,
-          .settle = settle_streaming,
+          .resolve = resolve_streaming,
           .record = stream_sections,
           .summary_lines = stream_lines};
 }

@@ -34,7 +34,7 @@ class BlockJacobiPreconditioner final : public Preconditioner {
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
     vectors.update([&](VectorOps& local) {
       factors_.solve(r, solved_);
-      local.note_update(factors_.work());
+      local.record_update(factors_.work());
     });
     return solved_;
   }
