@@ -11,7 +11,6 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/streaming/out_of_core_options.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -113,10 +112,9 @@ void check_plan(const RunOptions& run) {
 }
 
 /// Options that go with a matrix in memory only.
-void check_streaming(const RunOptions& run) {
-  if (!run.features.of<OutOfCoreOptions>().is_used()) return;
-  refuse_out_of_core_if(run.planned_ranks > 0, "--ranks: plans a matrix in memory only; start as many ranks");
-  refuse_out_of_core_if(!run.export_mtx.empty(), "--export-mtx: goes with a matrix in memory only");
+std::string_view against_streaming(const RunOptions& run) {
+  if (run.planned_ranks > 0) return "--ranks: plans a matrix in memory only; start as many ranks";
+  return run.export_mtx.empty() ? "" : "--export-mtx: goes with a matrix in memory only";
 }
 
 void check_run(RunArguments& run, const OptionSet& given) {
@@ -129,10 +127,10 @@ void check_run(RunArguments& run, const OptionSet& given) {
     given.refuse({"--roofline"}, "it compares the phases with their limits; leave --no-phases out");
     given.refuse({"--trace"}, "a trace consists of the phases; leave --no-phases out");
   }
-  check_streaming(run);
   resolve_features({.options = run,
                     .repeats = run.repeat_count > 1 || run.least_time_s > 0.0,
-                    .can_be_guarded = iteration_of(run.problem).can_be_guarded});
+                    .can_be_guarded = iteration_of(run.problem).can_be_guarded,
+                    .against_streaming = against_streaming(run)});
 }
 
 Action run_action(RunArguments& run, const OptionSet& given) {

@@ -11,7 +11,6 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/solve/solve_format.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/streaming/out_of_core_options.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {
@@ -97,11 +96,9 @@ void check_matrix_free(const SystemOptions& system, const OptionSet& given) {
 }
 
 /// Options that go with a matrix in memory only.
-void check_streaming(const SystemOptions& system) {
-  if (!system.features.of<OutOfCoreOptions>().is_used()) return;
-  refuse_out_of_core_if(system.symmetrize_tolerance.has_value(),
-                        "--symmetrize: give it to cg2d convert, which makes the file");
-  refuse_out_of_core_if(system.cut == MatrixCut::random, "--cut random: takes the matrix into memory");
+std::string_view against_streaming(const SystemOptions& system) {
+  if (system.symmetrize_tolerance) return "--symmetrize: give it to cg2d convert, which makes the file";
+  return system.cut == MatrixCut::random ? "--cut random: takes the matrix into memory" : "";
 }
 
 void check_solve(SystemOptions& system, const OptionSet& given) {
@@ -109,10 +106,10 @@ void check_solve(SystemOptions& system, const OptionSet& given) {
   check_system("solve", system, given);
   resolve_session(system, given);
   check_matrix_free(system, given);
-  check_streaming(system);
   resolve_features({.options = system,
                     .kind = WorkKind::solve,
                     .has_matrix = !system.is_matrix_free(),
+                    .against_streaming = against_streaming(system),
                     .variant = system.variant,
                     .preconditioner = system.preconditioner});
 }

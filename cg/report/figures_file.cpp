@@ -13,7 +13,6 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -100,7 +99,7 @@ void write_times(ResultsWriter& writer, const RunReport& report) {
   const auto times = repeat_times(report);
   writer.section("Benchmark Time Summary");
   writer.number("Generation (s)", report.generation_s);
-  if (!is_streamed(report)) writer.number("Conversion (s)", report.conversion_s);
+  if (!report.is_streamed) writer.number("Conversion (s)", report.conversion_s);
   writer.number("Repetitions", times.count);
   writer.number("Time of the median (s)", median_repeat(report).time_s);
   writer.number("Minimum (s)", times.minimum);

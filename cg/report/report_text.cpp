@@ -15,7 +15,6 @@
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
@@ -101,7 +100,7 @@ std::string conversion_text(const RunReport& report) {
     block_bytes += rank.block_bytes;
   }
   const double per_nonzero = static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count);
-  if (is_streamed(report))
+  if (report.is_streamed)
     return fmt::format("none: panels of {} are streamed ({:.2f} bytes per nonzero)",
                        format_bytes(block_bytes), per_nonzero);
   if (!report.converted) {

@@ -10,7 +10,6 @@
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
@@ -226,7 +225,7 @@ const Record<RunReport>& run_setup_record() {
         "Whether the kernel stores something else than the CSR."},
        {"conversion_s", metric(or_null(seconds_type()), "Conversion time", "s"),
         [](const auto& report) {
-          return is_streamed(report) ? std::nullopt : std::optional(report.conversion_s);
+          return report.is_streamed ? std::nullopt : std::optional(report.conversion_s);
         },
         "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is streamed: "
         "nothing was converted."},

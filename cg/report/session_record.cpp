@@ -4,7 +4,6 @@
 
 #include "cg/base/json_verdicts.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -115,7 +114,7 @@ const Record<SeenRank>& rank_block_record() {
 
 std::vector<SeenRank> seen_ranks(const SessionReport& report) {
   std::vector<SeenRank> seen;
-  for (const auto& rank : report.ranks) seen.push_back({rank, is_streamed(report)});
+  for (const auto& rank : report.ranks) seen.push_back({rank, report.is_streamed});
   return seen;
 }
 

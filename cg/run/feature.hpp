@@ -45,8 +45,9 @@ struct AskedWork {
   SessionOptions& options;
   WorkKind kind = WorkKind::outer_iterations;
   bool has_matrix = true;
-  bool repeats = false;                                       ///< it is done more than once
-  bool can_be_guarded = true;                                 ///< IterationRow::can_be_guarded
+  bool repeats = false;                  ///< it is done more than once
+  bool can_be_guarded = true;            ///< IterationRow::can_be_guarded
+  std::string_view against_streaming{};  ///< why its matrix must be in memory; empty: it need not
   std::string_view variant{cg_variant_table().front().name};  ///< form of CG
   std::string_view preconditioner{preconditioner_table().front().name};
 };
@@ -140,6 +141,8 @@ struct FeatureRow {
   void (*resolve)(const AskedWork& asked) = nullptr;
   /// Why it does not go with several right-hand sides; empty: it does.
   std::string_view against_several{};
+  /// Why it does not go with a matrix that is streamed; empty: it does.
+  std::string_view against_streaming{};
   /// Its members of a result's document; nullptr: none.
   Record<SessionReport> (*record)(WorkKind kind) = nullptr;
   /// Its lines of the text, with their ends: below the summary, and at the end.

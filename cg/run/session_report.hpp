@@ -89,6 +89,7 @@ struct SessionReport {
   comm::WaitMode wait_mode = comm::WaitMode::spin;  ///< of ranks in the timed region
   bool is_resolved = false;  ///< no value of the configuration is open any more: the work came to its product
   bool grid_is_automatic = false;
+  bool is_streamed = false;   ///< the matrix was never in memory as a whole
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   /// The requested configuration; an open value is replaced when it is chosen.
   Configuration configuration;

@@ -9,7 +9,6 @@
 #include "cg/report/sweep_record.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
 
 namespace cg2d {
 namespace {
@@ -173,8 +172,7 @@ const Record<SolvedSystem>& solve_setup_record() {
                                         })},
       {{"conversion_s", metric(or_null(seconds_type()), "Conversion", "s"),
         [](const auto& solved) {
-          return is_streamed(solved.report) ? std::nullopt
-                                            : std::optional(solved.report.matrix->conversion_s);
+          return solved.report.is_streamed ? std::nullopt : std::optional(solved.report.matrix->conversion_s);
         },
         "From the blocks to kernels that are ready; without a matrix: to make the operator; null where "
         "the matrix is streamed: nothing was converted."},

@@ -15,7 +15,6 @@
 #include "cg/run/guard/npb_guard.hpp"
 #include "cg/run/guard/product_checksums.hpp"
 #include "cg/run/guard/solve_guard.hpp"
-#include "cg/run/streaming/out_of_core_options.hpp"
 
 namespace cg2d {
 namespace {
@@ -92,10 +91,6 @@ void resolve_guard(const AskedWork& asked) {
   const auto refuse_if = [&](bool is_given, const std::string& reason) {
     if (is_given) throw InputError(fmt::format("{}: {}", option, reason));
   };
-  if (asked.options.features.of<OutOfCoreOptions>().is_used())
-    throw InputError(
-        "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
-        "--out-of-core");
   refuse_if(!asked.can_be_guarded, "knows the benchmark's own outer iterations only");
   if (asked.kind == WorkKind::outer_iterations) return;
   require_matrix(asked, option);
@@ -138,6 +133,9 @@ FeatureRow guard_feature() {
       .make = make_feature<GuardFeature>,
       .resolve = resolve_guard,
       .against_several = "--guard and --inject take one",
+      .against_streaming =
+          "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
+          "--out-of-core",
       .record = guard_sections,
       .closing_lines = guard_lines};
 }

@@ -1,6 +1,7 @@
 // The matrix of a solve, in memory or on local storage (--out-of-core).
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -45,6 +46,14 @@ std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int
   return matrix;
 }
 
+std::string names_of_kernels_for_several() {
+  std::vector<std::string_view> names;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.make_for_several != nullptr) names.push_back(row.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 /// A matrix that is read or generated, cut into blocks, and multiplied by a kernel.
 class MatrixOperator final : public SolvedOperator {
  public:
@@ -59,6 +68,7 @@ class MatrixOperator final : public SolvedOperator {
 
  private:
   [[nodiscard]] bool is_streamed() const { return streaming_ != nullptr; }
+  void check_kernel_for_several() const;
   void read();
   void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
@@ -87,6 +97,7 @@ class MatrixOperator final : public SolvedOperator {
 
 /// Everything that is chosen before the matrix is spread.
 void MatrixOperator::choose() {
+  if (parts_.has_several()) check_kernel_for_several();
   read();
   cut();
   const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
@@ -101,6 +112,19 @@ void MatrixOperator::choose() {
   // Without a machine's description: its predictions are for matrices of the benchmark.
   if (parts_.report.grid_is_automatic && parts_.options.open_grid.tries_grids)
     parts_.session.try_grids(*matrix_, parts_.session.shortlist(matrix_->facts(), with_kernel), with_kernel);
+}
+
+void MatrixOperator::check_kernel_for_several() const {
+  const auto& asked = parts_.options.configuration;
+  if (!asked.has_kernel()) return;
+  const auto& row = kernels::kernel_named(asked.kernel);
+  const bool takes_several =
+      is_streamed() ? row.make_several_external != nullptr : row.make_for_several != nullptr;
+  if (takes_several) return;
+  const auto known =
+      is_streamed() ? streamed_kernel_names(parts_.vector_count()) : names_of_kernels_for_several();
+  throw InputError(fmt::format("{} right-hand sides: --kernel {} takes one; take one of {}",
+                               parts_.report.right_hand_side_count, asked.kernel, known));
 }
 
 void MatrixOperator::read() {

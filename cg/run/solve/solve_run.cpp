@@ -1,7 +1,6 @@
 #include "cg/run/solve/solve_run.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,7 +9,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/several_systems.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -50,14 +48,6 @@ HugePageVector made_vector(const VectorOption& option, const VectorPlace& place,
   HugePageVector vector(place.local_size);
   if (option.kind == VectorOption::Kind::ones) std::ranges::fill(vector, 1.0);
   return vector;
-}
-
-std::string names_of_kernels_for_several() {
-  std::vector<std::string_view> names;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.make_for_several != nullptr) names.push_back(row.name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 /// Counts the phases of calls.
@@ -149,15 +139,6 @@ void SolveRun::check_several() const {
   refuse_if(options_.configuration.overlaps, "--overlap on takes one; take --overlap off");
   refuse_if(!find_preconditioner(options_.preconditioner)->takes_several_vectors,
             fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
-  const auto& asked = options_.configuration;
-  const bool is_streamed = session_.features().find<StreamingFeature>() != nullptr;
-  const auto known =
-      is_streamed ? streamed_kernel_names(parts_.vector_count()) : names_of_kernels_for_several();
-  const auto takes_several = [&](const kernels::KernelRow& row) {
-    return is_streamed ? row.make_several_external != nullptr : row.make_for_several != nullptr;
-  };
-  refuse_if(asked.has_kernel() && !takes_several(kernels::kernel_named(asked.kernel)),
-            fmt::format("--kernel {} takes one; take one of {}", asked.kernel, known));
 }
 
 /// Throws InputError for what sums in an order of its own.

@@ -24,6 +24,11 @@ void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
 
 /// Choices that need the matrix in memory are not left open.
 void resolve_streaming(const AskedWork& asked) {
+  for (const auto& feature : feature_table()) {
+    if (!feature.against_streaming.empty() && feature.is_used_by(asked.options))
+      throw InputError(std::string(feature.against_streaming));
+  }
+  refuse_out_of_core_if(!asked.against_streaming.empty(), std::string(asked.against_streaming));
   auto& configuration = asked.options.configuration;
   refuse_out_of_core_if(configuration.thread_count > 1,
                         "--threads: goes with a matrix in memory only; start more ranks instead");
@@ -188,6 +193,7 @@ void StreamingFeature::check_region() {
 
 void StreamingFeature::finish() {
   if (kernel_ == nullptr) return;
+  context_.report.is_streamed = true;
   context_.report.features.set(
       facts_of(block_, *kernel_, options_, context_.options.memory_limit_bytes, context_.group));
 }
@@ -236,8 +242,6 @@ std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFe
 double storage_bytes_per_s(const StreamingFeature* streaming) {
   return streaming == nullptr ? 0.0 : streaming->block().storage_bytes_per_s;
 }
-
-bool is_streamed(const SessionReport& report) { return report.features.find<OutOfCoreFacts>() != nullptr; }
 
 FeatureRow streaming_feature() {
   static constexpr std::array own_options{FeatureOption{

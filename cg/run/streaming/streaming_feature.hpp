@@ -56,7 +56,5 @@ double storage_bytes_per_s(const StreamingFeature* streaming);
 
 /// The section out_of_core.
 const Record<OutOfCoreFacts>& out_of_core_record();
-/// Whether the matrix of a result was streamed.
-bool is_streamed(const SessionReport& report);
 
 }  // namespace cg2d
