@@ -49,10 +49,8 @@ inline FigureType positive_seconds_type() {
 }
 /// A number; null stands for NaN and infinity.
 inline FigureType finite_type() { return named_type("finite_or_null", {{"type", {"number", "null"}}}); }
-/// A class of the benchmark.
-inline FigureType class_type() {
-  return named_type("class", {{"enum", {"S", "W", "A", "B", "C", "D", "E", "F", "U"}}});
-}
+/// A class of the benchmark; of another iteration than its own with the iteration's name, "NAME:S".
+inline FigureType class_type() { return named_type("class", pattern_type("^([a-z][-a-z]*:)?[SWABCDEFU]$")); }
 /// This value, always.
 inline FigureType constant_type(Json value) { return {{"const", std::move(value)}}; }
 /// One of these words.
