@@ -74,6 +74,7 @@ class OptionSet {
   using Texts = std::vector<std::string>;
 
   explicit OptionSet(CLI::App& parser) : parser_(parser) {}
+  ~OptionSet() = default;
   OptionSet(const OptionSet&) = delete;
   OptionSet& operator=(const OptionSet&) = delete;
 

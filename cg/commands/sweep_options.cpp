@@ -29,6 +29,7 @@ struct SweepArguments : SweepOptions {
 
 GridPair compared_grids_from(const std::vector<std::string>& texts) {
   std::vector<comm::ProcessGrid> grids;
+  grids.reserve(texts.size());
   for (const auto& text : texts) grids.push_back(named_grid_from("sweep --why", text));
   if (grids.size() != 2 || grids[0] == grids[1] || grids[0].rank_count() != grids[1].rank_count()) {
     throw InputError(fmt::format("--why {}: must be two different grids of as many ranks, such as 2x4,1x8",

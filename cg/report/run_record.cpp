@@ -125,7 +125,7 @@ Json run_constraints() {
   auto begun = verdicts;
   begun.insert(begun.end(), unfinished.begin(), unfinished.end());
   const auto properties = [](Json members) { return Json{{"properties", std::move(members)}}; };
-  const auto finished = [&](std::string_view title, ExitCode code, Json result, Json others) {
+  const auto finished = [&](std::string_view title, ExitCode code, Json result, const Json& others) {
     auto members = ends_with_one_of("run", {code}).front().at("properties");
     members.update({{"environment", object},
                     {"configuration", object},

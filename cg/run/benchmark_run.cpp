@@ -22,11 +22,11 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
       group_(group),
       progress_(progress),
       source_(default_source().make(options.problem)),
-      session_(options, group, progress, report_, WorkKind::outer_iterations) {
+      session_(options, group, progress, report_, WorkKind::outer_iterations),
+      streaming_(session_.features().find<StreamingFeature>()) {
   report_.detail = options.detail;
   report_.problem = options.problem;
   report_.phases_timed = options.time_phases;
-  streaming_ = session_.features().find<StreamingFeature>();
 }
 
 void BenchmarkRun::prepare() {

@@ -80,7 +80,7 @@ class BenchmarkRun final : public Workload {
   Session session_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
-  StreamingFeature* streaming_ = nullptr;      ///< with --out-of-core
+  StreamingFeature* streaming_;                ///< with --out-of-core
   std::unique_ptr<AssembledOperator> assembled_;
   GuardHooks* guard_ = nullptr;  ///< of the solver
   std::optional<NpbSolver> solver_;

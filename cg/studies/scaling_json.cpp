@@ -178,6 +178,7 @@ const Record<ZetaAgreement>& agreement_record() {
 Json cases_json(const ScalingStudy& study) {
   const auto rows = rows_of(study);
   std::vector<SeenCase> seen;
+  seen.reserve(rows.size());
   for (const auto& row : rows) seen.push_back({study, row});
   return json_of_all(case_record(), seen);
 }

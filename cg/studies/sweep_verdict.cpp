@@ -188,6 +188,7 @@ const Record<SeenVerdict>& verdict_record() {
 
 std::vector<RankedCell> ranked(const std::vector<MeasuredConfiguration>& cells, const Ranking& ranking) {
   std::vector<RankedCell> all;
+  all.reserve(cells.size());
   for (const auto& cell : cells) all.push_back({cell, ranking});
   return all;
 }

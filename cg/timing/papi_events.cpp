@@ -37,15 +37,15 @@ bool is_generic(std::string_view event_name) {
   return std::find(generic_events.begin(), generic_events.end(), name) != generic_events.end();
 }
 
-struct Trial {
+struct EventTrial {
   int result = PAPI_OK;
   std::int64_t count = 0;
 };
 
 /// Counts an event in a set of its own.
-Trial try_event(int code) {
+EventTrial try_event(int code) {
   int event_set = PAPI_NULL;
-  Trial trial{.result = PAPI_create_eventset(&event_set)};
+  EventTrial trial{.result = PAPI_create_eventset(&event_set)};
   if (trial.result != PAPI_OK) return trial;
   trial.result = PAPI_add_event(event_set, code);
   if (trial.result == PAPI_OK) trial.result = PAPI_start(event_set);
