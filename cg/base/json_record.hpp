@@ -69,13 +69,13 @@ inline FigureType map_type(FigureType value) {
   return {{"type", "object"}, {"additionalProperties", std::move(value)}};
 }
 
-// What text, CSV and comparisons show of a figure stands with its type, and so in the schema.
+// Text, CSV and comparisons show of a figure what stands with its type, and so in the schema.
 
 /// A line of the text for people; unit: "s", "B" (bytes), "%" of a share, or any other text.
 inline FigureType labelled(FigureType type, std::string_view label, std::string_view unit = "") {
   return with(with(std::move(type), "label", label), "unit", unit);
 }
-/// The same of a number that CSV has a column of, and comparisons show.
+/// A number with a line of the text, a column of CSV, and a place in comparisons; unit: as labelled().
 inline FigureType metric(FigureType type, std::string_view label, std::string_view unit) {
   return with(labelled(std::move(type), label, unit), "metric", true);
 }

@@ -43,7 +43,7 @@ struct PageOptions {
 namespace fs = std::filesystem;
 
 constexpr std::string_view package = "report_parts/__main__.py";
-// Of launchers. The page asks this program for verdicts: with these it would look for the launcher's other ranks.
+// Variables of launchers. The page asks this program for verdicts: with these it would look for the launcher's other ranks.
 constexpr std::array<std::string_view, 8> launcher_prefixes{
     "PMI_", "PMIX_", "PALS_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte"};
 constexpr int not_started = 127;  ///< as a shell has it

@@ -74,7 +74,7 @@ const Record<RankPhase>& phase_record() {
   return record;
 }
 
-/// Of each phase on a rank; some never communicate.
+/// The figures of each phase on a rank; some phases never communicate.
 FigureType rank_phases_type() {
   const auto phase = type_of(phase_record());
   const auto none = constant_type(0);

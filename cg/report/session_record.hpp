@@ -39,7 +39,7 @@ struct SeenRank {
   bool is_streamed = false;
 };
 
-/// Of the program with this version.
+/// The program; the string is its version.
 const Record<std::string>& program_record();
 Json program_json();
 const Record<comm::ProcessGrid>& grid_record();
@@ -74,7 +74,7 @@ const Record<RankRange>& rank_range_record();
 /// The first members of a rank in setup.
 const Record<SeenRank>& rank_block_record();
 std::vector<SeenRank> seen_ranks(const SessionReport& report);
-/// Of a verdict with a candidate.
+/// A verdict that has a candidate.
 const Record<RaceVerdict>& race_verdict_record();
 
 /// Members of trials, whatever they try. kind: "kernel", "transport".

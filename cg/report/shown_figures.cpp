@@ -49,7 +49,7 @@ class ShownFinder {
     for (const auto& [name, form] : type.at("columns").items()) add_column(name, form);
   }
 
-  /// Of a phase: "*_s" is a column of every phase, "collection_s" of that one only.
+  /// Columns of phases: "*_s" is a column of every phase, "collection_s" of that one only.
   void add_column(std::string name, const std::string& form) {
     const auto whole = path_.size() > 1 ? path_[path_.size() - 2] : std::string();
     if (name.front() == '*') name.replace(0, 1, whole);

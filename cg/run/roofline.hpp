@@ -22,7 +22,7 @@ struct MachineLimits {
   double flops_per_s = 0.0;                 ///< fused multiply-adds in registers
   double storage_bytes_per_s = 0.0;         ///< reading panels of a streamed matrix; 0: none is streamed
   std::int64_t matrix_footprint_bytes = 0;  ///< bytes that matrix_bytes_per_s was measured with
-  std::int64_t vector_footprint_bytes = 0;  ///< likewise
+  std::int64_t vector_footprint_bytes = 0;  ///< bytes that vector_bytes_per_s was measured with
 
   /// False if no time was measured.
   [[nodiscard]] bool are_known() const { return flops_per_s > 0.0; }

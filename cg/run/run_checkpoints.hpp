@@ -17,7 +17,7 @@
 
 namespace cg2d {
 
-/// What a restarted run begins with, besides x. Alike on every rank.
+/// The state that a restarted run begins with, besides x. Alike on every rank.
 struct RestartFacts {
   FoundCheckpoint checkpoint;
   std::vector<OuterStep> earlier_steps;  ///< the outer iterations that are not done again
@@ -26,7 +26,7 @@ struct RestartFacts {
   [[nodiscard]] int step_count() const { return static_cast<int>(earlier_steps.size()); }
 };
 
-/// Of a checkpoint of this problem. Throws RunError (bad_data), alike on every rank, where it is of another one.
+/// The state in a checkpoint of this problem. Throws RunError (bad_data), alike on every rank, where it is of another one.
 RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem);
 /// This rank's piece of x. Collective. Throws RunError (bad_data), alike on every rank.
 HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& range,

@@ -56,7 +56,7 @@ struct RepeatReport {
 /// One rank's block, memory and costs of timing.
 struct RankResult {
   std::int64_t nonzero_count = 0;  ///< of the whole block, whatever the kernel stores of it
-  RowLengths row_lengths;          ///< likewise
+  RowLengths row_lengths;          ///< of the whole block, too
   std::int64_t csr_bytes = 0;      ///< the whole block as it was generated
   std::int64_t block_bytes = 0;    ///< in the format of the kernel
   std::int64_t peak_bytes = 0;

@@ -16,10 +16,13 @@
 #include "kernels/heat_lines.hpp"
 
 namespace cg2d {
+namespace {
 
-int StencilRun::neighbour_count() const {
-  return (group_.rank() > 0 ? 1 : 0) + (group_.rank() + 1 < group_.size() ? 1 : 0);
+int neighbour_count(const comm::RankGroup& group) {
+  return (group.rank() > 0 ? 1 : 0) + (group.rank() + 1 < group.size() ? 1 : 0);
 }
+
+}  // namespace
 
 void StencilRun::prepare() {
   check_shape();
@@ -64,7 +67,7 @@ std::int64_t StencilRun::memory_for(int block) const {
                                : store_buffer_bytes(layout_, planes_at_once_);
   const auto planes_of_trial = options_.block ? 0 : 2 * planes_at_once_;
   return store_bytes + planes_of_trial * layout_.byte_count() +
-         method_->byte_count(block, planes_at_once_, neighbour_count());
+         method_->byte_count(block, planes_at_once_, neighbour_count(group_));
 }
 
 /// The buffers of files must not take much of the memory, which long passes need.

@@ -36,7 +36,6 @@ class StencilRun {
 
  private:
   [[nodiscard]] std::int64_t plane_count() const { return share_.size(); }
-  [[nodiscard]] int neighbour_count() const;
   [[nodiscard]] const std::string& folder() const;
   [[nodiscard]] std::int64_t memory_for(int block) const;
   void inspect();

@@ -111,6 +111,7 @@ set(text_parsers
     cg/base/interrupt.cpp
     cg/base/json_record.cpp
     cg/base/json_values.cpp
+    cg/base/json_verdicts.cpp
     cg/base/output_file.cpp
     cg/base/paired_comparison.cpp
     cg/base/progress.cpp
@@ -144,6 +145,9 @@ set(text_parsers
     cg/solver/chronopoulos_gear_recurrence.cpp
     cg/solver/classic_recurrence.cpp
     cg/solver/configuration.cpp
+    cg/run/streaming/out_of_core_options.cpp
+    cg/solver/npb_iteration.cpp
+    cg/solver/outer_iteration.cpp
     cg/solver/pipelined_recurrence.cpp
     cg/tuning/tuning_profile.cpp
     comm/block_layout.cpp
@@ -182,7 +186,6 @@ set(command_parsers
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/base/storage/folders.cpp
-    cg/run/streaming/out_of_core_options.cpp
     cg/report/solve/solve_json.cpp
     cg/report/solve/solve_format.cpp
     cg/run/solve/solve_options.cpp

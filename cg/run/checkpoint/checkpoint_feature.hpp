@@ -35,9 +35,9 @@ class CheckpointFeature final : public Feature {
   std::optional<CheckpointSaver> saver_;
 };
 
-/// Of these features; nullptr without --restart.
+/// The checkpoint that these features have found; nullptr without --restart.
 const FoundCheckpoint* found_checkpoint(const Features& features);
-/// Of these features; nullptr without --checkpoint.
+/// The saver among these features; nullptr without --checkpoint.
 CheckpointSaver* checkpoint_saver(const Features& features);
 
 /// The first members of restart, in a result.

@@ -57,7 +57,7 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
     repeat_.store(number, std::memory_order_relaxed);
   }
 
-  /// What this rank does now: "run 1, outer iteration 3, CG step 12: summation, waits for rank 0". From any thread.
+  /// The present work of this rank: "run 1, outer iteration 3, CG step 12: summation, waits for rank 0". From any thread.
   [[nodiscard]] std::string describe() const;
 
  private:
