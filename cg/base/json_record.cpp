@@ -8,11 +8,7 @@ namespace {
 /// Named types, as they were described, and as a file refers to them.
 class Definitions {
  public:
-  Definitions(const FigureType& known, const OtherSchema& others) : file_(others.file) {
-    if (known.is_object()) known_ = known;
-    for (const auto& type : {count_type(), positive_count_type(), name_type(), line_type(), seconds_type(),
-                             positive_seconds_type(), finite_type(), class_type()})
-      collect(type, known_);
+  explicit Definitions(const OtherSchema& others) : file_(others.file) {
     if (!file_.empty()) collect(others.type, others_);
   }
 
@@ -25,8 +21,6 @@ class Definitions {
         made.push_back(referring(value));
       } else if (key == "$def") {
         made["$ref"] = reference_to(value.begin().key(), value.begin().value());
-      } else if (key == "$ref" && known_.contains(name_in(value))) {
-        made[key] = reference_to(name_in(value), known_.at(name_in(value)));
       } else {
         made[key] = referring(value);
       }
@@ -36,9 +30,6 @@ class Definitions {
   Json take() { return std::move(definitions_); }
 
  private:
-  static std::string name_in(const Json& reference) {
-    return reference.get<std::string>().substr(defined("").at("$ref").get<std::string>().size());
-  }
   static void collect(const Json& type, Json& known) {
     if (!type.is_structured()) return;
     if (type.is_object() && type.contains("$def")) known.update(type.at("$def"));
@@ -57,7 +48,6 @@ class Definitions {
   }
 
   std::string file_;
-  Json known_ = Json::object();
   Json others_ = Json::object();
   Json described_ = Json::object();
   Json definitions_ = Json::object();
@@ -65,9 +55,8 @@ class Definitions {
 
 }  // namespace
 
-FigureType document_schema(const std::string& title, const FigureType& type,
-                           const FigureType& more_definitions, const OtherSchema& others) {
-  Definitions definitions(more_definitions, others);
+FigureType document_schema(const std::string& title, const FigureType& type, const OtherSchema& others) {
+  Definitions definitions(others);
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
   // The whole needs no name.
   const auto named = type.find("$def");

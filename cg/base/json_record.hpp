@@ -22,8 +22,6 @@ using FigureType = Json;
 inline FigureType named_type(std::string_view name, FigureType type) {
   return {{"$def", {{std::string(name), std::move(type)}}}};
 }
-/// A definition of the schema, by its name in $defs.
-inline FigureType defined(std::string_view name) { return {{"$ref", "#/$defs/" + std::string(name)}}; }
 /// The type with a further keyword of schemas.
 inline FigureType with(FigureType type, std::string_view keyword, Json value) {
   type[std::string(keyword)] = std::move(value);
@@ -51,6 +49,8 @@ inline FigureType positive_seconds_type() {
 inline FigureType finite_type() { return named_type("finite_or_null", {{"type", {"number", "null"}}}); }
 /// A class of the benchmark; of another iteration than its own with the iteration's name, "NAME:S".
 inline FigureType class_type() { return named_type("class", pattern_type("^([a-z][-a-z]*:)?[SWABCDEFU]$")); }
+/// A grid, "PXxPY".
+inline FigureType grid_type() { return pattern_type("^[1-9][0-9]*x[1-9][0-9]*$"); }
 /// This value, always.
 inline FigureType constant_type(Json value) { return {{"const", std::move(value)}}; }
 /// One of these words.
@@ -296,10 +296,8 @@ struct OtherSchema {
   std::string file;
   FigureType type;
 };
-/// A schema as a file has it: the types that have names stand in $defs, each once; more_definitions: of the names that defined() refers
-/// to. Types that `others` has with the same name and contents are referred to there. Throws std::logic_error where a name means
-/// two types.
-FigureType document_schema(const std::string& title, const FigureType& type,
-                           const FigureType& more_definitions = {}, const OtherSchema& others = {});
+/// A schema as a file has it: the types that have names stand in $defs, each once. Types that `others` has with the same name and contents are
+/// referred to there. Throws std::logic_error where a name means two types.
+FigureType document_schema(const std::string& title, const FigureType& type, const OtherSchema& others = {});
 
 }  // namespace cg2d

@@ -46,8 +46,6 @@ const Record<Sample>& times_record() {
   return record;
 }
 
-Json times_json(const Sample& sample) { return json_of(times_record(), sample); }
-
 const Record<RatioInterval>& ratio_record() {
   static const Record<RatioInterval> record{
       "ratio",
@@ -57,7 +55,5 @@ const Record<RatioInterval>& ratio_record() {
        {"paired_rounds", positive_count_type(), &RatioInterval::round_count}}};
   return record;
 }
-
-Json ratio_json(const RatioInterval& ratio) { return json_of(ratio_record(), ratio); }
 
 }  // namespace cg2d

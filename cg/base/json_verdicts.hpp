@@ -15,9 +15,7 @@ const Record<std::string>& verdict_test_record();
 Json verdict_test_json();
 /// Count, median, minimum, maximum and spread of times in seconds.
 const Record<Sample>& times_record();
-Json times_json(const Sample& sample);
 /// Median and interval of the ratios of paired rounds.
 const Record<RatioInterval>& ratio_record();
-Json ratio_json(const RatioInterval& ratio);
 
 }  // namespace cg2d

@@ -7,7 +7,6 @@
 namespace cg2d {
 namespace {
 
-FigureType grid_type() { return pattern_type("^[1-9][0-9]*x[1-9][0-9]*$"); }
 FigureType vector_type() {
   return named_type("vector", with(word_type({"p", "q", "p.q"}), "description", "p.q: a scalar."));
 }

@@ -33,9 +33,8 @@ struct ReportFormat {
 std::span<const ReportFormat> report_format_table();
 const ReportFormat& report_format(std::string_view name);
 
-/// The format "json" as a value (run_result.schema.json), and its part "problem".
+/// The format "json" as a value (run_result.schema.json).
 nlohmann::ordered_json report_json(const RunReport& report);
-nlohmann::ordered_json problem_json(const Problem& problem);
 
 /// The file of --report: lines "Section::name=value", as results of HPCG have them; for people, and for scripts that take
 /// single figures.

@@ -9,11 +9,14 @@ namespace cg2d {
 namespace {
 
 std::string write_csv(const RunReport& report) {
-  // The repetition that JSON reports is one of them; its number and its own quiet are figures of the line.
+  static const auto record = with_columns(run_document_record());
+  // Its number and its own quiet are figures of the line; the document is that of a run of this repetition alone.
   std::string text = csv_header(run_figures()) + ",repeat,disturbed\n";
+  auto one_of_them = report;
   for (std::size_t k = 0; k < report.repeats.size(); ++k) {
     const auto& repeat = report.repeats[k];
-    text += csv_cells(run_figures(), json_of(run_document_record(), {report, &repeat}));
+    one_of_them.repeats.assign(1, repeat);
+    text += csv_cells(run_figures(), json_of(record, {one_of_them, &repeat}));
     text += "," + std::to_string(k + 1) + (repeat.quiet.is_disturbed() ? ",yes\n" : ",no\n");
   }
   return text;

@@ -13,8 +13,6 @@ std::string write_json(const RunReport& report) { return json_text(report_json(r
 
 }  // namespace
 
-Json problem_json(const Problem& problem) { return json_of(problem_record(), problem); }
-
 Json report_json(const RunReport& report) {
   return json_of(run_document_record(), {report, report.repeats.empty() ? nullptr : &median_repeat(report)});
 }

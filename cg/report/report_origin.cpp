@@ -34,8 +34,6 @@ std::string disturbance_warning(const RunReport& report) {
   return reason.empty() ? std::string() : "disturbed, so repeat it on a quiet machine: " + reason;
 }
 
-Json provenance_json(const Provenance& provenance) { return json_of(provenance_record(), provenance); }
-
 std::string commit_text(const Provenance& provenance) {
   constexpr std::size_t shown_letters = 12;
   const auto& commit = provenance.commit;

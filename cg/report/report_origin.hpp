@@ -17,7 +17,6 @@ std::string quiet_text(const RunReport& report);
 /// "disturbed: ..." with the reason and the advice, in one line; empty for a quiet run.
 std::string disturbance_warning(const RunReport& report);
 
-nlohmann::ordered_json provenance_json(const Provenance& provenance);
 /// "1a2b3c4d5e6f, tree changed".
 std::string commit_text(const Provenance& provenance);
 

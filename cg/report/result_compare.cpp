@@ -227,10 +227,11 @@ std::string comparison_text(const Comparison& comparison) {
     text += fmt::format("All together: B/A {:.3f}; {}\n", comparison.overall.median,
                         change_text(comparison.overall_change, comparison.overall));
   for (const auto& pair : comparison.common) {
-    for (const auto& [figure, before, after] : pair.figures) {
-      if (ComparedFigure{figure, before, after}.differs(comparison.threshold))
-        text += fmt::format("Also differs: {}: {} {} in A, {} in B\n", pair.asked.key(), figure->label,
-                            text_with_unit(before, figure->unit), text_with_unit(after, figure->unit));
+    for (const auto& one : pair.figures) {
+      const auto& unit = one.figure->unit;
+      if (one.differs(comparison.threshold))
+        text += fmt::format("Also differs: {}: {} {} in A, {} in B\n", pair.asked.key(), one.figure->label,
+                            text_with_unit(one.before, unit), text_with_unit(one.after, unit));
     }
   }
   for (const auto& asked : comparison.only_before) text += fmt::format("Only in A: {}\n", asked.key());

@@ -59,7 +59,7 @@ Json program_json() { return json_of(program_record(), std::string(build_info::v
 const Record<comm::ProcessGrid>& grid_record() {
   static const Record<comm::ProcessGrid> record{
       "grid",
-      {{"name", pattern_type("^[1-9][0-9]*x[1-9][0-9]*$"), &comm::ProcessGrid::name, "PXxPY"},
+      {{"name", grid_type(), &comm::ProcessGrid::name, "PXxPY"},
        {"columns", column(positive_count_type(), "px"), &comm::ProcessGrid::columns},
        {"rows", column(positive_count_type(), "py"), &comm::ProcessGrid::rows}}};
   return record;
@@ -75,10 +75,6 @@ Record<Configuration> axis_record(AxesIn which) {
            std::string(axis.help), axis.label({}).empty() ? Presence::always_now : Presence::always});
   }
   return record;
-}
-
-void put_axes(Json& json, const Configuration& configuration, AxesIn which) {
-  json.update(json_of(axis_record(which), configuration));
 }
 
 std::vector<Figure<SessionReport>> head_figures(int schema_version, std::string_view command) {

@@ -48,7 +48,6 @@ const Record<comm::ProcessGrid>& grid_record();
 enum class AxesIn { a_report, a_sweep };
 /// One member for each of them, in the order of the table.
 Record<Configuration> axis_record(AxesIn which);
-void put_axes(Json& json, const Configuration& configuration, AxesIn which);
 
 /// Schema version, program, status, reason, exit code and warnings: the first members of a result of this command.
 std::vector<Figure<SessionReport>> head_figures(int schema_version, std::string_view command);

@@ -128,13 +128,13 @@ ReadyWork BenchmarkRun::make() {
           .storage_bytes_per_s = storage_bytes_per_s(streaming_)};
 }
 
-void BenchmarkRun::begin(RegionMeasurement& /*measurement*/) {
+void BenchmarkRun::begin(RegionMeasurement& measurement) {
   repeats_.emplace(RunParts{options_, group_, progress_, report_, session_},
-                   RepeatedSolver{*solver_, guard_, piece_});
+                   RepeatedSolver{*solver_, guard_, piece_}, measurement);
 }
 
-const RepeatReport* BenchmarkRun::iterate(RegionMeasurement& measurement) {
-  if (repeats_->perform(measurement)) verify();
+const RepeatReport* BenchmarkRun::iterate() {
+  if (repeats_->perform()) verify();
   return report_.repeats.empty() ? nullptr : &median_repeat(report_);
 }
 

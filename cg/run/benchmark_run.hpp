@@ -55,7 +55,7 @@ class BenchmarkRun final : public Workload {
   void choose() override;
   ReadyWork make() override;
   void begin(RegionMeasurement& measurement) override;
-  const RepeatReport* iterate(RegionMeasurement& measurement) override;
+  const RepeatReport* iterate() override;
   void conclude() override;
 
   void load_machine();

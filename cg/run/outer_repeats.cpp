@@ -10,13 +10,16 @@
 
 namespace cg2d {
 
-OuterRepeats::OuterRepeats(const RunParts& run, const RepeatedSolver& repeated)
+OuterRepeats::OuterRepeats(const RunParts& run, const RepeatedSolver& repeated,
+                           RegionMeasurement& measurement)
     : options_(run.options),
       progress_(run.progress),
       report_(run.report),
       session_(run.session),
       solver_(repeated.solver),
-      guard_(repeated.guard) {
+      guard_(repeated.guard),
+      measurement_(measurement),
+      earlier_count_(report_.restart ? report_.restart->step_count() : 0) {
   if (report_.restart) restarted_x_ = restarted_x(*report_.restart, repeated.piece, run.group);
   if (auto* const saver = checkpoint_saver(session_.features()); saver != nullptr)
     checkpoints_.emplace(options_.problem, CheckpointedVector{solver_.iteration(), repeated.piece},
@@ -27,12 +30,10 @@ OuterRepeats::OuterRepeats(const RunParts& run, const RepeatedSolver& repeated)
 void OuterRepeats::reset() {
   solver_.reset();
   if (!report_.restart) return;
-  solver_.iteration().restore(report_.restart->step_count(), restarted_x_, report_.restart->signs);
+  solver_.iteration().restore(earlier_count_, restarted_x_, report_.restart->signs);
 }
 
-/// The untimed first iteration, which touches every page and every path, and all repetitions. False: it ended
-/// early.
-bool OuterRepeats::perform(RegionMeasurement& measurement) {
+bool OuterRepeats::perform() {
   const auto& watch = watch_.emplace(options_.stops_when_asked);
   progress_.begin("the untimed first iteration");
   reset();
@@ -43,7 +44,7 @@ bool OuterRepeats::perform(RegionMeasurement& measurement) {
   }
   first_step_s_ = stopwatch.seconds();
   for (int repeat_number = 1; repeat_number <= repeats_in_all(); ++repeat_number) {
-    if (!perform_one(repeat_number, measurement)) return false;
+    if (!perform_one(repeat_number)) return false;
   }
   return true;
 }
@@ -63,11 +64,10 @@ int OuterRepeats::repeats_in_all() const {
 }
 
 /// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
-bool OuterRepeats::perform_one(int repeat_number, RegionMeasurement& measurement) {
-  const int earlier_count = report_.restart ? report_.restart->step_count() : 0;
-  const int outer_step_count = options_.problem.niter - earlier_count;
+bool OuterRepeats::perform_one(int repeat_number) {
+  const int outer_step_count = options_.problem.niter - earlier_count_;
   InterruptRequests interrupts(*watch_);
-  const RepeatPlace place{repeat_number, repeats_in_all(), options_.problem.niter, earlier_count};
+  const RepeatPlace place{repeat_number, repeats_in_all(), options_.problem.niter, earlier_count_};
   ProgressLines progress(progress_, place);
   std::vector<OuterStepObserver*> observers{&interrupts, &progress};
   if (checkpoints_) observers.push_back(&*checkpoints_);
@@ -82,18 +82,18 @@ bool OuterRepeats::perform_one(int repeat_number, RegionMeasurement& measurement
   auto& step_observers = solver_.iteration().observers();
   const bool is_long = first_step_s_ >= long_s;
   if (is_long) step_observers.add(progress);
-  const auto steps = measurement.around(
+  const auto steps = measurement_.around(
       observers, [&](auto all_observers) { return solver_.outer_steps(outer_step_count, all_observers); });
   if (is_long) step_observers.remove(progress);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;
   if (is_complete) {
-    report_.repeats.push_back(session_.measured_repeat(measurement));
+    report_.repeats.push_back(session_.measured_repeat(measurement_));
     report_.repeats.back().steps = steps;
   }
   const bool has_more = repeat_number < repeats_in_all();
   if (is_complete && !(has_more && must_stop(steps.back()))) return true;
-  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count + std::ssize(steps),
+  end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count_ + std::ssize(steps),
                                options_.problem.niter, repeat_number, repeats_in_all()));
   return false;
 }
@@ -101,7 +101,7 @@ bool OuterRepeats::perform_one(int repeat_number, RegionMeasurement& measurement
 /// By the untimed iteration, until one has been timed.
 void OuterRepeats::expect_steps(int repeat_number) const {
   if (repeat_number > 1) return;
-  const int outer_step_count = options_.problem.niter - (report_.restart ? report_.restart->step_count() : 0);
+  const int outer_step_count = options_.problem.niter - earlier_count_;
   progress_.expect(std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
 }
 

@@ -14,20 +14,14 @@
 #include "cg/run/run_options.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
+#include "cg/run/workload.hpp"
 #include "cg/solver/npb_solver.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-/// The parts of a run that its repetitions need.
-struct RunParts {
-  const RunOptions& options;
-  comm::RankGroup& group;
-  const Progress& progress;
-  RunReport& report;
-  Session& session;
-};
+using RunParts = WorkParts<RunOptions, RunReport>;
 
 /// The solver that is repeated.
 struct RepeatedSolver {
@@ -40,16 +34,16 @@ struct RepeatedSolver {
 class OuterRepeats {
  public:
   /// Takes this rank's part of the state to go on from, and rehearses a checkpoint. Throws as restarted_x() and CheckpointSaver::rehearse().
-  OuterRepeats(const RunParts& run, const RepeatedSolver& repeated);
+  OuterRepeats(const RunParts& run, const RepeatedSolver& repeated, RegionMeasurement& measurement);
 
   /// The untimed first iteration, which touches every page and every path, and all repetitions, into the report. False: they ended early,
   /// and the report says why.
-  bool perform(RegionMeasurement& measurement);
+  bool perform();
 
  private:
   void reset();
   [[nodiscard]] int repeats_in_all() const;
-  bool perform_one(int repeat_number, RegionMeasurement& measurement);
+  bool perform_one(int repeat_number);
   void expect_steps(int repeat_number) const;
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
 
@@ -59,6 +53,8 @@ class OuterRepeats {
   Session& session_;
   NpbSolver& solver_;
   GuardHooks* guard_;
+  RegionMeasurement& measurement_;
+  int earlier_count_;  // outer iterations before a restart
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   std::optional<RunCheckpoints> checkpoints_;

@@ -184,7 +184,7 @@ void Session::perform(Workload& workload) {
   const RepeatReport* last = nullptr;
   {
     const AttachedFeatures attached(features_, {ready, measurement});
-    last = workload.iterate(measurement);
+    last = workload.iterate();
   }
   gather_results(ready.solver.timer, calibration.ticks_per_second(), last);
   workload.conclude();

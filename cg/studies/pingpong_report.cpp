@@ -216,8 +216,7 @@ const Record<PingPongReport>& phases_record() {
   static const Record<PingPongReport> record{
       {{"class", class_type(), [](const auto& report) { return report.problem.class_name; }},
        {"n", positive_count_type(), [](const auto& report) { return report.problem.n; }},
-       {"grid", pattern_type("^[1-9][0-9]*x[1-9][0-9]*$"),
-        [](const auto& report) { return report.configuration.grid.name(); }},
+       {"grid", grid_type(), [](const auto& report) { return report.configuration.grid.name(); }},
        list_figure<PingPongReport>("transports", transport_record(), &PingPongReport::phases, "", 1),
        left_out_figure<PingPongReport>("left_out", &PingPongReport::transports_left_out)},
       "One call by itself, on the grid of all ranks."};

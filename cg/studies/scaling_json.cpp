@@ -76,7 +76,7 @@ const Record<ScalingRun>& round_record() {
 
 const Record<SeenCase>& figures_record() {
   static const Record<SeenCase> record{
-      {{"grid", pattern_type("^[1-9][0-9]*x[1-9][0-9]*$"),
+      {{"grid", grid_type(),
         [](const auto& seen) { return seen.is_system() ? absent() : Json(seen.row.median_run.cut); },
         "Of the benchmark.", Presence::if_known},
        {"kernel", text_type(), [](const auto& seen) { return seen.row.median_run.kernel; }},

@@ -74,7 +74,7 @@ TEST(Record, TypesThatHaveNamesStandInTheDefinitionsOnce) {
   EXPECT_EQ(schema["$defs"]["place"]["properties"]["name"]["$ref"], "#/$defs/name");
   EXPECT_FALSE(schema["$defs"].contains("pair"));
   const auto other =
-      document_schema("places", type_of(pair), {}, {"other.json", list_type(type_of(place_record()))});
+      document_schema("places", type_of(pair), {"other.json", list_type(type_of(place_record()))});
   EXPECT_EQ(other["properties"]["one"]["$ref"], "other.json#/$defs/place");
   EXPECT_THROW(static_cast<void>(document_schema(
                    "two", list_type(with(named_type("place", text_type()), "not", type_of(place_record()))))),
@@ -133,10 +133,10 @@ TEST(Record, SchemasAreThoseOfTheRecords) {
                            document_schema("What cg2d run --format json writes", run.type));
   test::expect_schema_file(
       "cg/report/solve/solve_result.schema.json",
-      document_schema("What cg2d solve --format json writes", type_of(solve_document_record()), {}, run));
+      document_schema("What cg2d solve --format json writes", type_of(solve_document_record()), run));
   test::expect_schema_file(
       "cg/report/compare_result.schema.json",
-      document_schema("What cg2d compare A B --format json writes", comparison_type(), {}, run));
+      document_schema("What cg2d compare A B --format json writes", comparison_type(), run));
   test::expect_schema_file("cg/report/event_list.schema.json",
                            document_schema("What cg2d events --format json writes", event_list_type()));
 }

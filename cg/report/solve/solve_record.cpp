@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "cg/machine/json_quiet.hpp"
 #include "cg/report/phase_record.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/report/session_record.hpp"
@@ -250,13 +251,6 @@ const Record<SolveRestart>& solve_restart_record() {
   return record;
 }
 
-const Record<QuietResult>& solve_quiet_record() {
-  static const Record<QuietResult> record{"quiet",
-                                          {{"disturbed", flag_type(), &QuietResult::is_disturbed},
-                                           {"reason", line_type(), &QuietResult::reason}}};
-  return record;
-}
-
 /// The ends of a solve, with the sections that each has.
 Json solve_constraints() {
   const Json object{{"type", "object"}};
@@ -337,7 +331,7 @@ const Record<SolvedSystem>& solve_document_record() {
     made = with(made, of_session(feature_figures(WorkKind::solve)));
     return with(made,
                 {part<SolvedSystem>(
-                     "quiet", solve_quiet_record(),
+                     "quiet", disturbance_record(),
                      [](const SolvedSystem& solved) -> const auto& { return solved.report.quiet; },
                      "Whether other work on the machine disturbed the timed region, and how; of a solve that "
                      "came to its iterations.",

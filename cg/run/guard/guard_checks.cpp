@@ -87,6 +87,17 @@ void GuardChecks::note(GuardCheck check, bool holds) {
   note(check, CheckedError{.error = holds ? 0.0 : 1.0, .tolerance = 0.0});
 }
 
+void GuardChecks::sum_awaited(LinearOperator& matrix, std::span<double> values,
+                              std::array<double, 2> measures, AwaitedSums& sums) const {
+  const auto count = static_cast<std::size_t>(sums.awaited);  // of measures
+  if (sum_with_flag(matrix, values, std::span(measures).first(count))) sums.is_agreed = true;
+  if (sums.awaited == Awaited::step_product) sums.product_square = measures[0];
+  if (sums.awaited == Awaited::residual_product) {
+    sums.difference_square = measures[0];
+    sums.vector_square = measures[1];
+  }
+}
+
 bool GuardChecks::sum_with_flag(LinearOperator& matrix, std::span<double> values,
                                 std::span<double> measures) const {
   std::array<double, comm::Communicator::largest_scalar_count> all{};

@@ -31,6 +31,18 @@ struct GuardedParts {
   int thread_count = 1;
 };
 
+/// The product whose measures the next sum over all ranks takes with it.
+enum class Awaited { nothing, step_product, residual_product };
+
+/// The sums of all ranks that a guard judges by.
+struct AwaitedSums {
+  Awaited awaited = Awaited::nothing;
+  double product_square = 0.0;     ///< of the product of a step
+  double difference_square = 0.0;  ///< of the two residuals
+  double vector_square = 0.0;      ///< of the operand of the residual's product
+  bool is_agreed = false;          ///< all ranks know that one has found something
+};
+
 /// An attempt is the part of a solve that is made again where an error was found.
 ///
 ///     who finds       what follows                                              when all ranks know
@@ -71,10 +83,10 @@ class GuardChecks {
   void check_seal(int share, int share_count);
   void note(GuardCheck check, const CheckedError& error, double share = 0.0);
   void note(GuardCheck check, bool holds);
-  /// Sums values and measures over all ranks, and with them whether any rank has found something, which it returns.
-  /// As many in all as one sum takes.
-  [[nodiscard]] bool sum_with_flag(LinearOperator& matrix, std::span<double> values,
-                                   std::span<double> measures) const;
+  /// Sums the values over all ranks, and with them this rank's measures of the awaited product (the square of a step's; the squares of the error and
+  /// of the operand of a residual's) and whether any rank has found something.
+  void sum_awaited(LinearOperator& matrix, std::span<double> values, std::array<double, 2> measures,
+                   AwaitedSums& sums) const;
 
   [[nodiscard]] bool has_found() const { return found_.is_found; }
   /// A column number is out of range, and stays so until the attempt ends.
@@ -111,6 +123,9 @@ class GuardChecks {
   static constexpr int most_attempts = 10;
 
  private:
+  /// As many values and measures in all as one sum takes, and the flag.
+  [[nodiscard]] bool sum_with_flag(LinearOperator& matrix, std::span<double> values,
+                                   std::span<double> measures) const;
   [[nodiscard]] Detection first_of_all_ranks();
 
   GuardOptions options_;

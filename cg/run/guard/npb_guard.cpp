@@ -45,9 +45,9 @@ void NpbGuard::before_attempt(std::span<double> z) {
   z_ = z;
   product_number_ = 0;
   is_solving_ = true;
-  awaited_ = Awaited::nothing;
+  sums_.awaited = Awaited::nothing;
   largest_rho_ = 0.0;
-  is_agreed_ = false;
+  sums_.is_agreed = false;
   relation_.begin();
   checks_.begin_attempt();
 }
@@ -75,7 +75,7 @@ void NpbGuard::apply(LinearOperator& matrix) {
   matrix.apply();
   if (auto* const injector = checks_.injector())
     injector->flip(FaultTarget::q, checks_.place(), writable(matrix.result()));
-  awaited_ = is_solving_ ? Awaited::step_product : Awaited::residual_product;
+  sums_.awaited = is_solving_ ? Awaited::step_product : Awaited::residual_product;
   sums_after_product_ = 0;
 }
 
@@ -87,8 +87,8 @@ void NpbGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values) 
     std::array<double, 2> measures{};
     {
       const GuardChecks::Timed timed(checks_);
-      if (awaited_ == Awaited::step_product) measures[0] = square_of(matrix.result());
-      if (awaited_ == Awaited::residual_product) {
+      if (sums_.awaited == Awaited::step_product) measures[0] = square_of(matrix.result());
+      if (sums_.awaited == Awaited::residual_product) {
         const auto sums =
             blocked_sums(residual_.size(), [&](std::size_t k, double& difference, double& z_square) {
               const double change = residual_[k] - solve_residual_[k];
@@ -101,14 +101,7 @@ void NpbGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values) 
         measures = {sums.first, sums.second};
       }
     }
-    const bool is_found =
-        checks_.sum_with_flag(matrix, values, std::span(measures).first(measure_count(awaited_)));
-    is_agreed_ = is_agreed_ || is_found;
-    if (awaited_ == Awaited::step_product) product_square_ = measures[0];
-    if (awaited_ == Awaited::residual_product) {
-      difference_square_ = measures[0];
-      z_square_ = measures[1];
-    }
+    checks_.sum_awaited(matrix, values, measures, sums_);
   } else {
     matrix.sum_over_ranks(values);
   }
@@ -116,8 +109,8 @@ void NpbGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values) 
   auto* const injector = checks_.injector();
   if (injector != nullptr && is_solving_ && sums_after_product_ == 2)
     injector->flip(FaultTarget::rho, checks_.place(), values.first(1));
-  const bool is_residual = awaited_ == Awaited::residual_product;
-  awaited_ = Awaited::nothing;
+  const bool is_residual = sums_.awaited == Awaited::residual_product;
+  sums_.awaited = Awaited::nothing;
   if (!has_checks || !is_residual) return;
   judge_residual();
   check_seal();
@@ -127,8 +120,8 @@ bool NpbGuard::after_step(const CgState& state) {
   if (!checks_.options().checks) return false;
   const double rho_before = state.alpha * state.curvature;
   largest_rho_ = std::max({largest_rho_, rho_before, state.rho});
-  checks_.note(GuardCheck::step_relation, relation_.after_step(state, product_square_));
-  return is_agreed_;
+  checks_.note(GuardCheck::step_relation, relation_.after_step(state, sums_.product_square));
+  return sums_.is_agreed;
 }
 
 void NpbGuard::after_solve(std::span<const double> residual) {
@@ -142,9 +135,9 @@ void NpbGuard::judge_residual() {
   const double products = cg_steps_per_solve + 1;
   const auto& scale = checks_.scale();
   checks_.note(GuardCheck::residual,
-               {.error = std::sqrt(difference_square_),
+               {.error = std::sqrt(sums_.difference_square),
                 .tolerance = roundoff * 2.0 * products *
-                             ((scale.longest_row + 4.0) * scale.norm * std::sqrt(z_square_) +
+                             ((scale.longest_row + 4.0) * scale.norm * std::sqrt(sums_.vector_square) +
                               std::sqrt(largest_rho_))},
                own_difference_square_);
 }
@@ -155,7 +148,7 @@ void NpbGuard::check_seal() {
 }
 
 AttemptVerdict NpbGuard::verdict() {
-  if (is_agreed_) return checks_.judge();
+  if (sums_.is_agreed) return checks_.judge();
   ++outer_step_;
   checks_.accept();
   return AttemptVerdict::accepted;

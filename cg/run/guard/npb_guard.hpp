@@ -64,15 +64,11 @@ class NpbGuard final : public GuardHooks, private SumObserver {
   // State of an attempt:
   int product_number_ = 0;
   bool is_solving_ = false;
-  Awaited awaited_ = Awaited::nothing;
   int sums_after_product_ = 0;
-  double product_square_ = 0.0;  // q . q of the step
   StepRelation relation_;
   double largest_rho_ = 0.0;
-  double difference_square_ = 0.0;  // square of the difference of the two residuals
+  AwaitedSums sums_;  // q . q; of the difference of the two residuals; z . z
   double own_difference_square_ = 0.0;
-  double z_square_ = 0.0;
-  bool is_agreed_ = false;
 };
 
 }  // namespace cg2d

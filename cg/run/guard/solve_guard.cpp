@@ -93,8 +93,8 @@ void SolveGuard::begin_attempt() {
   has_stepped_ = false;
   is_first_state_ = true;
   is_segment_end_ = false;
-  is_agreed_ = false;
-  awaited_ = Awaited::nothing;
+  sums_.is_agreed = false;
+  sums_.awaited = Awaited::nothing;
   product_count_ = 0;
   relation_ = kept_.relation;
   largest_rho_ = kept_.largest_rho;
@@ -139,7 +139,7 @@ void SolveGuard::apply(LinearOperator& matrix) {
   if (products_of_step_ >= 0) ++products_of_step_;
   // Number of the step under way, or of the last one.
   checks_.set_place(of_a_solve, is_of_step ? steps_done_ + 1 : steps_done_);
-  awaited_ = is_of_step ? Awaited::step_product : Awaited::nothing;
+  sums_.awaited = is_of_step ? Awaited::step_product : Awaited::nothing;
   if (is_of_step) {
     matrix.apply();
     if (auto* const injector = checks_.injector())
@@ -211,7 +211,7 @@ void SolveGuard::measure_residual(std::span<const double> product) {
   });
   own_difference_square_ = sums.first;
   own_x_square_ = sums.second;
-  awaited_ = Awaited::residual_product;
+  sums_.awaited = Awaited::residual_product;
 }
 
 /// Sums the measures of the awaited product along with the solver's values, as NpbGuard::sum_over_ranks().
@@ -219,18 +219,11 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
   const bool has_checks = checks_.options().checks;
   if (has_checks) {
     std::array<double, 2> measures{own_difference_square_, own_x_square_};
-    if (awaited_ == Awaited::step_product) {
+    if (sums_.awaited == Awaited::step_product) {
       const GuardChecks::Timed timed(checks_);
       measures[0] = product_square(matrix.result());
     }
-    const bool is_found =
-        checks_.sum_with_flag(matrix, values, std::span(measures).first(measure_count(awaited_)));
-    is_agreed_ = is_agreed_ || is_found;
-    if (awaited_ == Awaited::step_product) product_square_ = measures[0];
-    if (awaited_ == Awaited::residual_product) {
-      difference_square_ = measures[0];
-      x_square_ = measures[1];
-    }
+    checks_.sum_awaited(matrix, values, measures, sums_);
   } else {
     matrix.sum_over_ranks(values);
   }
@@ -238,8 +231,8 @@ void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values
   auto* const injector = checks_.injector();
   if (injector != nullptr && products_of_step_ == 1 && sums_of_step_ == 2)
     injector->flip(FaultTarget::rho, checks_.place(), values.first(1));
-  const bool is_residual = awaited_ == Awaited::residual_product;
-  awaited_ = Awaited::nothing;
+  const bool is_residual = sums_.awaited == Awaited::residual_product;
+  sums_.awaited = Awaited::nothing;
   if (has_checks && is_residual) judge_residual();
 }
 
@@ -283,12 +276,12 @@ bool SolveGuard::after_step(const CgState& state) {
   largest_rho_ = std::max({largest_rho_, std::abs(state.alpha * state.curvature), std::abs(state.rho)});
   const bool has_sums = state.rho == summed_.rho && state.curvature == summed_.curvature &&
                         state.residual_square == summed_.residual_square;
-  auto relation = relation_.after_step(state, product_square_);
+  auto relation = relation_.after_step(state, sums_.product_square);
   if (!has_sums) relation = {.error = std::numeric_limits<double>::infinity(), .tolerance = 0.0};
   checks_.note(GuardCheck::step_relation, relation);
   is_segment_end_ = state.number % steps_per_segment == 0;
   if (is_segment_end_) keep(state);
-  return is_agreed_ || is_segment_end_;
+  return sums_.is_agreed || is_segment_end_;
 }
 
 void SolveGuard::keep(const CgState& state) {
@@ -311,9 +304,9 @@ void SolveGuard::keep(const CgState& state) {
 void SolveGuard::judge_residual() {
   constexpr double twice_roundoff = std::numeric_limits<double>::epsilon();
   const double products = steps_done_ + 1;
-  const double x_norm = std::sqrt(x_square_) + 2.0 * guess_norm_;
+  const double x_norm = std::sqrt(sums_.vector_square) + 2.0 * guess_norm_;
   checks_.note(GuardCheck::residual,
-               {.error = std::sqrt(difference_square_),
+               {.error = std::sqrt(sums_.difference_square),
                 .tolerance = twice_roundoff * products *
                              ((scale_.longest_row + 4.0) * scale_.norm * x_norm + std::sqrt(largest_rho_))},
                own_difference_square_);

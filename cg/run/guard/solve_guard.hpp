@@ -112,17 +112,13 @@ class SolveGuard final : public ProductObserver, public StepObserver, private Su
   bool has_stepped_ = false;  // since the residual was computed anew
   bool is_first_state_ = true;
   bool is_segment_end_ = false;
-  bool is_agreed_ = false;
-  Awaited awaited_ = Awaited::nothing;
   int sums_of_step_ = 0;
   CgState summed_;  // the state by sums over all ranks
   StepRelation relation_;
-  double product_square_ = 0.0;  // q . M^-1 q of the step
   double largest_rho_ = 0.0;
+  AwaitedSums sums_;  // q . M^-1 q; of the difference of b - A x and r; x . M x
   double own_difference_square_ = 0.0;
   double own_x_square_ = 0.0;
-  double difference_square_ = 0.0;  // square of the difference of b - A x and r
-  double x_square_ = 0.0;
 };
 
 }  // namespace cg2d

@@ -21,11 +21,6 @@ class SumObserver : public Interface {
   virtual void set_aside(bool /*is_aside*/) {}
 };
 
-/// The product whose measures the next sum over all ranks takes with it.
-enum class Awaited { nothing, step_product, residual_product };
-/// Number of a product's measures: its square in a step; the squares of the error and of x for a residual.
-inline std::size_t measure_count(Awaited awaited) { return static_cast<std::size_t>(awaited); }
-
 /// The operator's own memory, for faults on purpose: const for its users only.
 inline std::span<double> writable(std::span<const double> result) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)

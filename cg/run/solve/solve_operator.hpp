@@ -16,6 +16,7 @@
 #include "cg/run/session.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
+#include "cg/run/workload.hpp"
 #include "cg/solver/solve.hpp"
 #include "cg/tuning/kernel_trial.hpp"
 #include "comm/rank_group.hpp"
@@ -23,14 +24,7 @@
 
 namespace cg2d {
 
-/// The parts of a solve that its operator needs.
-struct SolveParts {
-  const SystemOptions& options;
-  comm::RankGroup& group;
-  const Progress& progress;
-  SolveReport& report;
-  Session& session;
-
+struct SolveParts : WorkParts<SystemOptions, SolveReport> {
   [[nodiscard]] const Configuration& configuration() const { return report.configuration; }
   [[nodiscard]] bool has_several() const { return report.right_hand_side_count > 1; }
   /// The vectors that the product takes at once: at least as many as there are right-hand sides.

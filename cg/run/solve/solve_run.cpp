@@ -221,7 +221,7 @@ void SolveRun::begin(RegionMeasurement& measurement) {
   iterations_.emplace(parts_, IteratedSystem{*system_, *solver_, *preconditioner_, b_, x_}, measurement);
 }
 
-const RepeatReport* SolveRun::iterate(RegionMeasurement& /*measurement*/) {
+const RepeatReport* SolveRun::iterate() {
   record_solutions(iterations_->perform());
   if (report_.solution->result.end == SolveEnd::stopped) report_.reason += session_.features().last_words();
   return &report_.repeat;

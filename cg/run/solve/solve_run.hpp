@@ -36,7 +36,7 @@ class SolveRun final : public Workload {
       : options_(options),
         group_(group),
         session_(options, group, progress, report_, WorkKind::solve),
-        parts_{options, group, progress, report_, session_},
+        parts_{{options, group, progress, report_, session_}},
         kept_(kept) {}
 
   /// Inspects the machine, and checks what needs no matrix.
@@ -55,7 +55,7 @@ class SolveRun final : public Workload {
   void choose() override;
   ReadyWork make() override;
   void begin(RegionMeasurement& measurement) override;
-  const RepeatReport* iterate(RegionMeasurement& measurement) override;
+  const RepeatReport* iterate() override;
   void conclude() override;
 
   void count_right_hand_sides();
