@@ -1,6 +1,7 @@
 #include "comm/block_layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +14,24 @@ IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_cou
     return total / part_count * number + total % part_count * number / part_count;
   };
   return {.begin = border(part), .end = border(part + 1)};
+}
+
+std::vector<double> equal_shares(int piece_count) {
+  return std::vector<double>(static_cast<std::size_t>(piece_count), 1.0);
+}
+
+std::vector<double> sums_before(std::span<const double> shares) {
+  std::vector<double> sums{0.0};
+  for (const double share : shares) sums.push_back(sums.back() + share);
+  return sums;
+}
+
+std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const double> shares) {
+  const auto before = sums_before(shares);
+  std::vector<std::int64_t> starts;
+  for (const double sum : before)
+    starts.push_back(std::llround(static_cast<double>(n) * sum / before.back()));
+  return starts;
 }
 
 std::string ProcessGrid::name() const { return std::to_string(columns) + "x" + std::to_string(rows); }

@@ -22,6 +22,14 @@ struct IndexRange {
 /// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
 IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_count);
 
+/// As many shares of the same size.
+std::vector<double> equal_shares(int piece_count);
+/// The sums of the shares before each piece, and that of all at the end.
+std::vector<double> sums_before(std::span<const double> shares);
+
+/// Borders of pieces with about these shares of [0, n), in any unit: one more than there are shares.
+std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const double> shares);
+
 /// The virtual plane of ranks: `columns` is Px (column blocks of the matrix), `rows` is Py (row blocks).
 /// Rank numbers run along the process rows: rank = row * Px + column.
 struct ProcessGrid {

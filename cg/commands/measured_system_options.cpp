@@ -72,9 +72,8 @@ SystemOptions measured_system_from(const std::string& command, const MeasuredSys
 }
 
 void refuse_system_options(const OptionSet& given) {
-  given.refuse(
-      {"--assembled", "--symmetrize", "--iterations", "--preconditioner", "--variant", "--domain", "--cut"},
-      "only with a system of your own: FILE or --operator");
+  given.refuse({"--assembled", "--symmetrize", "--iterations", "--preconditioner", "--variant", "--domain"},
+               "only with a system of your own: FILE or --operator");
 }
 
 }  // namespace cg2d

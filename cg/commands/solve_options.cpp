@@ -38,11 +38,6 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
                "",
                {.file = FileUse::writes_last}},
               system.solution_path);
-  options.add_texts({"--cut", "nonzeros|even|random:SEED",
-                     "pieces of the matrix: equal numbers of nonzeros, of rows (even), or of rows and "
-                     "columns in a random order",
-                     "nonzeros"},
-                    false, [&system](const auto& texts) { set_cut(system, texts.front()); });
 }
 
 double tolerance_from(const std::string& option, const std::string& text) {
@@ -98,7 +93,7 @@ void check_matrix_free(const SystemOptions& system, const OptionSet& given) {
 /// Options that go with a matrix in memory only.
 std::string_view against_streaming(const SystemOptions& system) {
   if (system.symmetrize_tolerance) return "--symmetrize: give it to cg2d convert, which makes the file";
-  return system.cut == MatrixCut::random ? "--cut random: takes the matrix into memory" : "";
+  return permutation_seed_of(system) ? "--cut random: takes the matrix into memory" : "";
 }
 
 void check_solve(SystemOptions& system, const OptionSet& given) {

@@ -11,6 +11,7 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/result_reader.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/sweep_command.hpp"
 #include "cg/studies/sweep_table.hpp"
@@ -118,13 +119,6 @@ void add_sweep_options(OptionSet& options, SweepArguments& sweep) {
   options.add_list(
       {"--domain", "PXxPYxPZ", "cuts of a Laplacian without a matrix, such as 1x2x2,1x1x4", "all"},
       sweep.axes.domains, &domain_grid_from);
-  options.add_list(
-      {"--cut", "nonzeros|even|random:SEED", "pieces of a matrix, one or several of these", "nonzeros"},
-      sweep.axes.cuts, [](const std::string& text) {
-        SystemOptions checked;
-        set_cut(checked, text);
-        return text;
-      });
   // Retries: of the runs that are made, none.
   options.exclude_others("--show",
                          {"--retries", "--format", "--output", "--why", "--paper", "--progress", "--quiet"});
@@ -177,7 +171,6 @@ SystemOptions system_from(SweepArguments& sweep, const OptionSet& given) {
   refuse_what_the_system_lacks(system, given);
   if (tries_transports(sweep.axes.values))
     throw InputError("--transport auto: a sweep of a system takes transports by their names");
-  if (sweep.axes.cuts.empty()) sweep.axes.cuts.push_back(cut_text(system));
   system.profile = sweep.common.profile;
   system.memory_limit_bytes = sweep.common.memory_limit_bytes;
   system.names_hosts = sweep.common.names_hosts;
@@ -192,6 +185,7 @@ void check_sweep(SweepArguments& sweep, const OptionSet& given) {
     sweep.system = system_from(sweep, given);
   } else {
     refuse_system_options(given);
+    for (const auto& cut : sweep.axes.values["cut"]) require_cut_of_benchmark(cut);
     resolve_problems(sweep, given);
     resolve_profile(sweep.common.profile, tries_transports(sweep.axes.values));
   }

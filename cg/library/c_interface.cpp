@@ -142,15 +142,12 @@ void set_option(cg2d::SolverOptions& options, const std::string& name, const std
     options.preconditioner = value;
   } else if (name == "variant") {
     options.variant = value;
-  } else if (name == "cut") {
-    cg2d::require_known(name, value, {"nonzeros", "even"});
-    options.cuts_by_nonzeros = value == "nonzeros";
   } else if (name == "phases") {
     options.times_phases = is_on(name, value);
   } else if (name == "grid") {
     options.configuration.grid = cg2d::grid_from(value, "auto").value_or(cg2d::comm::ProcessGrid{0, 0});
   } else {
-    std::vector<std::string> known{"grid", "preconditioner", "variant", "cut", "phases"};
+    std::vector<std::string> known{"grid", "preconditioner", "variant", "phases"};
     const auto axes = cg2d::names_of(cg2d::configuration_axes());
     known.insert(known.end(), axes.begin(), axes.end());
     cg2d::require_known("option", name, known);

@@ -71,7 +71,7 @@ void cg2d_matrix_free(cg2d_matrix* matrix);
 /* ---- options of a solver, all with defaults. Local, but for cg2d_options_set_own_rows. */
 int cg2d_options_create(cg2d_options** options);
 /* name and value as texts: grid (auto, 2x3), preconditioner (none, jacobi, block-jacobi, chebyshev), variant (classic,
- * chronopoulos-gear, pipelined), cut (nonzeros, even), phases (on, off), kernel, transport, threads, sum_form, overlap,
+ * chronopoulos-gear, pipelined), cut (auto, nonzeros, even, file:FILE), phases (on, off), kernel, transport, threads, sum_form, overlap,
  * ranks_per_node. The last six are those of `cg2d solve`. */
 int cg2d_options_set(cg2d_options* options, const char* name, const char* value);
 /* The cut where this rank owns so many elements of each vector; after the grid is set, or else 1xP is taken. Collective. */

@@ -15,6 +15,7 @@
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/lanczos.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
@@ -54,8 +55,9 @@ void require_same(const std::string& key, std::string_view what, comm::RankGroup
 }
 
 void require_same(const SolverOptions& options, comm::RankGroup& group) {
-  auto key = fmt::format("{} {} {} {} {}", configuration_key(options.configuration), options.preconditioner,
-                         options.variant, options.cuts_by_nonzeros, options.times_phases);
+  auto key =
+      fmt::format("{} {} {} {} {}", configuration_key(options.configuration), options.configuration.cut,
+                  options.preconditioner, options.variant, options.times_phases);
   for (const auto start : options.piece_starts) key += fmt::format(" {}", start);
   require_same(key, "options", group);
 }
@@ -86,6 +88,12 @@ void check_options(const SolverOptions& options, comm::RankGroup& group) {
       throw InputError(
           "configuration.is_reproducible: not in the library yet; cg2d solve --reproducible has it");
     if (configuration.has_grid()) require_grid_of(configuration.grid, group.size());
+    if (const auto kind = matrix_cut_from(configuration.cut).kind;
+        kind == MatrixCut::Kind::random || kind == MatrixCut::Kind::speed)
+      throw InputError(
+          fmt::format("cut {}: the library leaves rows in their order, and measures no speeds; valid: auto, "
+                      "nonzeros, even, file:FILE",
+                      configuration.cut));
   });
 }
 
@@ -105,8 +113,10 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
     check_piece_starts(options.piece_starts, matrix.order(), group.size());
     if (!configuration.has_grid()) configuration.grid = {.columns = 1, .rows = group.size()};
     matrix.set_piece_starts(options.piece_starts);
-  } else if (options.cuts_by_nonzeros && !matrix.permutation()) {
-    matrix.set_piece_starts(matrix.balanced_piece_starts(group.size(), group));
+  } else if (!matrix.permutation()) {
+    auto cut = matrix_cut_from(configuration.cut);
+    if (cut.kind == MatrixCut::Kind::automatic) cut.kind = MatrixCut::Kind::nonzeros;
+    matrix.set_piece_starts(piece_starts_for(cut, matrix, group));
   }
   configuration.transport = transport_of(configuration, group).name;
   if (!configuration.has_grid())

@@ -25,13 +25,12 @@ namespace cg2d {
 
 /// Options of a solver; the same on every rank, but for the diagonal.
 struct SolverOptions {
-  /// Grid (0 x 0: the one that sends least), kernel ("auto": by a built-in rule), transport, threads, overlap. A
+  /// Grid (0 x 0: the one that sends least), kernel ("auto": by a built-in rule), transport, threads, overlap, cut ("auto": nonzeros). A
   /// user's operator takes the threads only, for the vector operations.
   Configuration configuration{};
   std::string preconditioner =
       "none";                       ///< "jacobi", "block-jacobi", "chebyshev"; preconditioner_table() has all
   std::string variant = "classic";  ///< the form of CG; cg_variant_table() has all
-  bool cuts_by_nonzeros = true;     ///< pieces of equal numbers of nonzeros; else of rows
   /// Own borders of the pieces instead, see piece_starts_of(); empty: none.
   std::vector<std::int64_t> piece_starts{};
   /// This rank's piece of the diagonal of a user's operator, for preconditioners that need it; read when the

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cg/base/interface.hpp"
 #include "cg/matrix/matrix_facts.hpp"
@@ -51,7 +52,17 @@ struct SourcePlan {
 class MatrixSource : public Interface {
  public:
   /// Known before anything is made, and the same on every rank.
-  [[nodiscard]] virtual const MatrixFacts& facts() const = 0;
+  [[nodiscard]] const MatrixFacts& facts() const { return facts_; }
+  /// The cut that make_layout() takes from now on; empty: equal numbers of rows.
+  void set_piece_starts(std::vector<std::int64_t> piece_starts) {
+    facts_.piece_starts = std::move(piece_starts);
+  }
+  /// Borders of pieces with about these shares of the nonzeros, in any unit; here of the rows, for matrices whose rows are about equally
+  /// long. Collective. Throws MpiError, std::bad_alloc.
+  [[nodiscard]] virtual std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
+                                                                        comm::RankGroup& /*group*/) const {
+    return comm::piece_starts_of_shares(facts_.key.order, shares);
+  }
   [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout) const = 0;
   /// The work of making a block in strips, with one strip at a time in memory.
   [[nodiscard]] virtual SourcePlan plan_strips(const comm::BlockLayout& layout,
@@ -81,6 +92,11 @@ class MatrixSource : public Interface {
     sink(std::move(sourced.block));
     return sourced.facts;
   }
+
+ protected:
+  explicit MatrixSource(MatrixFacts facts = {}) : facts_(std::move(facts)) {}
+
+  MatrixFacts facts_;
 };
 
 /// One kind of matrix. A new one is one file that defines a row, and its entry in the table.

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "cg/base/values.hpp"
@@ -150,22 +153,22 @@ StripMaking making_of(const Problem& problem, const comm::ProcessGrid& grid, con
 
 class NpbSource final : public MatrixSource {
  public:
-  explicit NpbSource(const Problem& problem) : problem_(problem), facts_(facts_of(problem)) {}
+  explicit NpbSource(const Problem& problem) : MatrixSource(facts_of(problem)), problem_(problem) {}
 
-  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
   [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override;
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override;
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
+  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
+                                                                comm::RankGroup& group) const override;
 
  private:
   [[nodiscard]] BlockAssembler assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
                                              int thread_count) const;
 
   Problem problem_;
-  MatrixFacts facts_;
 };
 
 SourcePlan NpbSource::plan(const comm::BlockLayout& layout) const {
@@ -240,6 +243,42 @@ SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& 
     assembler.append_rows(end - rows.begin, exchange_records(drawn, layout, rows_of_blocks, group));
   }
   return {.block = assembler.finish(), .facts = drawn.facts()};
+}
+
+/// A row has about as many nonzeros as the vectors that have its position; positions that meet twice are few. Counted in bins of rows, in which
+/// they are about equally long.
+std::vector<std::int64_t> NpbSource::balanced_piece_starts(std::span<const double> shares,
+                                                           comm::RankGroup& group) const {
+  constexpr std::int64_t most_bins = std::int64_t{1} << 16;
+  const auto bin_count = std::clamp<std::int64_t>(problem_.n, 1, most_bins);
+  const auto rows_per_bin = (problem_.n + bin_count - 1) / bin_count;
+  std::vector<std::int64_t> nonzeros(static_cast<std::size_t>(bin_count));
+  draw_vectors(problem_, group).visit([&](const SparseVectors& vectors) {
+    for (std::int64_t v = 0; v < vectors.count; ++v) {
+      const auto positions = vectors.positions_of(v);
+      for (const auto position : positions)
+        nonzeros[static_cast<std::size_t>(position / rows_per_bin)] += std::ssize(positions);
+    }
+  });
+  std::vector<int> all_ranks(static_cast<std::size_t>(group.size()));
+  std::iota(all_ranks.begin(), all_ranks.end(), 0);
+  group.sums(all_ranks, nonzeros);
+  const auto before = comm::sums_before(shares);
+  const auto total = static_cast<double>(std::accumulate(nonzeros.begin(), nonzeros.end(), std::int64_t{0}));
+  std::vector<std::int64_t> starts{0};
+  double nonzeros_before = 0.0;
+  std::size_t bin = 0;
+  for (std::size_t piece = 1; piece < shares.size(); ++piece) {
+    const double goal = total * before[piece] / before.back();
+    while (bin + 1 < nonzeros.size() && nonzeros_before + static_cast<double>(nonzeros[bin]) < goal)
+      nonzeros_before += static_cast<double>(nonzeros[bin++]);
+    const double part = (goal - nonzeros_before) / std::max(static_cast<double>(nonzeros[bin]), 1.0);
+    const double row =
+        (static_cast<double>(bin) + std::clamp(part, 0.0, 1.0)) * static_cast<double>(rows_per_bin);
+    starts.push_back(std::clamp<std::int64_t>(std::llround(row), starts.back(), problem_.n));
+  }
+  starts.push_back(problem_.n);
+  return starts;
 }
 
 std::unique_ptr<MatrixSource> npb_source_from(std::string_view text) {

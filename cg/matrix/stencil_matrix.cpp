@@ -124,12 +124,11 @@ kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRa
 class StencilSource final : public MatrixSource {
  public:
   explicit StencilSource(const Stencil& stencil)
-      : stencil_(stencil),
-        facts_(counted_facts(
+      : MatrixSource(counted_facts(
             {.name = stencil.name(), .order = stencil.order(), .pattern_hash = hash_of_text(stencil.name())},
-            rows_by_length(stencil))) {}
+            rows_by_length(stencil))),
+        stencil_(stencil) {}
 
-  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& /*layout*/) const override { return {}; }
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override {
@@ -151,7 +150,6 @@ class StencilSource final : public MatrixSource {
 
  private:
   Stencil stencil_;
-  MatrixFacts facts_;
 };
 
 std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {

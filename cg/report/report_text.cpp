@@ -15,6 +15,7 @@
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
@@ -199,6 +200,10 @@ std::string own_lines(const RunReport& report) {
                                     : "",
                                 sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
                                 overlap_text(report) + reproducible_text(report)));
+  if (configuration.cut != even_cut) line("Cut", configuration.cut);
+  if (report.speed_trial)
+    line("Speeds",
+         describe_speeds(*report.speed_trial, configuration.grid, achieved_speed(report.ranks, repeat)));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
        fmt::format("{} ({}), {}{}", configuration.kernel, report.instruction_set,

@@ -198,7 +198,7 @@ std::string difference_between(const Comparison& comparison) {
     if (a != b) sweep += fmt::format(" {} {},{}", option, a, b);
   };
   add("the problem", one.problem, other.problem);
-  add("the cut", one.cut, other.cut);
+  add("the form", one.form, other.form);
   add("the storage", one.storage.empty() ? "memory" : one.storage,
       other.storage.empty() ? "memory" : other.storage);
   const bool has_sweep = parts.empty();

@@ -21,6 +21,7 @@
 #include "cg/report/run_record.hpp"
 #include "cg/report/solve/solve_record.hpp"
 #include "cg/solver/cg_recurrence.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 
 namespace cg2d {
@@ -47,14 +48,19 @@ comm::ProcessGrid grid_from(const Json& json) {
   return grid_of(integer_at<int>(json, "columns"), integer_at<int>(json, "rows"));
 }
 
-/// The problem and configuration asked for in a run of a system: a sweep notes the cut, too.
+/// The problem and configuration asked for in a run of a system: its cut is its form where there is no matrix.
 ConfiguredProblem asked_of_system(const Json& run) {
   const auto& noted = run.at("sweep").at("configuration");
   ConfiguredProblem asked{.problem = text_in_json(system_name(run.at("system"))),
-                          .cut = text_in_json(noted.at("cut").get<std::string>())};
-  if (asked.cut.empty()) throw InputError("its cut is empty");
+                          .form = text_in_json(noted.at("cut").get<std::string>())};
+  if (asked.form.empty()) throw InputError("its cut is empty");
   asked.configuration.grid = grid_from(noted);
   read_axes(noted, asked.configuration);
+  if (asked.is_matrix_free()) {
+    asked.configuration.cut = even_cut;
+  } else {
+    asked.configuration.cut = std::exchange(asked.form, matrix_form);
+  }
   return asked;
 }
 
@@ -77,12 +83,14 @@ ConfiguredProblem asked_from(const Json& run) {
     const auto& noted = run.at("sweep").at("configuration");
     configuration.grid = grid_from(noted);
     read_axes(noted, configuration);
+    configuration = with_cut(configuration, even_cut);
     return asked;
   }
   const auto& configured = run.at("configuration");
   if (configured.is_null()) return asked;
   configuration.grid = grid_from(configured.at("grid"));
   read_axes(configured, configuration);
+  configuration = with_cut(configuration, even_cut);
   if (configured.at("tuning").at("kernel_by") != "asked for") configuration.kernel = automatic_choice;
   asked.storage = storage_from(run);
   return asked;
@@ -309,21 +317,21 @@ void mark_replaced(std::vector<ResultRecord>& records) {
 
 std::string ConfiguredProblem::arrangement() const {
   if (!cuts_domain()) return configuration.grid.name();
-  return cut.substr(std::min(cut.size(), domain_cut.size() + 1));
+  return form.substr(std::min(form.size(), domain_form.size() + 1));
 }
 
 ConfiguredProblem ConfiguredProblem::without_arrangement() const {
   auto common = *this;
   common.configuration.grid = {.columns = 0, .rows = 0};
-  if (cuts_domain()) common.cut = domain_cut;
+  if (cuts_domain()) common.form = domain_form;
   return common;
 }
 
 std::string ConfiguredProblem::choices() const {
   auto text = configuration_key(configuration);
   if (!storage.empty()) text += " " + storage;
-  if (!is_system()) return text;
-  return cuts_domain() ? cut + text.substr(configuration.grid.name().size()) : text + ", cut " + cut;
+  if (!is_matrix_free()) return text;
+  return cuts_domain() ? form + text.substr(configuration.grid.name().size()) : text + ", " + form;
 }
 
 std::string system_name(const Json& system) {

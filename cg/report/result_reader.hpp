@@ -23,25 +23,29 @@ void read_axes(const nlohmann::ordered_json& json, Configuration& configuration)
 /// The version of the results of `cg2d solve`, which sweeps of a system hold, too.
 inline constexpr int solve_schema_version = 1;
 
-/// The beginning of the cut of a system without a matrix whose domain is cut: "domain 1x2x2".
-inline constexpr std::string_view domain_cut = "domain";
+/// The beginning of the form of a system without a matrix whose domain is cut: "domain 1x2x2".
+inline constexpr std::string_view domain_form = "domain";
 
-/// The cut of the NAS matrix that is applied by its factors.
-inline constexpr std::string_view factor_cut = "factors";
+/// The form of the NAS matrix that is applied by its factors.
+inline constexpr std::string_view factor_form = "factors";
+
+/// The form of every system with a matrix.
+inline constexpr std::string_view matrix_form = "matrix";
 
 /// One problem with one configuration: the run that a sweep makes and that results are compared by.
 struct ConfiguredProblem {
   std::string problem;  ///< by problem_name(); of a system by system_name()
   Configuration configuration{};
-  /// The cut of a system: "nonzeros", "even" or "random:7" for a matrix, "domain 1x2x2" or "factors" without
-  /// one. A domain that is still to be cut: "domain". Empty for the benchmark.
-  std::string cut{};
+  /// The form of a system: "matrix", "domain 1x2x2" or "factors". A domain that is still to be cut: "domain". Empty for the benchmark.
+  std::string form{};
   /// Where the matrix was: "streamed within 105 MB", "streamed" without a limit that was given; empty: in memory.
   std::string storage{};
 
-  [[nodiscard]] bool is_system() const { return !cut.empty(); }
-  [[nodiscard]] bool cuts_domain() const { return cut.starts_with(domain_cut); }
-  [[nodiscard]] bool is_matrix_free() const { return cuts_domain() || cut == factor_cut; }
+  [[nodiscard]] bool is_system() const { return !form.empty(); }
+  [[nodiscard]] bool cuts_domain() const { return form.starts_with(domain_form); }
+  [[nodiscard]] bool is_matrix_free() const { return cuts_domain() || form == factor_form; }
+  /// The form, or the cut of a matrix: "domain 1x2x2", "nonzeros".
+  [[nodiscard]] const std::string& system_cut() const { return is_matrix_free() ? form : configuration.cut; }
   /// The arrangement of the ranks: the grid, "2x4", or the parts of the domain, "1x2x2".
   [[nodiscard]] std::string arrangement() const;
   /// This problem and its choices with the arrangement left open.

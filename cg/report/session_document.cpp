@@ -130,7 +130,9 @@ const Record<SessionReport>& configuration_record() {
                        {"instruction_set", column(line_type(), "instruction_set"),
                         &SessionReport::instruction_set, "Of the kernel; empty without an assembled matrix."},
                        part<SessionReport>("transport_trial", transport_trial_record(),
-                                           &SessionReport::transport_trial, "", Presence::if_known)});
+                                           &SessionReport::transport_trial, "", Presence::if_known),
+                       part<SessionReport>("speed_trial", speed_trial_record(), &SessionReport::speed_trial,
+                                           "", Presence::if_known)});
   }();
   return record;
 }

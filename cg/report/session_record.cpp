@@ -4,6 +4,7 @@
 
 #include "cg/base/json_verdicts.hpp"
 #include "cg/run/session_report.hpp"
+#include "cg/tuning/speed_trial.hpp"
 
 namespace cg2d {
 namespace {
@@ -162,6 +163,23 @@ const Record<TransportTrial>& transport_trial_record() {
        {"not_kept_because", line_type(), &TransportTrial::not_kept_because, "Empty where kept."}},
       "With --transport auto: the time of a CG step with each transport; the one that is taken first, then "
       "by time."};
+  return record;
+}
+
+const Record<SpeedTrial>& speed_trial_record() {
+  static const Record<SpeedTrial> record{
+      "speed_trial",
+      {{"ideal_nonzeros_per_s", positive_seconds_type(), &SpeedTrial::ideal, "Sum of the ranks' own speeds."},
+       {"reachable_nonzeros_per_s", positive_seconds_type(), &SpeedTrial::reachable,
+        "With these shares on this grid."},
+       {"even_nonzeros_per_s", positive_seconds_type(), &SpeedTrial::even, "With even pieces on it."},
+       {"speeds", list_type(positive_seconds_type()), &SpeedTrial::speeds,
+        "Nonzeros per second of each rank, while all compute."},
+       {"shares", list_type(positive_seconds_type()), &SpeedTrial::shares,
+        "Of the nonzeros, for each piece."},
+       {"rounds", positive_count_type(), &SpeedTrial::round_count, "Of measuring and cutting."},
+       {"duration_s", seconds_type(), &SpeedTrial::duration_s}},
+      "With --cut speed: what was measured, and what follows from it."};
   return record;
 }
 

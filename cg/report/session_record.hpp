@@ -24,6 +24,7 @@ struct RankRange;
 struct RankResult;
 struct RowLengths;
 struct SessionReport;
+struct SpeedTrial;
 struct TransportTrial;
 enum class WorkKind;
 
@@ -62,6 +63,7 @@ std::vector<Figure<SessionReport>> feature_figures(WorkKind kind);
 
 const Record<GridTrial>& grid_trial_record();
 const Record<TransportTrial>& transport_trial_record();
+const Record<SpeedTrial>& speed_trial_record();
 const Record<SeenEnvironment>& environment_record();
 /// Nodes with their processors and caches, the place of each rank, versions.
 Json environment_json(const Environment& environment);

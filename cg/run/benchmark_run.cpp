@@ -14,6 +14,7 @@
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -29,8 +30,24 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
   report_.phases_timed = options.time_phases;
 }
 
+/// The pieces, which all layouts of the matrix follow.
+void BenchmarkRun::cut() {
+  report_.configuration = with_cut(report_.configuration, even_cut);
+  const auto cut = matrix_cut_from(configuration().cut);
+  const auto refuse_if = [&](bool is_so, std::string_view reason) {
+    if (is_so) throw InputError(fmt::format("--cut {}: {}", configuration().cut, reason));
+  };
+  require_cut_of_benchmark(configuration().cut);
+  refuse_if(cut.kind != MatrixCut::Kind::even && options_.planned_ranks > 0,
+            "--ranks plans even pieces only");
+  refuse_if(cut.kind == MatrixCut::Kind::speed && streaming_ != nullptr,
+            "not for a matrix on local storage, whose speed is that of the storage");
+  source_->set_piece_starts(piece_starts_for(cut, *source_, group_));
+}
+
 void BenchmarkRun::prepare() {
   session_.prepare();
+  cut();
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
   load_machine();
@@ -92,6 +109,7 @@ void BenchmarkRun::choose() {
     session_.try_grids(*source_, grid_shortlist_, [this](const auto& grid) { return kernel_for(grid); });
     expect_by_trial();
   }
+  session_.cut_by_speed(*source_);
   predict_phases();
   remark_on_measurements();
 }

@@ -58,6 +58,7 @@ class BenchmarkRun final : public Workload {
   const RepeatReport* iterate() override;
   void conclude() override;
 
+  void cut();
   void load_machine();
   void predict_phases();
   void remark_on_measurements();

@@ -11,8 +11,10 @@
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/run/workload.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/speed_trial.hpp"
 
 namespace cg2d {
 
@@ -144,6 +146,15 @@ void Session::choose_transport(const MatrixSource& source, const comm::BlockLayo
 void Session::set_transport(TransportTrial trial) {
   report_.configuration.transport = trial.best;
   report_.transport_trial = std::move(trial);
+}
+
+void Session::cut_by_speed(MatrixSource& source) {
+  if (report_.configuration.cut != speed_cut) return;
+  progress_.say("measuring the speeds of the ranks");
+  report_.speed_trial = measure_speeds(
+      group_,
+      {.matrix = source.facts(), .configuration = report_.configuration, .chosen = report_.kernel_choice});
+  source.set_piece_starts(source.balanced_piece_starts(report_.speed_trial->shares, group_));
 }
 
 void Session::record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {

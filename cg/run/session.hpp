@@ -66,6 +66,8 @@ class Session {
   void choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
                         const std::shared_ptr<BlockProduct>& product, std::optional<double> shift = {});
   void set_transport(TransportTrial trial);
+  /// With --cut speed, once grid and kernel are chosen: measures, and cuts the matrix anew.
+  void cut_by_speed(MatrixSource& source);
 
   /// A block that is in memory as a whole: its figures, and what features do with it, before the kernel takes it.
   void record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout);

@@ -27,6 +27,7 @@
 #include "cg/timing/phase_timer.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/speed_trial.hpp"
 #include "cg/tuning/transport_choice.hpp"
 #include "comm/communicator.hpp"
 #include "comm/waiter.hpp"
@@ -95,6 +96,7 @@ struct SessionReport {
   Configuration configuration;
   std::optional<GridTrial> grid_trial;            ///< where one was asked for
   std::optional<TransportTrial> transport_trial;  ///< with --transport auto
+  std::optional<SpeedTrial> speed_trial;          ///< with --cut speed
   std::string instruction_set;
   ChosenKernel kernel_choice;
   LoadedProfile profile;
@@ -128,6 +130,8 @@ struct Spread {
 };
 Spread spread_of(std::span<const double> values);
 
+/// Nonzeros per second of all ranks together in the products of a repetition, which wait for the slowest; 0 where no phases were timed.
+double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& repeat);
 /// Share of the timed region that the phases cover, mean over ranks.
 double phase_coverage(const RepeatReport& repeat);
 /// Share of the timed region that reading the counter took, mean over ranks.

@@ -9,6 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/spmv.hpp"
 
@@ -39,6 +40,7 @@ constexpr std::string_view sum_option = "--sum";
 constexpr std::string_view threads_option = "--threads";
 constexpr std::string_view overlap_option = "--overlap";
 constexpr std::string_view reproducible_option = "--reproducible";
+constexpr std::string_view cut_option = "--cut";
 constexpr std::string_view node_option = "--ranks-per-node";
 
 template <auto Table>
@@ -208,6 +210,36 @@ ConfigurationAxis reproducible_axis() {
   return axis;
 }
 
+void parse_cut(Configuration& configuration, std::string_view text) {
+  static_cast<void>(matrix_cut_from(text));
+  configuration.cut = text;
+}
+
+ConfigurationAxis cut_axis() {
+  return {
+      .name = "cut",
+      .option = cut_option,
+      .help =
+          "pieces of the matrix: equal numbers of rows (even), of nonzeros, even ones of rows and columns in "
+          "a random "
+          "order, or shares of the nonzeros from a file, one for each rank; auto: even for the benchmark, "
+          "nonzeros "
+          "for a system",
+      .list_help =
+          "pieces of the matrix (cg2d run --help); auto: even for the benchmark, nonzeros for a system",
+      .type = AxisType::text,
+      .value_form = "auto|even|nonzeros|speed|random:SEED|file:FILE",
+      .parse = &parse_cut,
+      .parse_recorded = [](Configuration& configuration, std::string_view text) { configuration.cut = text; },
+      .print = [](const Configuration& configuration) { return configuration.cut; },
+      .label =
+          [](const Configuration& configuration) {
+            const bool is_usual = configuration.cut == automatic_choice || configuration.cut == even_cut;
+            return is_usual ? std::string() : "cut " + configuration.cut;
+          },
+      .title = [](const Configuration& configuration) { return "cut " + configuration.cut; }};
+}
+
 void parse_ranks_per_node(Configuration& configuration, std::string_view text) {
   require_not_negative(std::string(node_option), number_from<int>(text));
   configuration.ranks_per_node = whole_number(node_option, text, 0, std::numeric_limits<int>::max());
@@ -242,8 +274,8 @@ ConfigurationAxis node_axis() {
 }  // namespace
 
 std::span<const ConfigurationAxis> configuration_axes() {
-  static const std::array table{kernel_axis(),  transport_axis(),    thread_axis(), sum_axis(),
-                                overlap_axis(), reproducible_axis(), node_axis()};
+  static const std::array table{kernel_axis(),  transport_axis(), thread_axis(),       sum_axis(),
+                                overlap_axis(), cut_axis(),       reproducible_axis(), node_axis()};
   return table;
 }
 

@@ -30,9 +30,10 @@ struct Configuration {
   std::string transport{comm::default_transport().name};  ///< a row's name, or automatic_choice
   comm::SumForm sum_form = default_sum_form;              ///< over a process row
   int thread_count = 1;                                   ///< threads of each rank
-  bool overlaps = false;         ///< the product begins while the collection is under way
-  bool is_reproducible = false;  ///< the same bits on any grid, transport, kernel and number of threads
-  int ranks_per_node = 0;        ///< pretended nodes of so many ranks; 0: the real ones
+  bool overlaps = false;              ///< the product begins while the collection is under way
+  std::string cut{automatic_choice};  ///< of the matrix, as matrix_cut_from() takes it
+  bool is_reproducible = false;       ///< the same bits on any grid, transport, kernel and number of threads
+  int ranks_per_node = 0;             ///< pretended nodes of so many ranks; 0: the real ones
 
   [[nodiscard]] bool has_grid() const { return grid.columns > 0; }
   [[nodiscard]] bool has_kernel() const { return kernel != automatic_choice; }
@@ -51,7 +52,8 @@ struct ConfigurationAxis {
   std::string_view help{};       ///< for one value, in `cg2d run --help`
   std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
   AxisType type;
-  std::vector<std::string> (*values)() = nullptr;  ///< all that parse() takes; nullptr: numbers
+  std::vector<std::string> (*values)() = nullptr;  ///< all that parse() takes; nullptr: others
+  std::string_view value_form{"N"};                ///< of those others, for the help
   /// Throws InputError: the option, the text, and the texts that would be valid.
   void (*parse)(Configuration& configuration, std::string_view text) = nullptr;
   /// Parses a value in a file of results, which another version of the program may have written: names

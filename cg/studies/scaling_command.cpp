@@ -14,6 +14,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/run/benchmark_run.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"
@@ -117,8 +118,8 @@ class Scaling final : public StudyRuns {
     std::vector<Problem> problems;
     for (const int core_count : study_.core_counts) {
       problems.push_back(scaled_problem(options_.problem, core_count, study_.weak));
-      add_cases(core_count,
-                {.problem = problem_name(problems.back()), .configuration = study_.configuration});
+      add_cases(core_count, {.problem = problem_name(problems.back()),
+                             .configuration = with_cut(study_.configuration, even_cut)});
     }
     work_ = benchmark_work(std::move(problems), options_.common);
   }
@@ -133,13 +134,14 @@ class Scaling final : public StudyRuns {
       if (!text.empty()) text = scaled_operator(text, core_count, study_.weak);
       ConfiguredProblem asked{.problem = system_name_of(system), .configuration = system.configuration};
       if (row != nullptr) {
-        asked.cut = row->uses_grid ? factor_cut : domain_cut;
+        asked.form = row->uses_grid ? factor_form : domain_form;
+        asked.configuration.cut = even_cut;
         asked.configuration.kernel = automatic_choice;  // which is the matrix's
         add_cases(core_count, asked, system.matrix_text());
       }
       if (text.empty() || system.assembles) {
-        asked.cut = cut_text(system);
-        asked.configuration.kernel = system.configuration.kernel;
+        asked.form = matrix_form;
+        asked.configuration = with_cut(system.configuration, nonzeros_cut);
         add_cases(core_count, asked, system.matrix_text());
       }
       systems.push_back(std::move(system));

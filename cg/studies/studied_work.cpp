@@ -169,8 +169,8 @@ class SystemWork final : public StudiedWork {
   /// read_system().
   KeptSystem kept_for(const SystemOptions& options, comm::RankGroup& ranks, const Progress& progress) {
     if (options.is_matrix_free()) return {};
-    Key key{.text = options.matrix_text(), .rank_count = ranks.size(), .seed = std::nullopt};
-    if (options.cut == MatrixCut::random) key.seed = options.permutation_seed;
+    const Key key{
+        .text = options.matrix_text(), .rank_count = ranks.size(), .seed = permutation_seed_of(options)};
     auto& matrix = matrices_[key];
     if (!matrix) {
       const auto environment =
@@ -184,8 +184,7 @@ class SystemWork final : public StudiedWork {
     // Whatever moves the vectors: the transport makes no difference to blocks.
     auto any_transport = options.configuration;
     any_transport.transport = comm::default_transport().name;
-    const auto place = fmt::format("{} {} {} {}", key.text, ranks.size(), cut_text(options),
-                                   configuration_key(any_transport));
+    const auto place = fmt::format("{} {} {}", key.text, ranks.size(), configuration_key(any_transport));
     return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
   }
 
@@ -229,9 +228,8 @@ SystemOptions system_options_for(const SystemOptions& system, const ConfiguredPr
   if (asked.cuts_domain()) {
     options.configuration.grid = {.columns = 0, .rows = 0};
     if (const auto parts = asked.arrangement(); !parts.empty()) options.domain_grid = domain_grid_from(parts);
-  } else if (!asked.is_matrix_free()) {
-    set_cut(options, asked.cut);
   }
+  if (asked.is_matrix_free()) options.configuration.cut = automatic_choice;
   return options;
 }
 

@@ -15,6 +15,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/stencil.hpp"
 #include "cg/run/run_options.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/studied_work.hpp"
 
@@ -132,7 +133,8 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
   std::vector<ConfiguredProblem> all;
   for (const auto& problem : axes.problems) {
     for (const auto& configuration : configurations) {
-      ConfiguredProblem one{.problem = problem_name(problem), .configuration = configuration};
+      ConfiguredProblem one{.problem = problem_name(problem),
+                            .configuration = with_cut(configuration, even_cut)};
       if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
     }
   }
@@ -142,28 +144,29 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
 std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, const SystemOptions& system) {
   const auto& common = system.configuration;
   std::vector<ConfiguredProblem> all;
-  const auto add = [&, name = system_name_of(system)](const Configuration& configuration, std::string cut) {
-    ConfiguredProblem one{.problem = name, .configuration = configuration, .cut = std::move(cut)};
+  const auto add = [&, name = system_name_of(system)](const Configuration& configuration,
+                                                      std::string_view form) {
+    ConfiguredProblem one{
+        .problem = name, .configuration = with_cut(configuration, nonzeros_cut), .form = std::string(form)};
+    if (one.is_matrix_free()) one.configuration.cut = even_cut;
     if (!has(all, one)) all.push_back(std::move(one));
   };
   const auto* const row = matrix_free_row(system);
   if (row != nullptr && row->uses_grid) {
-    for (const auto& one : configurations_on_grids(axes, common)) add(one, std::string(factor_cut));
+    for (const auto& one : configurations_on_grids(axes, common)) add(one, factor_form);
   } else if (row != nullptr) {
     const auto of_a_domain = configurations_of_stencils(axes, common);
     for (const int rank_count : axes.rank_counts) {
       for (const auto& domain : wanted_domains(axes, system.operator_text, rank_count)) {
         for (auto one : of_a_domain) {
           one.grid = {.columns = 1, .rows = rank_count};
-          add(one, fmt::format("{} {}", domain_cut, domain.name()));
+          add(one, fmt::format("{} {}", domain_form, domain.name()));
         }
       }
     }
   }
   if (!system.operator_text.empty() && !system.assembles) return all;
-  for (const auto& cut : axes.cuts) {
-    for (const auto& one : configurations_on_grids(axes, common)) add(one, cut);
-  }
+  for (const auto& one : configurations_on_grids(axes, common)) add(one, matrix_form);
   return all;
 }
 

@@ -44,7 +44,6 @@ struct SweepAxes {
   NamedGrids named{};
   AxisValues values;                        ///< values of the other axes, by name
   std::vector<comm::DomainGrid> domains{};  ///< of a system; empty: all that have no more parts than points
-  std::vector<std::string> cuts{};          ///< cuts of a system's matrix, as --cut takes them
 };
 
 /// Every configuration on every grid: rank counts outermost, then grids, and the other axes. The rest as for

@@ -76,16 +76,15 @@ NamedAxes axes_worth_naming(const std::vector<Table>& tables) {
   return axes;
 }
 
-std::string cut_title(const ConfiguredProblem& common) {
-  if (common.cuts_domain()) return "without a matrix, by the cut of the domain";
-  return common.cut == factor_cut ? std::string("without a matrix") : "cut " + common.cut;
+std::string form_title(const ConfiguredProblem& common) {
+  if (common.cuts_domain()) return ", without a matrix, by the cut of the domain";
+  return common.is_matrix_free() ? ", without a matrix" : "";
 }
 
 /// The threads come last: "..., 2 threads per rank".
 std::string title_of(const Table& table, const NamedAxes& axes) {
   const auto& common = table.common;
-  auto text = common.is_system() ? fmt::format("{}, {}", common.problem, cut_title(common))
-                                 : "Class " + common.problem;
+  auto text = common.is_system() ? common.problem + form_title(common) : "Class " + common.problem;
   std::string threads;
   for (const auto* axis : axes) {
     const auto part = ", " + axis->title(table.common.configuration);

@@ -141,7 +141,7 @@ const Record<RankedCell>& cell_record() {
        against_best_figure(),
        {"cut", name_type(),
         [](const auto& ranked) {
-          return ranked.cell.asked.is_system() ? Json(ranked.cell.asked.cut) : absent();
+          return ranked.cell.asked.is_system() ? Json(ranked.cell.asked.system_cut()) : absent();
         },
         "Only of a system.", Presence::if_known}}};
   return record;
@@ -221,7 +221,9 @@ const Record<SeenGrids>& grids_record() {
            "rounds.",
            0, Presence::always_now),
        {"cut", name_type(),
-        [](const auto& seen) { return seen.row.common.is_system() ? Json(seen.row.common.cut) : absent(); },
+        [](const auto& seen) {
+          return seen.row.common.is_system() ? Json(seen.row.common.system_cut()) : absent();
+        },
         "Only of a system: nonzeros, even or random:SEED; domain or factors without a matrix.",
         Presence::if_known},
        {"storage", name_type(),

@@ -81,6 +81,8 @@ void describe(JsonFields& json, TransportCase& timed) {
   json.name("waiting", wait_mode, wait_mode_table);
   json.flag("overlap", configuration.overlaps);
   json.count("ranks_per_node", configuration.ranks_per_node, 0);
+  if (json.has("cut"))
+    json.text("cut", configuration.cut);  // profiles before there were cuts have none, and are measured anew
   json.list("transports", timed.transports, 1, [](JsonFields& inner, TimedCandidate& transport) {
     inner.text("name", transport.name);
     inner.positive("step_s", transport.step_s);

@@ -39,8 +39,12 @@ class Run:
     @property
     def domain(self):
         """The cut of a domain, "domain 1x2x2"; "" for a grid of process columns and rows."""
-        cut = self.configuration.get("cut", "")
-        return cut if cut.startswith("domain ") else ""
+        return self.cut if self.cut.startswith("domain ") else ""
+
+    @property
+    def cut(self):
+        """Of the matrix; results of older versions were all of even pieces."""
+        return self.configuration.get("cut", "even")
 
     @property
     def arrangement(self):

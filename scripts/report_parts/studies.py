@@ -94,7 +94,8 @@ class Case:
         configuration = self.runs[0].configuration
         overlap = "overlap" if configuration.get("overlap") else ""
         names = (configuration[key] for key in ("kernel", "transport", "sum_form"))
-        return configuration.get("cut", ""), *names, overlap, self.storage
+        cut = self.runs[0].cut
+        return "" if cut == "even" else cut, *names, overlap, self.storage
 
     @property
     def settings(self):
@@ -209,7 +210,7 @@ def case_key(run):
     return (
         *problem_key(run.problem), configuration["threads"], configuration["ranks"], run.grid,
         configuration["kernel"], configuration["transport"], configuration["sum_form"],
-        configuration.get("overlap", False), configuration.get("cut", ""), run.storage,
+        configuration.get("overlap", False), run.cut, run.storage,
     )  # fmt: skip
 
 

@@ -145,6 +145,7 @@ set(text_parsers
     cg/solver/chronopoulos_gear_recurrence.cpp
     cg/solver/classic_recurrence.cpp
     cg/solver/configuration.cpp
+    cg/solver/matrix_cut.cpp
     cg/run/streaming/out_of_core_options.cpp
     cg/solver/npb_iteration.cpp
     cg/solver/outer_iteration.cpp

@@ -98,7 +98,7 @@ TEST(LibrarySolver, EveryPreconditionerAndForm) {
 }
 
 TEST(LibrarySolver, EveryCut) {
-  expect_solved({.cuts_by_nonzeros = false});
+  expect_solved({.configuration = {.cut = "even"}});
   const comm::ProcessGrid grid{.columns = group().size() % 2 == 0 ? 2 : 1,
                                .rows = group().size() % 2 == 0 ? group().size() / 2 : group().size()};
   // A few rows each, and all that are left over on the last rank.

@@ -94,8 +94,8 @@ TEST_F(CachedMatrixTest, GivesTheBlocksOfTheRowsOnEveryGridAndCut) {
     EXPECT_EQ(cached.nonzero_count(), stored->nonzero_count());
     EXPECT_TRUE(cached.facts().key == stored->facts().key);
     EXPECT_EQ(cached.facts().row_lengths(1).share, stored->facts().row_lengths(1).share);
-    EXPECT_EQ(cached.balanced_piece_starts(group().size(), group()),
-              stored->balanced_piece_starts(group().size(), group()));
+    EXPECT_EQ(cached.balanced_piece_starts(comm::equal_shares(group().size()), group()),
+              stored->balanced_piece_starts(comm::equal_shares(group().size()), group()));
     for (const auto& grid : comm::factorizations(group().size())) {
       for (const auto& named : test::layouts_of(n, grid)) {
         SCOPED_TRACE(test::describe(named));

@@ -197,7 +197,7 @@ TEST(StoredMatrixTest, BalancedPiecesAreThoseOfTheWeightedLayout) {
     std::vector<std::int64_t> lengths(static_cast<std::size_t>(n));
     for (const auto& [place, value] : summed(entries)) ++lengths[static_cast<std::size_t>(place.first)];
     const auto matrix = stored(n, entries);
-    const auto starts = matrix->balanced_piece_starts(group().size(), group());
+    const auto starts = matrix->balanced_piece_starts(comm::equal_shares(group().size()), group());
     const comm::ProcessGrid grid{.columns = 1, .rows = group().size()};
     const auto expected = comm::BlockLayout::weighted(lengths, grid);
     for (int k = 0; k < group().size(); ++k)

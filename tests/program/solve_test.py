@@ -515,7 +515,7 @@ class Refusals(SolveTest):
         for arguments, message in (
             (["--preconditioner", "ilu"], "--preconditioner ilu: unknown; valid: "),
             (["--variant", "fast"], "--variant fast: unknown; valid: classic, chronopoulos-gear, pipelined"),
-            (["--cut", "half"], "--cut half: unknown; valid: nonzeros, even, random:SEED"),
+            (["--cut", "half"], "--cut half: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE"),
             (["--rhs", "random:x"], "--rhs random:x: the seed must be a whole number up to 18446744073709551615, as in random:1"),
             (["--rtol", "-1"], "--rtol -1: must not be negative"),
             (["--max-iterations", "0"], "--max-iterations 0: "),

@@ -1,5 +1,6 @@
 """cg2d sweep of a user's own system: every grid of a file, every cut of a Laplacian, its matrix beside it, and the report's page."""
 
+import re
 import itertools
 import json
 import pathlib
@@ -70,7 +71,7 @@ class SystemSweepTest(ProgramTest):
             validator.validate(line)
             self.assertEqual((line["result"]["end"], line["result"]["iterations"]), ("step_limit", 6))
             # Each cut has its own figures beside those of the other one.
-            cut = line["system"]["cut"]
+            cut = line["configuration"]["cut"]
             self.assertEqual(cut, line["sweep"]["configuration"]["cut"])
             other = "balance_of_even_pieces" if cut == "nonzeros" else "balance_by_nonzeros"
             self.assertEqual(sum(key.startswith("balance_") for key in line["setup"]), 1)
@@ -78,7 +79,7 @@ class SystemSweepTest(ProgramTest):
         # The same system in the same order of rows: the same residuals but for rounding.
         norms = [line["result"]["residual_norm"] for line in lines]
         self.assertLess(max(norms) - min(norms), 1e-9 * lines[0]["result"]["right_hand_side_norm"])
-        self.assertIn(f"{self.matrix}, 6 iterations, cut even", outcome.stdout)
+        self.assertRegex(outcome.stdout, rf"(?m)^{re.escape(str(self.matrix))}, 6 iterations, .*, cut even, 1 thread")
         self.assertRegex(outcome.stdout, r"(?m)^  P = 4: .* ms per iteration\) is ahead of .*, not decided: \d of at least \d rounds")
         self.assertNotIn("official", outcome.stdout)
         for row in self.verdicts()["grids"]:
@@ -181,14 +182,16 @@ class SystemSweepTest(ProgramTest):
         self.refused("--domain 2x1: must be three positive numbers, as in 1x2x4", *laplacian, "--domain", "2x1")
         self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")
         self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
-        self.refused("--cut middle: unknown; valid: nonzeros, even, random:SEED", self.matrix, "--cut", "middle")
+        self.refused("--cut middle: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE", self.matrix, "--cut", "middle")
         for option, value in (("--px", "1"), ("--kernel", "sell"), ("--sum", "whole-block")):
             self.refused(f"{option}: {without_matrix}", *laplacian, option, value)
         self.refused("--transport auto: a sweep of a system takes transports by their names", self.matrix, "--transport", "auto")
         self.refused("--assembled: only with --operator", self.matrix, "--assembled")
         self.refused("cg2d sweep takes a matrix: FILE, or --operator, and not both", self.matrix, *laplacian)
         self.refused("--iterations 0: must be within 1 ... 2147483647", self.matrix, "--iterations", "0")
-        for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2"), ("--cut", "even")):
+        line = "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE"
+        self.refused(line, "--class", "S", "--cut", "even,random:1")
+        for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2")):
             self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
 
     def test_the_page_shows_systems(self):

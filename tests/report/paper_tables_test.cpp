@@ -105,7 +105,7 @@ TEST(PaperTablesTest, ASecondKernelMakesTables5And6) {
 
 TEST(PaperTablesTest, WithoutTheBenchmarkThereIsNothing) {
   auto records = sweep_of({"sell"});
-  for (auto& record : records) record.asked.cut = "nonzeros";
+  for (auto& record : records) record.asked.form = "matrix";
   EXPECT_EQ(paper_tables(verdicts_of(records).grids), "");
 }
 

@@ -175,12 +175,14 @@ TEST(ResultExportTest, CsvHasALinePerRun) {
   again.disturbance = "a compiler";
   const auto text = csv_lines({again, odd});
   EXPECT_NE(
-      text.find("\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,off,1,success,1.5,,,,,,,,2,yes,1\n"),
+      text.find(
+          "\nS,1400,2,1,2,auto,sell,two-sided,1,reduce-scatter,off,even,off,1,success,1.5,,,,,,,,2,yes,1\n"),
       std::string::npos)
       << text;
   EXPECT_NE(
-      text.find("\n\"U(n 5, nonzer "
-                "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,off,1,unavailable,,,,,,,,,1,no,\n"),
+      text.find(
+          "\n\"U(n 5, nonzer "
+          "1)\",1400,2,2,1,auto,sell,two-sided,1,reduce-scatter,off,even,off,1,unavailable,,,,,,,,,1,no,\n"),
       std::string::npos)
       << text;
 }

@@ -209,7 +209,8 @@ class DistributedSystem {
     stored_matrix.require_symmetric(group());
     stored_matrix.require_positive_diagonal(group());
     if (turn.cut == "nonzeros")
-      stored_matrix.set_piece_starts(stored_matrix.balanced_piece_starts(group().size(), group()));
+      stored_matrix.set_piece_starts(
+          stored_matrix.balanced_piece_starts(comm::equal_shares(group().size()), group()));
     const auto layout = make_layout(stored_matrix.facts(), {.grid = grid});
     diagonal_ = stored_matrix.diagonal(layout, group());
     auto block = stored_matrix.take(layout, group());

@@ -53,9 +53,8 @@ TEST(SourceMatrixTest, HasTheFactsAndCutsOfTheStoredOne) {
     EXPECT_EQ(made.facts().key.name, stored->facts().key.name);
     EXPECT_TRUE(made.facts().key == stored->facts().key);
     EXPECT_EQ(made.facts().row_lengths(2).share, stored->facts().row_lengths(2).share);
-    for (const int piece_count : {1, 2, 5, 12})
-      EXPECT_EQ(made.balanced_piece_starts(piece_count, group()),
-                stored->balanced_piece_starts(piece_count, group()));
+    for (const auto& shares : {comm::equal_shares(1), comm::equal_shares(5), {3.0, 0.5, 1.0, 7.0}})
+      EXPECT_EQ(made.balanced_piece_starts(shares, group()), stored->balanced_piece_starts(shares, group()));
     EXPECT_NO_THROW(made.require_positive_diagonal(group()));
   }
 }

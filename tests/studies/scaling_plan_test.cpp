@@ -89,10 +89,10 @@ TEST(ScalingPlanTest, NoRankGetsMoreThreadsThanAnyProcessorHas) {
 }
 
 TEST(ScalingPlanTest, CasesOfASystemSayTheirForm) {
-  ConfiguredProblem asked{.problem = "laplace2d:9x9", .cut = "nonzeros"};
+  ConfiguredProblem asked{.problem = "laplace2d:9x9", .form = "matrix"};
   EXPECT_EQ(cases_of({1}, {}, asked).front().label(), "1 core, matrix, one core, 1 x 1");
-  for (const auto* cut : {"domain", "factors"}) {
-    asked.cut = cut;
+  for (const auto* form : {"domain", "factors"}) {
+    asked.form = form;
     EXPECT_EQ(cases_of({2}, {"shared"}, asked).front().label(),
               "2 cores, matrix-free, shared-memory ranks, shared, 2 x 1");
   }

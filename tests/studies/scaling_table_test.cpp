@@ -213,8 +213,8 @@ ScalingStudy system_study() {
   study.iteration_count = 50;
   study.cases.clear();
   for (const int core_count : study.core_counts) {
-    for (const auto* cut : {"domain", "nonzeros"}) {
-      const ConfiguredProblem asked{.problem = study.system, .cut = cut};
+    for (const auto* form : {"domain", "matrix"}) {
+      const ConfiguredProblem asked{.problem = study.system, .form = form};
       for (const auto& one : cases_of({core_count}, {"two-sided"}, asked)) study.cases.push_back(one);
     }
   }

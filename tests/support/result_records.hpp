@@ -14,7 +14,7 @@
 namespace cg2d::test {
 
 inline ConfiguredProblem asked_on(int columns, int rows) {
-  return {.problem = "S", .configuration = {.grid = {.columns = columns, .rows = rows}}};
+  return {.problem = "S", .configuration = {.grid = {.columns = columns, .rows = rows}, .cut = "even"}};
 }
 
 /// A run that took that long, on that grid.

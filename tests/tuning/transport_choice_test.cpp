@@ -167,6 +167,7 @@ TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
            [](auto& other) { other.configuration.kernel = "symmetric"; },
            [](auto& other) { other.configuration.overlaps = true; },
            [](auto& other) { other.configuration.ranks_per_node = 2; },
+           [](auto& other) { other.configuration.cut = "nonzeros"; },
            [](auto& other) { other.wait_mode = comm::WaitMode::yield; }}) {
     auto conditions = conditions_of();
     change(conditions);

@@ -71,19 +71,22 @@ HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::Ran
 }
 
 /// A border is the number of rows whose middle of weight lies before its goal.
-std::vector<std::int64_t> SystemMatrix::balanced_piece_starts(int piece_count, comm::RankGroup& group) const {
-  std::vector<std::int64_t> rows_before(static_cast<std::size_t>(piece_count) + 1);
-  int piece = 1;
+std::vector<std::int64_t> SystemMatrix::balanced_piece_starts(std::span<const double> shares,
+                                                              comm::RankGroup& group) const {
+  const auto before = comm::sums_before(shares);
+  const auto piece_count = shares.size();
+  std::vector<std::int64_t> rows_before(piece_count + 1);
+  std::size_t piece = 1;
   std::int64_t row_count = 0;
   visit_own_rows(group, [&](const OwnRow& row) {
     const double middle = static_cast<double>(row.nonzeros_before) + 0.5 * static_cast<double>(row.length);
     for (; piece < piece_count; ++piece) {
-      if (middle < static_cast<double>(nonzero_count_) * piece / piece_count) break;
-      rows_before[static_cast<std::size_t>(piece)] = row_count;
+      if (middle < static_cast<double>(nonzero_count_) * before[piece] / before.back()) break;
+      rows_before[piece] = row_count;
     }
     ++row_count;
   });
-  for (; piece <= piece_count; ++piece) rows_before[static_cast<std::size_t>(piece)] = row_count;
+  for (; piece <= piece_count; ++piece) rows_before[piece] = row_count;
   return sums_over_ranks(group, rows_before);
 }
 

@@ -35,7 +35,6 @@ struct Symmetrization {
 /// std::bad_alloc.
 class SystemMatrix : public MatrixSource {
  public:
-  [[nodiscard]] const MatrixFacts& facts() const override { return facts_; }
   [[nodiscard]] std::int64_t order() const { return facts_.key.order; }
   [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
   /// The order of rows and columns in the blocks, where it is not the original one.
@@ -51,14 +50,9 @@ class SystemMatrix : public MatrixSource {
   void require_positive_diagonal(comm::RankGroup& group) const;
   /// This rank's piece of the diagonal.
   [[nodiscard]] HugePageVector diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const;
-  /// Borders of pieces of about equal numbers of nonzeros, as a weighted layout cuts by the lengths of the
-  /// rows. No rank holds those of all rows.
-  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(int piece_count,
-                                                                comm::RankGroup& group) const;
-  /// The cut that make_layout() takes from now on; empty: equal numbers of rows.
-  void set_piece_starts(std::vector<std::int64_t> piece_starts) {
-    facts_.piece_starts = std::move(piece_starts);
-  }
+  /// As a weighted layout cuts by the lengths of the rows. No rank holds those of all rows.
+  [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
+                                                                comm::RankGroup& group) const override;
   /// The nonzeros of each rank's block in a layout.
   [[nodiscard]] virtual std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
                                                                      comm::RankGroup& group) const = 0;
@@ -80,7 +74,6 @@ class SystemMatrix : public MatrixSource {
   /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Collective, but for the visits.
   virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const = 0;
 
-  MatrixFacts facts_;
   std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
   std::optional<RandomPermutation> permutation_;  // empty: the original order
 };

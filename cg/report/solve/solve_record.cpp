@@ -10,6 +10,7 @@
 #include "cg/report/sweep_record.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 namespace {
@@ -59,7 +60,7 @@ Figure<SolvedSystem> other_balance(std::string name, bool of_even_pieces, std::s
   return part<SolvedSystem>(
       std::move(name), balance_record(),
       [of_even_pieces](const SolvedSystem& solved) {
-        const bool is_asked = (solved.options.cut == MatrixCut::nonzeros) == of_even_pieces;
+        const bool is_asked = (solved.report.configuration.cut == nonzeros_cut) == of_even_pieces;
         const bool has_matrix = !solved.report.matrix_free;
         return is_asked && has_matrix ? solved.report.matrix->other_balance : std::nullopt;
       },
@@ -92,7 +93,6 @@ const Record<SystemOptions>& system_record() {
        {"most_iterations", positive_count_type(), &SystemOptions::most_iterations},
        {"preconditioner", name_type(), &SystemOptions::preconditioner},
        {"variant", labelled(name_type(), "Form of CG"), &SystemOptions::variant, "The form of CG."},
-       {"cut", pattern_type("^(nonzeros|even|random:[0-9]+)$"), cut_text},
        {"symmetrize", with(with(number_type(), "exclusiveMinimum", 0), "exclusiveMaximum", 1),
         &SystemOptions::symmetrize_tolerance, "Only with --symmetrize: the tolerance.", Presence::if_known}},
       "As asked for."};

@@ -13,6 +13,7 @@
 #include "cg/report/solve/solve_record.hpp"
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 namespace {
@@ -86,7 +87,7 @@ std::string table_of_several(const SystemOptions& options, const SolveReport& re
   return text;
 }
 
-std::string matrix_lines(const SystemOptions& options, const SolveReport& report) {
+std::string matrix_lines(const SolveReport& report) {
   const auto& matrix = *report.matrix;
   std::string text;
   const LineWriter line(text);
@@ -98,11 +99,12 @@ std::string matrix_lines(const SystemOptions& options, const SolveReport& report
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
   const auto other =
       matrix.other_balance
-          ? fmt::format(" (cut {}: {:.1f} %)", options.cut == MatrixCut::nonzeros ? "even" : "nonzeros",
+          ? fmt::format(" (cut {}: {:.1f} %)", report.configuration.cut == nonzeros_cut ? "even" : "nonzeros",
                         100.0 * matrix.other_balance->imbalance())
           : std::string();
-  line("Cut", fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut_text(options),
-                          matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
+  line("Cut",
+       fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", report.configuration.cut,
+                   matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
   return text;
 }
 
@@ -115,6 +117,9 @@ std::string grid_lines(const SolveReport& report) {
                            format_count(configuration.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
+  if (report.speed_trial)
+    line("Speeds", describe_speeds(*report.speed_trial, configuration.grid,
+                                   achieved_speed(report.ranks, report.repeat)));
   return text;
 }
 
@@ -241,7 +246,7 @@ std::string summary_lines(const SystemOptions& options, const SolveReport& repor
 std::string own_lines(const SystemOptions& options, const SolveReport& report) {
   std::string text = report.solutions.empty() ? solution_lines(options, *report.solution) : std::string();
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
-  text += matrix_lines(options, report);
+  text += matrix_lines(report);
   return text + configuration_lines(report) +
          labelled_lines(solve_figures(), json_of(solve_document_record(), {options, report}));
 }

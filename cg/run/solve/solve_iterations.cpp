@@ -80,7 +80,7 @@ CheckpointedSystem SolveIterations::checkpointed_system() const {
     sum += hash_of_element(system_.first_row + static_cast<std::int64_t>(k), b_[k]);
   const auto hash_of_b = sum_of_words(parts_.group, sum);
   const auto numbering =
-      parts_.options.cut == MatrixCut::random ? cut_text(parts_.options) : std::string("original");
+      permutation_seed_of(parts_.options) ? parts_.options.configuration.cut : std::string("original");
   CheckpointedSystem checkpointed;
   checkpointed.order = system_.place.size;
   checkpointed.range = {system_.first_row,

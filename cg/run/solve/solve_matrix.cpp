@@ -17,6 +17,7 @@
 #include "cg/run/streaming/source_matrix.hpp"
 #include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -112,6 +113,7 @@ void MatrixOperator::choose() {
   // Without a machine's description: its predictions are for matrices of the benchmark.
   if (parts_.report.grid_is_automatic && parts_.options.open_grid.tries_grids)
     parts_.session.try_grids(*matrix_, parts_.session.shortlist(matrix_->facts(), with_kernel), with_kernel);
+  parts_.session.cut_by_speed(*matrix_);
 }
 
 void MatrixOperator::check_kernel_for_several() const {
@@ -195,9 +197,13 @@ std::int64_t MatrixOperator::bytes_of_rank(const MatrixFacts& matrix, const Memo
 
 /// Random pieces are even ones, too: the order of the rows spreads the nonzeros.
 void MatrixOperator::cut() {
-  matrix_->set_piece_starts(parts_.options.cut == MatrixCut::nonzeros
-                                ? matrix_->balanced_piece_starts(parts_.group.size(), parts_.group)
-                                : std::vector<std::int64_t>());
+  auto& cut = parts_.report.configuration.cut;
+  if (cut == automatic_choice) cut = nonzeros_cut;
+  if (cut == speed_cut && is_streamed())
+    throw InputError("--cut speed: not for a matrix on local storage, whose speed is that of the storage");
+  if (cut == speed_cut && parts_.has_several())
+    throw InputError("--cut speed: takes one right-hand side; valid: even, nonzeros, file:FILE");
+  matrix_->set_piece_starts(piece_starts_for(matrix_cut_from(cut), *matrix_, parts_.group));
 }
 
 ChosenKernel MatrixOperator::kernel_for(const comm::ProcessGrid& grid) const {
@@ -299,10 +305,10 @@ std::unique_ptr<BlockProduct> MatrixOperator::distribute(const comm::BlockLayout
   auto& result = *parts_.report.matrix;
   result.balance = balance_of(matrix_->nonzeros_of_blocks(layout, parts_.group));
   const auto other_layout =
-      parts_.options.cut == MatrixCut::nonzeros
+      parts_.configuration().cut == nonzeros_cut
           ? equal_pieces(matrix_->order(), parts_.configuration().grid)
           : comm::BlockLayout(parts_.configuration().grid,
-                              matrix_->balanced_piece_starts(parts_.group.size(), parts_.group));
+                              piece_starts_for({.kind = MatrixCut::Kind::nonzeros}, *matrix_, parts_.group));
   result.other_balance = balance_of(matrix_->nonzeros_of_blocks(other_layout, parts_.group));
   const auto& preconditioner = *find_preconditioner(parts_.options.preconditioner);
   if (preconditioner.needs_diagonal) diagonal_ = matrix_->diagonal(layout, parts_.group);
@@ -360,8 +366,7 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
     progress.say(
         fmt::format("read {:.0f} %, about {:.0f} s left", 100.0 * done, said_s * (1.0 / done - 1.0)));
   };
-  std::optional<std::uint64_t> seed;
-  if (options.cut == MatrixCut::random) seed = options.permutation_seed;
+  const auto seed = permutation_seed_of(options);
   auto matrix =
       options.assembles
           ? generate_matrix(

@@ -8,6 +8,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/run/solve/solve_operator.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
@@ -68,7 +69,7 @@ void MatrixFreeOperator::check() const {
   refuse(!row_.uses_grid && parts_.configuration().has_kernel(), "--kernel", cuts_domain);
   refuse(row_.uses_grid && parts_.options.domain_grid, "--domain",
          fmt::format("{} is cut by --grid", row_.name));
-  refuse(parts_.options.cut != MatrixCut::nonzeros, "--cut",
+  refuse(parts_.options.configuration.cut != automatic_choice, "--cut",
          fmt::format("{} without a matrix is cut into equal parts; take --assembled", row_.name));
   const auto& preconditioner = *find_preconditioner(parts_.options.preconditioner);
   refuse(preconditioner.needs_diagonal_block, "--preconditioner " + parts_.options.preconditioner,
@@ -90,6 +91,7 @@ void MatrixFreeOperator::choose() {
   agree_on(parts_.group, [&] { check_memory_of_ranks(); });
   parts_.group.waiter().set_tick_source(&read_cycle_counter);
   parts_.report.grid_is_automatic = false;
+  parts_.report.configuration.cut = even_cut;
   const int rank_count = parts_.group.size();
   parts_.report.configuration.grid =
       named_grid(parts_.options, rank_count).value_or(comm::ProcessGrid{.columns = 1, .rows = rank_count});

@@ -6,12 +6,13 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 
-std::string cut_text(const SystemOptions& options) {
-  if (options.cut == MatrixCut::random) return fmt::format("random:{}", options.permutation_seed);
-  return options.cut == MatrixCut::even ? "even" : "nonzeros";
+std::optional<std::uint64_t> permutation_seed_of(const SystemOptions& options) {
+  const auto cut = matrix_cut_from(options.configuration.cut);
+  return cut.kind == MatrixCut::Kind::random ? std::optional(cut.seed) : std::nullopt;
 }
 
 std::string vector_text(const VectorOption& option) {
@@ -54,19 +55,6 @@ comm::DomainGrid domain_grid_from(std::string_view text) {
     if (!is_last) rest.remove_prefix(end + 1);
   }
   return grid;
-}
-
-void set_cut(SystemOptions& options, const std::string& text) {
-  if (text == "nonzeros" || text == "even") {
-    options.cut = text == "even" ? MatrixCut::even : MatrixCut::nonzeros;
-    return;
-  }
-  const auto random = vector_option_from("--cut", text);
-  if (random.kind != VectorOption::Kind::random)
-    throw InputError(fmt::format("--cut {}: unknown; valid: nonzeros, even, random:SEED{}", text,
-                                 did_you_mean(text, {"nonzeros", "even"})));
-  options.cut = MatrixCut::random;
-  options.permutation_seed = random.seed;
 }
 
 }  // namespace cg2d

@@ -14,9 +14,6 @@
 
 namespace cg2d {
 
-/// The cut of the matrix into pieces.
-enum class MatrixCut { nonzeros, even, random };
-
 /// A vector that is read or made.
 struct VectorOption {
   enum class Kind { zeros, ones, random, file };
@@ -37,8 +34,6 @@ struct SystemOptions : SessionOptions {
   bool assembles = false;                         ///< the matrix of operator_text
   std::optional<double> symmetrize_tolerance{};   ///< --symmetrize, of a file
   std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils without a matrix; empty: the best
-  MatrixCut cut = MatrixCut::nonzeros;
-  std::uint64_t permutation_seed = 0;  ///< with MatrixCut::random
   VectorOption right_hand_side{.kind = VectorOption::Kind::ones};
   VectorOption first_guess{};
   std::optional<int> right_hand_side_count{};  ///< empty: the columns of a file, else 1
@@ -59,11 +54,9 @@ struct SystemOptions : SessionOptions {
   [[nodiscard]] bool is_matrix_free() const { return !operator_text.empty() && !assembles; }
 };
 
-/// Sets the cut of a matrix by its text: "nonzeros", "even" or "random:SEED". Throws InputError, which names --cut.
-void set_cut(SystemOptions& options, const std::string& text);
+/// With --cut random:SEED, the seed.
+std::optional<std::uint64_t> permutation_seed_of(const SystemOptions& options);
 
-/// "nonzeros", "even" or "random:7".
-std::string cut_text(const SystemOptions& options);
 /// As the command line takes it.
 std::string vector_text(const VectorOption& option);
 

@@ -1,0 +1,115 @@
+#include "cg/solver/matrix_cut.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/storage/open_file.hpp"
+#include "cg/base/values.hpp"
+#include "cg/solver/configuration.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view option = "--cut";
+constexpr std::string_view random_prefix = "random:";
+constexpr std::string_view file_prefix = "file:";
+
+/// Rank 0 reads the file, and all get the same shares or the same error.
+std::vector<double> read_shares(const std::string& path, comm::RankGroup& group) {
+  std::vector<double> shares;
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    const OpenFile file(path);
+    std::string text(static_cast<std::size_t>(file.size()), '\0');
+    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+    shares = shares_in(text, path, group.size());
+  });
+  return group.gather_all(std::span<const double>(shares)).front();
+}
+
+}  // namespace
+
+MatrixCut matrix_cut_from(std::string_view text) {
+  using enum MatrixCut::Kind;
+  if (text == automatic_choice) return {.kind = automatic};
+  if (text == even_cut) return {.kind = even};
+  if (text == nonzeros_cut) return {.kind = nonzeros};
+  if (text == speed_cut) return {.kind = speed};
+  if (text.starts_with(random_prefix)) {
+    const auto seed = number_from<std::uint64_t>(text.substr(random_prefix.size()));
+    if (!seed)
+      throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
+                                   text, std::numeric_limits<std::uint64_t>::max()));
+    return {.kind = random, .seed = *seed};
+  }
+  if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
+    return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
+  throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
+                               option, text, did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
+}
+
+void require_cut_of_benchmark(std::string_view text) {
+  if (matrix_cut_from(text).kind == MatrixCut::Kind::random)
+    throw InputError(
+        fmt::format("--cut {}: the benchmark's rows are in a random order already; valid: even, nonzeros, "
+                    "speed, file:FILE",
+                    text));
+}
+
+Configuration with_cut(Configuration configuration, std::string_view usual) {
+  if (configuration.cut == automatic_choice) configuration.cut = usual;
+  return configuration;
+}
+
+std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
+                                           comm::RankGroup& group) {
+  switch (cut.kind) {
+    case MatrixCut::Kind::nonzeros:
+      return source.balanced_piece_starts(comm::equal_shares(group.size()), group);
+    case MatrixCut::Kind::file:
+      return source.balanced_piece_starts(read_shares(cut.path, group), group);
+    default:
+      return {};
+  }
+}
+
+std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {
+  constexpr std::string_view blanks = " \t\r\f\v";
+  std::vector<double> shares;
+  std::int64_t line_number = 0;
+  while (!text.empty()) {
+    ++line_number;
+    const auto end = text.find('\n');
+    auto line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    line = line.substr(0, line.find('#'));
+    while (true) {
+      const auto begin = line.find_first_not_of(blanks);
+      if (begin == std::string_view::npos) break;
+      line.remove_prefix(begin);
+      const auto word = line.substr(0, line.find_first_of(blanks));
+      line.remove_prefix(word.size());
+      const auto share = number_from<double>(word);
+      if (!share || !std::isfinite(*share) || !(*share > 0.0))
+        throw FileError(path, line_number,
+                        fmt::format("found \"{}\", expected a share: a finite number greater than 0", word));
+      shares.push_back(*share);
+      if (std::ssize(shares) > piece_count) break;
+    }
+    if (std::ssize(shares) > piece_count)
+      throw FileError(
+          path, line_number,
+          fmt::format("found more than {}, expected one for each rank", format_count(piece_count, "share")));
+  }
+  if (std::ssize(shares) < piece_count)
+    throw FileError(path, fmt::format("found {}, expected {}, one for each rank",
+                                      format_count(std::ssize(shares), "share"), piece_count));
+  return shares;
+}
+
+}  // namespace cg2d

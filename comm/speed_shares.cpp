@@ -1,0 +1,224 @@
+#include "comm/speed_shares.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+namespace cg2d::comm {
+namespace {
+
+using Numbers = std::vector<double>;
+
+std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+void require(std::span<const double> speeds, ProcessGrid grid) {
+  if (grid.columns < 1 || grid.rows < 1) throw std::invalid_argument("speed shares: the grid is empty");
+  if (speeds.size() != index(grid.rank_count()))
+    throw std::invalid_argument("speed shares: there must be one speed for each place of the grid");
+  if (!std::ranges::all_of(speeds, [](double speed) { return std::isfinite(speed) && speed > 0.0; }))
+    throw std::invalid_argument("speed shares: speeds must be finite and greater than 0");
+}
+
+/// Shares of row blocks and of column blocks.
+struct BlockShares {
+  Numbers rows;
+  Numbers columns;
+};
+
+BlockShares block_shares(std::span<const double> pieces, ProcessGrid grid) {
+  BlockShares blocks{.rows = Numbers(index(grid.rows)), .columns = Numbers(index(grid.columns))};
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    blocks.rows[piece / index(grid.columns)] += pieces[piece];
+    blocks.columns[piece / index(grid.rows)] += pieces[piece];
+  }
+  return blocks;
+}
+
+/// Work of each place.
+Numbers work_of(std::span<const double> pieces, ProcessGrid grid) {
+  const auto blocks = block_shares(pieces, grid);
+  Numbers work;
+  for (const double row : blocks.rows)
+    for (const double column : blocks.columns) work.push_back(row * column);
+  return work;
+}
+
+/// Pieces between the same two borders of blocks are alike.
+void even_out(Numbers& pieces, ProcessGrid grid) {
+  for (std::size_t begin = 0; begin < pieces.size();) {
+    auto end = begin + 1;
+    while (end < pieces.size() && end % index(grid.columns) != 0 && end % index(grid.rows) != 0) ++end;
+    const auto first = pieces.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = pieces.begin() + static_cast<std::ptrdiff_t>(end);
+    std::fill(first, last, std::accumulate(first, last, 0.0) / static_cast<double>(end - begin));
+    begin = end;
+  }
+}
+
+void scale_to_one(Numbers& pieces) {
+  const double sum = std::accumulate(pieces.begin(), pieces.end(), 0.0);
+  for (double& piece : pieces) piece /= sum;
+}
+
+/// Shares with their speed on the grid.
+struct Fit {
+  Numbers pieces;
+  double speed = 0.0;
+};
+
+/// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. Multiplying pieces keeps
+/// them positive, so every step is a cut.
+Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) {
+  constexpr std::array sharpness{8.0, 32.0, 128.0, 512.0};
+  constexpr int steps = 60;
+  constexpr double smallest_piece = 1e-12;
+  constexpr double largest_push = 1e3;
+  Fit best;
+  for (const double power : sharpness) {
+    for (int step = 0; step < steps; ++step) {
+      const auto blocks = block_shares(pieces, grid);
+      Numbers times;
+      for (const double row : blocks.rows)
+        for (const double column : blocks.columns) times.push_back(row * column / speed_at[times.size()]);
+      const double slowest = *std::ranges::max_element(times);
+      if (1.0 / slowest > best.speed) best = {.pieces = pieces, .speed = 1.0 / slowest};
+      double sum = 0.0;
+      for (double& time : times) sum += time = std::pow(time / slowest, power);
+      BlockShares push{.rows = Numbers(index(grid.rows)), .columns = Numbers(index(grid.columns))};
+      for (std::size_t place = 0; place < times.size(); ++place) {
+        push.rows[place / index(grid.columns)] += times[place] / sum;
+        push.columns[place % index(grid.columns)] += times[place] / sum;
+      }
+      for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+        const auto row = piece / index(grid.columns);
+        const auto column = piece / index(grid.rows);
+        const double gradient =
+            push.rows[row] / blocks.rows[row] + push.columns[column] / blocks.columns[column];
+        pieces[piece] *= std::exp(-std::min(gradient, largest_push) / power);
+        pieces[piece] = std::max(pieces[piece], smallest_piece);
+      }
+      scale_to_one(pieces);
+    }
+  }
+  even_out(best.pieces, grid);
+  return best;
+}
+
+/// Even pieces first, then drawn ones: the product of two shares has more than one valley.
+class Starts {
+ public:
+  explicit Starts(ProcessGrid grid) : piece_count_(index(grid.rank_count())) {
+    const bool is_flat = grid.columns == 1 || grid.rows == 1;  // the descent has one valley
+    constexpr std::size_t enough_pieces = 2048;
+    constexpr std::size_t fewest = 2;
+    constexpr std::size_t most = 128;
+    count_ = is_flat ? 1 : std::clamp(enough_pieces / piece_count_, fewest, most);
+  }
+
+  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] Numbers next() {
+    Numbers pieces(piece_count_, 1.0);
+    if (!is_first_) {
+      for (double& piece : pieces) piece = drawn();
+    }
+    is_first_ = false;
+    scale_to_one(pieces);
+    return pieces;
+  }
+
+ private:
+  /// The sum of three exponential numbers: rarely near 0.
+  double drawn() {
+    constexpr double steps = 0x1p53;
+    double product = 1.0;
+    for (int factor = 0; factor < 3; ++factor)
+      product *= (static_cast<double>(random_() >> 11U) + 1.0) / steps;
+    return -std::log(product);
+  }
+
+  std::size_t piece_count_;
+  std::size_t count_ = 1;
+  bool is_first_ = true;
+  std::mt19937_64 random_{1};  // the same draws on every rank
+};
+
+Numbers speeds_at(std::span<const int> rank_at, std::span<const double> speeds) {
+  Numbers at;
+  for (const int rank : rank_at) at.push_back(speeds[index(rank)]);
+  return at;
+}
+
+/// The places for shares that are given: the most work to the fastest, which no exchange of two ranks betters. Ties keep the order of the
+/// ranks.
+std::vector<int> places_for(std::span<const double> pieces, std::span<const double> speeds,
+                            ProcessGrid grid) {
+  const auto work = work_of(pieces, grid);
+  std::vector<int> places(work.size());
+  std::iota(places.begin(), places.end(), 0);
+  auto ranks = places;
+  std::ranges::stable_sort(places, {}, [&](int place) { return work[index(place)]; });
+  std::ranges::stable_sort(ranks, {}, [&](int rank) { return speeds[index(rank)]; });
+  std::vector<int> rank_at(work.size());
+  for (std::size_t k = 0; k < places.size(); ++k) rank_at[index(places[k])] = ranks[k];
+  return rank_at;
+}
+
+}  // namespace
+
+double speed_of_shares(std::span<const double> pieces, std::span<const double> speed_at, ProcessGrid grid) {
+  require(speed_at, grid);
+  if (pieces.size() != speed_at.size())
+    throw std::invalid_argument("speed shares: there must be one share for each piece");
+  const auto work = work_of(pieces, grid);
+  double slowest = 0.0;
+  for (std::size_t place = 0; place < work.size(); ++place)
+    slowest = std::max(slowest, work[place] / speed_at[place]);
+  return 1.0 / slowest;
+}
+
+std::vector<double> shares_in_place(std::span<const double> speed_at, ProcessGrid grid) {
+  require(speed_at, grid);
+  Starts starts(grid);
+  Fit best;
+  for (std::size_t start = 0; start < starts.count(); ++start) {
+    auto fit = descend(starts.next(), speed_at, grid);
+    if (fit.speed > best.speed) best = std::move(fit);
+  }
+  return best.pieces;
+}
+
+SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid) {
+  require(speeds, grid);
+  constexpr int most_exchanges = 6;     // of places, until they stay
+  constexpr double least_gain = 1.001;  // else the start is done
+  Starts starts(grid);
+  SpeedShares best;
+  const auto even = starts.next();
+  best.rank_at = std::vector<int>(speeds.size());
+  std::iota(best.rank_at.begin(), best.rank_at.end(), 0);
+  best.pieces = even;
+  best.reachable = speed_of_shares(even, speeds, grid);
+  if (std::ranges::max(speeds) == std::ranges::min(speeds)) return best;
+  for (std::size_t start = 0; start < starts.count(); ++start) {
+    auto pieces = start == 0 ? even : starts.next();
+    double before = 0.0;
+    for (int exchange = 0; exchange < most_exchanges; ++exchange) {
+      auto rank_at = places_for(pieces, speeds, grid);
+      auto fit = descend(std::move(pieces), speeds_at(rank_at, speeds), grid);
+      if (fit.speed > best.reachable)
+        best = {.rank_at = std::move(rank_at), .pieces = fit.pieces, .reachable = fit.speed};
+      if (fit.speed < before * least_gain) break;
+      before = fit.speed;
+      pieces = std::move(fit.pieces);
+    }
+  }
+  return best;
+}
+
+}  // namespace cg2d::comm

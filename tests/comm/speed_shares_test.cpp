@@ -1,0 +1,275 @@
+// Shares by speed against a search over all borders and all places.
+
+#include "comm/speed_shares.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "support/test_extent.hpp"
+
+namespace cg2d::comm::speed_shares_test {
+namespace {
+
+using Numbers = std::vector<double>;
+
+double sum_of(const Numbers& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
+
+std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+Numbers drawn_speeds(std::mt19937_64& random, int count) {
+  std::uniform_real_distribution<double> speed(1.0, 4.0);
+  Numbers speeds(index(count));
+  for (double& one : speeds) one = speed(random);
+  return speeds;
+}
+
+/// A border of blocks is the first piece of one.
+std::vector<std::size_t> borders_of(ProcessGrid grid) {
+  std::vector<std::size_t> borders;
+  for (int piece = 1; piece < grid.rank_count(); ++piece)
+    if (piece % grid.columns == 0 || piece % grid.rows == 0) borders.push_back(index(piece));
+  return borders;
+}
+
+/// Pieces for borders at these positions, which never fall, of [0, 1].
+Numbers pieces_of(const Numbers& positions, ProcessGrid grid) {
+  const auto borders = borders_of(grid);
+  Numbers pieces(index(grid.rank_count()));
+  double before = 0.0;
+  std::size_t first = 0;
+  for (std::size_t k = 0; k <= borders.size(); ++k) {
+    const double position = k < borders.size() ? positions[k] : 1.0;
+    pieces[first] = position - before;
+    before = position;
+    if (k < borders.size()) first = borders[k];
+  }
+  return pieces;
+}
+
+/// Work of each place, as the definition has it.
+Numbers work_of(const Numbers& pieces, ProcessGrid grid) {
+  Numbers work(pieces.size());
+  for (int place = 0; place < grid.rank_count(); ++place) {
+    double row = 0.0;
+    double column = 0.0;
+    for (int k = 0; k < grid.columns; ++k) row += pieces[index(grid.row_of(place) * grid.columns + k)];
+    for (int k = 0; k < grid.rows; ++k) column += pieces[index(grid.column_of(place) * grid.rows + k)];
+    work[index(place)] = row * column;
+  }
+  return work;
+}
+
+/// Whether ranks may change places.
+enum class Places { fixed, free };
+
+/// The speed for these borders. speeds: of the places; where these are free, in order: the k-th speed for the k-th work is the best.
+double best_speed(const Numbers& positions, const Numbers& speeds, ProcessGrid grid, Places places) {
+  auto work = work_of(pieces_of(positions, grid), grid);
+  if (places == Places::free) std::ranges::sort(work);
+  double slowest = 0.0;
+  for (std::size_t k = 0; k < work.size(); ++k) slowest = std::max(slowest, work[k] / speeds[k]);
+  return 1.0 / slowest;
+}
+
+/// Every way to put the borders on a lattice, then steps that shrink, from the best of them.
+class BorderSearch {
+ public:
+  BorderSearch(Numbers speeds, ProcessGrid grid, Places places)
+      : speeds_(std::move(speeds)), grid_(grid), places_(places) {
+    if (places == Places::free) std::ranges::sort(speeds_);
+    const auto count = borders_of(grid).size();
+    lattice_ = count <= 3 ? 32 : 16;
+    Numbers positions(count);
+    scan(positions, 0, 0);
+    std::ranges::sort(found_, std::ranges::greater(), &Found::speed);
+    constexpr std::size_t most_refined = 8;
+    for (std::size_t k = 0; k < std::min(most_refined, found_.size()); ++k)
+      best_ = std::max(best_, refined(found_[k].positions));
+  }
+
+  [[nodiscard]] double best() const { return best_; }
+
+ private:
+  struct Found {
+    Numbers positions;
+    double speed;
+  };
+
+  void scan(Numbers& positions, std::size_t number, int first) {
+    if (number == positions.size()) {
+      const double speed = best_speed(positions, speeds_, grid_, places_);
+      if (speed < 0.9 * best_) return;
+      best_ = std::max(best_, speed);
+      found_.push_back({positions, speed});
+      return;
+    }
+    for (int k = first; k <= lattice_; ++k) {
+      positions[number] = static_cast<double>(k) / lattice_;
+      scan(positions, number + 1, k);
+    }
+  }
+
+  [[nodiscard]] double refined(Numbers positions) const {
+    double best = best_speed(positions, speeds_, grid_, places_);
+    for (double step = 0.5 / lattice_; step > 1e-4;) {
+      bool is_better = false;
+      for (std::size_t k = 0; k < positions.size(); ++k) {
+        for (const double way : {-step, step}) {
+          for (std::size_t end = k + 1; end <= positions.size(); ++end) {  // neighbours move with it
+            auto moved = positions;
+            for (std::size_t j = k; j < end; ++j) moved[j] += way;
+            if (moved.front() < 0.0 || moved.back() > 1.0 || !std::ranges::is_sorted(moved)) continue;
+            if (const double speed = best_speed(moved, speeds_, grid_, places_);
+                speed > best * (1.0 + 1e-9)) {
+              best = speed;
+              positions = std::move(moved);
+              is_better = true;
+            }
+          }
+        }
+      }
+      if (!is_better) step *= 0.5;
+    }
+    return best;
+  }
+
+  Numbers speeds_;
+  ProcessGrid grid_;
+  Places places_;
+  int lattice_ = 0;
+  std::vector<Found> found_;
+  double best_ = 0.0;
+};
+
+TEST(SpeedSharesTest, EqualSpeedsStayAndShareEvenly) {
+  for (const auto grid : factorizations(12)) {
+    SCOPED_TRACE(grid.name());
+    const auto shares = shares_by_speed(Numbers(12, 3.5), grid);
+    std::vector<int> own(12);
+    std::iota(own.begin(), own.end(), 0);
+    EXPECT_EQ(shares.rank_at, own);
+    for (const double piece : shares.pieces) EXPECT_DOUBLE_EQ(piece, 1.0 / 12.0);
+    EXPECT_NEAR(shares.reachable, 42.0, 1e-9);
+  }
+}
+
+TEST(SpeedSharesTest, ALineOfRanksReachesTheSumOfTheirSpeeds) {
+  const Numbers speeds{1.0, 1.0, 2.0};
+  for (const ProcessGrid grid :
+       {ProcessGrid{.columns = 1, .rows = 3}, ProcessGrid{.columns = 3, .rows = 1}}) {
+    const auto shares = shares_by_speed(speeds, grid);
+    EXPECT_GT(shares.reachable, 0.995 * 4.0);
+    EXPECT_LE(shares.reachable, 4.0 * (1.0 + 1e-12));
+    const auto in_place = shares_in_place(speeds, grid);
+    EXPECT_NEAR(in_place[0], 0.25, 0.002);
+    EXPECT_NEAR(in_place[2], 0.50, 0.002);
+  }
+}
+
+TEST(SpeedSharesTest, SquareGridsCannotDoWithoutASlowRanksRowAndColumn) {
+  // By hand: r = c = (a, 1 - a), the slow rank at (0, 0), and a^2 = (1 - a)^2 / 2.
+  const double a = std::sqrt(0.5) / (1.0 + std::sqrt(0.5));
+  const auto shares = shares_by_speed(Numbers{2.0, 2.0, 1.0, 2.0}, {.columns = 2, .rows = 2});
+  EXPECT_NEAR(shares.reachable, 1.0 / (a * a), 0.01 / (a * a));
+}
+
+TEST(SpeedSharesTest, ResultIsACutWithItsSpeed) {
+  std::mt19937_64 random(3);
+  for (const int rank_count : {1, 2, 6, 12, 16, 30}) {
+    for (const auto grid : factorizations(rank_count)) {
+      SCOPED_TRACE(grid.name());
+      const auto speeds = drawn_speeds(random, rank_count);
+      const auto shares = shares_by_speed(speeds, grid);
+      EXPECT_NEAR(sum_of(shares.pieces), 1.0, 1e-12);
+      EXPECT_GT(std::ranges::min(shares.pieces), 0.0);
+      auto ranks = shares.rank_at;
+      std::ranges::sort(ranks);
+      for (int rank = 0; rank < rank_count; ++rank) EXPECT_EQ(ranks[index(rank)], rank);
+      Numbers speed_at;
+      for (const int rank : shares.rank_at) speed_at.push_back(speeds[index(rank)]);
+      EXPECT_NEAR(shares.reachable, speed_of_shares(shares.pieces, speed_at, grid), 1e-9 * shares.reachable);
+      const auto work = work_of(shares.pieces, grid);
+      double slowest = 0.0;
+      for (std::size_t place = 0; place < work.size(); ++place)
+        slowest = std::max(slowest, work[place] / speed_at[place]);
+      EXPECT_NEAR(shares.reachable, 1.0 / slowest, 1e-9 * shares.reachable);
+      EXPECT_LE(shares.reachable, sum_of(speeds) * (1.0 + 1e-12));
+    }
+  }
+}
+
+TEST(SpeedSharesTest, SortedPlacesAreTheBestOfAll) {  // what the search relies on
+  std::mt19937_64 random(4);
+  std::uniform_real_distribution<double> position(0.0, 1.0);
+  for (const auto grid : factorizations(6)) {
+    auto speeds = drawn_speeds(random, 6);
+    std::ranges::sort(speeds);
+    Numbers positions(borders_of(grid).size());
+    for (double& one : positions) one = position(random);
+    std::ranges::sort(positions);
+    const auto pieces = pieces_of(positions, grid);
+    double best = 0.0;
+    auto permuted = speeds;
+    do {
+      best = std::max(best, speed_of_shares(pieces, permuted, grid));
+    } while (std::ranges::next_permutation(permuted).found);
+    EXPECT_NEAR(best, best_speed(positions, speeds, grid, Places::free), 1e-9 * best) << grid.name();
+  }
+}
+
+TEST(SpeedSharesTest, AreNearTheBestSharesAndPlacesOfEveryGrid) {
+  const int draw_count = test::by_extent(5, 100, 1000);
+  std::mt19937_64 random(5);
+  for (const int rank_count : {4, 6, 8, 12}) {
+    const double share_of_best = rank_count <= 8 ? 0.98 : 0.97;
+    for (const auto grid : factorizations(rank_count)) {
+      SCOPED_TRACE(grid.name());
+      const bool is_line = grid.columns == 1 || grid.rows == 1;
+      for (int draw = 0; draw < draw_count; ++draw) {
+        const auto speeds = drawn_speeds(random, rank_count);
+        const double limit = is_line ? sum_of(speeds) : BorderSearch(speeds, grid, Places::free).best();
+        ASSERT_GT(shares_by_speed(speeds, grid).reachable, share_of_best * limit) << "draw " << draw;
+      }
+    }
+  }
+}
+
+TEST(SpeedSharesTest, AreNearTheBestSharesOfFixedPlaces) {
+  const int draw_count = test::by_extent(5, 100, 1000);
+  std::mt19937_64 random(6);
+  for (const int rank_count : {4, 6, 8, 12}) {
+    for (const auto grid : factorizations(rank_count)) {
+      SCOPED_TRACE(grid.name());
+      const bool is_line = grid.columns == 1 || grid.rows == 1;
+      for (int draw = 0; draw < draw_count; ++draw) {
+        const auto speeds = drawn_speeds(random, rank_count);
+        const double limit = is_line ? sum_of(speeds) : BorderSearch(speeds, grid, Places::fixed).best();
+        ASSERT_GT(speed_of_shares(shares_in_place(speeds, grid), speeds, grid), 0.97 * limit)
+            << "draw " << draw;
+      }
+    }
+  }
+}
+
+TEST(SpeedSharesTest, RefusesWhatIsNoSpeed) {
+  const ProcessGrid grid{.columns = 2, .rows = 1};
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  const auto infinity = std::numeric_limits<double>::infinity();
+  for (const auto& speeds :
+       {Numbers{1.0}, Numbers{1.0, 0.0}, Numbers{-1.0, 1.0}, Numbers{nan, 1.0}, Numbers{1.0, infinity}}) {
+    EXPECT_THROW((void)shares_by_speed(speeds, grid), std::invalid_argument);
+    EXPECT_THROW((void)shares_in_place(speeds, grid), std::invalid_argument);
+  }
+  EXPECT_THROW((void)shares_by_speed(Numbers{}, {.columns = 0, .rows = 0}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cg2d::comm::speed_shares_test

@@ -1,0 +1,81 @@
+"""--cut of the benchmark: pieces of equal numbers of nonzeros, and by a file of shares."""
+
+import itertools
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import THOROUGH, USAGE, ProgramTest, factorizations, run_program
+
+BAD_DATA = 65
+RUN = ("run", "--class", "S", "--no-profile")
+
+
+class Cut(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.shares = pathlib.Path(folder.name) / "shares"
+
+    def cut_by(self, shares):
+        self.shares.write_text("# one for each rank\n" + "\n".join(map(str, shares)) + "\n")
+        return f"file:{self.shares}"
+
+    def nonzeros_with(self, rank_count, *arguments):
+        document = self.document_of(rank_count, *RUN, *arguments)
+        self.assertIs(document["result"]["verified"], True)
+        self.assertEqual(document["configuration"]["cut"], dict(zip(arguments[::2], arguments[1::2]))["--cut"])
+        return [rank["nonzeros"] for rank in document["setup"]["ranks"]]
+
+    def test_every_grid_and_transport_has_the_zetas(self):
+        transports = itertools.cycle(("two-sided", "native", "put", "shared"))
+        cuts = itertools.cycle(("uneven", "nonzeros"))
+        for count, cut in zip(range(1, 37) if THOROUGH else (4, 6), cuts):
+            for columns, rows in factorizations(count):
+                with self.subTest(grid=f"{columns}x{rows}", cut=cut):
+                    shares = [1 + (7 * k + 3) % 5 for k in range(count)]
+                    given = self.cut_by(shares) if cut == "uneven" else cut
+                    self.nonzeros_with(count, "--grid", f"{columns}x{rows}", "--transport", next(transports), "--cut", given)
+
+    def test_shares_are_those_of_the_nonzeros(self):
+        nonzeros = self.nonzeros_with(3, "--grid", "1x3", "--cut", self.cut_by((1, 1, 2)))
+        for found, share in zip(nonzeros, (0.25, 0.25, 0.5)):
+            self.assertAlmostEqual(found / sum(nonzeros), share, delta=0.002)
+
+    def test_speeds_are_measured_and_told(self):
+        document = self.document_of(4, *RUN, "--grid", "2x2", "--cut", "speed")
+        self.assertIs(document["result"]["verified"], True)
+        trial = document["configuration"]["speed_trial"]
+        self.assertEqual((len(trial["speeds"]), len(trial["shares"])), (4, 4))
+        self.assertAlmostEqual(sum(trial["shares"]), 1, delta=1e-9)
+        self.assertAlmostEqual(sum(trial["speeds"]) / trial["ideal_nonzeros_per_s"], 1, delta=1e-9)
+        self.assertLessEqual(trial["even_nonzeros_per_s"], trial["reachable_nonzeros_per_s"] * (1 + 1e-9))
+        self.assertLessEqual(trial["reachable_nonzeros_per_s"], trial["ideal_nonzeros_per_s"] * (1 + 1e-9))
+        text = self.run_well(3, *RUN, "--grid", "1x3", "--cut", "speed", "--verbose").stdout
+        number, share = r"[0-9.e+-]+", r"[0-9.e+-]+ \([0-9]+ %\)"
+        self.assertRegex(text, rf"(?m)^ Speeds +.*ideal {number}, reachable on 1x3 {share}, achieved {share}, even pieces {share} billion nonzeros per s; [123] rounds? in ")
+        self.assertRegex(text, r"(?m)^ Cut +. speed$")
+
+    def test_bad_shares_are_refused_before_anything_is_made(self):
+        for text, line in (
+            ("1 2", f"{self.shares}: found 2 shares, expected 3, one for each rank"),
+            ("1 2\n3 4\n", f"{self.shares}:2: found more than 3 shares, expected one for each rank"),
+            ("1\n0\n1\n", f'{self.shares}:2: found "0", expected a share: a finite number greater than 0'),
+            ("1\n-2\n1\n", f'{self.shares}:2: found "-2", expected a share: a finite number greater than 0'),
+            ("nan 1 1", f'{self.shares}:1: found "nan", expected a share: a finite number greater than 0'),
+        ):
+            with self.subTest(text=text):
+                self.shares.write_text(text)
+                self.assert_refused(run_program(3, *RUN, "--grid", "1x3", "--cut", f"file:{self.shares}"), BAD_DATA, line)
+
+    def test_cuts_that_the_benchmark_has_not(self):
+        self.assert_refused(
+            run_program(2, *RUN, "--cut", "random:1"),
+            USAGE,
+            "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE",
+        )
+        self.assert_refused(run_program(2, *RUN, "--cut", "odd"), USAGE, "--cut odd: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,92 @@
+// --cut: its texts, and files of shares.
+
+#include "cg/solver/matrix_cut.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::matrix_cut_test {
+namespace {
+
+using test::group;
+
+template <typename Step>
+std::string message_of(const Step& step) {
+  try {
+    step();
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+TEST(MatrixCutTest, TextsHaveTheirKinds) {
+  using enum MatrixCut::Kind;
+  for (const auto& [text, kind] : {std::pair("auto", automatic),
+                                   {"even", even},
+                                   {"nonzeros", nonzeros},
+                                   {"speed", speed},
+                                   {"random:7", random},
+                                   {"file:a b", file}})
+    EXPECT_EQ(matrix_cut_from(text).kind, kind) << text;
+  EXPECT_EQ(matrix_cut_from("random:18446744073709551615").seed, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(matrix_cut_from("file:a b").path, "a b");
+  for (const auto* text : {"", "evne", "random", "random:", "random:-1", "random:1.5", "file:", "Even"})
+    EXPECT_THROW(static_cast<void>(matrix_cut_from(text)), InputError) << text;
+  EXPECT_EQ(
+      message_of([] { static_cast<void>(matrix_cut_from("evne")); }),
+      "--cut evne: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE; did you mean even?");
+}
+
+TEST(MatrixCutTest, SharesStandInAnyLines) {
+  EXPECT_EQ(shares_in("1 2\n\n# half\n0.5  # of the third\n", "f", 3), (std::vector{1.0, 2.0, 0.5}));
+  EXPECT_EQ(shares_in("\t3e2", "f", 1), (std::vector{300.0}));
+}
+
+TEST(MatrixCutTest, WhatIsNoShareIsNamedWithItsLine) {
+  for (const auto& [text, message] : {
+           std::pair("1\n0\n", "f:2: found \"0\", expected a share: a finite number greater than 0"),
+           {"-1 1", "f:1: found \"-1\", expected a share: a finite number greater than 0"},
+           {"1 nan", "f:1: found \"nan\", expected a share: a finite number greater than 0"},
+           {"inf 1", "f:1: found \"inf\", expected a share: a finite number greater than 0"},
+           {"1\none", "f:2: found \"one\", expected a share: a finite number greater than 0"},
+           {"1\n1\n1\n", "f:3: found more than 2 shares, expected one for each rank"},
+           {"1 # 1\n", "f: found 1 share, expected 2, one for each rank"},
+           {"", "f: found 0 shares, expected 2, one for each rank"},
+       })
+    EXPECT_EQ(message_of([&] { static_cast<void>(shares_in(text, "f", 2)); }), message);
+}
+
+TEST(MatrixCutTest, EvenPiecesHaveNoBorders) {
+  const auto source = default_source().make(*find_class("S"));
+  for (const auto* text : {"even", "random:3"})
+    EXPECT_TRUE(piece_starts_for(matrix_cut_from(text), *source, group()).empty()) << text;
+}
+
+TEST(MatrixCutTest, PiecesOfTheBenchmarkHaveEqualNumbersOfNonzeros) {
+  for (const auto* name : {"S", "W"}) {
+    const auto source = default_source().make(*find_class(name));
+    source->set_piece_starts(piece_starts_for({.kind = MatrixCut::Kind::nonzeros}, *source, group()));
+    Configuration configuration;
+    configuration.grid = {.columns = 1, .rows = group().size()};
+    const auto layout = make_layout(source->facts(), configuration);
+    EXPECT_EQ(layout.size(), source->facts().key.order);
+    const auto counts = group().gather_one(source->build(layout, group(), 1).block.nonzero_count());
+    double sum = 0.0;
+    for (const auto count : counts) sum += static_cast<double>(count);
+    const double most = static_cast<double>(std::ranges::max(counts)) * group().size() / sum;
+    EXPECT_LT(most, 1.002) << name;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::matrix_cut_test
