@@ -185,7 +185,8 @@ RunPurpose purpose_from(const Json& sweep) {
 std::string slowing_option(const Json& run) {
   for (const auto& [key, option] :
        {std::pair("counters", "--papi"), std::pair("roofline", "--roofline"),
-        std::pair("restart", "--restart"), std::pair("checkpoints", "--checkpoint")}) {
+        std::pair("restart", "--restart"), std::pair("checkpoints", "--checkpoint"),
+        std::pair("slow_ranks", "--slow-rank")}) {
     if (run.contains(key) && !run.at(key).is_null()) return option;
   }
   return {};

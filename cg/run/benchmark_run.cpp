@@ -38,8 +38,8 @@ void BenchmarkRun::cut() {
     if (is_so) throw InputError(fmt::format("--cut {}: {}", configuration().cut, reason));
   };
   require_cut_of_benchmark(configuration().cut);
-  refuse_if(cut.kind != MatrixCut::Kind::even && options_.planned_ranks > 0,
-            "--ranks plans even pieces only");
+  const bool has_borders = cut.kind == MatrixCut::Kind::nonzeros || cut.kind == MatrixCut::Kind::file;
+  refuse_if(has_borders && options_.planned_ranks > 0, "--ranks plans even pieces only");
   refuse_if(cut.kind == MatrixCut::Kind::speed && streaming_ != nullptr,
             "not for a matrix on local storage, whose speed is that of the storage");
   source_->set_piece_starts(piece_starts_for(cut, *source_, group_));

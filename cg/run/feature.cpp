@@ -16,13 +16,14 @@ FeatureRow counter_feature();
 FeatureRow trace_feature();
 FeatureRow quiet_feature();
 FeatureRow limits_feature();
+FeatureRow slow_rank_feature();
 FeatureRow stall_feature();
 
 /// The checks before are neither counted nor traced; the counters are read last where a phase ends, and a watch begins when all else is ready.
 std::span<const FeatureRow> feature_table() {
-  static const std::array table{checkpoint_feature(), streaming_feature(), guard_feature(),
-                                check_feature(),      counter_feature(),   trace_feature(),
-                                quiet_feature(),      limits_feature(),    stall_feature()};
+  static const std::array table{checkpoint_feature(), streaming_feature(), guard_feature(), check_feature(),
+                                counter_feature(),    trace_feature(),     quiet_feature(), limits_feature(),
+                                slow_rank_feature(),  stall_feature()};
   return table;
 }
 
@@ -61,6 +62,12 @@ std::string Features::last_words() const {
   std::string text;
   for (const auto& feature : features_) text += feature->last_words();
   return text;
+}
+
+double Features::slowness() const {
+  double slowness = 1.0;
+  for (const auto& feature : features_) slowness *= feature->slowness();
+  return slowness;
 }
 
 std::vector<OuterStepObserver*> Features::outer_observers() const {

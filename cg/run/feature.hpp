@@ -93,7 +93,11 @@ class Feature : public Interface {
   virtual void before_threads() {}
   /// A rank's block that is in memory as a whole, before the kernel takes it.
   virtual void with_block(const kernels::CsrBlock& /*block*/, const comm::BlockLayout& /*layout*/) {}
-  /// The product on the grid is ready, and no solver yet. Watches outer iterations from inside, and makes them again; nullptr: does not.
+  /// How many times as long products of this rank take, on purpose.
+  [[nodiscard]] virtual double slowness() const { return 1.0; }
+  /// The product on the grid is ready, and no solver yet.
+  virtual void with_operator(AssembledOperator& /*assembled*/) {}
+  /// As the last one. Watches outer iterations from inside, and makes them again; nullptr: does not.
   [[nodiscard]] virtual GuardHooks* guard_of_outer_iterations(const comm::BlockLayout& /*layout*/,
                                                               AssembledOperator& /*assembled*/) {
     return nullptr;
@@ -197,6 +201,8 @@ class Features {
   }
   [[nodiscard]] std::vector<OuterStepObserver*> outer_observers() const;
   [[nodiscard]] std::string last_words() const;
+  /// Feature::slowness() of all together.
+  [[nodiscard]] double slowness() const;
 
  private:
   std::vector<std::unique_ptr<Feature>> features_;

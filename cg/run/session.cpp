@@ -151,9 +151,10 @@ void Session::set_transport(TransportTrial trial) {
 void Session::cut_by_speed(MatrixSource& source) {
   if (report_.configuration.cut != speed_cut) return;
   progress_.say("measuring the speeds of the ranks");
-  report_.speed_trial = measure_speeds(
-      group_,
-      {.matrix = source.facts(), .configuration = report_.configuration, .chosen = report_.kernel_choice});
+  report_.speed_trial = measure_speeds(group_, {.matrix = source.facts(),
+                                                .configuration = report_.configuration,
+                                                .chosen = report_.kernel_choice,
+                                                .slowness = features_.slowness()});
   source.set_piece_starts(source.balanced_piece_starts(report_.speed_trial->shares, group_));
 }
 
@@ -182,8 +183,10 @@ std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& lay
   mine_.product_work[index_of(Phase::multiply)] =
       work_of_block_product(*communicator, *product, mine_.nonzero_count);
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-  return std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
-                                             configuration.thread_count, options_.time_phases);
+  auto assembled = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
+                                                       configuration.thread_count, options_.time_phases);
+  features_.call(&Feature::with_operator, *assembled);
+  return assembled;
 }
 
 void Session::perform(Workload& workload) {

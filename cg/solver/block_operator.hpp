@@ -10,6 +10,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/linear_operator.hpp"
+#include "cg/solver/slowdown.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/communicator.hpp"
@@ -72,7 +73,11 @@ class BlockOperator final : public LinearOperator {
   /// The observer of products; nullptr: none. It must outlive this.
   void set_observer(ProductObserver* observer) { observer_ = observer; }
 
+  /// Makes products take longer; nullptr: as long as they do. It must outlive this.
+  void set_slowdown(Slowdown* slowdown) { slowdown_ = slowdown; }
+
   void apply() override {
+    if (slowdown_ != nullptr) slowdown_->begin_product();
     if (product_.is_reproducible()) agree_on_operand_bound();
     const bool is_multiplied = observer_ == nullptr || observer_->before_product();
     if (!is_multiplied) {
@@ -115,14 +120,14 @@ class BlockOperator final : public LinearOperator {
     for (std::size_t part = 0; part < last; ++part) {
       {
         const auto timed = timer_.scope_that_hides(Phase::collection, Phase::multiply);
-        product_.multiply_part(part, communicator_, &collection);
+        multiply_part(part, collection);
       }
       const auto timed = timer_.scope(Phase::collection);
       collection.wait_for_part(part + 1);
     }
     {
       const auto timed = timer_.scope(Phase::multiply);
-      product_.multiply_part(last, communicator_, &collection);
+      multiply_part(last, collection);
     }
     // Others may still fetch from here: waiting for them is part of the collection, too.
     const auto timed = timer_.scope(Phase::collection);
@@ -150,7 +155,16 @@ class BlockOperator final : public LinearOperator {
   }
   void multiply() {
     const auto timed = timer_.scope(Phase::multiply);
+    if (slowdown_ == nullptr) return product_.multiply(communicator_);
+    const Stopwatch watch;
     product_.multiply(communicator_);
+    slowdown_->extend(watch);
+  }
+  void multiply_part(std::size_t part, comm::Collection& collection) {
+    if (slowdown_ == nullptr) return product_.multiply_part(part, communicator_, &collection);
+    const Stopwatch watch;
+    product_.multiply_part(part, communicator_, &collection);
+    slowdown_->extend(watch);
   }
   void sum() {
     const auto timed = timer_.scope(Phase::summation);
@@ -173,6 +187,7 @@ class BlockOperator final : public LinearOperator {
   VectorOps vectors_;
   std::size_t local_size_;
   ProductObserver* observer_ = nullptr;
+  Slowdown* slowdown_ = nullptr;
   std::optional<comm::ScalarSum> sum_;  // that is under way
   HugePageVector
       both_sums_;  // my piece of q, where it is the sum of one over rows and one over columns, or of two halves

@@ -9,6 +9,7 @@
 
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/solver/slowdown.hpp"
 #include "cg/tuning/local_product.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
@@ -40,8 +41,9 @@ kernels::CsrBlock sample_block(const SpeedTrialConfig& config, std::span<const d
 }
 
 /// Nonzeros per second of this rank's products, while all ranks compute: the median of a few windows.
-double measured_speed(comm::RankGroup& group, LocalProduct& product, double nonzeros) {
+double measured_speed(comm::RankGroup& group, LocalProduct& product, double nonzeros, double slowness) {
   product.multiply();
+  Slowdown slowdown({{.first_product = 0, .factor = slowness}});
   std::vector<double> speeds;
   for (int window = 0; window < window_count; ++window) {
     group.barrier();
@@ -49,7 +51,10 @@ double measured_speed(comm::RankGroup& group, LocalProduct& product, double nonz
     double count = 0.0;
     double seconds = 0.0;
     do {
+      const Stopwatch of_product;
+      slowdown.begin_product();
       product.multiply();
+      slowdown.extend(of_product);
       ++count;
       seconds = watch.seconds();
     } while (seconds < window_s);
@@ -58,10 +63,14 @@ double measured_speed(comm::RankGroup& group, LocalProduct& product, double nonz
   return sample_of(std::move(speeds)).median;
 }
 
-/// Speeds by the whole matrix: a rank that multiplies its block of r c of it takes r c / speed.
-double speed_on(std::span<const double> shares, std::span<const double> speeds,
-                const comm::ProcessGrid& grid) {
-  return comm::speed_of_shares(shares, speeds, grid);
+/// That of this rank with these shares.
+double speed_with(std::span<const double> shares, comm::RankGroup& group, const SpeedTrialConfig& config) {
+  const bool stores_half = config.chosen.kernel->stores_half();
+  auto block = sample_block(config, shares, group.rank());
+  const double nonzeros = (stores_half ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
+  LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
+                       config.chosen.tuning);
+  return measured_speed(group, product, nonzeros, config.slowness);
 }
 
 }  // namespace
@@ -69,31 +78,24 @@ double speed_on(std::span<const double> shares, std::span<const double> speeds,
 SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config) {
   const Stopwatch watch;
   const auto& grid = config.configuration.grid;
-  const auto even = comm::equal_shares(group.size());
-  SpeedTrial trial;
-  trial.shares = even;
-  for (double& share : trial.shares) share /= group.size();
+  const std::vector<double> even(static_cast<std::size_t>(group.size()), 1.0 / group.size());
+  SpeedTrial trial{.speeds = {}, .shares = even};
+  const auto speed_of = [&](std::span<const double> shares) {
+    return comm::speed_of_shares(shares, trial.speeds, grid);
+  };
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
-    {
-      auto block = sample_block(config, trial.shares, group.rank());
-      const double stored = config.chosen.kernel->stores_half() ? 2.0 : 1.0;
-      const double nonzeros = stored * static_cast<double>(block.nonzero_count());
-      LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
-                           config.chosen.tuning);
-      trial.speeds = group.gather_one(measured_speed(group, product, nonzeros));
-    }
-    auto shares =
-        group.gather_all(std::span<const double>(comm::shares_in_place(trial.speeds, grid))).front();
-    const double before = speed_on(trial.shares, trial.speeds, grid);
-    const double after = speed_on(shares, trial.speeds, grid);
-    if (after < before * least_gain) break;
-    trial.shares = std::move(shares);
+    trial.speeds = group.gather_one(speed_with(trial.shares, group, config));
+    const auto best = comm::shares_in_place(trial.speeds, grid);
+    const auto shares = group.gather_all(std::span<const double>(best)).front();
+    if (speed_of(shares) < speed_of(trial.shares) * least_gain) break;
+    trial.shares = shares;
   }
+  trial.even = speed_of(even);
+  // Where speeds vary more than they differ, the last ones may contradict the shares that others led to.
+  if (speed_of(trial.shares) < trial.even) trial.shares = even;
   trial.ideal = std::accumulate(trial.speeds.begin(), trial.speeds.end(), 0.0);
-  trial.reachable = speed_on(trial.shares, trial.speeds, grid);
-  std::vector<double> even_shares(even.size(), 1.0 / group.size());
-  trial.even = speed_on(even_shares, trial.speeds, grid);
+  trial.reachable = speed_of(trial.shares);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }

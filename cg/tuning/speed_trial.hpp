@@ -27,6 +27,7 @@ struct SpeedTrialConfig {
   const MatrixFacts& matrix;
   const Configuration& configuration;
   const ChosenKernel& chosen;
+  double slowness = 1.0;  ///< how many times as long products of this rank take, on purpose
 };
 
 /// Times products of that kernel on every rank at once, with blocks of the matrix's shape and mean length of rows, or the first

@@ -56,6 +56,25 @@ class Cut(ProgramTest):
         self.assertRegex(text, rf"(?m)^ Speeds +.*ideal {number}, reachable on 1x3 {share}, achieved {share}, even pieces {share} billion nonzeros per s; [123] rounds? in ")
         self.assertRegex(text, r"(?m)^ Cut +. speed$")
 
+    def test_a_slow_rank_gets_less_and_is_told(self):
+        document = self.document_of(2, *RUN, "--grid", "1x2", "--cut", "speed", "--slow-rank", "1:20")
+        self.assertIs(document["result"]["verified"], True)
+        self.assertEqual(document["slow_ranks"]["ranks"], [{"rank": 1, "factor": 20, "first_product": 0}])
+        self.assertLess(document["setup"]["ranks"][1]["nonzeros"], document["setup"]["ranks"][0]["nonzeros"] / 2)
+        text = self.run_well(2, *RUN, "--slow-rank", "0:1.5,1:2@52").stdout
+        self.assertIn(" Slowed  rank 0 by 1.5, rank 1 by 2 from product 52 on, on purpose\n", text)
+        for words, line in (
+            ("2:2", "--slow-rank 2:2: there are 2 ranks, numbered from 0"),
+            ("1:0.5", "--slow-rank 1:0.5: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... 100, as in 1:2 or 0:1.5@600"),
+            ("1", "--slow-rank 1: must be RANK:FACTOR"),
+            ("1:2,", "--slow-rank : must be RANK:FACTOR"),
+            ("1:nan", "--slow-rank 1:nan: must be RANK:FACTOR"),
+            ("1:2@-1", "--slow-rank 1:2@-1: must be RANK:FACTOR"),
+        ):
+            with self.subTest(words=words):
+                self.assert_refused(run_program(2, *RUN, "--slow-rank", words), USAGE, line)
+        self.assert_refused(run_program(2, "solve", "--operator", "laplace2d:9x9", "--slow-rank", "1:2"), USAGE, "--slow-rank: needs a matrix")
+
     def test_bad_shares_are_refused_before_anything_is_made(self):
         for text, line in (
             ("1 2", f"{self.shares}: found 2 shares, expected 3, one for each rank"),
