@@ -183,7 +183,7 @@ TEST(SpeedSharesTest, SquareGridsCannotDoWithoutASlowRanksRowAndColumn) {
 
 TEST(SpeedSharesTest, ResultIsACutWithItsSpeed) {
   std::mt19937_64 random(3);
-  for (const int rank_count : {1, 2, 6, 12, 16, 30}) {
+  for (const int rank_count : {1, 2, 6, 12}) {
     for (const auto grid : factorizations(rank_count)) {
       SCOPED_TRACE(grid.name());
       const auto speeds = drawn_speeds(random, rank_count);

@@ -93,8 +93,8 @@ class Blocks(SchemaTest):
             for kernel in ("csr-simd", "sell", "symmetric"):
                 with self.subTest(grid=grid, kernel=kernel):
                     arguments = ("run", "--class", "A", "--niter", "1", "--grid", grid, "--kernel", kernel)
-                    plan = self.valid_document_of(1, *arguments, "--dry-run", "--ranks", rank_count)["plan"]
-                    document = self.valid_document_of(rank_count, *arguments)
+                    plan = self.valid_document_of(1, *arguments, "--dry-run", "--ranks", rank_count, starts_anew=True)["plan"]
+                    document = self.valid_document_of(rank_count, *arguments, starts_anew=True)
                     if "sanitize" in document["environment"]["flags"]:
                         self.skipTest("sanitizers take memory of their own")
                     peak = max(rank["peak_bytes"] for rank in document["setup"]["ranks"])

@@ -56,8 +56,8 @@ class SchemaTest(ProgramTest):
     def assert_invalid(self, document, why):
         self.assertFalse(self.validator.is_valid(document), why)
 
-    def valid_document_of(self, rank_count, *arguments):
-        document = self.document_of(rank_count, *arguments)
+    def valid_document_of(self, rank_count, *arguments, **options):
+        document = self.document_of(rank_count, *arguments, **options)
         self.assert_valid(document)
         return document
 

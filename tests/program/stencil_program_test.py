@@ -98,7 +98,7 @@ class Results(StencilTest):
         own = process_bytes(2)
         room = 20_000_000
         large = ("--shape", "128x128x600", "--steps", "9", "--out-of-core", self.folder)
-        document = self.run_well(2, "stencil", *large, "--memory-limit", str(2 * (own + room)), "--format", "json").document()
+        document = self.document_of(2, "stencil", *large, "--memory-limit", str(2 * (own + room)), starts_anew=True)
         for rank in document["ranks"]:
             self.assertGreater(rank["planes"] * 128 * 128 * 8, 1.5 * room)
             self.assertLess(rank["peak_bytes"], own + room)

@@ -282,10 +282,11 @@ LOOPS = CommandLoops()
 ALWAYS_STARTED = ("report",)
 
 
-def run_program(rank_count, *arguments, timeout_s=HANG_S, cwd=None, **options):
-    """Runs cg2d with these arguments; rank_count 0: without mpiexec. With options of start() it is started for them alone."""
+def run_program(rank_count, *arguments, timeout_s=HANG_S, cwd=None, starts_anew=False, **options):
+    """Runs cg2d with these arguments; rank_count 0: without mpiexec. With options of start() it is started for them alone, and where it
+    starts_anew: the most memory of a process is that of all it has done."""
     words = steady(arguments)
-    if THOROUGH or not COMMAND_LOOP or options or (words and words[0] in ALWAYS_STARTED):
+    if THOROUGH or not COMMAND_LOOP or starts_anew or options or (words and words[0] in ALWAYS_STARTED):
         return start_program(rank_count, *words, timeout_s=timeout_s, cwd=cwd, **options)
     return LOOPS.run(rank_count, words, timeout_s, cwd)
 
@@ -386,9 +387,9 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         return outcome
 
-    def document_of(self, rank_count, *arguments):
+    def document_of(self, rank_count, *arguments, **options):
         """The JSON result of a run that must end with 0."""
-        return self.run_well(rank_count, *arguments, "--format", "json").document()
+        return self.run_well(rank_count, *arguments, "--format", "json", **options).document()
 
     def assert_refused(self, outcome, exit_code, *parts):
         """One line of errors, which has all parts, and that exit code."""
