@@ -115,7 +115,7 @@ class Starts {
  public:
   explicit Starts(ProcessGrid grid) : piece_count_(index(grid.rank_count())) {
     const bool is_flat = grid.columns == 1 || grid.rows == 1;  // the descent has one valley
-    constexpr std::size_t enough_pieces = 2048;
+    constexpr std::size_t enough_pieces = 1024;
     constexpr std::size_t fewest = 2;
     constexpr std::size_t most = 128;
     count_ = is_flat ? 1 : std::clamp(enough_pieces / piece_count_, fewest, most);
@@ -133,13 +133,10 @@ class Starts {
   }
 
  private:
-  /// The sum of three exponential numbers: rarely near 0.
+  /// Exponentially distributed, which makes all cuts equally likely.
   double drawn() {
     constexpr double steps = 0x1p53;
-    double product = 1.0;
-    for (int factor = 0; factor < 3; ++factor)
-      product *= (static_cast<double>(random_() >> 11U) + 1.0) / steps;
-    return -std::log(product);
+    return -std::log((static_cast<double>(random_() >> 11U) + 1.0) / steps);
   }
 
   std::size_t piece_count_;
@@ -167,6 +164,27 @@ std::vector<int> places_for(std::span<const double> pieces, std::span<const doub
   std::vector<int> rank_at(work.size());
   for (std::size_t k = 0; k < places.size(); ++k) rank_at[index(places[k])] = ranks[k];
   return rank_at;
+}
+
+/// Exchanges two ranks as long as that helps, with the best shares after each; for few ranks only.
+void exchange_ranks(SpeedShares& best, std::span<const double> speeds, ProcessGrid grid) {
+  constexpr std::size_t most_ranks = 16;
+  constexpr double least_gain = 1.0005;
+  if (grid.columns == 1 || grid.rows == 1 || speeds.size() > most_ranks) return;
+  bool is_better = true;
+  while (is_better) {
+    is_better = false;
+    for (std::size_t a = 0; a < speeds.size(); ++a) {
+      for (std::size_t b = a + 1; b < speeds.size(); ++b) {
+        auto rank_at = best.rank_at;
+        std::swap(rank_at[a], rank_at[b]);
+        auto fit = descend(best.pieces, speeds_at(rank_at, speeds), grid);
+        if (fit.speed < best.reachable * least_gain) continue;
+        best = {.rank_at = std::move(rank_at), .pieces = std::move(fit.pieces), .reachable = fit.speed};
+        is_better = true;
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -218,6 +236,7 @@ SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid) {
       pieces = std::move(fit.pieces);
     }
   }
+  exchange_ranks(best, speeds, grid);
   return best;
 }
 
