@@ -232,10 +232,9 @@ class ReadingUnderTest {
   }
 
   cg2d::kernels::CsrBlock take_block(cg2d::SystemMatrix& matrix) {
-    matrix.set_piece_starts(matrix.balanced_piece_starts(cg2d::comm::equal_shares(group_.size()), group_));
-    const cg2d::comm::BlockLayout layout(
-        {.columns = 1, .rows = group_.size()},
-        matrix.balanced_piece_starts(cg2d::comm::equal_shares(group_.size()), group_));
+    const auto starts = matrix.balanced_piece_starts(cg2d::comm::equal_shares(group_.size()), group_);
+    matrix.set_piece_starts(starts);
+    const cg2d::comm::BlockLayout layout({.columns = 1, .rows = group_.size()}, starts);
     return matrix.take(layout, group_);
   }
 

@@ -114,8 +114,7 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
     if (!configuration.has_grid()) configuration.grid = {.columns = 1, .rows = group.size()};
     matrix.set_piece_starts(options.piece_starts);
   } else if (!matrix.permutation()) {
-    auto cut = matrix_cut_from(configuration.cut);
-    if (cut.kind == MatrixCut::Kind::automatic) cut.kind = MatrixCut::Kind::nonzeros;
+    const auto cut = matrix_cut_from(with_cut(configuration, nonzeros_cut).cut);
     matrix.set_piece_starts(piece_starts_for(cut, matrix, group));
   }
   configuration.transport = transport_of(configuration, group).name;

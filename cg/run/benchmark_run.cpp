@@ -34,14 +34,10 @@ BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, co
 void BenchmarkRun::cut() {
   report_.configuration = with_cut(report_.configuration, even_cut);
   const auto cut = matrix_cut_from(configuration().cut);
-  const auto refuse_if = [&](bool is_so, std::string_view reason) {
-    if (is_so) throw InputError(fmt::format("--cut {}: {}", configuration().cut, reason));
-  };
   require_cut_of_benchmark(configuration().cut);
   const bool has_borders = cut.kind == MatrixCut::Kind::nonzeros || cut.kind == MatrixCut::Kind::file;
-  refuse_if(has_borders && options_.planned_ranks > 0, "--ranks plans even pieces only");
-  refuse_if(cut.kind == MatrixCut::Kind::speed && streaming_ != nullptr,
-            "not for a matrix on local storage, whose speed is that of the storage");
+  if (has_borders && options_.planned_ranks > 0)
+    throw InputError(fmt::format("--cut {}: --ranks plans even pieces only", configuration().cut));
   source_->set_piece_starts(piece_starts_for(cut, *source_, group_));
 }
 

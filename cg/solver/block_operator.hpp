@@ -155,15 +155,17 @@ class BlockOperator final : public LinearOperator {
   }
   void multiply() {
     const auto timed = timer_.scope(Phase::multiply);
-    if (slowdown_ == nullptr) return product_.multiply(communicator_);
-    const Stopwatch watch;
-    product_.multiply(communicator_);
-    slowdown_->extend(watch);
+    prolong([&] { product_.multiply(communicator_); });
   }
   void multiply_part(std::size_t part, comm::Collection& collection) {
-    if (slowdown_ == nullptr) return product_.multiply_part(part, communicator_, &collection);
+    prolong([&] { product_.multiply_part(part, communicator_, &collection); });
+  }
+  /// Takes as long as the slowdown says, where there is one.
+  template <typename Product>
+  void prolong(const Product& multiply_block) {
+    if (slowdown_ == nullptr) return multiply_block();
     const Stopwatch watch;
-    product_.multiply_part(part, communicator_, &collection);
+    multiply_block();
     slowdown_->extend(watch);
   }
   void sum() {

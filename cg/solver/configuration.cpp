@@ -220,11 +220,11 @@ ConfigurationAxis cut_axis() {
       .name = "cut",
       .option = cut_option,
       .help =
-          "pieces of the matrix: equal numbers of rows (even), of nonzeros, even ones of rows and columns in "
-          "a random "
-          "order, or shares of the nonzeros from a file, one for each rank; auto: even for the benchmark, "
-          "nonzeros "
-          "for a system",
+          "pieces of the matrix: equal numbers of rows (even), of nonzeros, shares of the nonzeros by "
+          "measured "
+          "speeds of the ranks, even ones of rows and columns in a random order, or shares from a file, one "
+          "for "
+          "each rank; auto: even for the benchmark, nonzeros for a system",
       .list_help =
           "pieces of the matrix (cg2d run --help); auto: even for the benchmark, nonzeros for a system",
       .type = AxisType::text,

@@ -93,6 +93,9 @@ class Cut(ProgramTest):
             USAGE,
             "--cut random:1: the benchmark's rows are in a random order already; valid: even, nonzeros, speed, file:FILE",
         )
+        self.assert_refused(run_program(2, *RUN, "--cut", "speed", "--out-of-core", "/tmp"), USAGE, "--cut speed: goes with a matrix in memory only")
+        system = ("solve", "--operator", "laplace2d:9x9", "--assembled", "--rhs", "random:1", "--rhs-count", "2", "--cut", "speed")
+        self.assert_refused(run_program(2, *system), USAGE, "2 right-hand sides: --cut speed takes one; take even, nonzeros or file:FILE")
         self.assert_refused(run_program(2, *RUN, "--cut", "odd"), USAGE, "--cut odd: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE")
 
 

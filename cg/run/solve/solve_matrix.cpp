@@ -197,13 +197,9 @@ std::int64_t MatrixOperator::bytes_of_rank(const MatrixFacts& matrix, const Memo
 
 /// Random pieces are even ones, too: the order of the rows spreads the nonzeros.
 void MatrixOperator::cut() {
-  auto& cut = parts_.report.configuration.cut;
-  if (cut == automatic_choice) cut = nonzeros_cut;
-  if (cut == speed_cut && is_streamed())
-    throw InputError("--cut speed: not for a matrix on local storage, whose speed is that of the storage");
-  if (cut == speed_cut && parts_.has_several())
-    throw InputError("--cut speed: takes one right-hand side; valid: even, nonzeros, file:FILE");
-  matrix_->set_piece_starts(piece_starts_for(matrix_cut_from(cut), *matrix_, parts_.group));
+  parts_.report.configuration = with_cut(parts_.report.configuration, nonzeros_cut);
+  const auto cut = matrix_cut_from(parts_.configuration().cut);
+  matrix_->set_piece_starts(piece_starts_for(cut, *matrix_, parts_.group));
 }
 
 ChosenKernel MatrixOperator::kernel_for(const comm::ProcessGrid& grid) const {

@@ -9,6 +9,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/several_systems.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -137,6 +138,8 @@ void SolveRun::check_several() const {
   refuse_if(options_.variant != classic,
             fmt::format("--variant {} takes one; take {}", options_.variant, classic));
   refuse_if(options_.configuration.overlaps, "--overlap on takes one; take --overlap off");
+  refuse_if(options_.configuration.cut == speed_cut,
+            "--cut speed takes one; take even, nonzeros or file:FILE");
   refuse_if(!find_preconditioner(options_.preconditioner)->takes_several_vectors,
             fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
 }

@@ -11,6 +11,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature_section.hpp"
+#include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 namespace {
@@ -32,6 +33,7 @@ void resolve_streaming(const AskedWork& asked) {
   auto& configuration = asked.options.configuration;
   refuse_out_of_core_if(configuration.thread_count > 1,
                         "--threads: goes with a matrix in memory only; start more ranks instead");
+  refuse_out_of_core_if(configuration.cut == speed_cut, "--cut speed: goes with a matrix in memory only");
   refuse_out_of_core_if(configuration.overlaps, "--overlap: goes with a matrix in memory only");
   refuse_out_of_core_if(configuration.is_reproducible, "--reproducible: goes with a matrix in memory only");
   refuse_out_of_core_if(!configuration.has_transport(),
