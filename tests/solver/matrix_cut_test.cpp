@@ -53,7 +53,7 @@ TEST(MatrixCutTest, SharesStandInAnyLines) {
 }
 
 TEST(MatrixCutTest, WhatIsNoShareIsNamedWithItsLine) {
-  for (const auto& [text, message] : {
+  for (const auto& wrong : {
            std::pair("1\n0\n", "f:2: found \"0\", expected a share: a finite number greater than 0"),
            {"-1 1", "f:1: found \"-1\", expected a share: a finite number greater than 0"},
            {"1 nan", "f:1: found \"nan\", expected a share: a finite number greater than 0"},
@@ -63,7 +63,7 @@ TEST(MatrixCutTest, WhatIsNoShareIsNamedWithItsLine) {
            {"1 # 1\n", "f: found 1 share, expected 2, one for each rank"},
            {"", "f: found 0 shares, expected 2, one for each rank"},
        })
-    EXPECT_EQ(message_of([&] { static_cast<void>(shares_in(text, "f", 2)); }), message);
+    EXPECT_EQ(message_of([&] { static_cast<void>(shares_in(wrong.first, "f", 2)); }), wrong.second);
 }
 
 TEST(MatrixCutTest, EvenPiecesHaveNoBorders) {
