@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -17,18 +18,20 @@ IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_cou
 }
 
 std::vector<double> equal_shares(int piece_count) {
-  return std::vector<double>(static_cast<std::size_t>(piece_count), 1.0);
+  std::vector<double> shares(static_cast<std::size_t>(piece_count), 1.0);
+  return shares;
 }
 
 std::vector<double> sums_before(std::span<const double> shares) {
-  std::vector<double> sums{0.0};
-  for (const double share : shares) sums.push_back(sums.back() + share);
+  std::vector<double> sums(shares.size() + 1);
+  std::partial_sum(shares.begin(), shares.end(), std::next(sums.begin()));
   return sums;
 }
 
 std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const double> shares) {
   const auto before = sums_before(shares);
   std::vector<std::int64_t> starts;
+  starts.reserve(before.size());
   for (const double sum : before)
     starts.push_back(std::llround(static_cast<double>(n) * sum / before.back()));
   return starts;

@@ -201,6 +201,16 @@ std::string RankGroup::receive_text(int source) {
   return text;
 }
 
+int RankGroup::await_text() {
+  MPI_Status status;
+  waiter_.wait_until([&] {
+    int has_come = 0;
+    check(MPI_Iprobe(MPI_ANY_SOURCE, text_size_tag, handle(), &has_come, &status), "MPI_Iprobe");
+    return has_come != 0;
+  });
+  return status.MPI_SOURCE;
+}
+
 double sum_blocking(RankGroup& group, double value) {
   double sum = 0.0;
   check(MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, group.handle()), "MPI_Allreduce");

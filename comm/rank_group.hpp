@@ -89,6 +89,8 @@ class RankGroup {
   /// One point-to-point message, for output that rank 0 writes piece by piece.
   void send_text(const std::string& text, int destination);
   [[nodiscard]] std::string receive_text(int source);
+  /// Waits for a text of any rank, and returns that rank, from which receive_text() then takes it.
+  [[nodiscard]] int await_text();
   /// One message of one word, to compare clocks. Not collective: the other rank receives it.
   void send_word(std::uint64_t word, int destination);
   [[nodiscard]] std::uint64_t receive_word(int source);

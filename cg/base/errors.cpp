@@ -23,7 +23,7 @@ constexpr std::array exit_codes{
                 "a file is not what it should be (matrix, vector, checkpoint, results, file of "
                 "--out-of-core), or a matrix is not "
                 "symmetric",
-                "run solve convert sweep scaling tune stencil report"},
+                "run solve convert sweep scaling tune stencil report batch"},
     ExitCodeRow{ExitCode::no_input, "no-input", "a file of results cannot be read", "report"},
     ExitCodeRow{ExitCode::unavailable, "unavailable",
                 "a requested kernel, transport, event, number of threads or tool is not available on this "
@@ -45,21 +45,21 @@ constexpr std::array exit_codes{
                 "disturbed a measurement of tune or model --calibrate: try again",
                 ""},
     ExitCodeRow{ExitCode::not_positive_definite, "not-positive-definite",
-                "the matrix is not positive definite", "solve sweep scaling"},
+                "the matrix is not positive definite", "solve sweep scaling batch"},
     ExitCodeRow{ExitCode::not_converged, "not-converged", "not converged: iteration limit, or stagnation",
-                "solve sweep scaling stencil"},
+                "solve sweep scaling stencil batch"},
     ExitCodeRow{
         ExitCode::verification_failed, "verification-failed",
         "verification failed: the result differs from the reference; or a check of check or --check failed",
-        "run solve sweep scaling tune stencil check"},
+        "run solve sweep scaling tune stencil check batch"},
     ExitCodeRow{ExitCode::soft_error, "soft-error", "--guard: a second attempt met the soft error again",
-                "run solve"},
+                "run solve batch"},
     ExitCodeRow{ExitCode::not_finite, "not-finite", "NaN or infinity in the input or in the computation",
-                "run solve convert sweep scaling stencil"},
-    ExitCodeRow{ExitCode::stalled, "stalled", "--stall-limit: no progress for that long", "run solve"},
+                "run solve convert sweep scaling stencil batch"},
+    ExitCodeRow{ExitCode::stalled, "stalled", "--stall-limit: no progress for that long", "run solve batch"},
     ExitCodeRow{ExitCode::folder_in_use, "folder-in-use",
                 "another run uses a folder that this one would write to",
-                "run solve convert sweep tune stencil"}};
+                "run solve convert sweep tune stencil batch"}};
 
 constexpr bool is_control(unsigned char letter) { return letter < 0x20 || letter == 0x7f; }
 

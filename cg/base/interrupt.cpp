@@ -32,6 +32,12 @@ int watch_count = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 void (*handler_without_watch)(int) = SIG_DFL;
 
+// The time of the process, which a TimeLimit bounds.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+std::optional<std::chrono::steady_clock::time_point> time_limit;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+bool time_limit_was_reported = false;
+
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t end_asked = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
@@ -184,6 +190,25 @@ InterruptWatch::~InterruptWatch() {
   if (--watch_count == 0) set_handlers_without_watch();
 }
 
-bool InterruptWatch::asked() const { return heeded_ && interrupt_asked != 0; }
+bool InterruptWatch::asked() const {
+  if (!heeded_) return false;
+  if (interrupt_asked != 0) return true;
+  if (!time_limit || std::chrono::steady_clock::now() < *time_limit) return false;
+  time_limit_was_reported = true;
+  return true;
+}
+
+TimeLimit::TimeLimit(std::optional<double> limit_s) {
+  time_limit_was_reported = false;
+  if (!limit_s) return;
+  using Clock = std::chrono::steady_clock;
+  time_limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*limit_s));
+}
+
+TimeLimit::~TimeLimit() { time_limit.reset(); }
+
+bool TimeLimit::was_reported() const {  // NOLINT(readability-convert-member-functions-to-static)
+  return time_limit_was_reported;
+}
 
 }  // namespace cg2d

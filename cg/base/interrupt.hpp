@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <optional>
 
 namespace cg2d {
 
@@ -63,6 +64,20 @@ class InterruptWatch {
 
  private:
   bool heeded_;
+};
+
+/// Once so many seconds are over, every heeded InterruptWatch reports a request, as if a signal had come. One at a time. Not where nobody
+/// watches: nothing ends there.
+class TimeLimit {
+ public:
+  /// Without a value: none.
+  explicit TimeLimit(std::optional<double> limit_s);
+  ~TimeLimit();
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+  /// Whether a watch has reported it.
+  [[nodiscard]] bool was_reported() const;
 };
 
 }  // namespace cg2d

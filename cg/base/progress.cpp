@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cg/base/progress_display.hpp"
+#include "cg/base/redirected_streams.hpp"
 
 namespace cg2d {
 namespace {
@@ -38,6 +39,7 @@ void say_on_stderr(const std::string& text) noexcept {
 
 void say_last_on_stderr(const std::string& text) noexcept {
   if (const auto display = the_display().lock()) display->hold();
+  RedirectedStreams::undo();
   say_on_stderr(text);
 }
 

@@ -19,7 +19,8 @@ class ProgressDisplay;
 /// Writes one line, after the progress line of a terminal has been erased. A line that cannot be written (a full
 /// disk) is lost, but never the run.
 void say_on_stderr(const std::string& text) noexcept;
-/// Writes one line before the process ends in the midst of a task: no progress line is drawn after it.
+/// Writes one line before the process ends in the midst of a task, to its own stderr where that was redirected: no progress line is drawn
+/// after it.
 void say_last_on_stderr(const std::string& text) noexcept;
 
 /// Waits until the launcher, which passes on what ranks write to stderr, has read it, for two seconds at most. A

@@ -20,8 +20,8 @@ SubcommandRow check_subcommand() {
       .name = "check",
       .description = "check kernels, transports and results on this machine",
       .examples = {"mpiexec -n 4 cg2d check", "mpiexec -n 2 cg2d check --format json --output check.json"},
-      .declare =
-          subcommand_with<CheckOptions, add_check_options, no_check<CheckOptions>, check_installation>};
+      .declare = subcommand_with<CheckOptions, add_check_options, no_check<CheckOptions>, check_installation>,
+      .is_task = true};
 }
 
 }  // namespace cg2d

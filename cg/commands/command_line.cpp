@@ -22,7 +22,7 @@ namespace {
 
 /// Ends every rank when this one cannot go on and the others do not know: the only way out without a hang.
 [[noreturn]] void abort_all(ExitCode code, const std::string& text) {
-  say_on_stderr(text);
+  say_last_on_stderr(text);
   std::fflush(nullptr);
   wait_for_readers_of_stderr();
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
@@ -52,7 +52,7 @@ ExitCode parse_and_act(int argument_count, const char* const* arguments, comm::R
   // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
   agree_on(group, [&] {
     require_instruction_set();
-    action = parse_command_line(argument_count, arguments);
+    action = parse_command_line(argument_count, arguments).action;
   });
   return action(group);
 }

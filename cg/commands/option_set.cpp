@@ -82,6 +82,14 @@ OptionSet::Texts OptionSet::texts_of(std::string_view option) const {
   return found == nullptr ? Texts{} : found->results();
 }
 
+std::map<std::string, OptionSet::Texts, std::less<>> OptionSet::all_texts() const {
+  std::map<std::string, Texts, std::less<>> texts;
+  for (const auto& declared : declared_) {
+    if (declared.option->count() > 0) texts[long_name_of(declared.row)] = declared.option->results();
+  }
+  return texts;
+}
+
 std::string OptionSet::text_of(std::string_view option) const {
   const auto texts = texts_of(option);
   return texts.empty() ? std::string() : texts.front();

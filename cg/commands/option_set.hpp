@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -130,6 +131,8 @@ class OptionSet {
   [[nodiscard]] bool has(std::string_view option) const;
   /// Its texts, as they were given.
   [[nodiscard]] Texts texts_of(std::string_view option) const;
+  /// Those of all options that were given, by their long names.
+  [[nodiscard]] std::map<std::string, Texts, std::less<>> all_texts() const;
   /// The first of them; empty without one.
   [[nodiscard]] std::string text_of(std::string_view option) const;
   /// Throws InputError for the first of these that was given: its name, and the reason.

@@ -146,7 +146,8 @@ SubcommandRow run_subcommand() {
           .description = "run NAS CG on a grid of ranks, verify it and time its phases",
           .examples = {"mpiexec -n 4 cg2d run --class S",
                        "mpiexec -n 2 cg2d run --class S --grid 1x2 --format json --output result.json"},
-          .declare = subcommand_with<RunArguments, add_run_options, run_action>};
+          .declare = subcommand_with<RunArguments, add_run_options, run_action>,
+          .is_task = true};
 }
 
 }  // namespace cg2d

@@ -117,7 +117,8 @@ SubcommandRow solve_subcommand() {
       .description = "solve A x = b for a matrix of your own, by conjugate gradients",
       .examples = {"mpiexec -n 4 cg2d solve --operator laplace3d:20x20x20",
                    "mpiexec -n 2 cg2d solve A.mtx --rhs random:1 --preconditioner jacobi --solution x.mtx"},
-      .declare = subcommand_with<SystemOptions, add_solve_options, check_solve, solve_system>};
+      .declare = subcommand_with<SystemOptions, add_solve_options, check_solve, solve_system>,
+      .is_task = true};
 }
 
 }  // namespace cg2d

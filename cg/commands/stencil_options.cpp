@@ -57,7 +57,8 @@ SubcommandRow stencil_subcommand() {
       .description = "steps of the heat equation, or of CG, on a domain in memory or on local storage",
       .examples = {"mpiexec -n 2 cg2d stencil --shape 128x128x128 --steps 64",
                    "mpiexec -n 2 cg2d stencil --method s-step-cg --steps 500 --rtol 1e-6 --out-of-core ."},
-      .declare = subcommand_with<StencilOptions, add_stencil_options, check_stencil, run_stencil>};
+      .declare = subcommand_with<StencilOptions, add_stencil_options, check_stencil, run_stencil>,
+      .is_task = true};
 }
 
 }  // namespace cg2d

@@ -44,8 +44,9 @@ void refuse_line_breaks(int argument_count, const char* const* arguments) {
 
 /// A row with its options.
 struct Candidate {
-  explicit Candidate(CLI::App& parser) : options(parser) {}
+  Candidate(CLI::App& parser, const SubcommandRow& its_row) : row(its_row), options(parser) {}
 
+  const SubcommandRow& row;
   OptionSet options;
   std::function<Action()> action{};
 };
@@ -56,6 +57,7 @@ using Candidates = std::vector<std::unique_ptr<Candidate>>;
 // Rows, each defined in its own file.
 SubcommandRow run_subcommand();
 SubcommandRow solve_subcommand();
+SubcommandRow batch_subcommand();
 SubcommandRow convert_subcommand();
 SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
@@ -74,12 +76,12 @@ SubcommandRow version_subcommand();
 SubcommandRow completion_subcommand();
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(),     solve_subcommand(),   convert_subcommand(),
-                                tune_subcommand(),    check_subcommand(),   sweep_subcommand(),
-                                compare_subcommand(), export_subcommand(),  report_subcommand(),
-                                model_subcommand(),   explain_subcommand(), pingpong_subcommand(),
-                                scaling_subcommand(), stencil_subcommand(), events_subcommand(),
-                                help_subcommand(),    version_subcommand(), completion_subcommand()};
+  static const std::array table{
+      run_subcommand(),    solve_subcommand(),   convert_subcommand(),   tune_subcommand(),
+      check_subcommand(),  sweep_subcommand(),   compare_subcommand(),   export_subcommand(),
+      report_subcommand(), model_subcommand(),   explain_subcommand(),   pingpong_subcommand(),
+      batch_subcommand(),  scaling_subcommand(), stencil_subcommand(),   events_subcommand(),
+      help_subcommand(),   version_subcommand(), completion_subcommand()};
   return table;
 }
 
@@ -211,7 +213,7 @@ Candidates add_commands(CLI::App& app) {
     auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
     parser->group("Commands");
     parser->footer(fmt::format("Examples:\n  {}", fmt::join(row.examples, "\n  ")));
-    auto& candidate = *candidates.emplace_back(std::make_unique<Candidate>(*parser));
+    auto& candidate = *candidates.emplace_back(std::make_unique<Candidate>(*parser, row));
     candidate.action = row.declare(candidate.options);
     candidate.options.begin_group("General");
     if (row.takes_config) add_config_options(candidate.options);
@@ -231,7 +233,12 @@ std::string config_file_text(int argument_count, const char* const* arguments) {
   }
 }
 
-Action parse_command_line(int argument_count, const char* const* arguments) {
+std::string ParsedCommand::text_of(std::string_view option) const {
+  const auto found = given.find(option);
+  return found == given.end() || found->second.empty() ? std::string() : found->second.front();
+}
+
+ParsedCommand parse_command_line(int argument_count, const char* const* arguments) {
   refuse_line_breaks(argument_count, arguments);
   const std::span given(arguments, static_cast<std::size_t>(argument_count));
   CLI::App app("the NAS CG benchmark on any Px x Py grid of ranks", "cg2d");
@@ -254,9 +261,9 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
     expect_config_file(app, given);
     parse_arguments(app, given);
   } catch (const CLI::CallForHelp&) {
-    return print_text(help_text(parser() != nullptr ? *parser() : app));
+    return {.action = print_text(help_text(parser() != nullptr ? *parser() : app))};
   } catch (const CLI::CallForVersion&) {
-    return print_text(version_text() + "\n");
+    return {.action = print_text(version_text() + "\n")};
   } catch (const CLI::ParseError& error) {
     // An option that is not there may be the reason why another argument is missing or wrong.
     if (const auto message = unexpected_argument_message(app, parser()); !message.empty())
@@ -264,14 +271,17 @@ Action parse_command_line(int argument_count, const char* const* arguments) {
     throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
                                  parser() != nullptr ? parser()->get_name() : "run"));
   }
-  if (parsed() == nullptr) return print_text(help_text(app));
+  if (parsed() == nullptr) return {.action = print_text(help_text(app))};
   auto& command = *parsed();
   const auto saved_path = command.options.text_of("--save-config");
   auto config = saved_path.empty() ? std::string() : config_text(*parser());
   auto files = all_files(command.options);
+  auto texts = command.options.all_texts();
   leave_out_report(command.options);
   command.options.convert();
-  return with_different_files(saving(command.action(), saved_path, std::move(config)), std::move(files));
+  auto action = with_different_files(saving(command.action(), saved_path, std::move(config)), files);
+  return {
+      .action = std::move(action), .row = &command.row, .given = std::move(texts), .files = std::move(files)};
 }
 
 }  // namespace cg2d

@@ -4,12 +4,15 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/named_files.hpp"
 #include "cg/commands/option_set.hpp"
 #include "comm/rank_group.hpp"
 
@@ -65,13 +68,25 @@ struct SubcommandRow {
   std::array<std::string_view, 2> examples;  ///< at the end of its help: command lines that run as they stand
   Subcommand declare;
   bool takes_config = true;  ///< whether --config and --save-config make sense
+  bool is_task = false;      ///< whether it may be a task of a batch
 };
 std::span<const SubcommandRow> subcommand_table();
 
 /// The text of the file of --config; empty where there is no such option, or no such file.
 std::string config_file_text(int argument_count, const char* const* arguments);
 
-/// The action of the named subcommand, or one that prints the help or the version. Throws InputError.
-Action parse_command_line(int argument_count, const char* const* arguments);
+/// A command line: what it asks for, and what it says.
+struct ParsedCommand {
+  Action action;  ///< prints the help or the version where no command is named
+  const SubcommandRow* row = nullptr;  ///< of the named command
+  /// The texts of the options that were given, by their long names.
+  std::map<std::string, std::vector<std::string>, std::less<>> given{};
+  std::vector<FileOption> files{};  ///< that it reads and writes
+
+  /// The first text of an option; empty: not given.
+  [[nodiscard]] std::string text_of(std::string_view option) const;
+};
+/// Nothing is done before the action is called. Throws InputError.
+ParsedCommand parse_command_line(int argument_count, const char* const* arguments);
 
 }  // namespace cg2d

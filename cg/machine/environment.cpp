@@ -22,6 +22,11 @@
 namespace cg2d {
 namespace {
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see BesideOtherTasks
+int job_ranks_on_node = 0;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+int job_cores_on_node = 0;
+
 std::string host_name() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
@@ -51,6 +56,8 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   NodeInfo node;
   node.host = host;
   node.rank_count = static_cast<int>(masks.size());
+  node.job_rank_count = job_ranks_on_node;
+  node.job_core_count = job_cores_on_node;
   node.memory = memory_room(node.rank_count);
   node.governor = frequency_governor();
   node.numa_nodes = numa_node_count();
@@ -62,11 +69,14 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   const auto core_count = topology.cores.empty() ? sysconf(_SC_NPROCESSORS_ONLN) : std::ssize(node.cores);
   node.core_count = std::max(1, static_cast<int>(core_count));
   apply_quota(node);
+  if (node.job_rank_count > node.rank_count)
+    node.memory.available_bytes = node.memory.available_bytes / node.job_rank_count * node.rank_count;
   return node;
 }
 
 std::string encode(const NodeInfo& node) {
   nlohmann::ordered_json json{{"processor", node.processor},   {"core_count", node.core_count},
+                              {"job_ranks", node.job_rank_count}, {"job_cores", node.job_core_count},
                               {"quota", node.processor_quota}, {"available", node.memory.available_bytes},
                               {"bound", node.memory.bound},    {"limit", node.memory.limit_bytes}};
   json["cores"] = node.cores;
@@ -88,6 +98,8 @@ void decode(const std::string& text, NodeInfo& node) {
   const auto json = nlohmann::json::parse(text);
   node.processor = json.at("processor");
   node.core_count = json.at("core_count");
+  node.job_rank_count = json.at("job_ranks");
+  node.job_core_count = json.at("job_cores");
   node.processor_quota = json.at("quota");
   node.cores = json.at("cores").get<std::vector<std::string>>();
   node.memory = {
@@ -139,6 +151,21 @@ std::string NodeInfo::processor_with_caches() const {
   return text;
 }
 
+bool NodeInfo::is_oversubscribed(int thread_count) const {
+  return rank_count * thread_count > core_count || job_rank_count * thread_count > std::max(job_core_count, core_count);
+}
+
+bool Environment::is_beside_other_tasks() const {
+  return std::ranges::any_of(nodes, [](const auto& node) { return node.job_rank_count > 0; });
+}
+
+BesideOtherTasks::BesideOtherTasks(int rank_count, int core_count) {
+  job_ranks_on_node = rank_count;
+  job_cores_on_node = core_count;
+}
+
+BesideOtherTasks::~BesideOtherTasks() { job_ranks_on_node = job_cores_on_node = 0; }
+
 // The affinity mask from the kernel: no topology is needed for it, so ranks that need none load none.
 std::string allowed_processors() {
   cpu_set_t mask;
@@ -186,8 +213,8 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
     auto& info = environment.nodes[node];
     decode(answers[static_cast<std::size_t>(first_ranks[node])], info);
     info.rank_count = static_cast<int>(node_masks[node].size());
-    environment.ranks_oversubscribed |= info.rank_count > info.core_count;
-    environment.oversubscribed |= info.rank_count * thread_count > info.core_count;
+    environment.ranks_oversubscribed |= info.is_oversubscribed(1);
+    environment.oversubscribed |= info.is_oversubscribed(thread_count);
   }
   environment.process_bytes = group.maximum(planned_process_bytes(thread_count));
   const auto growth = std::max<std::int64_t>(0, environment.process_bytes - group.minimum(resident_bytes()));

@@ -28,6 +28,10 @@ struct NodeInfo {
   /// Cores that the node's ranks may run on, all masks together, and no more than a quota pays for.
   int core_count = 0;
   int rank_count = 0;
+  /// Ranks of all tasks that this job does on the node at the same time, and the cores of these; 0: there are no others. See
+  /// BesideOtherTasks.
+  int job_rank_count = 0;
+  int job_core_count = 0;
   /// The logical processors of each of these cores, as lists; neighbours in the topology are neighbours here.
   std::vector<std::string> cores{};
   /// A control group's quota of processor time, in processors, where it is less than the cores; otherwise 0.
@@ -43,6 +47,8 @@ struct NodeInfo {
   /// The processor with its caches, since virtual machines hide the model: "AMD EPYC, L1d 32 KiB, L2 1
   /// MB".
   [[nodiscard]] std::string processor_with_caches() const;
+  /// Whether ranks with so many threads each outnumber the cores that they share with all of the job.
+  [[nodiscard]] bool is_oversubscribed(int thread_count) const;
 };
 
 struct Environment {
@@ -55,6 +61,8 @@ struct Environment {
   bool oversubscribed = false;     ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
 
+  /// Whether the job does other tasks on some node at the same time, which slow this one down.
+  [[nodiscard]] bool is_beside_other_tasks() const;
   [[nodiscard]] comm::WaitMode wait_mode() const {
     return ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
   }
@@ -66,6 +74,17 @@ struct Environment {
   [[nodiscard]] Environment granted(std::int64_t memory_limit_bytes) const;
   /// The rank's part of the available memory of its node, or of what the user grants of it: granted().
   [[nodiscard]] std::int64_t memory_of_rank(int rank, std::int64_t memory_limit_bytes) const;
+};
+
+/// During its lifetime other ranks of this job do other tasks on this node: those that inspect the environment count them in, so that
+/// waiting ranks give way to them, and each task has its part of the memory. Of the process; one at a time.
+class BesideOtherTasks {
+ public:
+  /// Of the node: all ranks that may work at the same time, those of this task, too, and the cores that they may run on.
+  BesideOtherTasks(int rank_count, int core_count);
+  ~BesideOtherTasks();
+  BesideOtherTasks(const BesideOtherTasks&) = delete;
+  BesideOtherTasks& operator=(const BesideOtherTasks&) = delete;
 };
 
 /// Collective. Every rank gets the whole answer. Nodes are named by their numbers.

@@ -113,6 +113,10 @@ const Record<SeenEnvironment>& environment_record() {
            "The setting of the system where rank 0 runs, such as madvise; null: not known."},
           {"oversubscribed", flag_type(), [](const auto& seen) { return seen.environment.oversubscribed; },
            "Ranks x threads exceed the cores of some node."},
+          {"beside_other_tasks", flag_type(),
+           [](const auto& seen) { return seen.environment.is_beside_other_tasks(); },
+           "Other tasks of a batch ran on the same nodes at the same time: no verdict compares such times.",
+           Presence::always_now},
           list_figure<SeenEnvironment>(
               "nodes", node_record(),
               [](const SeenEnvironment& seen) -> const auto& { return seen.environment.nodes; }, "", 1),

@@ -15,6 +15,7 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/storage/line_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
@@ -189,47 +190,13 @@ std::string slowing_option(const Json& run) {
         std::pair("slow_ranks", "--slow-rank")}) {
     if (run.contains(key) && !run.at(key).is_null()) return option;
   }
+  if (run.contains("environment") && run.at("environment").is_object() &&
+      run.at("environment").value("beside_other_tasks", false))
+    return "batch without --exclusive";
   return {};
 }
 
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
-
-/// Every line of a sweep has the key "sweep"; a file of results may have lines of single runs, too.
-enum class LinesOf { any_runs, a_sweep };
-
-std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source) {
-  std::vector<ResultRecord> records;
-  int number = 0;
-  text = text.substr(0, complete_lines(text));
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    ++number;
-    try {
-      const auto run = json_from(text.substr(0, end));
-      records.push_back(record_from(run));
-      records.back().place = fmt::format("{}", number);
-      if (source == LinesOf::a_sweep && !run.contains("sweep"))
-        throw InputError(std::string(single_run_complaint));
-    } catch (const nlohmann::json::exception& error) {
-      throw InputError(fmt::format("line {} is no result of cg2d ({})", number, plain_text(error)));
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("line {}: {}", number, error.what()));
-    }
-    text.remove_prefix(end + 1);
-  }
-  mark_replaced(records);
-  return records;
-}
-
-/// Whether the text is one JSON object, whole, and not a sweep's. Throws InputError, see json_from().
-bool is_single_run(std::string_view text) {
-  try {
-    const auto json = json_from(text);
-    return json.is_object() && !json.contains("sweep");
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
 
 /// A document of cg2d that is no result of a run: two keys that only it has, and what it holds.
 struct OtherDocument {
@@ -254,13 +221,68 @@ constexpr std::array other_documents{
     OtherDocument{"processors", "schema_version", "a tuning profile, which cg2d tune --list shows"},
     OtherDocument{"traceEvents", "otherData", "a trace, which cg2d report shows"}};
 
-/// Throws InputError for those.
-void require_no_other_document(const Json& json) {
+/// nullptr: it is none of those.
+const OtherDocument* other_document(const Json& json) {
   const auto is_it = [&](const auto& other) {
     return json.contains(other.key) && json.contains(other.other_key);
   };
   const auto* const found = std::ranges::find_if(other_documents, is_it);
-  if (found != other_documents.end()) throw InputError(fmt::format("it holds {}", found->text));
+  return found == other_documents.end() ? nullptr : found;
+}
+
+/// The key of a line of cg2d batch, beside which its result stands.
+constexpr auto batch_key = "task";
+
+/// The result in a line; null in one of a batch whose task wrote none of a run or a solve.
+Json result_in_line(Json line) {
+  if (!line.contains(batch_key)) return line;
+  auto result = line.at("result");
+  return result.is_null() || other_document(result) != nullptr ? Json(nullptr) : result;
+}
+
+/// Every line of a sweep has the key "sweep"; a file of results may have lines of single runs, too.
+enum class LinesOf { any_runs, a_sweep };
+
+std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source) {
+  std::vector<ResultRecord> records;
+  int number = 0;
+  text = text.substr(0, complete_lines(text));
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    ++number;
+    try {
+      const auto run = result_in_line(json_from(text.substr(0, end)));
+      if (!run.is_null()) {
+        records.push_back(record_from(run));
+        records.back().place = fmt::format("{}", number);
+      }
+      if (source == LinesOf::a_sweep && !run.contains("sweep"))
+        throw InputError(std::string(single_run_complaint));
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(fmt::format("line {} is no result of cg2d ({})", number, plain_text(error)));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("line {}: {}", number, error.what()));
+    }
+    text.remove_prefix(end + 1);
+  }
+  mark_replaced(records);
+  return records;
+}
+
+/// Whether the text is one JSON object, whole, and not a sweep's. Throws InputError, see json_from().
+bool is_single_run(std::string_view text) {
+  try {
+    const auto json = json_from(text);
+    return json.is_object() && !json.contains("sweep") && !json.contains(batch_key);
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+/// Throws InputError for another document.
+void require_no_other_document(const Json& json) {
+  if (const auto* const found = other_document(json))
+    throw InputError(fmt::format("it holds {}", found->text));
 }
 
 /// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
@@ -422,11 +444,6 @@ ResultRecord record_from(const Json& run) {
     record.sitting = integer_or(sweep, "sitting", 1);
   }
   return record;
-}
-
-std::size_t complete_lines(std::string_view text) {
-  const auto last = text.rfind('\n');
-  return last == std::string_view::npos ? 0 : last + 1;
 }
 
 std::vector<ResultRecord> parse_results(std::string_view text) {

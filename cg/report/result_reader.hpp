@@ -165,9 +165,6 @@ std::vector<ResultRecord> read_all_results(const std::vector<std::string>& paths
 /// without the name of the file, for any text that is not a sweep's, as the result of a single run.
 std::vector<ResultRecord> parse_sweep(std::string_view text);
 
-/// The number of bytes in whole lines of JSON Lines: a writer that was killed leaves a part of the last one.
-std::size_t complete_lines(std::string_view text);
-
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
 /// different makers do not share a sweep's file.
 std::string maker_of(const Environment& environment);

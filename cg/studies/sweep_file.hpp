@@ -3,10 +3,11 @@
 // The file of a sweep: JSON Lines that grow by one run at a time, and survive a kill at any moment.
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "cg/base/storage/line_file.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
@@ -26,8 +27,6 @@ struct SweepCircumstances {
 /// "sweep". step: with any number.
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
                                   const StudyStep& step, const SweepCircumstances& circumstances);
-/// The result of a step as one line of the file, with its end.
-std::string sweep_line(const nlohmann::ordered_json& run);
 
 /// A file that is open for appending, and locked against a second sweep, during the object's life.
 class SweepFile {
@@ -35,10 +34,7 @@ class SweepFile {
   /// Opens or makes the file and drops an incomplete last line, which a killed writer leaves. With `fresh` it
   /// is emptied. Throws RunError: cannot_create, or usage for a file that is in use, or holds anything but
   /// results of a sweep by this maker (see maker_of()). A file that is refused stays as it is.
-  SweepFile(std::string path, bool fresh, const std::string& maker);
-  ~SweepFile();
-  SweepFile(const SweepFile&) = delete;
-  SweepFile& operator=(const SweepFile&) = delete;
+  SweepFile(const std::string& path, bool fresh, const std::string& maker);
 
   /// The records that it had when it was opened, and those appended since.
   [[nodiscard]] const std::vector<ResultRecord>& records() const { return records_; }
@@ -54,13 +50,10 @@ class SweepFile {
   void append(const nlohmann::ordered_json& run);
 
  private:
-  void open();
   void require_maker(const std::string& maker) const;
-  void drop_cut_line(std::string_view text);
   void begin_sitting();
 
-  std::string path_;
-  int descriptor_ = -1;
+  std::optional<LineFile> file_;
   bool was_cut_ = false;
   std::string session_;
   int sitting_ = 1;

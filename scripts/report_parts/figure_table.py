@@ -4,6 +4,7 @@ import dataclasses
 import typing
 
 from . import (
+    figures_batch,
     figures_comparison,
     figures_counters,
     figures_grid,
@@ -127,6 +128,10 @@ FIGURES = (
     Row(
         "ways", "Ranks or threads", "a result of cg2d scaling",
         figures_scaling.why_no_ways, figures_scaling.ways,
+    ),
+    Row(
+        "batch", "Tasks of a batch", "the results of cg2d batch",
+        figures_batch.why_no_batch, figures_batch.batch,
     ),
     Row(
         "system-ways", "Ranks and forms of a system", "a result of cg2d scaling of a system",

@@ -10,7 +10,7 @@ from .progress import SILENT
 from .schema import schema_of
 from .versions import completed
 
-KNOWN = "a run, sweep, scaling, pingpong, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
+KNOWN = "a run, sweep, batch, scaling, pingpong, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +19,22 @@ class Study:
 
     source: str
     document: dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    """tasks: the part "task" of each line."""
+
+    source: str
+    tasks: list
+
+
+def batch_of(path, documents):
+    schema = schema_of("batch_result.schema.json", needs_keys=True)
+    for place, document in documents:
+        if complaint := schema.complaint(document):
+            raise ReportError(BAD_DATA, f"{place}: not a line as in batch_result.schema.json: {complaint}")
+    return Batch(pathlib.Path(path).name, [document["task"] for _, document in documents])
 
 
 def checked(schema):
@@ -91,6 +107,7 @@ class Inputs:
 
     run_files: dict = dataclasses.field(default_factory=dict)
     notes: list = dataclasses.field(default_factory=list)
+    batches: list = dataclasses.field(default_factory=list)
     traces: list = dataclasses.field(default_factory=list)
     profiles: list = dataclasses.field(default_factory=list)
     benches: list = dataclasses.field(default_factory=list)
@@ -116,6 +133,10 @@ def add_file(inputs, path, progress):
     first = documents[0][1]
     if not isinstance(first, dict):
         raise ReportError(BAD_DATA, f"{path}: not a result of cg2d; {KNOWN} is needed")
+    if has("task", "result")(first):
+        inputs.batches.append(batch_of(path, documents))
+        inputs.notes += notes
+        return
     kind = next((kind for kind in KINDS if kind.shows(first)), None)
     shown = next((other for other in SHOWN_ELSEWHERE if other.shows(first)), None)
     if kind is None and shown is not None:

@@ -121,7 +121,7 @@ def documents_of(path, notes, progress=SILENT):
     text = read_text(path)
     try:
         document = json_from(text)
-        is_line = isinstance(document, dict) and "sweep" in document
+        is_line = isinstance(document, dict) and ("sweep" in document or "task" in document)
         return [(f"{path}:1" if is_line else str(path), document)]
     except ValueError as error:
         whole_error = error

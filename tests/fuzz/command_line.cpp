@@ -50,7 +50,7 @@ bool take_command_line(std::string_view input) {
   std::vector<const char*> arguments;
   for (const auto& word : words) arguments.push_back(word.c_str());
   return accepts<InputError>([&] {
-    const auto action = parse_command_line(static_cast<int>(arguments.size()), arguments.data());
+    const auto action = parse_command_line(static_cast<int>(arguments.size()), arguments.data()).action;
     promise(static_cast<bool>(action), "an accepted command line has an action");
   });
 }

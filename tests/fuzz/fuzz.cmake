@@ -116,8 +116,11 @@ set(text_parsers
     cg/base/paired_comparison.cpp
     cg/base/progress.cpp
     cg/base/progress_display.cpp
+    cg/base/redirected_streams.cpp
     cg/base/remaining_time.cpp
     cg/base/sample.cpp
+    cg/base/storage/line_file.cpp
+    cg/base/storage/whole_io.cpp
     cg/base/system_files.cpp
     cg/base/values.cpp
     cg/machine/machine_description.cpp
@@ -164,6 +167,7 @@ file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PRO
 set(command_parsers
     ${command_sources}
     cg/run/check/check_report.cpp
+    cg/commands/batch/task_list.cpp
     cg/commands/events_command.cpp
     cg/commands/help_command.cpp
     cg/commands/option_set.cpp

@@ -23,11 +23,13 @@ READ = {
     "compare": {"A", "B"},
     "export": {"FILE"},
     "report": {"FILE"},
+    "batch": {"FILE"},
 }
 FOLDERS = {"--checkpoint", "--restart", "--out-of-core", "--scratch"}  # may be one: files in them have names of their own
 MAY_SHARE = {("--x0", "--solution")}  # the solution may replace the first guess, which has been read by then
 NEEDED = {"run": ["--class", "S"]}
-NEEDED_FILES = {"solve": ["FILE"], "convert": ["FILE", "TARGET"], "compare": ["A", "B"], "export": ["FILE"], "report": ["FILE"]}
+NEEDED_FILES = {"solve": ["FILE"], "convert": ["FILE", "TARGET"], "compare": ["A", "B"], "export": ["FILE"], "report": ["FILE"],
+                "batch": ["FILE"]}  # fmt: skip
 TEXT = "# somebody's\n"  # a file of options that gives none
 
 

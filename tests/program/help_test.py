@@ -182,6 +182,7 @@ class Examples(ProgramTest):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "A.mtx").write_text(MATRIX)
+            (folder / "tasks.txt").write_text("run --class S\n")
             run_program(1, "run", "--class", "S", "--format", "json", "--output", folder / "before.json")
             run_program(1, "sweep", "--class", "S", "--repeat", "3", "--output", folder / "before.jsonl")
             for suffix in ("json", "jsonl"):
@@ -208,7 +209,7 @@ class Files(ProgramTest):
             matrix = pathlib.Path(folder) / "A.mtx"
             matrix.write_text(MATRIX)
             needed = {"solve": [matrix], "convert": [matrix, pathlib.Path(folder) / "A.cg2d"], "compare": [matrix, matrix], "export": [matrix],
-                      "report": [matrix]}  # fmt: skip
+                      "report": [matrix], "batch": [matrix]}  # fmt: skip
             for command in commands():
                 for option in (head.split(" ")[0] for head in entries(command) if re.fullmatch(r"(-\w,)?--[a-z-]+ FILE", head)):
                     name = option.split(",")[-1]

@@ -1,5 +1,5 @@
-"""Kills of cg2d run, sweep, tune and pingpong at random times: nothing is left but whole results and the sweep's own file, which
-every sweep goes on from.
+"""Kills of cg2d run, sweep, tune, batch and pingpong at random times: nothing is left but whole results and the own files of sweeps and
+batches, which go on from them.
 
     python3 tests/program/kill_test.py --count 300 --seed 7
 """
@@ -22,8 +22,11 @@ COMMANDS = {
     "run": ("run", "--class", "S", "--repeat", "40", "--format", "json", "--output", "run.json", "--trace", "trace.json"),
     "sweep": ("sweep", "--class", "S", "--repeat", "4", "--output", "sweep.jsonl"),
     "tune": ("tune", "--class", "S", "--profile", "profile.json"),
+    "batch": ("batch", "tasks.txt", "--output", "batch.jsonl"),
     "pingpong": ("pingpong", "--class", "S", "--format", "json", "--output", "pingpong.json"),
 }
+TASKS = [f"name={number} run --class S --no-profile --repeat {2 + 7 * number % 40}" for number in range(12)]
+UNDER_WAY = "batch.jsonl.under-way"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 # A launcher that is killed cannot end its ranks: they notice when they talk to it.
 ENDING_S = 60.0
@@ -128,7 +131,7 @@ def kill_once(draw, words, rank_count, folder, latest_s=4.0):
 
 def check_files(folder):
     for path in folder.iterdir():
-        if path.name not in {word for words in COMMANDS.values() for word in words}:
+        if path.name not in {UNDER_WAY, *(word for words in COMMANDS.values() for word in words)}:
             raise Complaint(f"leaves {path.name}")
         if path.suffix == ".json":
             try:
@@ -153,6 +156,18 @@ def check_sweep_goes_on(rank_count, folder):
         raise Complaint(f"the sweep has {found}")
 
 
+def check_batch_goes_on(rank_count, folder):
+    """To its end, with every task once."""
+    outcome = run_program(rank_count, *COMMANDS["batch"], cwd=folder)
+    if outcome.exit_code != SUCCESS:
+        raise Complaint(f"the batch does not go on: {outcome}")
+    names = [json.loads(line)["task"]["name"] for line in (folder / "batch.jsonl").read_text().splitlines()]
+    if sorted(names) != sorted(str(number) for number in range(len(TASKS))):
+        raise Complaint(f"the batch has the results {names}")
+    if (folder / UNDER_WAY).exists():
+        raise Complaint(f"the batch leaves {UNDER_WAY}")
+
+
 def complaint_of(seed, number):
     draw = random.Random(f"{seed} {number}")
     command = list(COMMANDS)[number % len(COMMANDS)]
@@ -162,12 +177,15 @@ def complaint_of(seed, number):
     with tempfile.TemporaryDirectory(prefix="cg2d-kill-") as name:
         folder = pathlib.Path(name)
         try:
+            (folder / "tasks.txt").write_text("\n".join(TASKS) + "\n")
             what = kill_once(draw, COMMANDS[command], rank_count, folder)
             wait_for_ends(folder)
             check_shared_memory(before)
             check_files(folder)
             if command == "sweep":
                 check_sweep_goes_on(rank_count, folder)
+            if command == "batch":
+                check_batch_goes_on(rank_count, folder)
         except (Complaint, AssertionError) as complaint:
             return f"{number}: {command} on {rank_count} ranks, {what}: {complaint}"
     return ""

@@ -49,6 +49,7 @@ cg2d_add_program_test(thread_waiting_test SCRIPT program/thread_waiting_test.py 
 cg2d_add_program_test(blas_threads_test SCRIPT program/blas_threads_test.py LABELS quick TIMEOUT 300)
 cg2d_add_program_test(binding_test SCRIPT program/binding_test.py TIMEOUT 300)
 cg2d_add_program_test(quiet_run_test SCRIPT program/quiet_run_test.py TIMEOUT 300)
+cg2d_add_program_test(batch_test SCRIPT program/batch_test.py TIMEOUT 600)
 cg2d_add_program_test(cut_test SCRIPT program/cut_test.py TIMEOUT 600)
 cg2d_add_program_test(overlap_run_test SCRIPT program/overlap_run_test.py TIMEOUT 300)
 cg2d_add_program_test(reproducible_run_test SCRIPT program/reproducible_run_test.py TIMEOUT 300)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cg/commands/batch/task_result.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/run/check/check_report.hpp"
 #include "cg/stencil/stencil_report.hpp"
@@ -16,6 +17,7 @@ namespace {
 
 TEST(Schema, SchemasAreThoseOfTheRecords) {
   test::expect_schema_file("cg/run/check/check_result.schema.json", check_schema());
+  test::expect_schema_file("cg/commands/batch/batch_result.schema.json", task_schema());
   test::expect_schema_file("cg/explain/explain_result.schema.json", explanation_schema());
   test::expect_schema_file("cg/stencil/stencil_result.schema.json", stencil_schema());
   test::expect_schema_file("cg/studies/model_result.schema.json", model_schema());

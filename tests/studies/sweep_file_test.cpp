@@ -20,6 +20,7 @@ namespace {
 
 using test::line_of;
 using test::sweep_json_of;
+using test::sweep_line;
 
 /// The lines here do not name the program that made them.
 const std::string maker = "this program and machine";

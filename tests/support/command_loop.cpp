@@ -10,9 +10,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -20,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/redirected_streams.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "comm/mpi_handles.hpp"
@@ -27,34 +26,21 @@
 
 namespace {
 
-/// The descriptors 1 and 2 lead to these files during its lifetime.
-class RedirectedStreams {
+/// A file that is open for appending.
+class AppendedFile {
  public:
-  explicit RedirectedStreams(const std::array<std::string, 2>& paths) {
-    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-      auto& kept = kept_.at(static_cast<std::size_t>(stream - 1));
-      kept = fcntl(stream, F_DUPFD_CLOEXEC, 3);
-      const int file = open(paths.at(static_cast<std::size_t>(stream - 1)).c_str(),
-                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-      if (kept < 0 || file < 0 || dup2(file, stream) < 0)
-        throw std::runtime_error("the streams cannot be redirected");
-      close(file);
-    }
+  explicit AppendedFile(const std::string& path)
+      : descriptor_(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    if (descriptor_ < 0) throw std::runtime_error(path + ": cannot be opened");
   }
-  ~RedirectedStreams() {
-    std::cout.flush();
-    std::fflush(nullptr);
-    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-      const int kept = kept_.at(static_cast<std::size_t>(stream - 1));
-      dup2(kept, stream);
-      close(kept);
-    }
-  }
-  RedirectedStreams(const RedirectedStreams&) = delete;
-  RedirectedStreams& operator=(const RedirectedStreams&) = delete;
+  ~AppendedFile() { close(descriptor_); }
+  AppendedFile(const AppendedFile&) = delete;
+  AppendedFile& operator=(const AppendedFile&) = delete;
+
+  [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
-  std::array<int, 2> kept_{};
+  int descriptor_;
 };
 
 void go_to(const std::string& folder) {
@@ -66,8 +52,9 @@ int do_order(const nlohmann::json& order, cg2d::comm::RankGroup& group) {
   const auto arguments = order.at("arguments").get<std::vector<std::string>>();
   std::vector<const char*> words;
   for (const auto& argument : arguments) words.push_back(argument.c_str());
-  const RedirectedStreams streams(
-      {order.at("output").get<std::string>(), order.at("errors").get<std::string>()});
+  const AppendedFile output(order.at("output").get<std::string>());
+  const AppendedFile errors(order.at("errors").get<std::string>());
+  const cg2d::RedirectedStreams streams(output.descriptor(), errors.descriptor());
   const auto code = cg2d::do_command_line(static_cast<int>(words.size()), words.data(), group);
   go_to("/");  // tests look for processes that work in their folders
   return static_cast<int>(code);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/json_values.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/run/run_report.hpp"
@@ -52,6 +53,9 @@ inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
   return sweep_json(report_json(report), asked_on(columns, rows), {.round = round},
                     {.round_count = 3, .duration_s = 0.25, .session = "a session"});
 }
+
+/// A result as a line of a sweep's file, with its end.
+inline std::string sweep_line(const nlohmann::ordered_json& run) { return json_text(run) + "\n"; }
 
 /// The result of sweep_json_of() as a line of the sweep's file.
 inline std::string line_of(int columns, int rows, int round) {

@@ -1,0 +1,179 @@
+#include "cg/commands/batch/task_crew.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "cg/base/interrupt.hpp"
+#include "cg/base/json_values.hpp"
+#include "cg/base/redirected_streams.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/machine/environment.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The ranks that work on the node of this one, and the cores that they may run on.
+struct NodeCrew {
+  int rank_count = 0;
+  int core_count = 0;
+};
+
+std::string text_of(const TaskOrder& order) {
+  return json_text({{"task", order.task},
+                    {"words", order.words},
+                    {"ranks", order.ranks},
+                    {"limit_s", value_or_null(order.limit_s)},
+                    {"is_beside_others", order.is_beside_others}});
+}
+
+TaskOrder order_from(const std::string& text) {
+  const auto json = json_from(text);
+  TaskOrder order{.task = json.at("task").get<std::size_t>(),
+                  .words = json.at("words").get<std::vector<std::string>>(),
+                  .ranks = json.at("ranks").get<std::vector<int>>(),
+                  .is_beside_others = json.at("is_beside_others").get<bool>()};
+  if (!json.at("limit_s").is_null()) order.limit_s = json.at("limit_s").get<double>();
+  return order;
+}
+
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty()) lines.push_back(one_line(line));
+  }
+  return lines;
+}
+
+/// Does a task, with all that its ranks write caught. Collective over them; the result is whole on the first of them.
+TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& node,
+                const CommandLine& command_line) {
+  std::vector<const char*> words;
+  for (const auto& word : order.words) words.push_back(word.c_str());
+  const MemoryFile output;
+  const MemoryFile errors;
+  TaskEnd end;
+  bool was_late = false;
+  {
+    const RedirectedStreams streams(output.descriptor(), errors.descriptor());
+    std::optional<BesideOtherTasks> others;
+    if (order.is_beside_others) others.emplace(node.rank_count, node.core_count);
+    const TimeLimit limit(order.limit_s);
+    const Stopwatch stopwatch;
+    end.code = command_line(static_cast<int>(words.size()), words.data(), ranks);
+    end.duration_s = stopwatch.seconds();
+    was_late = limit.was_reported();
+  }
+  end.is_over_time = ranks.maximum(std::int64_t{was_late ? 1 : 0}) != 0 && end.code == ExitCode::interrupted;
+  end.output = output.text();
+  for (const auto& text : ranks.gather_all(errors.text())) {
+    for (auto& line : lines_in(text)) end.messages.push_back(std::move(line));
+  }
+  return end;
+}
+
+/// A rank that does what the boss tells it, until no order comes any more.
+class Worker {
+ public:
+  Worker(comm::RankGroup& group, NodeCrew node, const CommandLine& command_line)
+      : group_(group), node_(node), command_line_(command_line) {}
+
+  void work() {
+    while (true) {
+      // A signal in a task, or between two, ends no other task.
+      const InterruptWatch watch;
+      const auto text = group_.receive_text(0);
+      if (text.empty()) return;
+      const auto order = order_from(text);
+      const auto end = do_task(order, ranks_of(order), node_, command_line_);
+      if (group_.rank() == order.ranks.front()) group_.send_text(end.to_text(), 0);
+    }
+  }
+
+ private:
+  comm::RankGroup& ranks_of(const TaskOrder& order) {
+    const auto known = groups_.find(order.ranks);
+    if (known != groups_.end()) return known->second;
+    return groups_.try_emplace(order.ranks, group_.part(order.ranks)).first->second;
+  }
+
+  comm::RankGroup& group_;
+  NodeCrew node_;
+  const CommandLine& command_line_;
+  std::map<std::vector<int>, comm::RankGroup> groups_;
+};
+
+/// All ranks but this one, by messages.
+class OtherRanks final : public TaskCrew {
+ public:
+  OtherRanks(comm::RankGroup& group, const Environment& environment) : group_(group) {
+    for (int rank = 1; rank < group.size(); ++rank)
+      nodes_.push_back(environment.ranks[static_cast<std::size_t>(rank)].node);
+    tasks_.resize(static_cast<std::size_t>(group.size()));
+  }
+
+  [[nodiscard]] std::vector<int> nodes() const override { return nodes_; }
+  [[nodiscard]] int rank_of(int worker) const override { return worker + 1; }
+  void begin(const TaskOrder& order) override {
+    const auto text = text_of(order);
+    for (const int rank : order.ranks) group_.send_text(text, rank);
+    tasks_[static_cast<std::size_t>(order.ranks.front())] = order.task;
+  }
+  [[nodiscard]] TaskReport await() override {
+    const int rank = group_.await_text();
+    return {.task = tasks_[static_cast<std::size_t>(rank)],
+            .end = TaskEnd::from_text(group_.receive_text(rank))};
+  }
+  void dismiss() override {
+    for (int rank = 1; rank < group_.size(); ++rank) group_.send_text({}, rank);
+  }
+
+ private:
+  comm::RankGroup& group_;
+  std::vector<int> nodes_;
+  std::vector<std::size_t> tasks_;  // [rank that reports]
+};
+
+/// The only rank, which does a task when it is told to.
+class OwnRank final : public TaskCrew {
+ public:
+  OwnRank(comm::RankGroup& group, const CommandLine& command_line)
+      : group_(group), command_line_(command_line) {}
+
+  [[nodiscard]] std::vector<int> nodes() const override { return {0}; }
+  [[nodiscard]] int rank_of(int worker) const override { return worker; }
+  void begin(const TaskOrder& order) override {
+    report_ = {.task = order.task, .end = do_task(order, group_, {}, command_line_)};
+  }
+  [[nodiscard]] TaskReport await() override { return std::move(report_); }
+  void dismiss() override {}
+
+ private:
+  comm::RankGroup& group_;
+  const CommandLine& command_line_;
+  TaskReport report_;
+};
+
+}  // namespace
+
+std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, const CommandLine& command_line) {
+  if (group.size() == 1) return std::make_unique<OwnRank>(group, command_line);
+  const auto environment = inspect_environment(group, 1);
+  // Those who hand out, and those who have nothing to do, must not take a core from the others.
+  group.waiter().set_mode(comm::WaitMode::sleep);
+  if (group.rank() == 0) return std::make_unique<OtherRanks>(group, environment);
+  const auto& node = environment.node_of(group.rank());
+  const bool has_boss = &node == &environment.node_of(0);
+  Worker(group, {.rank_count = node.rank_count - (has_boss ? 1 : 0), .core_count = node.core_count},
+         command_line)
+      .work();
+  return nullptr;
+}
+
+}  // namespace cg2d

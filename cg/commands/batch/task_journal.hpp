@@ -1,0 +1,54 @@
+#pragma once
+
+// The files of a batch: results, and the tasks that are under way. No MPI.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/base/sample.hpp"
+#include "cg/base/storage/line_file.hpp"
+#include "cg/commands/batch/task_list.hpp"
+#include "cg/commands/batch/task_result.hpp"
+
+namespace cg2d {
+
+/// A job that dies takes the tasks under way with it, and one of them may be the reason. How often that may happen to a task:
+inline constexpr int ends_before_alone = 2;  ///< so often, and then it is done alone, after all others
+inline constexpr int most_ends = 3;          ///< then it is not tried again
+
+/// The results of a batch, a line for each task, and beside them, while the batch goes on, the names of tasks that began: a killed job
+/// loses those under way and nothing else.
+class TaskJournal {
+ public:
+  /// Opens or makes the files; an incomplete last line, which a killed writer leaves, is dropped. fresh: they are emptied. Throws
+  /// RunError (cannot_create), and InputError for a file of anything else, or in use.
+  TaskJournal(const std::string& path, bool fresh);
+
+  /// Whether the task has a result. Throws InputError where that is of another command.
+  [[nodiscard]] bool has_result(const Task& task) const;
+  /// How many jobs have ended while the task was under way.
+  [[nodiscard]] int end_count(const Task& task) const;
+  /// The number of this call, from 1 on.
+  [[nodiscard]] int sitting() const { return sitting_; }
+  [[nodiscard]] std::size_t known_count() const { return known_.size(); }
+
+  /// Notes that a task begins. Throws RunError (cannot_write).
+  void begin(const Task& task);
+  /// Keeps a result: it survives the job at once, and the system within a second. Throws RunError (cannot_write).
+  void keep(const TaskResult& result);
+  /// The batch ends, and no task is under way. Throws RunError (cannot_write).
+  void close();
+
+ private:
+  std::string path_;
+  std::string under_way_path_;
+  LineFile results_;
+  LineFile under_way_;
+  std::vector<KnownTask> known_;
+  std::vector<std::string> begun_;  // by earlier jobs, once for each
+  int sitting_ = 1;
+  Stopwatch since_sync_;
+};
+
+}  // namespace cg2d

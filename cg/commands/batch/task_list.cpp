@@ -1,0 +1,202 @@
+#include "cg/commands/batch/task_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/commands/help/described_option.hpp"
+#include "cg/machine/provenance.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view line_form = "[name=NAME] [ranks=N] [time=TIME] COMMAND OPTION...";
+constexpr std::string_view blanks = " \t\r\v\f";
+/// More values of one option are a slip of the pen.
+constexpr double most_values = 1e6;
+
+/// Takes "name=x", "ranks=4" and "time=90s" off the front of the words.
+void take_settings(Task& task, const TaskListOptions& options) {
+  while (!task.words.empty()) {
+    const auto& word = task.words.front();
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || word.starts_with('-')) return;
+    const auto name = word.substr(0, equals);
+    const auto value = word.substr(equals + 1);
+    require_known("setting", name, {"name", "ranks", "time"});
+    if (name == "name") {
+      if (value.empty()) throw InputError("name=: must not be empty");
+      task.name = value;
+    } else if (name == "ranks") {
+      task.rank_count = number_from<int>(value).value_or(0);
+      require_within("ranks", task.rank_count, options.most_ranks);
+    } else {
+      task.expected_s = seconds_from("time", value);
+    }
+    task.words.erase(task.words.begin());
+  }
+}
+
+Task task_of_line(std::vector<std::string> words, const TaskListOptions& options) {
+  Task task{.name = {}, .words = std::move(words), .rank_count = options.ranks_per_task};
+  take_settings(task, options);
+  if (!task.words.empty() && task.words.front() == "cg2d") task.words.erase(task.words.begin());
+  if (task.words.empty()) throw InputError(fmt::format("there is no command; must be {}", line_form));
+  if (task.words.front().starts_with("mpi") || task.words.front() == "srun")
+    throw InputError(fmt::format("\"{}\": tasks are not started by a launcher; must be {}",
+                                 task.words.front(), line_form));
+  return task;
+}
+
+/// Each combination of the varied values, the last option's changing fastest.
+std::vector<Task> varied_tasks(const Task& task, const std::vector<VariedOption>& varied) {
+  std::vector<Task> tasks{task};
+  for (const auto& [option, values] : varied) {
+    std::vector<Task> more;
+    for (const auto& given : tasks) {
+      for (const auto& value : values) {
+        auto& added = more.emplace_back(given);
+        added.words.insert(added.words.end(), {option, value});
+        if (!added.name.empty()) added.name += fmt::format(" {} {}", option, value);
+      }
+    }
+    tasks = std::move(more);
+  }
+  for (auto& each : tasks) {
+    if (each.name.empty()) each.name = each.command();
+  }
+  return tasks;
+}
+
+/// The lines of a text, without their ends.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+/// The tasks of a line; none in a blank one.
+std::vector<Task> tasks_of_line(std::string_view line, const TaskListOptions& options) {
+  auto words = words_of(line);
+  if (!words) throw InputError("a quote has no end on its line");
+  if (words->empty()) return {};
+  return varied_tasks(task_of_line(std::move(*words), options), options.varied);
+}
+
+void require_unique_names(const std::vector<Task>& tasks) {
+  std::map<std::string_view, const Task*> known;
+  for (const auto& task : tasks) {
+    const auto [earlier, is_new] = known.emplace(task.name, &task);
+    if (!is_new)
+      throw InputError(fmt::format("{}: \"{}\" is the name of {}, too; give one of them another by name=...",
+                                   task.place, task.name, earlier->second->place));
+  }
+}
+
+std::vector<std::string> range_of(const std::string& text, double first, double last, double step) {
+  const auto count = std::floor((last - first) / step * (1.0 + 1e-12) + 1e-9) + 1.0;
+  if (!(count >= 1.0 && count <= most_values))
+    throw InputError(fmt::format(
+        "{}: must be FIRST:LAST:STEP that reaches LAST from FIRST in at most {} steps", text, most_values));
+  std::vector<std::string> values;
+  for (double k = 0.0; k < count; ++k) values.push_back(fmt::format("{:.12g}", first + k * step));
+  return values;
+}
+
+}  // namespace
+
+std::string Task::command() const { return command_text(words); }
+
+ListPart list_part_from(const std::string& option, const std::string& text) {
+  const auto slash = std::min(text.find('/'), text.size());
+  const ListPart part{.number = number_from<int>(text.substr(0, slash)).value_or(0),
+                      .count = number_from<int>(text.substr(std::min(slash + 1, text.size()))).value_or(0)};
+  if (part.number < 1 || part.number > part.count)
+    throw InputError(fmt::format("{} {}: must be K/N with 1 <= K <= N, as in 3/8", option, text));
+  return part;
+}
+
+VariedOption varied_option_from(const std::string& option, const std::string& text) {
+  const auto words = words_of(text);
+  if (!words || words->size() != 2 || !words->front().starts_with("--"))
+    throw InputError(
+        fmt::format("{} \"{}\": must be an option and its values, as in \"--shift 10:20:0.5\" or "
+                    "\"--kernel scalar,sell\"",
+                    option, text));
+  const auto& values = words->back();
+  const auto parts = split_at(values, ':');
+  std::array<std::optional<double>, 3> numbers;
+  const bool may_be_range = parts.size() == numbers.size();
+  for (std::size_t k = 0; may_be_range && k < numbers.size(); ++k)
+    numbers.at(k) = number_from<double>(parts.at(k));
+  const auto [first, last, step] = numbers;
+  if (first && last && step)
+    return {.option = words->front(),
+            .values = range_of(fmt::format("{} \"{}\"", option, text), *first, *last, *step)};
+  return {.option = words->front(), .values = split_at(values, ',')};
+}
+
+std::optional<std::vector<std::string>> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  bool is_in_word = false;
+  char quote = 0;
+  for (const char letter : line) {
+    if (quote != 0) {
+      if (letter == quote) {
+        quote = 0;
+      } else {
+        words.back() += letter;
+      }
+      continue;
+    }
+    if (blanks.find(letter) != std::string_view::npos) {
+      is_in_word = false;
+      continue;
+    }
+    if (letter == '#' && !is_in_word) break;
+    if (!is_in_word) words.emplace_back();
+    is_in_word = true;
+    if (letter == '\'' || letter == '"') {
+      quote = letter;
+    } else {
+      words.back() += letter;
+    }
+  }
+  return quote == 0 ? std::optional(std::move(words)) : std::nullopt;
+}
+
+std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& options) {
+  std::vector<Task> all;
+  const auto lines = lines_of(text);
+  for (std::size_t k = 0; k < lines.size(); ++k) {
+    const auto place = fmt::format("{}:{}", options.path, k + 1);
+    try {
+      for (auto& task : tasks_of_line(lines[k], options)) {
+        task.place = place;
+        all.push_back(std::move(task));
+      }
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", place, error.what()));
+    }
+  }
+  if (all.empty()) throw InputError(fmt::format("{}: holds no task; a line is {}", options.path, line_form));
+  require_unique_names(all);
+  std::vector<Task> mine;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (k % static_cast<std::size_t>(options.part.count) + 1 == static_cast<std::size_t>(options.part.number))
+      mine.push_back(std::move(all[k]));
+  }
+  return mine;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,95 @@
+#include "cg/commands/batch/task_queue.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+namespace cg2d {
+namespace {
+
+/// Ascending: the order in which tasks begin.
+auto rank_in_queue(const QueuedTask& task) {
+  return std::tuple(task.is_alone, -task.rank_count,
+                    -task.expected_s.value_or(std::numeric_limits<double>::infinity()));
+}
+
+/// So many neighbours that begin at a multiple of their number, so that groups of ranks are the same again and again; else the
+/// first ones.
+std::vector<int> neighbours_among(const std::vector<int>& workers, int count) {
+  for (auto first = workers.begin(); std::distance(first, workers.end()) >= count; ++first) {
+    if (*first % count == 0 && *std::next(first, count - 1) == *first + count - 1)
+      return {first, std::next(first, count)};
+  }
+  return {workers.begin(), std::next(workers.begin(), count)};
+}
+
+}  // namespace
+
+TaskQueue::TaskQueue(std::vector<QueuedTask> tasks, std::vector<int> nodes, bool is_exclusive)
+    : tasks_(std::move(tasks)),
+      nodes_(std::move(nodes)),
+      is_exclusive_(is_exclusive),
+      waiting_(tasks_.size()),
+      is_free_(nodes_.size(), true) {
+  std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
+  std::ranges::stable_sort(waiting_, {}, [this](std::size_t task) { return rank_in_queue(tasks_[task]); });
+}
+
+std::optional<TaskStart> TaskQueue::next() {
+  const auto task =
+      std::ranges::find_if(waiting_, [this](std::size_t each) { return may_begin(tasks_[each]); });
+  if (task == waiting_.end()) return std::nullopt;
+  const TaskStart start{.task = *task, .workers = free_workers(tasks_[*task].rank_count)};
+  for (const int worker : start.workers) is_free_[static_cast<std::size_t>(worker)] = false;
+  waiting_.erase(task);
+  under_way_.push_back(start);
+  return start;
+}
+
+void TaskQueue::end(std::size_t task) {
+  const auto ended = std::ranges::find(under_way_, task, &TaskStart::task);
+  for (const int worker : ended->workers) is_free_[static_cast<std::size_t>(worker)] = true;
+  under_way_.erase(ended);
+}
+
+bool TaskQueue::may_begin(const QueuedTask& task) const {
+  const auto is_lonely = [&](const TaskStart& start) { return is_exclusive_ || tasks_[start.task].is_alone; };
+  if ((task.is_alone && !is_idle()) || std::ranges::any_of(under_way_, is_lonely)) return false;
+  return std::ranges::count(is_free_, true) >= task.rank_count;
+}
+
+/// Of the node with the fewest free ones that suffice; else of those with the most.
+std::vector<int> TaskQueue::free_workers(int count) const {
+  std::map<int, std::vector<int>> by_node;
+  for (std::size_t worker = 0; worker < nodes_.size(); ++worker) {
+    if (is_free_[worker]) by_node[nodes_[worker]].push_back(static_cast<int>(worker));
+  }
+  std::vector<std::vector<int>> nodes;
+  for (auto& [node, workers] : by_node) nodes.push_back(std::move(workers));
+  std::ranges::stable_sort(nodes, {}, &std::vector<int>::size);
+  const auto fitting =
+      std::ranges::find_if(nodes, [&](const auto& workers) { return std::ssize(workers) >= count; });
+  if (fitting != nodes.end()) return neighbours_among(*fitting, count);
+  std::vector<int> chosen;
+  for (auto node = nodes.rbegin(); node != nodes.rend() && std::ssize(chosen) < count; ++node)
+    std::copy_n(node->begin(), std::min<std::ptrdiff_t>(std::ssize(*node), count - std::ssize(chosen)),
+                std::back_inserter(chosen));
+  std::ranges::sort(chosen);
+  return chosen;
+}
+
+double least_makespan(std::span<const DoneTask> tasks, int worker_count) {
+  double longest = 0.0;
+  double sum = 0.0;
+  for (const auto& task : tasks) {
+    longest = std::max(longest, task.duration_s);
+    sum += task.duration_s * task.rank_count;
+  }
+  return std::max(longest, sum / worker_count);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,67 @@
+#pragma once
+
+// The order in which a batch hands out tasks, and the ranks that get them. Pure: no MPI, no clock.
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace cg2d {
+
+/// A task as the queue sees it.
+struct QueuedTask {
+  int rank_count = 1;
+  std::optional<double> expected_s{};  ///< empty: not known
+  bool is_alone = false;               ///< nothing may run beside it
+};
+
+/// A task that may begin, and the numbers of its workers, ascending.
+struct TaskStart {
+  std::size_t task = 0;
+  std::vector<int> workers;
+};
+
+/// Tasks for workers that become free one after another. Those of more ranks come first, so that they never wait for ranks that others have
+/// taken one by one; of equally many ranks the longest come first (R. L. Graham, SIAM J. Appl. Math. 17, 1969: the last one to end is
+/// then short), those of unknown length before all others, and else the order of the list holds. Workers that are too few for the next task get a
+/// later one. Tasks that must be alone come last.
+class TaskQueue {
+ public:
+  /// nodes: of each worker; a task gets workers of one node, if it has so many free ones. is_exclusive: one task at a time. Each task
+  /// needs no more workers than there are.
+  TaskQueue(std::vector<QueuedTask> tasks, std::vector<int> nodes, bool is_exclusive);
+
+  /// The next task that may begin now, which then has its workers. Empty: none, before another one ends.
+  [[nodiscard]] std::optional<TaskStart> next();
+  /// A task that has begun has ended: its workers are free.
+  void end(std::size_t task);
+  /// No further task begins.
+  void stop() { waiting_.clear(); }
+
+  [[nodiscard]] bool is_idle() const { return under_way_.empty(); }
+  [[nodiscard]] std::size_t waiting_count() const { return waiting_.size(); }
+  [[nodiscard]] const std::vector<TaskStart>& under_way() const { return under_way_; }
+
+ private:
+  [[nodiscard]] bool may_begin(const QueuedTask& task) const;
+  [[nodiscard]] std::vector<int> free_workers(int count) const;
+
+  std::vector<QueuedTask> tasks_;
+  std::vector<int> nodes_;
+  bool is_exclusive_;
+  std::vector<std::size_t> waiting_;  // in the order in which they begin
+  std::vector<bool> is_free_;         // [worker]
+  std::vector<TaskStart> under_way_;
+};
+
+/// A task that has been done.
+struct DoneTask {
+  int rank_count = 1;
+  double duration_s = 0.0;
+};
+/// Seconds that no schedule of these tasks on so many workers can beat: each takes its ranks for its time, and none ends before it has
+/// taken its time.
+double least_makespan(std::span<const DoneTask> tasks, int worker_count);
+
+}  // namespace cg2d

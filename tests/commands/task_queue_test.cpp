@@ -1,0 +1,133 @@
+// The order in which a batch hands out tasks, in simulated time.
+
+#include "cg/commands/batch/task_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace cg2d::task_queue_test {
+namespace {
+
+struct Simulated {
+  double makespan_s = 0.0;
+  std::vector<TaskStart> starts;  // in their order
+  std::size_t most_at_once = 0;
+};
+
+/// Does all tasks, each in its time. Fails where a worker gets two at once, or a task the wrong number.
+Simulated simulate(const std::vector<QueuedTask>& tasks, const std::vector<double>& times,
+                   const std::vector<int>& nodes, bool is_exclusive = false) {
+  TaskQueue queue(tasks, nodes, is_exclusive);
+  Simulated all;
+  std::multimap<double, std::size_t> ends;
+  std::map<std::size_t, std::vector<int>> workers_of;
+  std::set<int> busy;
+  double now = 0.0;
+  while (true) {
+    while (const auto start = queue.next()) {
+      EXPECT_EQ(std::ssize(start->workers), tasks[start->task].rank_count);
+      EXPECT_TRUE(std::ranges::is_sorted(start->workers));
+      for (const int worker : start->workers) EXPECT_TRUE(busy.insert(worker).second) << "worker " << worker;
+      workers_of[start->task] = start->workers;
+      ends.emplace(now + times[start->task], start->task);
+      all.starts.push_back(*start);
+    }
+    all.most_at_once = std::max(all.most_at_once, ends.size());
+    if (queue.is_idle()) break;
+    const auto [end, task] = *ends.begin();
+    ends.erase(ends.begin());
+    now = end;
+    for (const int worker : workers_of[task]) busy.erase(worker);
+    queue.end(task);
+  }
+  EXPECT_EQ(all.starts.size(), tasks.size());
+  all.makespan_s = now;
+  return all;
+}
+
+std::vector<std::size_t> order_of(const Simulated& simulated) {
+  std::vector<std::size_t> order;
+  for (const auto& start : simulated.starts) order.push_back(start.task);
+  return order;
+}
+
+TEST(TaskQueueTest, WideThenLongThenListed) {
+  const std::vector<QueuedTask> tasks{{.expected_s = 1.0}, {.expected_s = 3.0},
+                                      {.rank_count = 2},   {},
+                                      {.expected_s = 3.0}, {.expected_s = 9.0, .is_alone = true}};
+  EXPECT_EQ(order_of(simulate(tasks, {1, 3, 1, 5, 3, 9}, {0, 0})),
+            (std::vector<std::size_t>{2, 3, 1, 4, 0, 5}));
+}
+
+TEST(TaskQueueTest, FortyUnevenTasksEndNearTheOptimum) {
+  std::mt19937 generator(7);
+  std::uniform_real_distribution<double> time(1.0, 30.0);
+  for (int draw = 0; draw < 200; ++draw) {
+    std::vector<QueuedTask> tasks;
+    std::vector<double> times;
+    std::vector<DoneTask> done;
+    for (int k = 0; k < 40; ++k) {
+      times.push_back(time(generator));
+      // What is expected is off by up to a quarter.
+      tasks.push_back(
+          {.expected_s = times.back() * std::uniform_real_distribution<double>(0.75, 1.25)(generator)});
+      done.push_back({.duration_s = times.back()});
+    }
+    EXPECT_LE(simulate(tasks, times, {0, 0, 0}).makespan_s, 1.05 * least_makespan(done, 3));
+  }
+}
+
+TEST(TaskQueueTest, TasksStayOnANodeWhereTheyFit) {
+  const std::vector<int> nodes{0, 0, 0, 1, 1, 1, 1};
+  const auto all = simulate({{.rank_count = 4}, {.rank_count = 3}}, {1, 1}, nodes);
+  EXPECT_EQ(all.starts[0].workers, (std::vector{3, 4, 5, 6}));
+  EXPECT_EQ(all.starts[1].workers, (std::vector{0, 1, 2}));
+  EXPECT_EQ(simulate({{.rank_count = 5}}, {1}, nodes).starts[0].workers, (std::vector{0, 3, 4, 5, 6}));
+}
+
+TEST(TaskQueueTest, GroupsOfRanksComeAgain) {
+  const std::vector<QueuedTask> tasks(30, {.rank_count = 2});
+  std::vector<double> times;
+  for (int k = 0; k < 30; ++k) times.push_back(1.0 + 0.37 * (k % 5));
+  std::set<std::vector<int>> groups;
+  for (const auto& start : simulate(tasks, times, {0, 0, 0, 0, 0, 0}).starts) groups.insert(start.workers);
+  EXPECT_EQ(groups, (std::set<std::vector<int>>{{0, 1}, {2, 3}, {4, 5}}));
+}
+
+TEST(TaskQueueTest, TooFewWorkersGetALaterTask) {
+  const auto all =
+      simulate({{.rank_count = 3}, {.rank_count = 3}, {.rank_count = 1}}, {1, 1, 1}, {0, 0, 0, 0});
+  EXPECT_EQ(order_of(all), (std::vector<std::size_t>{0, 2, 1}));
+  EXPECT_DOUBLE_EQ(all.makespan_s, 2.0);
+}
+
+TEST(TaskQueueTest, NothingRunsBesideALonelyTask) {
+  EXPECT_EQ(simulate({{.is_alone = true}, {.is_alone = true}}, {1, 1}, {0, 0}).most_at_once, 1U);
+  const std::vector<QueuedTask> tasks(5);
+  EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}, true).most_at_once, 1U);
+  EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}).most_at_once, 2U);
+}
+
+TEST(TaskQueueTest, AStoppedQueueBeginsNothing) {
+  TaskQueue queue({{}, {}}, {0}, false);
+  const auto first = queue.next();
+  ASSERT_TRUE(first);
+  queue.stop();
+  queue.end(first->task);
+  EXPECT_FALSE(queue.next());
+  EXPECT_TRUE(queue.is_idle());
+}
+
+TEST(TaskQueueTest, NoScheduleIsShorterThanItsWorkOrItsLongestTask) {
+  EXPECT_DOUBLE_EQ(least_makespan(std::vector<DoneTask>{{2, 3.0}, {1, 2.0}}, 4), 3.0);
+  EXPECT_DOUBLE_EQ(least_makespan(std::vector<DoneTask>{{2, 3.0}, {2, 3.0}, {1, 4.0}}, 2), 8.0);
+  EXPECT_DOUBLE_EQ(least_makespan({}, 2), 0.0);
+}
+
+}  // namespace
+}  // namespace cg2d::task_queue_test

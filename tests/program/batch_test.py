@@ -1,0 +1,207 @@
+"""cg2d batch: lists, results that survive the job, times, signals, and lists that are wrong."""
+
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import time
+import unittest
+
+from program_runner import (
+    BackgroundRun,
+    CANNOT_CREATE,
+    INTERRUPTED,
+    ProgramTest,
+    SUCCESS,
+    USAGE,
+    VERIFICATION_FAILED,
+    run_program,
+    start_program,
+)
+from schemas import validator_of
+
+BAD_DATA = 65
+NOT_TRIED_AGAIN = 70
+SHORT = "run --class S --no-profile --niter 1"
+# Class S a thousand times and more: nobody waits for its end.
+LONG = "run --class S --no-profile --repeat 100000"
+
+
+class Batch(ProgramTest):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.list = self.folder / "tasks.txt"
+        self.results = self.folder / "tasks.results.jsonl"
+
+    def write(self, *lines):
+        self.list.write_text("".join(f"{line}\n" for line in lines))
+
+    def lines(self):
+        validator = validator_of("batch_result.schema.json")
+        lines = [json.loads(line) for line in self.results.read_text().splitlines()]
+        for line in lines:
+            validator.validate(line)
+        return lines
+
+    def tasks(self):
+        tasks = {line["task"]["name"]: line["task"] for line in self.lines()}
+        self.assertEqual(len(tasks), len(self.lines()), "a result is there twice")
+        return tasks
+
+    def batch(self, rank_count, *options, **keywords):
+        return run_program(rank_count, "batch", self.list, *options, **keywords)
+
+    def ends_with(self, code, outcome):
+        self.assertEqual(outcome.exit_code, code, outcome)
+        return outcome
+
+
+class Lists(Batch):
+    def test_each_task_has_its_result(self):
+        self.write(f"name=one {SHORT}", "# a comment", "", f"name='on two' ranks=2 {SHORT} --grid 2x1 --reference 8.5",
+                   "name=none solve missing.mtx", "name=heat stencil --shape 8x8x8 --steps 4",
+                   f"name=text {SHORT} --format text")  # fmt: skip
+        outcome = self.ends_with(VERIFICATION_FAILED, self.batch(3))
+        lines = {line["task"]["name"]: line for line in self.lines()}
+        self.assertEqual(set(lines), {"one", "on two", "none", "heat", "text"})
+        self.assertEqual(lines["one"]["result"]["result"]["verified"], None)
+        self.assertEqual(lines["one"]["task"]["exit_code"], SUCCESS)
+        self.assertEqual(len(lines["one"]["task"]["ranks"]), 1)
+        self.assertNotIn(0, lines["one"]["task"]["ranks"])
+        self.assertEqual(lines["on two"]["task"]["ranks"], [1, 2])
+        self.assertEqual(lines["on two"]["result"]["configuration"]["grid"]["columns"], 2)
+        self.assertEqual(lines["on two"]["task"]["status"], "verification-failed")
+        self.assertEqual(lines["none"]["task"]["exit_code"], BAD_DATA)
+        self.assertIn("missing.mtx", lines["none"]["task"]["reason"])
+        self.assertEqual(lines["heat"]["result"]["shape"], [8, 8, 8])
+        self.assertIsNone(lines["text"]["result"])
+        self.assertIn("CG2D", lines["text"]["output"].upper())
+        self.assertRegex(outcome.stdout, r"(?m)^ 5 tasks in [0-9.e+-]+ s on 2 ranks; no schedule of these times is shorter than [0-9.e+-]+ s \([0-9]+ %\)$")
+        self.assertRegex(outcome.stdout, r"(?m)^ none: missing.mtx: .* \(code 65\)$")
+
+    def test_one_rank_does_them_itself(self):
+        self.write(f"name=a {SHORT}", f"name=b {SHORT}")
+        for rank_count in (0, 1):
+            self.ends_with(SUCCESS, self.batch(rank_count, "--fresh"))
+            self.assertEqual({name: task["ranks"] for name, task in self.tasks().items()}, {"a": [0], "b": [0]})
+
+    def test_values_and_parts(self):
+        self.write(SHORT)
+        for part in ("1/2", "2/2"):
+            self.ends_with(SUCCESS, self.batch(2, "--vary", "--shift 10:12:1", "--vary", "--kernel scalar,sell", "--part", part))
+        for part, shifts in (("1of2", [10, 11, 12]), ("2of2", [10, 11, 12])):
+            self.results = self.folder / f"tasks.{part}.results.jsonl"
+            self.assertEqual(sorted(line["result"]["problem"]["shift"] for line in self.lines()), shifts)
+
+    def test_the_same_command_goes_on(self):
+        self.write(*(f"name={name} {SHORT}" for name in "abc"))
+        self.ends_with(SUCCESS, self.batch(2))
+        first = self.results.read_bytes()
+        self.assertIn("; 3 had results before", self.ends_with(SUCCESS, self.batch(2)).stdout)
+        self.assertEqual(self.results.read_bytes(), first)
+        # A killed writer leaves a part of a line.
+        lines = first.splitlines(keepends=True)
+        self.results.write_bytes(lines[0] + lines[1] + lines[2][:40])
+        self.ends_with(SUCCESS, self.batch(2))
+        self.assertEqual(self.results.read_bytes().splitlines(keepends=True)[:2], lines[:2])
+        self.assertEqual({task["sitting"] for task in self.tasks().values()}, {1, 2})
+        self.write(f"name=a {SHORT} --kernel scalar")
+        self.assert_refused(self.batch(2), USAGE, f'{self.list}:1: "a" has a result of another command in {self.results}')
+
+    def test_wrong_lists_begin_nothing(self):
+        for line, code, message in (
+            ("run --class S --grud 2x2", USAGE, "--grud"),
+            ("run --class S --grid 2x2", USAGE, "--grid 2x2: does not match the 1 rank"),
+            ("ranks=3 run --class S", USAGE, "ranks 3: must be within 1 ... 2"),
+            ("sweep --class S", USAGE, "sweep: is no task; a task is one of run, solve, check, stencil"),
+            ("help", USAGE, "is no task"),
+            (f"{SHORT} --output x.json\nname=b {SHORT} --output x.json", USAGE, "--output x.json: written by the task of"),
+            (SHORT + "\n" + SHORT, USAGE, "give one of them another by name="),
+        ):
+            with self.subTest(line=line):
+                self.write(line)
+                number = 1 + line.count("\n")
+                self.assert_refused(self.batch(3), code, f"{self.list}:{number}: ", message)
+                self.assertFalse(self.results.exists())
+        self.list.unlink()
+        self.assert_refused(self.batch(3), USAGE, f"{self.list}: there is no such file")
+        self.write(SHORT)
+        self.results.write_text('{"schema_version": 3}\n')
+        self.assert_refused(self.batch(3), USAGE, "line 1 is no result of a task")
+        self.assertEqual(self.results.read_text(), '{"schema_version": 3}\n')
+        for option, value in (("--part", "3/2"), ("--vary", "shift 1"), ("--task-time", "-1"), ("--ranks-per-task", "0")):
+            self.assert_refused(self.batch(3, option, value), USAGE, option)
+        self.assert_refused(self.batch(3, "--output", self.folder / "no" / "r"), CANNOT_CREATE, "no/r")
+
+
+    def test_the_page_shows_who_did_what(self):
+        self.write(f"name=first {SHORT}", f"name=second {SHORT} --reference 8")
+        self.ends_with(VERIFICATION_FAILED, self.batch(2))
+        page = self.folder / "page.html"
+        self.ends_with(SUCCESS, run_program(0, "report", self.results, "-o", page))
+        for words in ("Tasks of a batch", "tasks.results.jsonl: ", "first", "verification-failed: zeta"):
+            self.assertIn(words, page.read_text())
+
+
+class Times(Batch):
+    def test_times_beside_other_tasks_are_not_compared(self):
+        self.write(f"name=a {SHORT}", f"name=b {SHORT}")
+        for options, is_beside in (((), True), (("--exclusive",), False)):
+            self.ends_with(SUCCESS, self.batch(3, "--fresh", *options))
+            for line in self.lines():
+                self.assertIs(line["task"]["beside_other_tasks"], is_beside)
+                self.assertIs(line["result"]["environment"]["beside_other_tasks"], is_beside)
+            said = run_program(1, "compare", self.results, self.results)
+            self.assertEqual("no configuration is in both" in said.stderr, is_beside, said)
+            self.assertEqual("1 common configuration" in said.stdout, not is_beside, said)
+
+    def test_a_task_over_its_time_is_stopped_and_the_others_go_on(self):
+        self.write(f"name=long ranks=2 {LONG}", f"name=short {SHORT}")
+        outcome = self.ends_with(INTERRUPTED, self.batch(3, "--task-time", "0.5"))
+        tasks = self.tasks()
+        self.assertEqual(tasks["long"]["exit_code"], INTERRUPTED)
+        self.assertIn("--task-time is 0.5 s", tasks["long"]["reason"])
+        self.assertEqual(tasks["short"]["exit_code"], SUCCESS, outcome)
+
+
+class Ends(Batch):
+    def test_a_signal_loses_only_what_was_under_way(self):
+        self.write(f"name=short {SHORT}", f"name=long time=1 {LONG}", f"name=wide ranks=2 time=9 {SHORT}")
+        with BackgroundRun(3, "batch", self.list) as batch:
+            batch.wait_for(r"2 of 3 tasks done, 1 under way")
+            os.kill(batch.launcher, signal.SIGTERM)
+            outcome = batch.finish()
+        self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
+        self.assertIn("the same command goes on", outcome.stderr)
+        self.assertEqual(set(self.tasks()), {"short", "wide"})
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.suffix == ".under-way"], [])
+
+    def test_a_signal_to_a_rank_ends_its_task_alone(self):
+        self.write(f"name=long {LONG}", f"name=short {SHORT}")
+        with BackgroundRun(2, "batch", self.list) as batch:
+            batch.wait_for(r"0 of 2 tasks done, 1 under way")
+            time.sleep(0.5)
+            # The boss sleeps nearly always.
+            busy = max(batch.ranks(), key=lambda rank: sum(map(int, pathlib.Path(f"/proc/{rank}/stat").read_text().split()[13:15])))
+            os.kill(busy, signal.SIGTERM)
+            outcome = batch.finish()
+        tasks = self.tasks()
+        self.assertEqual((tasks["long"]["exit_code"], tasks["short"]["exit_code"]), (INTERRUPTED, SUCCESS), outcome)
+
+    def test_a_task_that_ends_the_job_is_not_tried_for_ever(self):
+        self.write(f"name=long {LONG}", f"name=short ranks=2 {SHORT}")
+        for _ in range(3):
+            with BackgroundRun(3, "batch", self.list) as batch:
+                batch.wait_for(r"1 of 2 tasks done, 1 under way")
+                os.kill(batch.ranks()[0], signal.SIGKILL)
+                self.assertNotEqual(batch.finish().exit_code, SUCCESS)
+            self.assertEqual(set(self.tasks()), {"short"})
+        outcome = self.ends_with(NOT_TRIED_AGAIN, start_program(3, "batch", self.list))
+        self.assertIn("the job has ended 3 times while it was under way", self.tasks()["long"]["reason"], outcome)
+
+
+if __name__ == "__main__":
+    unittest.main()
