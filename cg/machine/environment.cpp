@@ -75,10 +75,10 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
 }
 
 std::string encode(const NodeInfo& node) {
-  nlohmann::ordered_json json{{"processor", node.processor},   {"core_count", node.core_count},
+  nlohmann::ordered_json json{{"processor", node.processor},      {"core_count", node.core_count},
                               {"job_ranks", node.job_rank_count}, {"job_cores", node.job_core_count},
-                              {"quota", node.processor_quota}, {"available", node.memory.available_bytes},
-                              {"bound", node.memory.bound},    {"limit", node.memory.limit_bytes}};
+                              {"quota", node.processor_quota},    {"available", node.memory.available_bytes},
+                              {"bound", node.memory.bound},       {"limit", node.memory.limit_bytes}};
   json["cores"] = node.cores;
   json["governor"] = value_or_null(node.governor);
   json["numa_nodes"] = value_or_null(node.numa_nodes);
@@ -152,7 +152,8 @@ std::string NodeInfo::processor_with_caches() const {
 }
 
 bool NodeInfo::is_oversubscribed(int thread_count) const {
-  return rank_count * thread_count > core_count || job_rank_count * thread_count > std::max(job_core_count, core_count);
+  return rank_count * thread_count > core_count ||
+         job_rank_count * thread_count > std::max(job_core_count, core_count);
 }
 
 bool Environment::is_beside_other_tasks() const {
