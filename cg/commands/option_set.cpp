@@ -15,6 +15,10 @@ bool stands_for_no_file(const std::string& text, const std::vector<std::string>&
   });
 }
 
+/// A value that names a file which is read.
+constexpr std::string_view file_value = "file:FILE";
+constexpr std::string_view file_prefix = "file:";
+
 std::string refusal_of_empty_name(const std::string& text) {
   return text.empty() ? "the name of the file is empty" : "";
 }
@@ -114,6 +118,12 @@ OptionSet::Texts OptionSet::file_texts(const Declared& declared) {
 std::vector<FileOption> OptionSet::named_files() const {
   std::vector<FileOption> files;
   for (const auto& declared : declared_) {
+    if (declared.row.value.find(file_value) != std::string::npos) {
+      for (const auto& text : declared.option->results()) {
+        if (text.starts_with(file_prefix))
+          files.push_back({long_name_of(declared.row), text.substr(file_prefix.size()), FileUse::reads});
+      }
+    }
     if (!declared.row.traits.file) continue;
     const auto shown = described(*declared.option);
     for (auto& path : file_texts(declared)) {

@@ -104,6 +104,8 @@ file(GLOB feature_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PRO
 set(text_parsers
     ${help_sources}
     ${feature_sources}
+    cg/commands/batch/task_list.cpp
+    cg/machine/provenance.cpp
     cg/run/guard/faults.cpp
     cg/run/guard/guard_record.cpp
     cg/base/control_group.cpp
@@ -167,7 +169,6 @@ file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PRO
 set(command_parsers
     ${command_sources}
     cg/run/check/check_report.cpp
-    cg/commands/batch/task_list.cpp
     cg/commands/events_command.cpp
     cg/commands/help_command.cpp
     cg/commands/option_set.cpp
@@ -307,6 +308,7 @@ cg2d_add_fuzz_target(profile EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_par
 cg2d_add_fuzz_target(machine EXECUTIONS 80000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
 cg2d_add_fuzz_target(results EXECUTIONS 20000 LONGEST 8192 PARSERS cg2d_text_parsers MUTATOR fuzz/json_mutator.cpp)
 cg2d_add_fuzz_target(config_file EXECUTIONS 68000 LONGEST 512 PARSERS cg2d_text_parsers)
+cg2d_add_fuzz_target(task_list EXECUTIONS 50000 LONGEST 512 PARSERS cg2d_text_parsers)
 cg2d_add_fuzz_target(command_line EXECUTIONS 2000 LONGEST 512 PARSERS cg2d_command_parsers)
 
 # ---------------------------------------------------------------- replay

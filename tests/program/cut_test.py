@@ -87,6 +87,12 @@ class Cut(ProgramTest):
                 self.shares.write_text(text)
                 self.assert_refused(run_program(3, *RUN, "--grid", "1x3", "--cut", f"file:{self.shares}"), BAD_DATA, line)
 
+    def test_the_file_of_shares_is_no_result(self):
+        cut = self.cut_by((1, 2))
+        text = self.shares.read_text()
+        self.assert_refused(run_program(2, *RUN, "--cut", cut, "--output", self.shares), USAGE, "--cut", "--output", str(self.shares))
+        self.assertEqual(self.shares.read_text(), text)
+
     def test_cuts_that_the_benchmark_has_not(self):
         self.assert_refused(
             run_program(2, *RUN, "--cut", "random:1"),
