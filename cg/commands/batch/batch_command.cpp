@@ -38,6 +38,7 @@ std::vector<std::string> argument_texts(const Task& task) {
 ParsedCommand parsed(const Task& task) {
   const auto texts = argument_texts(task);
   std::vector<const char*> arguments;
+  arguments.reserve(texts.size());
   for (const auto& text : texts) arguments.push_back(text.c_str());
   return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
 }

@@ -55,6 +55,7 @@ std::vector<std::string> lines_in(const std::string& text) {
 TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& node,
                 const CommandLine& command_line) {
   std::vector<const char*> words;
+  words.reserve(order.words.size());
   for (const auto& word : order.words) words.push_back(word.c_str());
   const MemoryFile output;
   const MemoryFile errors;
@@ -71,7 +72,8 @@ TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& 
     was_late = limit.was_reported();
   }
   end.is_over_time = ranks.maximum(std::int64_t{was_late ? 1 : 0}) != 0 && end.code == ExitCode::interrupted;
-  end.output = output.text();
+  // A command may let another rank speak for all.
+  for (const auto& text : ranks.gather_all(output.text())) end.output += text;
   for (const auto& text : ranks.gather_all(errors.text())) {
     for (auto& line : lines_in(text)) end.messages.push_back(std::move(line));
   }

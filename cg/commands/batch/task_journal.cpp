@@ -43,7 +43,7 @@ TaskJournal::TaskJournal(const std::string& path, bool fresh) try
     under_way_.clear();
   }
   const auto text = results_.text();
-  known_ = known_tasks(std::string_view(text).substr(0, complete_lines(text)));
+  known_ = known_tasks(text.substr(0, complete_lines(text)));
   const auto begun = under_way_.text();
   begun_ = begun_tasks(begun);
   results_.drop_cut_line(text);  // the first change: the file is known to be a batch's

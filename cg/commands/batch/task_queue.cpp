@@ -69,6 +69,7 @@ std::vector<int> TaskQueue::free_workers(int count) const {
     if (is_free_[worker]) by_node[nodes_[worker]].push_back(static_cast<int>(worker));
   }
   std::vector<std::vector<int>> nodes;
+  nodes.reserve(by_node.size());
   for (auto& [node, workers] : by_node) nodes.push_back(std::move(workers));
   std::ranges::stable_sort(nodes, {}, &std::vector<int>::size);
   const auto fitting =
