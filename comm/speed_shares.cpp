@@ -41,12 +41,18 @@ BlockShares block_shares(std::span<const double> pieces, ProcessGrid grid) {
 }
 
 /// Work of each place.
-Numbers work_of(std::span<const double> pieces, ProcessGrid grid) {
-  const auto blocks = block_shares(pieces, grid);
+Numbers work_of(const BlockShares& blocks) {
   Numbers work;
   for (const double row : blocks.rows)
     for (const double column : blocks.columns) work.push_back(row * column);
   return work;
+}
+
+/// Time of each place for its work.
+Numbers times_of(const BlockShares& blocks, std::span<const double> speed_at) {
+  auto times = work_of(blocks);
+  for (std::size_t place = 0; place < times.size(); ++place) times[place] /= speed_at[place];
+  return times;
 }
 
 /// Pieces between the same two borders of blocks are alike.
@@ -83,10 +89,8 @@ Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) 
   for (const double power : sharpness) {
     for (int step = 0; step < steps; ++step) {
       const auto blocks = block_shares(pieces, grid);
-      Numbers times;
-      for (const double row : blocks.rows)
-        for (const double column : blocks.columns) times.push_back(row * column / speed_at[times.size()]);
-      const double slowest = *std::ranges::max_element(times);
+      auto times = times_of(blocks, speed_at);
+      const double slowest = std::ranges::max(times);
       if (1.0 / slowest > best.speed) best = {.pieces = pieces, .speed = 1.0 / slowest};
       double sum = 0.0;
       for (double& time : times) sum += time = std::pow(time / slowest, power);
@@ -155,7 +159,7 @@ Numbers speeds_at(std::span<const int> rank_at, std::span<const double> speeds) 
 /// ranks.
 std::vector<int> places_for(std::span<const double> pieces, std::span<const double> speeds,
                             ProcessGrid grid) {
-  const auto work = work_of(pieces, grid);
+  const auto work = work_of(block_shares(pieces, grid));
   std::vector<int> places(work.size());
   std::iota(places.begin(), places.end(), 0);
   auto ranks = places;
@@ -193,11 +197,7 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
   require(speed_at, grid);
   if (pieces.size() != speed_at.size())
     throw std::invalid_argument("speed shares: there must be one share for each piece");
-  const auto work = work_of(pieces, grid);
-  double slowest = 0.0;
-  for (std::size_t place = 0; place < work.size(); ++place)
-    slowest = std::max(slowest, work[place] / speed_at[place]);
-  return 1.0 / slowest;
+  return 1.0 / std::ranges::max(times_of(block_shares(pieces, grid), speed_at));
 }
 
 std::vector<double> shares_in_place(std::span<const double> speed_at, ProcessGrid grid) {

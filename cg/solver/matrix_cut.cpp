@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -16,7 +15,6 @@ namespace cg2d {
 namespace {
 
 constexpr std::string_view option = "--cut";
-constexpr std::string_view random_prefix = "random:";
 constexpr std::string_view file_prefix = "file:";
 
 /// Rank 0 reads the file, and all get the same shares or the same error.
@@ -40,13 +38,7 @@ MatrixCut matrix_cut_from(std::string_view text) {
   if (text == even_cut) return {.kind = even};
   if (text == nonzeros_cut) return {.kind = nonzeros};
   if (text == speed_cut) return {.kind = speed};
-  if (text.starts_with(random_prefix)) {
-    const auto seed = number_from<std::uint64_t>(text.substr(random_prefix.size()));
-    if (!seed)
-      throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
-                                   text, std::numeric_limits<std::uint64_t>::max()));
-    return {.kind = random, .seed = *seed};
-  }
+  if (const auto seed = seed_from(option, text)) return {.kind = random, .seed = *seed};
   if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
     return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
   throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
