@@ -78,9 +78,20 @@ struct Fit {
   double speed = 0.0;
 };
 
+bool is_line(ProcessGrid grid) { return grid.columns == 1 || grid.rows == 1; }
+
+/// A line of ranks: each gets as much as it is fast.
+Fit line_fit(std::span<const double> speed_at) {
+  Fit fit{.pieces = {speed_at.begin(), speed_at.end()},
+          .speed = std::accumulate(speed_at.begin(), speed_at.end(), 0.0)};
+  scale_to_one(fit.pieces);
+  return fit;
+}
+
 /// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. Multiplying pieces keeps
 /// them positive, so every step is a cut.
 Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) {
+  if (is_line(grid)) return line_fit(speed_at);
   constexpr std::array sharpness{8.0, 32.0, 128.0, 512.0};
   constexpr int steps = 60;
   constexpr double smallest_piece = 1e-12;
@@ -118,11 +129,10 @@ Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) 
 class Starts {
  public:
   explicit Starts(ProcessGrid grid) : piece_count_(index(grid.rank_count())) {
-    const bool is_flat = grid.columns == 1 || grid.rows == 1;  // the descent has one valley
     constexpr std::size_t enough_pieces = 1024;
     constexpr std::size_t fewest = 2;
     constexpr std::size_t most = 128;
-    count_ = is_flat ? 1 : std::clamp(enough_pieces / piece_count_, fewest, most);
+    count_ = is_line(grid) ? 1 : std::clamp(enough_pieces / piece_count_, fewest, most);
   }
 
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -174,7 +184,7 @@ std::vector<int> places_for(std::span<const double> pieces, std::span<const doub
 void exchange_ranks(SpeedShares& best, std::span<const double> speeds, ProcessGrid grid) {
   constexpr std::size_t most_ranks = 16;
   constexpr double least_gain = 1.0005;
-  if (grid.columns == 1 || grid.rows == 1 || speeds.size() > most_ranks) return;
+  if (is_line(grid) || speeds.size() > most_ranks) return;
   bool is_better = true;
   while (is_better) {
     is_better = false;
