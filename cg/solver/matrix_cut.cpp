@@ -21,11 +21,7 @@ constexpr std::string_view file_prefix = "file:";
 std::vector<double> read_shares(const std::string& path, comm::RankGroup& group) {
   std::vector<double> shares;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    const OpenFile file(path);
-    std::string text(static_cast<std::size_t>(file.size()), '\0');
-    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-    shares = shares_in(text, path, group.size());
+    if (group.rank() == 0) shares = shares_of_file(path, group.size());
   });
   return group.gather_all(std::span<const double>(shares)).front();
 }
@@ -68,6 +64,13 @@ std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSou
     default:
       return {};
   }
+}
+
+std::vector<double> shares_of_file(const std::string& path, int piece_count) {
+  const OpenFile file(path);
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+  return shares_in(text, path, piece_count);
 }
 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {
