@@ -41,12 +41,18 @@ BlockShares block_shares(std::span<const double> pieces, ProcessGrid grid) {
 }
 
 /// Work of each place.
-Numbers work_of(std::span<const double> pieces, ProcessGrid grid) {
-  const auto blocks = block_shares(pieces, grid);
+Numbers work_of(const BlockShares& blocks) {
   Numbers work;
   for (const double row : blocks.rows)
     for (const double column : blocks.columns) work.push_back(row * column);
   return work;
+}
+
+/// Time of each place for its work.
+Numbers times_of(const BlockShares& blocks, std::span<const double> speed_at) {
+  auto times = work_of(blocks);
+  for (std::size_t place = 0; place < times.size(); ++place) times[place] /= speed_at[place];
+  return times;
 }
 
 /// Pieces between the same two borders of blocks are alike.
@@ -72,9 +78,20 @@ struct Fit {
   double speed = 0.0;
 };
 
+bool is_line(ProcessGrid grid) { return grid.columns == 1 || grid.rows == 1; }
+
+/// A line of ranks: each gets as much as it is fast.
+Fit line_fit(std::span<const double> speed_at) {
+  Fit fit{.pieces = {speed_at.begin(), speed_at.end()},
+          .speed = std::accumulate(speed_at.begin(), speed_at.end(), 0.0)};
+  scale_to_one(fit.pieces);
+  return fit;
+}
+
 /// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. Multiplying pieces keeps
 /// them positive, so every step is a cut.
 Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) {
+  if (is_line(grid)) return line_fit(speed_at);
   constexpr std::array sharpness{8.0, 32.0, 128.0, 512.0};
   constexpr int steps = 60;
   constexpr double smallest_piece = 1e-12;
@@ -83,10 +100,8 @@ Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) 
   for (const double power : sharpness) {
     for (int step = 0; step < steps; ++step) {
       const auto blocks = block_shares(pieces, grid);
-      Numbers times;
-      for (const double row : blocks.rows)
-        for (const double column : blocks.columns) times.push_back(row * column / speed_at[times.size()]);
-      const double slowest = *std::ranges::max_element(times);
+      auto times = times_of(blocks, speed_at);
+      const double slowest = std::ranges::max(times);
       if (1.0 / slowest > best.speed) best = {.pieces = pieces, .speed = 1.0 / slowest};
       double sum = 0.0;
       for (double& time : times) sum += time = std::pow(time / slowest, power);
@@ -114,11 +129,10 @@ Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) 
 class Starts {
  public:
   explicit Starts(ProcessGrid grid) : piece_count_(index(grid.rank_count())) {
-    const bool is_flat = grid.columns == 1 || grid.rows == 1;  // the descent has one valley
     constexpr std::size_t enough_pieces = 1024;
     constexpr std::size_t fewest = 2;
     constexpr std::size_t most = 128;
-    count_ = is_flat ? 1 : std::clamp(enough_pieces / piece_count_, fewest, most);
+    count_ = is_line(grid) ? 1 : std::clamp(enough_pieces / piece_count_, fewest, most);
   }
 
   [[nodiscard]] std::size_t count() const { return count_; }
@@ -155,7 +169,7 @@ Numbers speeds_at(std::span<const int> rank_at, std::span<const double> speeds) 
 /// ranks.
 std::vector<int> places_for(std::span<const double> pieces, std::span<const double> speeds,
                             ProcessGrid grid) {
-  const auto work = work_of(pieces, grid);
+  const auto work = work_of(block_shares(pieces, grid));
   std::vector<int> places(work.size());
   std::iota(places.begin(), places.end(), 0);
   auto ranks = places;
@@ -170,7 +184,7 @@ std::vector<int> places_for(std::span<const double> pieces, std::span<const doub
 void exchange_ranks(SpeedShares& best, std::span<const double> speeds, ProcessGrid grid) {
   constexpr std::size_t most_ranks = 16;
   constexpr double least_gain = 1.0005;
-  if (grid.columns == 1 || grid.rows == 1 || speeds.size() > most_ranks) return;
+  if (is_line(grid) || speeds.size() > most_ranks) return;
   bool is_better = true;
   while (is_better) {
     is_better = false;
@@ -193,11 +207,7 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
   require(speed_at, grid);
   if (pieces.size() != speed_at.size())
     throw std::invalid_argument("speed shares: there must be one share for each piece");
-  const auto work = work_of(pieces, grid);
-  double slowest = 0.0;
-  for (std::size_t place = 0; place < work.size(); ++place)
-    slowest = std::max(slowest, work[place] / speed_at[place]);
-  return 1.0 / slowest;
+  return 1.0 / std::ranges::max(times_of(block_shares(pieces, grid), speed_at));
 }
 
 std::vector<double> shares_in_place(std::span<const double> speed_at, ProcessGrid grid) {

@@ -172,6 +172,16 @@ std::string format_count(std::int64_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view text) {
+  constexpr std::string_view prefix = "random:";
+  if (!text.starts_with(prefix)) return std::nullopt;
+  const auto seed = number_from<std::uint64_t>(text.substr(prefix.size()));
+  if (!seed)
+    throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
+                                 text, std::numeric_limits<std::uint64_t>::max()));
+  return seed;
+}
+
 double seconds_from(std::string_view option, std::string_view text) {
   const std::string given(text);
   double unit_s = 1.0;

@@ -97,6 +97,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// "; did you mean <prefix><nearest name>?", the end of an error message; empty where no name is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names,
                          std::string_view prefix = "");
+/// The seed of "random:SEED"; empty for a text that does not begin so. Throws InputError that names the option where the seed is no whole
+/// number.
+std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view text);
 /// "90", "90s", "10min", "2h" -> seconds. Throws InputError that names the option.
 double seconds_from(std::string_view option, std::string_view text);
 /// Throws InputError when the value is not within 1 ... largest.

@@ -7,6 +7,8 @@
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/model_command.hpp"
 
 namespace cg2d {
@@ -28,6 +30,12 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
               model.configuration.kernel);
   add_axis_option(options, "transport", model.configuration,
                   "how data moves between ranks (cg2d run --list-transports)");
+  add_axis_option(
+      options, "cut", model.configuration,
+      "pieces of the matrix: equal ones, shares by the speeds of the ranks, or shares from a file");
+  options.add({std::string(slow_rank_option), "R:FACTOR[@PRODUCT],...",
+               "products of rank R take FACTOR times as long, from that product of the run on", "none"},
+              model.slow, &slow_ranks_from);
   options.add_flag(
       "--calibrate",
       "measure this machine with the ranks that run, and write its description (to --machine FILE)",
@@ -43,14 +51,16 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
 }
 
 void check_model(ModelOptions& model, const OptionSet& given) {
+  model.configuration = with_cut(model.configuration, even_cut);
   check_configuration(model.configuration);
+  require_cut_of_benchmark(model.configuration.cut);
   const bool asks_more = given.has("--ranks") || given.has("--grid") || model.configuration.has_kernel() ||
-                         model.format != "text" ||
+                         model.is_uneven() || model.format != "text" ||
                          model.configuration.transport != comm::default_transport().name;
   if (model.calibrates && asks_more) {
     throw InputError(
         "--calibrate measures every grid of the ranks that run, and every transport: --ranks, --grid, "
-        "--kernel, --transport and --format do not go with it");
+        "--kernel, --transport, --cut, --slow-rank and --format do not go with it");
   }
   if (model.problems.empty()) {
     for (const auto* const letter : {"W", "A", "B"}) {

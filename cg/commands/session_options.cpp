@@ -4,6 +4,7 @@
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
 namespace {
@@ -103,7 +104,8 @@ void resolve_session(SessionOptions& session, const OptionSet& given) {
   if (session.open_grid.columns && (session.configuration.has_grid() || session.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");
   check_tuning(session.tuning, session.configuration);
-  resolve_profile(session.profile, !session.configuration.has_transport());
+  const auto& configuration = session.configuration;
+  resolve_profile(session.profile, !configuration.has_transport() || configuration.cut == speed_cut);
   for (const auto& feature : feature_table()) {
     OptionTexts texts;
     for (const auto& option : feature.options) {

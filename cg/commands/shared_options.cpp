@@ -77,17 +77,19 @@ void add_profile_options(OptionSet& options, ProfileSource& profile, const std::
 }
 
 void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile) {
-  options.add_flag("--keep-disturbed",
-                   "with --transport auto: keep its measurement also where other load disturbed it",
-                   profile.keeps_disturbed);
+  options.add_flag(
+      "--keep-disturbed",
+      "with --transport auto or --cut speed: keep the measurement also where other load disturbed it",
+      profile.keeps_disturbed);
 }
 
-void resolve_profile(ProfileSource& profile, bool tries_transports) {
-  profile.may_be_new = tries_transports;
+void resolve_profile(ProfileSource& profile, bool measures) {
+  profile.may_be_new = measures;
   if (!profile.is_used && !profile.path.empty())
     throw InputError("--no-profile and --profile contradict each other: give one of them");
-  if (profile.keeps_disturbed && !tries_transports)
-    throw InputError("--keep-disturbed: goes with --transport auto only, whose measurement it keeps");
+  if (profile.keeps_disturbed && !measures)
+    throw InputError(
+        "--keep-disturbed: goes with --transport auto or --cut speed only, whose measurement it keeps");
 }
 
 void add_memory_limit_option(OptionSet& options, std::int64_t& bytes) {

@@ -53,11 +53,11 @@ void add_profile_options(
     OptionSet& options, ProfileSource& profile,
     const std::string& help = "tuning profile to use instead of the default one (cg2d tune)",
     const std::string& help_without = "use no tuning profile");
-/// --keep-disturbed, for subcommands whose runs may measure transports.
+/// --keep-disturbed, for subcommands whose runs may measure transports or speeds.
 void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile);
-/// For options that are converted: a profile that is named may be missing only where transports are tried, which adds to it. Throws
-/// InputError for a profile that is named and not to be used, and for --keep-disturbed where nothing is tried.
-void resolve_profile(ProfileSource& profile, bool tries_transports);
+/// For options that are converted: a profile that is named may be missing only where transports or speeds are measured, which adds to
+/// it. Throws InputError for a profile that is named and not to be used, and for --keep-disturbed where neither is measured.
+void resolve_profile(ProfileSource& profile, bool measures);
 
 /// --memory-limit SIZE; --bind auto|none; --hostname; --out-of-core DIR,...
 void add_memory_limit_option(OptionSet& options, std::int64_t& bytes);

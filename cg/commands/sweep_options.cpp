@@ -124,10 +124,13 @@ void add_sweep_options(OptionSet& options, SweepArguments& sweep) {
                          {"--retries", "--format", "--output", "--why", "--paper", "--progress", "--quiet"});
 }
 
-bool tries_transports(const AxisValues& values) {
-  const auto transports = values.find("transport");
-  return transports != values.end() && std::ranges::count(transports->second, automatic_choice) > 0;
+bool has_value(const AxisValues& values, std::string_view axis, std::string_view value) {
+  const auto found = values.find(axis);
+  return found != values.end() && std::ranges::count(found->second, value) > 0;
 }
+
+bool tries_transports(const AxisValues& values) { return has_value(values, "transport", automatic_choice); }
+bool measures_speeds(const AxisValues& values) { return has_value(values, "cut", speed_cut); }
 
 /// The classes, or the one problem that the numbers define, become the problems of the axes.
 void resolve_problems(SweepArguments& sweep, const OptionSet& given) {
@@ -145,8 +148,8 @@ void resolve_problems(SweepArguments& sweep, const OptionSet& given) {
 }
 
 /// Options that a system of this kind does not have.
-void refuse_what_the_system_lacks(const SystemOptions& system, const OptionSet& given) {
-  given.refuse({"--keep-disturbed"}, "the runs of a system measure no transports");
+void refuse_what_the_system_lacks(const SystemOptions& system, const OptionSet& given, bool keeps_speeds) {
+  if (!keeps_speeds) given.refuse({"--keep-disturbed"}, "only with --cut speed, whose measurement it keeps");
   given.refuse({"--papi", "--roofline", "--trace-best"},
                "a sweep of a system times only; cg2d solve counts, measures and traces one configuration");
   const auto* const row = system.operator_text.empty() ? nullptr : find_matrix_free(system.operator_text);
@@ -168,14 +171,15 @@ void refuse_what_the_system_lacks(const SystemOptions& system, const OptionSet& 
 /// The system that was given, with the options of all runs. Adds its axes.
 SystemOptions system_from(SweepArguments& sweep, const OptionSet& given) {
   auto system = measured_system_from("sweep", sweep.measured, given);
-  refuse_what_the_system_lacks(system, given);
+  const bool measures = measures_speeds(sweep.axes.values);
+  refuse_what_the_system_lacks(system, given, measures);
   if (tries_transports(sweep.axes.values))
     throw InputError("--transport auto: a sweep of a system takes transports by their names");
   system.profile = sweep.common.profile;
   system.memory_limit_bytes = sweep.common.memory_limit_bytes;
   system.names_hosts = sweep.common.names_hosts;
   system.bind = sweep.common.bind;
-  resolve_profile(system.profile, false);
+  resolve_profile(system.profile, measures);
   return system;
 }
 
@@ -187,7 +191,8 @@ void check_sweep(SweepArguments& sweep, const OptionSet& given) {
     refuse_system_options(given);
     for (const auto& cut : sweep.axes.values["cut"]) require_cut_of_benchmark(cut);
     resolve_problems(sweep, given);
-    resolve_profile(sweep.common.profile, tries_transports(sweep.axes.values));
+    resolve_profile(sweep.common.profile,
+                    tries_transports(sweep.axes.values) || measures_speeds(sweep.axes.values));
   }
   if (!sweep.extras.count_events()) refuse_ways_to_count(sweep.extras.counters);
 }

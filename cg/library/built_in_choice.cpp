@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cg/base/values.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
@@ -29,9 +30,9 @@ comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& co
   return shortlist_by_rule(matrix, configuration, rank_count, 1).front();
 }
 
-std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
-                                                 const Configuration& configuration, int rank_count,
-                                                 std::size_t most) {
+std::vector<comm::ProcessGrid> shortlist_by_rule(
+    const MatrixFacts& matrix, const Configuration& configuration, int rank_count, std::size_t most,
+    const std::function<double(const comm::ProcessGrid&)>& product_s) {
   const bool mirrored = planned_kernel(configuration).stores_half();
   std::vector<std::pair<std::int64_t, comm::ProcessGrid>> by_cost;
   for (const auto& grid : comm::factorizations(rank_count)) {
@@ -45,6 +46,7 @@ std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
       const auto traffic = plan_traffic(layout, rank, configuration.sum_form, mirrored).total();
       cost = std::max(cost, traffic.byte_count + start_up_bytes * traffic.message_count);
     }
+    if (product_s) cost = saturated_sum(cost, saturated(product_s(grid) * rule_bytes_per_s));
     by_cost.emplace_back(cost, grid);
   }
   // The sort is stable: of equals the smallest Px stays first.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cg/matrix/matrix_facts.hpp"
@@ -33,10 +34,12 @@ StepTraffic plan_traffic(const comm::BlockLayout& layout, int rank, comm::SumFor
 /// message counted as start_up_bytes of data; the smallest Px of equals.
 comm::ProcessGrid choose_grid(const MatrixFacts& matrix, const Configuration& configuration, int rank_count);
 inline constexpr std::int64_t start_up_bytes = 4096;
-/// The first `most` factorizations by the same rule, the best first.
-std::vector<comm::ProcessGrid> shortlist_by_rule(const MatrixFacts& matrix,
-                                                 const Configuration& configuration, int rank_count,
-                                                 std::size_t most);
+/// The first `most` factorizations by the same rule, the best first. product_s: seconds of a product, where they depend on the grid; bytes
+/// are taken to move at rule_bytes_per_s.
+std::vector<comm::ProcessGrid> shortlist_by_rule(
+    const MatrixFacts& matrix, const Configuration& configuration, int rank_count, std::size_t most,
+    const std::function<double(const comm::ProcessGrid&)>& product_s = {});
+inline constexpr double rule_bytes_per_s = 1e10;  // so start_up_bytes take 0.4 us, as between ranks of a node
 
 double nonzeros_per_rank(const MatrixFacts& matrix, const comm::ProcessGrid& grid);
 /// The meaning of "auto" without a profile: symmetric storage where a rank has 0.8 million nonzeros or more

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "cg/solver/communicator_setup.hpp"
@@ -131,23 +133,117 @@ BlockShapeCost between_shapes(const KernelCost& kernel, double rows, double colu
   return mean;
 }
 
+/// A part of the products, in which the ranks do not change.
+struct Period {
+  double share = 1.0;              ///< of all products
+  std::vector<double> slowness{};  ///< [rank]; empty: all are as the description says
+};
+
+std::vector<Period> periods_of(const UnevenRanks& ranks, int rank_count, int outer_step_count) {
+  if (ranks.slow.ranks.empty()) return {{.slowness = ranks.slowness}};
+  // One outer step comes before the timed ones.
+  const std::int64_t first = OuterStepCalls::products;
+  const std::int64_t end = first + std::int64_t{OuterStepCalls::products} * outer_step_count;
+  std::vector<std::int64_t> borders{first, end};
+  for (const auto& slow : ranks.slow.ranks) borders.push_back(std::clamp(slow.first_product, first, end));
+  std::ranges::sort(borders);
+  std::vector<Period> periods;
+  for (std::size_t k = 1; k < borders.size(); ++k) {
+    if (borders[k] == borders[k - 1]) continue;
+    Period period{
+        .share = static_cast<double>(borders[k] - borders[k - 1]) / static_cast<double>(end - first),
+        .slowness = factors_at(ranks.slow, rank_count, borders[k - 1])};
+    for (std::size_t rank = 0; rank < ranks.slowness.size(); ++rank)
+      period.slowness[rank] *= ranks.slowness[rank];
+    periods.push_back(std::move(period));
+  }
+  return periods;
+}
+
 /// A run to be predicted with one kernel or another.
 struct PredictedRun {
   MachineDescription machine;  ///< with the network of the configuration's transport
   const MatrixFacts& matrix;
   const Configuration& configuration;
   int outer_step_count = 1;
+  comm::BlockLayout layout;
+  std::vector<Period> periods;
+
+  [[nodiscard]] bool has_even_pieces() const { return matrix.piece_starts.empty(); }
+  [[nodiscard]] double largest_piece() const {
+    if (has_even_pieces()) return static_cast<double>(layout.size()) / layout.grid().rank_count();
+    std::int64_t most = 0;
+    for (int piece = 0; piece < layout.grid().rank_count(); ++piece)
+      most = std::max(most, layout.piece(piece).size());
+    return static_cast<double>(most);
+  }
 };
+
+/// Seconds of each rank's product: [rank], or one for all where pieces are even. even: of a block of the mean shape.
+std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun& run,
+                                    const BlockCosts& even) {
+  if (run.has_even_pieces()) return {even.multiply_s};
+  const auto grid = run.layout.grid();
+  const auto n = static_cast<double>(run.layout.size());
+  std::vector<double> seconds(static_cast<std::size_t>(grid.rank_count()));
+  for (int column = 0; column < grid.columns; ++column) {
+    const auto columns = static_cast<double>(run.layout.column_block(column).size());
+    if (columns == 0.0) continue;
+    // Row lengths are known for equal parts of the columns: between the two nearest ones the time grows evenly.
+    const auto parts = std::max(std::floor(n / columns), 1.0);
+    const double more_parts = parts + 1.0;
+    const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
+    const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
+    const double share_of_wider = parts * (more_parts * columns / n - 1.0);
+    for (int row = 0; row < grid.rows; ++row) {
+      const auto rows = static_cast<double>(run.layout.row_block(row).size());
+      if (rows == 0.0) continue;
+      const auto seconds_of = [&](double part_count, const RowLengthDistribution& lengths) {
+        return block_costs(run.machine, kernel, rows, n / part_count, lengths).multiply_s;
+      };
+      seconds[static_cast<std::size_t>(grid.rank_at(row, column))] =
+          std::lerp(seconds_of(more_parts, narrower), seconds_of(parts, wider), share_of_wider);
+    }
+  }
+  return seconds;
+}
+
+/// A product of all ranks.
+struct ProductSeconds {
+  double mean_s = 0.0;
+  double slowest_s = 0.0;
+};
+
+/// The mean over the periods.
+ProductSeconds products_of(const PredictedRun& run, std::span<const double> seconds) {
+  const auto rank_count = static_cast<std::size_t>(run.layout.grid().rank_count());
+  ProductSeconds all;
+  for (const auto& [share, slowness] : run.periods) {
+    const auto count = slowness.empty() ? seconds.size() : rank_count;
+    double sum_s = 0.0;
+    double slowest_s = 0.0;
+    for (std::size_t rank = 0; rank < count; ++rank) {
+      const double rank_s =
+          seconds[seconds.size() == 1 ? 0 : rank] * (slowness.empty() ? 1.0 : slowness[rank]);
+      sum_s += rank_s;
+      slowest_s = std::max(slowest_s, rank_s);
+    }
+    all.mean_s += share * sum_s / static_cast<double>(count);
+    all.slowest_s += share * slowest_s;
+  }
+  return all;
+}
 
 Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
   const auto& machine = run.machine;
   const auto& grid = run.configuration.grid;
-  const auto calls = communication_costs(machine, make_layout(run.matrix, run.configuration),
-                                         communicator_options(run.configuration, kernel.is_symmetric));
+  const auto calls =
+      communication_costs(machine, run.layout, communicator_options(run.configuration, kernel.is_symmetric));
   const auto n = static_cast<double>(run.matrix.key.order);
-  const double piece = n / grid.rank_count();
+  const double piece = run.largest_piece();
   const auto block =
       block_costs(machine, kernel, n / grid.rows, n / grid.columns, run.matrix.row_lengths(grid.columns));
+  const auto products = products_of(run, product_seconds(kernel, run, block));
   const double update_s = machine.vectors.update_call_s + piece * block.update_s_per_element;
   const double local_dot_s = machine.vectors.dot_call_s + piece * block.dot_s_per_element;
 
@@ -159,7 +255,7 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
     prediction.phases[static_cast<std::size_t>(phase)] = outer_steps * seconds;
   };
   put(Phase::collection, Calls::products * calls.collection_s);
-  put(Phase::multiply, Calls::products * block.multiply_s);
+  put(Phase::multiply, Calls::products * products.mean_s);
   put(Phase::summation, Calls::products * calls.summation_s);
   put(Phase::shuffle, Calls::products * calls.shuffle_s);
   put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
@@ -167,7 +263,7 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
   // Ranks wait for the slower ones in the first phase after the product that has messages.
   const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
   prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
-      outer_steps * Calls::products * block.waiting_s;
+      outer_steps * Calls::products * (block.waiting_s + products.slowest_s - products.mean_s);
   return prediction;
 }
 
@@ -209,11 +305,13 @@ BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kern
 }
 
 Prediction predict(const MachineDescription& machine, const MatrixFacts& matrix,
-                   const Configuration& configuration, int outer_step_count) {
+                   const Configuration& configuration, int outer_step_count, const UnevenRanks& ranks) {
   const PredictedRun run{.machine = machine.through(configuration.transport),
                          .matrix = matrix,
                          .configuration = configuration,
-                         .outer_step_count = outer_step_count};
+                         .outer_step_count = outer_step_count,
+                         .layout = make_layout(matrix, configuration),
+                         .periods = periods_of(ranks, configuration.grid.rank_count(), outer_step_count)};
   if (configuration.has_kernel()) return predict_with(run.machine.kernel(configuration.kernel), run);
   if (!machine.default_kernel.empty()) return predict_with(run.machine.kernel(machine.default_kernel), run);
   Prediction best = predict_with(run.machine.kernels.front(), run);

@@ -5,12 +5,14 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
@@ -59,11 +61,18 @@ struct BlockCosts {
 BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,
                        double columns, const RowLengthDistribution& lengths);
 
+/// Ranks whose products take longer or shorter than the description says of all.
+struct UnevenRanks {
+  std::vector<double> slowness{};  ///< [rank]: times as long; empty: 1
+  SlowRanks slow{};                ///< these on purpose, besides
+};
+
 /// The time of outer_step_count outer steps in a configuration, whose grid must be known. The kernel is the
 /// configuration's; where that one is automatic, the machine's default kernel, or the fastest where it names
-/// none. The network is that of the transport, where the machine knows it. Throws InputError where the
-/// machine does not have the kernel. Cost: of the order of (Px + Py) * most_sampled_ranks.
+/// none. The network is that of the transport, where the machine knows it. Pieces are those of the matrix; in each product all wait for the
+/// rank that takes longest for its block. Throws InputError where the machine does not have the kernel. Cost: of the order of
+/// (Px + Py) * most_sampled_ranks, and where pieces are uneven Px * Py.
 Prediction predict(const MachineDescription& machine, const MatrixFacts& matrix,
-                   const Configuration& configuration, int outer_step_count);
+                   const Configuration& configuration, int outer_step_count, const UnevenRanks& ranks = {});
 
 }  // namespace cg2d

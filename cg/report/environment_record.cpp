@@ -43,7 +43,7 @@ const Record<SeenPlace>& place_record() {
   return record;
 }
 
-std::vector<SeenPlace> places_of(const SeenEnvironment& seen) {
+std::vector<SeenPlace> seen_places(const SeenEnvironment& seen) {
   const auto* const binding =
       seen.session != nullptr && seen.session->binding ? &*seen.session->binding : nullptr;
   std::vector<SeenPlace> places;
@@ -120,7 +120,7 @@ const Record<SeenEnvironment>& environment_record() {
           list_figure<SeenEnvironment>(
               "nodes", node_record(),
               [](const SeenEnvironment& seen) -> const auto& { return seen.environment.nodes; }, "", 1),
-          numbered_list<SeenEnvironment>("binding", "rank", place_record(), places_of,
+          numbered_list<SeenEnvironment>("binding", "rank", place_record(), seen_places,
                                          "Where every rank may run by its launcher, in rank order."),
           {"waiting", word_type({"spin", "yield", "block"}),
            [](const auto& seen) {

@@ -202,8 +202,7 @@ std::string own_lines(const RunReport& report) {
                                 overlap_text(report) + reproducible_text(report)));
   if (configuration.cut != even_cut) line("Cut", configuration.cut);
   if (report.speed_trial)
-    line("Speeds",
-         describe_speeds(*report.speed_trial, configuration.grid, achieved_speed(report.ranks, repeat)));
+    line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel",
        fmt::format("{} ({}), {}{}", configuration.kernel, report.instruction_set,

@@ -45,6 +45,24 @@ Figure<QuietResult> share(const std::string& name, std::optional<double> QuietRe
   return {name, or_null(seconds_type()), member, meaning};
 }
 
+/// The figures of a KeptResult.
+template <typename Kept>
+Figure<Kept> origin_figure() {
+  return {"from", word_type({"measurement", "profile"}),
+          [](const auto& kept) { return kept.from_profile ? "profile" : "measurement"; },
+          "Whether it was measured now, or is known from an earlier run."};
+}
+template <typename Kept>
+Figure<Kept> kept_in_figure() {
+  return {"kept_in", or_null(name_type()),
+          [](const auto& kept) { return kept.kept_in.empty() ? Json(nullptr) : Json(kept.kept_in); },
+          "The tuning profile; null: none."};
+}
+template <typename Kept>
+Figure<Kept> not_kept_figure() {
+  return {"not_kept_because", line_type(), &Kept::not_kept_because, "Empty where kept."};
+}
+
 }  // namespace
 
 const Record<RowLengths>& row_length_record() {
@@ -133,12 +151,23 @@ const Record<RaceVerdict>& race_verdict_record() {
   return record;
 }
 
+const Record<ReachedSpeed>& reached_speed_record() {
+  static const Record<ReachedSpeed> record{
+      {{"grid", grid_type(), [](const auto& reached) { return reached.grid.name(); }},
+       {"share", positive_seconds_type(), &ReachedSpeed::share}}};
+  return record;
+}
+
 const Record<GridTrial>& grid_trial_record() {
   static const Record<GridTrial> record{
       "grid_trial",
       {{"shortlist_by", word_type({"model", "rule"}), &GridTrial::shortlist_by, "Who named the grids."},
        list_figure<GridTrial>("tried", timed_candidate_record<TimedCandidate>("grid"), &GridTrial::tried),
        verdict_figure<GridTrial>(),
+       list_figure<GridTrial>(
+           "reached", reached_speed_record(), [](const auto& trial) { return trial.by_speed.reached; },
+           "With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum of "
+           "their own."),
        {"duration_s", seconds_type(), &GridTrial::duration_s, "With the blocks that were made for it."},
        {"skipped_because", line_type(), &GridTrial::skipped_because, "Empty with a trial."}},
       "With --grid auto: the grids that were tried, the most promising first, with the time of a CG step."};
@@ -148,19 +177,15 @@ const Record<GridTrial>& grid_trial_record() {
 const Record<TransportTrial>& transport_trial_record() {
   static const Record<TransportTrial> record{
       "transport_trial",
-      {{"from", word_type({"measurement", "profile"}),
-        [](const auto& trial) { return trial.from_profile ? "profile" : "measurement"; },
-        "Whether it was measured now, or is known from an earlier run."},
+      {origin_figure<TransportTrial>(),
        list_figure<TransportTrial>("tried", timed_candidate_record<TimedCandidate>("transport"),
                                    &TransportTrial::tried, "", 1),
        list_figure<TransportTrial>("skipped", skipped_candidate_record<SkippedCandidate>("transport"),
                                    &TransportTrial::skipped, "Those that cannot serve here."),
        verdict_figure<TransportTrial>(),
        {"duration_s", seconds_type(), &TransportTrial::duration_s, "0 where nothing was measured."},
-       {"kept_in", or_null(name_type()),
-        [](const auto& trial) { return trial.kept_in.empty() ? Json(nullptr) : Json(trial.kept_in); },
-        "The tuning profile; null: none."},
-       {"not_kept_because", line_type(), &TransportTrial::not_kept_because, "Empty where kept."}},
+       kept_in_figure<TransportTrial>(),
+       not_kept_figure<TransportTrial>()},
       "With --transport auto: the time of a CG step with each transport; the one that is taken first, then "
       "by time."};
   return record;
@@ -169,7 +194,8 @@ const Record<TransportTrial>& transport_trial_record() {
 const Record<SpeedTrial>& speed_trial_record() {
   static const Record<SpeedTrial> record{
       "speed_trial",
-      {{"ideal_nonzeros_per_s", positive_seconds_type(), &SpeedTrial::ideal, "Sum of the ranks' own speeds."},
+      {origin_figure<SpeedTrial>(),
+       {"ideal_nonzeros_per_s", positive_seconds_type(), &SpeedTrial::ideal, "Sum of the ranks' own speeds."},
        {"reachable_nonzeros_per_s", positive_seconds_type(), &SpeedTrial::reachable,
         "With these shares on this grid."},
        {"even_nonzeros_per_s", positive_seconds_type(), &SpeedTrial::even, "With even pieces on it."},
@@ -177,8 +203,11 @@ const Record<SpeedTrial>& speed_trial_record() {
         "Nonzeros per second of each rank, while all compute."},
        {"shares", list_type(positive_seconds_type()), &SpeedTrial::shares,
         "Of the nonzeros, for each piece."},
-       {"rounds", positive_count_type(), &SpeedTrial::round_count, "Of measuring and cutting."},
-       {"duration_s", seconds_type(), &SpeedTrial::duration_s}},
+       {"rounds", count_type(), &SpeedTrial::round_count,
+        "Of measuring and cutting; 0 where nothing was measured."},
+       {"duration_s", seconds_type(), &SpeedTrial::duration_s, "0 where nothing was measured."},
+       kept_in_figure<SpeedTrial>(),
+       not_kept_figure<SpeedTrial>()},
       "With --cut speed: what was measured, and what follows from it."};
   return record;
 }

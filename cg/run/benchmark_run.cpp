@@ -75,7 +75,8 @@ void BenchmarkRun::predict_phases() {
   if (!machine_ || report_.restart) return;  // it would be of the whole run
   if (!iteration_of(options_.problem).is_predicted) return;
   if (!machine_->has_kernel(configuration().kernel)) return;
-  auto prediction = predict(*machine_, source_->facts(), configuration(), options_.problem.niter);
+  auto prediction =
+      predict(*machine_, source_->facts(), configuration(), options_.problem.niter, session_.uneven_ranks());
   if (std::isfinite(prediction.total_s())) {
     report_.prediction = std::move(prediction);
   } else {
@@ -102,7 +103,10 @@ void BenchmarkRun::choose() {
   session_.check_choices();
   session_.begin_threads();
   if (!grid_shortlist_.grids.empty()) {
-    session_.try_grids(*source_, grid_shortlist_, [this](const auto& grid) { return kernel_for(grid); });
+    const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
+    if (session_.learn_speeds(source_->facts()))
+      grid_shortlist_ = session_.shortlist(source_->facts(), with_kernel, machine_);
+    session_.try_grids(*source_, grid_shortlist_, with_kernel);
     expect_by_trial();
   }
   session_.cut_by_speed(*source_);

@@ -93,23 +93,30 @@ void Session::begin_threads() {
 
 GridShortlist Session::shortlist(const MatrixFacts& matrix, const KernelFor& kernel_for,
                                  const std::optional<MachineDescription>& machine) {
-  return make_grid_shortlist(group_, {.matrix = matrix,
-                                      .configuration = report_.configuration,
-                                      .machine = machine,
-                                      .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& {
-                                        return *kernel_for(grid).kernel;
-                                      }});
+  return make_grid_shortlist(
+      group_,
+      {.matrix = matrix,
+       .configuration = report_.configuration,
+       .machine = machine,
+       .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for(grid).kernel; },
+       .speeds = report_.speed_trial ? report_.speed_trial->speeds : std::vector<double>(),
+       .ranks = uneven_ranks()});
 }
 
-void Session::try_grids(const MatrixSource& source, const GridShortlist& shortlist,
-                        const KernelFor& kernel_for) {
+void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist, const KernelFor& kernel_for) {
   if (shortlist.grids.size() > 1) progress_.say("trying grids");
   const auto environment = granted_environment();
   const auto shared = configuration_of_trials();
-  report_.grid_trial = cg2d::try_grids(
-      group_,
-      {.source = source, .configuration = shared, .environment = environment, .kernel_for = kernel_for},
-      shortlist);
+  GridTrialConfig config{.source = source,
+                         .configuration = shared,
+                         .environment = environment,
+                         .kernel_for = kernel_for,
+                         .slowness = features_.slowness()};
+  if (report_.speed_trial)
+    config.piece_starts_for = [&](const comm::ProcessGrid& grid) {
+      return source.balanced_piece_starts(agreed_shares(group_, report_.speed_trial->speeds, grid), group_);
+    };
+  report_.grid_trial = cg2d::try_grids(group_, config, shortlist);
   set_grid(report_.grid_trial->best_grid, kernel_for);
 }
 
@@ -138,7 +145,7 @@ void Session::choose_transport(const MatrixSource& source, const comm::BlockLayo
                                                .profile = report_.profile,
                                                .profile_source = options_.profile,
                                                .say = say});
-  std::ranges::move(warnings_of(trial, options_.profile, source.facts()),
+  std::ranges::move(warnings_of(trial, "the trial of transports", options_.profile, source.facts()),
                     std::back_inserter(report_.warnings));
   set_transport(std::move(trial));
 }
@@ -148,14 +155,35 @@ void Session::set_transport(TransportTrial trial) {
   report_.transport_trial = std::move(trial);
 }
 
-void Session::cut_by_speed(MatrixSource& source) {
-  if (report_.configuration.cut != speed_cut) return;
+bool Session::learn_speeds(const MatrixFacts& matrix) {
+  if (report_.configuration.cut != speed_cut) return false;
+  if (report_.speed_trial && report_.speed_trial->grid == report_.configuration.grid) return true;
   progress_.say("measuring the speeds of the ranks");
-  report_.speed_trial = measure_speeds(group_, {.matrix = source.facts(),
-                                                .configuration = report_.configuration,
-                                                .chosen = report_.kernel_choice,
-                                                .slowness = features_.slowness()});
+  report_.speed_trial = choose_speeds(group_, {.trial = {.matrix = matrix,
+                                                         .configuration = report_.configuration,
+                                                         .chosen = report_.kernel_choice,
+                                                         .slowness = features_.slowness()},
+                                               .environment = *report_.environment,
+                                               .binding = *report_.binding,
+                                               .profile = report_.profile,
+                                               .profile_source = options_.profile});
+  return true;
+}
+
+void Session::cut_by_speed(MatrixSource& source) {
+  if (!learn_speeds(source.facts())) return;
+  if (uneven_ranks().slow.ranks.empty())
+    std::ranges::move(
+        warnings_of(*report_.speed_trial, "the measurement of speeds", options_.profile, source.facts()),
+        std::back_inserter(report_.warnings));
   source.set_piece_starts(source.balanced_piece_starts(report_.speed_trial->shares, group_));
+}
+
+UnevenRanks Session::uneven_ranks() const {
+  UnevenRanks ranks{.slow = options_.features.of<SlowRanks>()};
+  if (report_.speed_trial)
+    ranks.slowness = own_slowness(report_.speed_trial->speeds, factors_at(ranks.slow, group_.size(), 0));
+  return ranks;
 }
 
 void Session::record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {

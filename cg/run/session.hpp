@@ -13,6 +13,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/feature.hpp"
@@ -54,7 +55,7 @@ class Session {
   [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix, const KernelFor& kernel_for,
                                         const std::optional<MachineDescription>& machine = {});
   /// The grid by a trial of the best few, with its kernel.
-  void try_grids(const MatrixSource& source, const GridShortlist& shortlist, const KernelFor& kernel_for);
+  void try_grids(MatrixSource& source, const GridShortlist& shortlist, const KernelFor& kernel_for);
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.
@@ -66,8 +67,13 @@ class Session {
   void choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
                         const std::shared_ptr<BlockProduct>& product, std::optional<double> shift = {});
   void set_transport(TransportTrial trial);
-  /// With --cut speed, once grid and kernel are chosen: measures, and cuts the matrix anew.
+  /// With --cut speed: the speeds on the grid of the configuration, from now on known to shortlists, trials of grids and predictions.
+  /// Whether they are known.
+  bool learn_speeds(const MatrixFacts& matrix);
+  /// With --cut speed, once grid and kernel are chosen: cuts the matrix anew, by speeds on that grid.
   void cut_by_speed(MatrixSource& source);
+  /// How ranks differ, as far as it is known.
+  [[nodiscard]] UnevenRanks uneven_ranks() const;
 
   /// A block that is in memory as a whole: its figures, and what features do with it, before the kernel takes it.
   void record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout);

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -16,18 +15,13 @@ namespace cg2d {
 namespace {
 
 constexpr std::string_view option = "--cut";
-constexpr std::string_view random_prefix = "random:";
 constexpr std::string_view file_prefix = "file:";
 
 /// Rank 0 reads the file, and all get the same shares or the same error.
 std::vector<double> read_shares(const std::string& path, comm::RankGroup& group) {
   std::vector<double> shares;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    const OpenFile file(path);
-    std::string text(static_cast<std::size_t>(file.size()), '\0');
-    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-    shares = shares_in(text, path, group.size());
+    if (group.rank() == 0) shares = shares_of_file(path, group.size());
   });
   return group.gather_all(std::span<const double>(shares)).front();
 }
@@ -40,13 +34,7 @@ MatrixCut matrix_cut_from(std::string_view text) {
   if (text == even_cut) return {.kind = even};
   if (text == nonzeros_cut) return {.kind = nonzeros};
   if (text == speed_cut) return {.kind = speed};
-  if (text.starts_with(random_prefix)) {
-    const auto seed = number_from<std::uint64_t>(text.substr(random_prefix.size()));
-    if (!seed)
-      throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
-                                   text, std::numeric_limits<std::uint64_t>::max()));
-    return {.kind = random, .seed = *seed};
-  }
+  if (const auto seed = seed_from(option, text)) return {.kind = random, .seed = *seed};
   if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
     return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
   throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
@@ -76,6 +64,13 @@ std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSou
     default:
       return {};
   }
+}
+
+std::vector<double> shares_of_file(const std::string& path, int piece_count) {
+  const OpenFile file(path);
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+  return shares_in(text, path, piece_count);
 }
 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {

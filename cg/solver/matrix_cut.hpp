@@ -46,6 +46,8 @@ Configuration with_cut(Configuration configuration, std::string_view usual);
 std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSource& source,
                                            comm::RankGroup& group);
 
+/// The shares in a file, for so many pieces. Local. Throws as shares_in(), and RunError where it cannot be read.
+std::vector<double> shares_of_file(const std::string& path, int piece_count);
 /// The numbers of a text of shares: one for each piece, separated by white space; from # to the end of a line is a comment. path: of the
 /// file, for messages. Throws FileError with the line.
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count);

@@ -26,24 +26,33 @@
 #include "cg/machine/thread_binding.hpp"
 #include "cg/report/phase_record.hpp"
 #include "cg/report/run_record.hpp"
+#include "cg/run/feature_section.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/tuning_profile.hpp"
+#include "comm/speed_shares.hpp"
 
 namespace cg2d {
 namespace {
 
+/// One grid.
+struct GridModel : Prediction {
+  /// Speed of the products of all ranks together with these pieces, by the sum of the ranks' own speeds.
+  double reached_share = 1.0;
+};
+
 /// All grids of one problem and number of ranks.
 struct RankCountModel {
   int rank_count = 1;
-  std::vector<Prediction> grids{};  ///< by growing Px, never empty
+  std::vector<GridModel> grids{};  ///< by growing Px, never empty
   /// Seconds on one rank / (number of ranks * seconds of the best grid).
   double efficiency = 1.0;
 
-  [[nodiscard]] const Prediction& best() const {
-    return *std::ranges::min_element(grids, {}, &Prediction::total_s);
+  [[nodiscard]] const GridModel& best() const {
+    return *std::ranges::min_element(grids, {}, &GridModel::total_s);
   }
 };
 
@@ -64,14 +73,35 @@ void require_described(const MachineDescription& condition, const std::string& t
                                transport, condition.name, known));
 }
 
-Prediction predict_grid(const Machine& machine, const ModelOptions& options, const Problem& problem,
-                        const comm::ProcessGrid& grid) {
-  const auto& described = machine.for_ranks(grid.rank_count());
+/// The shares of the nonzeros by --cut, for ranks of these speeds; rows are taken to be about equally long.
+std::vector<double> shares_for(const std::string& cut_text, std::span<const double> speeds,
+                               const comm::ProcessGrid& grid) {
+  const auto cut = matrix_cut_from(cut_text);
+  if (cut.kind == MatrixCut::Kind::speed) return comm::shares_in_place(speeds, grid);
+  if (cut.kind == MatrixCut::Kind::file) return shares_of_file(cut.path, grid.rank_count());
+  return comm::equal_shares(grid.rank_count());
+}
+
+GridModel predict_grid(const Machine& machine, const ModelOptions& options, const Problem& problem,
+                       const comm::ProcessGrid& grid) {
+  const int rank_count = grid.rank_count();
+  const auto& described = machine.for_ranks(rank_count);
   require_described(described, options.configuration.transport);
   auto configuration = options.configuration;
   configuration.grid = grid;
   configuration.sum_form = described.sum_form;
-  return predict(described, facts_of(problem), configuration, problem.niter);
+  auto matrix = facts_of(problem);
+  if (!options.is_uneven()) return {predict(described, matrix, configuration, problem.niter)};
+  require_ranks(options.slow, rank_count);
+  auto speeds = factors_at(options.slow, rank_count, 0);
+  for (double& speed : speeds) speed = 1.0 / speed;
+  auto shares = shares_for(configuration.cut, speeds, grid);
+  const double sum = comm::sums_before(shares).back();
+  for (double& share : shares) share /= sum;
+  if (configuration.cut != even_cut)
+    matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares);
+  return {predict(described, matrix, configuration, problem.niter, {.slow = options.slow}),
+          comm::speed_of_shares(shares, speeds, grid) / comm::sums_before(speeds).back()};
 }
 
 std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) {
@@ -90,7 +120,10 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
   std::vector<ProblemModel> models;
   for (const auto& problem : options.problems) {
     auto& model = models.emplace_back(ProblemModel{.problem = problem});
-    const double one_rank_s = predict_grid(machine, options, problem, {.columns = 1, .rows = 1}).total_s();
+    auto alone = options;
+    alone.slow = {};
+    alone.configuration.cut = even_cut;
+    const double one_rank_s = predict_grid(machine, alone, problem, {.columns = 1, .rows = 1}).total_s();
     for (const int count : rank_counts_of(options, running_count)) {
       auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count});
       for (const auto& grid : grids_for(options.grids, count))
@@ -101,13 +134,22 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
   return models;
 }
 
-std::string grid_table(const RankCountModel& row, double clock_hz, int product_count) {
-  TextTable<Prediction> table;
+/// ", cut speed, slowed rank 1 by 2", as far as they are given.
+std::string unevenness_text(const ModelOptions& options) {
+  const auto& cut = options.configuration.cut;
+  return (cut == even_cut ? "" : ", cut " + cut) +
+         (options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow));
+}
+
+std::string grid_table(const RankCountModel& row, double clock_hz, int product_count, bool is_uneven) {
+  TextTable<GridModel> table;
   table.column("grid", "{:<14}", [](const auto& one) { return one.configuration.grid.name(); });
   table.column("kernel", "{:<12}", [](const auto& one) { return one.configuration.kernel; });
   for (std::size_t k = 0; k < benchmark_phase_count; ++k)
     table.column(phase_name(phase_at(k)), "{:>14.6g}", [k](const auto& one) { return one.phases[k]; });
-  table.column("seconds", "{:>12.6g}", &Prediction::total_s);
+  table.column("seconds", "{:>12.6g}", &GridModel::total_s);
+  if (is_uneven)
+    table.column("of the speeds", "{:>13.1f} %", [](const auto& one) { return 100.0 * one.reached_share; });
   if (clock_hz > 0.0)
     table.column("clocks per product", "{:>18.0f}", [&](const auto& one) {
       double product_s = 0.0;
@@ -134,7 +176,8 @@ std::string described(const MachineDescription& condition, std::string_view sepa
   return condition.description.empty() ? "" : fmt::format("{}{}", separator, condition.description);
 }
 
-std::string text_of(const Machine& machine, const std::vector<ProblemModel>& models) {
+std::string text_of(const Machine& machine, const std::vector<ProblemModel>& models,
+                    const ModelOptions& options) {
   const auto& first = machine.conditions.front();
   // The conditions of a calibrated machine differ by their numbers of ranks.
   const bool is_one = machine.conditions.size() == 1;
@@ -142,12 +185,16 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
   for (const auto& model : models) {
     for (const auto& row : model.rank_counts) {
       const auto& condition = machine.for_ranks(row.rank_count);
-      text += fmt::format("\n Class {}, {}: predicted seconds by phase{}\n", model.problem.class_name,
-                          format_count(row.rank_count, "rank"), is_one ? "" : described(condition, ", "));
-      text += grid_table(row, condition.clock_hz, model.problem.niter * OuterStepCalls::products);
+      text += fmt::format("\n Class {}, {}{}: predicted seconds by phase{}\n", model.problem.class_name,
+                          format_count(row.rank_count, "rank"), unevenness_text(options),
+                          is_one ? "" : described(condition, ", "));
+      text += grid_table(row, condition.clock_hz, model.problem.niter * OuterStepCalls::products,
+                         options.is_uneven());
     }
     text += growth_table(model);
   }
+  if (options.is_uneven())
+    text += " of the speeds: speed of all products together, by the sum of the ranks' own speeds\n";
   return text;
 }
 
@@ -155,15 +202,18 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
 struct MachineModel {
   const Machine& machine;
   std::span<const ProblemModel> problems;
+  const ModelOptions& options;
 };
 
-const Record<Prediction>& modelled_grid_record() {
-  static const Record<Prediction> record{
+const Record<GridModel>& modelled_grid_record() {
+  static const Record<GridModel> record{
       {{"grid", name_type(), [](const auto& one) { return one.configuration.grid.name(); }},
        {"columns", positive_count_type(), [](const auto& one) { return one.configuration.grid.columns; }},
        {"rows", positive_count_type(), [](const auto& one) { return one.configuration.grid.rows; }},
        {"kernel", name_type(), [](const auto& one) { return one.configuration.kernel; }},
-       {"total_s", positive_seconds_type(), &Prediction::total_s},
+       {"total_s", positive_seconds_type(), &GridModel::total_s},
+       {"reached_share", positive_seconds_type(), &GridModel::reached_share,
+        "Speed of the products of all ranks together, by the sum of the ranks' own speeds."},
        {"phases", map_type(seconds_type()),
         [](const auto& one) { return json_by_phase([&](auto k) { return one.phases[k]; }); }}}};
   return record;
@@ -194,6 +244,9 @@ const Record<MachineModel>& model_record() {
   static const Record<MachineModel> record{
       {{"schema_version", constant_type(1), [](const auto& /*models*/) { return 1; }},
        {"machine", name_type(), [](const auto& models) { return models.machine.conditions.front().name; }},
+       {"cut", name_type(), [](const auto& models) { return models.options.configuration.cut; }},
+       list_figure<MachineModel>("slow_ranks", slow_rank_record(),
+                                 [](const auto& models) { return models.options.slow.ranks; }),
        list_figure<MachineModel>("problems", problem_model_record(), &MachineModel::problems, "", 1)},
       "Predicted seconds of whole timed regions."};
   return record;
@@ -358,8 +411,8 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   write_output(output.get(), group, [&] {
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
     const auto models = model_all(machine, options, group.size());
-    return options.format == "json" ? json_text(json_of(model_record(), {machine, models}), 2) + "\n"
-                                    : text_of(machine, models);
+    return options.format == "json" ? json_text(json_of(model_record(), {machine, models, options}), 2) + "\n"
+                                    : text_of(machine, models, options);
   });
   return ExitCode::success;
 }

@@ -10,6 +10,8 @@
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "comm/rank_group.hpp"
 
@@ -24,11 +26,15 @@ struct ModelOptions {
   /// Without a grid. The kernel is one of the description, automatic_choice means its default; the threads
   /// are used with calibrates.
   Configuration configuration;
+  SlowRanks slow;  ///< in every prediction
   std::string format = "text";
   std::string output;
   bool calibrates = false;
   bool keeps_disturbed = false;  ///< with calibrates: saves what was measured beside other load
   ProgressMode progress = ProgressMode::on_a_terminal;
+
+  /// Whether ranks or pieces differ on purpose.
+  [[nodiscard]] bool is_uneven() const { return !slow.ranks.empty() || configuration.cut != even_cut; }
 };
 
 /// The largest number of ranks that is modelled.

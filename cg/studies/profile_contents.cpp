@@ -38,6 +38,11 @@ std::string processor_text(const ProcessorProfile& processor) {
                         timed.conditions.configuration.kernel, timed.transports.front().name,
                         describe(timed.measured));
   }
+  for (const auto& timed : processor.speeds) {
+    text += fmt::format("   {}, kernel {}: speeds of {}, {}\n",
+                        conditions_text(timed.matrix, timed.configuration), timed.configuration.kernel,
+                        format_count(std::ssize(timed.ranks), "rank"), describe(timed.measured));
+  }
   for (const auto& read : processor.storages) {
     text += fmt::format("   storage of {}, {}: panels of {}, {} under way, {}/s, {}\n", read.folder,
                         format_count(read.rank_count, "rank"), format_bytes(read.panel_bytes), read.depth,
@@ -53,6 +58,7 @@ std::string names_text(const TuningProfile& profile) {
     std::set<std::string> matrices;
     for (const auto& tuned : processor.cases) matrices.insert(tuned.matrix.name);
     for (const auto& timed : processor.transports) matrices.insert(timed.conditions.matrix.name);
+    for (const auto& timed : processor.speeds) matrices.insert(timed.matrix.name);
     for (const auto& read : processor.storages) matrices.insert(read.folder);
     text += fmt::format("{}{} on {}", text.empty() ? "" : "; ",
                         matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);

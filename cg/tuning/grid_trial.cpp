@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
+#include "comm/speed_shares.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,7 +31,11 @@ std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config,
     configuration.grid = grid;
     configuration.kernel = config.kernel_for(grid).name;
     if (!config.machine->has_kernel(configuration.kernel)) return {};
-    const auto prediction = predict(*config.machine, config.matrix, configuration, 1);
+    auto matrix = config.matrix;
+    if (!config.speeds.empty())
+      matrix.piece_starts =
+          comm::piece_starts_of_shares(matrix.key.order, comm::shares_in_place(config.speeds, grid));
+    const auto prediction = predict(*config.machine, matrix, configuration, 1, config.ranks);
     by_time.emplace_back(prediction.total_s(), grid);
   }
   std::ranges::stable_sort(by_time, {}, &std::pair<double, comm::ProcessGrid>::first);
@@ -39,6 +45,40 @@ std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config,
       grids.push_back(grid);
   }
   return grids;
+}
+
+/// The rule's shortlist; where speeds are known, with the time of the products.
+std::vector<comm::ProcessGrid> shortlist_by_rule_and_speeds(const ShortlistConfig& config,
+                                                            const GridsBySpeed& by_speed, int rank_count) {
+  if (by_speed.reached.empty())
+    return shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids);
+  const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
+  const auto product_s = [&](const comm::ProcessGrid& grid) {
+    return config.matrix.nonzero_count / (ideal * by_speed.share_of(grid));
+  };
+  return shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids, product_s);
+}
+
+/// On rank 0.
+GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
+  GridShortlist list{.grids = shortlist_by_model(config, rank_count), .made_by = "model"};
+  if (!config.speeds.empty()) {
+    auto equal = config;
+    equal.speeds.clear();
+    equal.ranks = {};
+    list.by_speed.equal_ranks = local_shortlist(equal, rank_count).grids.front();
+    const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
+    for (const auto& grid : comm::factorizations(rank_count)) {
+      const auto shares = comm::shares_in_place(config.speeds, grid);
+      list.by_speed.reached.push_back(
+          {.grid = grid, .share = comm::speed_of_shares(shares, config.speeds, grid) / ideal});
+    }
+  }
+  if (list.grids.empty()) {
+    list.grids = shortlist_by_rule_and_speeds(config, list.by_speed, rank_count);
+    list.made_by = "rule";
+  }
+  return list;
 }
 
 // Larger blocks take seconds to generate, and seconds for each outer iteration.
@@ -107,37 +147,63 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
 }
 
 GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config) {
-  std::vector<comm::ProcessGrid> by_model;
-  if (group.rank() == 0) by_model = shortlist_by_model(config, group.size());
-  // Only rank 0 has the description.
-  by_model = group.gather_all(std::span<const comm::ProcessGrid>(by_model)).front();
-  if (!by_model.empty()) return {.grids = by_model, .made_by = "model"};
-  return {.grids = shortlist_by_rule(config.matrix, config.configuration, group.size(), most_grids),
-          .made_by = "rule"};
+  // Only rank 0 has the description; and speeds need exponentials, which may differ on other processors.
+  GridShortlist list;
+  if (group.rank() == 0) list = local_shortlist(config, group.size());
+  const auto of_rank_0 = [&](const auto& values) { return group.gather_all(std::span(values)).front(); };
+  list.grids = of_rank_0(std::as_const(list.grids));
+  list.made_by = group.broadcast(list.made_by);
+  list.by_speed.reached = of_rank_0(std::as_const(list.by_speed.reached));
+  list.by_speed.equal_ranks = of_rank_0(std::vector{list.by_speed.equal_ranks}).front();
+  return list;
+}
+
+double GridsBySpeed::share_of(const comm::ProcessGrid& grid) const {
+  return std::ranges::find(reached, grid, &ReachedSpeed::grid)->share;
+}
+
+std::string GridsBySpeed::why(const comm::ProcessGrid& chosen) const {
+  constexpr double percent = 100.0;
+  constexpr double clearly_more = 0.005;
+  if (reached.empty()) return {};
+  const auto reaches =
+      fmt::format("its shares reach {:.0f} % of the ranks' own speeds", percent * share_of(chosen));
+  if (chosen == equal_ranks) return fmt::format("{} as for equal ranks: {}", chosen.name(), reaches);
+  const bool is_reason = share_of(chosen) > share_of(equal_ranks) + clearly_more;
+  return fmt::format("{} {} {}; those of {}, the first for equal ranks, {:.0f} %", chosen.name(),
+                     is_reason ? "since" : "by the trial:", reaches, equal_ranks.name(),
+                     percent * share_of(equal_ranks));
 }
 
 std::string describe_trial(const GridTrial& trial) {
+  auto why = trial.by_speed.why(trial.best_grid);
+  if (!why.empty()) why = "; " + why;
   if (!trial.skipped_because.empty())
-    return fmt::format("none: {}; the {} chose", trial.skipped_because, trial.shortlist_by);
-  return fmt::format("{}; shortlist by the {}, the trial took {:.3g} s", trial.text(), trial.shortlist_by,
-                     trial.duration_s);
+    return fmt::format("none: {}; the {} chose{}", trial.skipped_because, trial.shortlist_by, why);
+  return fmt::format("{}; shortlist by the {}, the trial took {:.3g} s{}", trial.text(), trial.shortlist_by,
+                     trial.duration_s, why);
 }
 
 GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist) {
   GridTrial trial;
   trial.best_grid = shortlist.grids.front();
   trial.shortlist_by = shortlist.made_by;
+  trial.by_speed = shortlist.by_speed;
   const auto shortlisted = candidates_of(config, shortlist.grids);
   trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grids");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
   std::vector<NamedCandidate> candidates;
+  const auto own_cut = config.source.facts().piece_starts;
   for (const auto& [configuration, kernel] : shortlisted) {
+    if (config.piece_starts_for) config.source.set_piece_starts(config.piece_starts_for(configuration.grid));
     auto solver = TrialSolver::make(group, config.source, configuration, kernel, 0.0);
+    if (config.slowness > 1.0) solver->slow_down(config.slowness);
     candidates.push_back(
         {.name = configuration.grid.name(), .candidate = std::make_unique<GridCandidate>(std::move(solver))});
   }
+  config.source.set_piece_starts(own_cut);
   race_candidates(group, candidates,
                   {.thing = "grid",
                    .step_count = cg_steps_per_solve,

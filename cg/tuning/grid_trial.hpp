@@ -2,6 +2,7 @@
 
 // The choice of one of a few grids, by a short measurement before the run.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
+#include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/configuration.hpp"
@@ -22,10 +24,28 @@
 
 namespace cg2d {
 
+/// The speed of all ranks together with the shares that suit a grid best, by the sum of their own speeds.
+struct ReachedSpeed {
+  comm::ProcessGrid grid;
+  double share = 1.0;
+};
+
+/// What the speeds of ranks say of grids.
+struct GridsBySpeed {
+  std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty where no speeds are known
+  comm::ProcessGrid equal_ranks;        ///< the first of the shortlist if all ranks were equal
+
+  [[nodiscard]] double share_of(const comm::ProcessGrid& grid) const;
+  /// "1x4 since its shares reach 100 % of the ranks' own speeds; those of 2x2, the first for equal ranks, 83 %"; empty where no speeds are
+  /// known.
+  [[nodiscard]] std::string why(const comm::ProcessGrid& chosen) const;
+};
+
 /// The most promising first; at least one.
 struct GridShortlist {
   std::vector<comm::ProcessGrid> grids;
   std::string made_by;  ///< "model" or "rule"
+  GridsBySpeed by_speed{};
 };
 
 /// A run whose grid is still open.
@@ -36,11 +56,14 @@ struct ShortlistConfig {
   const std::optional<MachineDescription>& machine;
   /// The kernel that a grid would get.
   std::function<const kernels::KernelRow&(const comm::ProcessGrid&)> kernel_for;
+  std::vector<double>
+      speeds{};         ///< [rank], nonzeros per second; pieces are to follow them. Empty: they do not
+  UnevenRanks ranks{};  ///< for the model
 };
 
 /// The four best grids of the group's ranks. By the model where the machine's description has all their
 /// kernels, without grids that are predicted to take more than 1.25 times the best one's time; else by the
-/// rule of choose_grid(). Collective: the same answer on every rank.
+/// rule of choose_grid(), with the time of the products where speeds are known. Collective: the same answer on every rank.
 GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig& config);
 
 /// The result of a trial of grids, in the order of the shortlist. Its best is the verdict's candidate, or without a trial the first of
@@ -48,6 +71,7 @@ GridShortlist make_grid_shortlist(comm::RankGroup& group, const ShortlistConfig&
 struct GridTrial : Trial {
   comm::ProcessGrid best_grid;
   std::string shortlist_by;  ///< the source of the grids: "model" or "rule"
+  GridsBySpeed by_speed{};
 };
 
 /// One line for people: the grids with their times, or why none was tried.
@@ -55,11 +79,14 @@ std::string describe_trial(const GridTrial& trial);
 
 /// A run whose grid is to be found.
 struct GridTrialConfig {
-  const MatrixSource& source;
+  MatrixSource& source;                ///< its cut is that of each candidate meanwhile
   const Configuration& configuration;  ///< the transport must be known; grid and kernel are each candidate's
   const Environment& environment;
   /// The kernel for a grid.
   std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
+  /// The cut of a candidate. Collective. Empty: the source's own, on each grid.
+  std::function<std::vector<std::int64_t>(const comm::ProcessGrid&)> piece_starts_for{};
+  double slowness = 1.0;  ///< how many times as long products of this rank take, on purpose
 };
 
 /// One combination of a trial, with everything known.

@@ -113,13 +113,15 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   loaded.absence = group.broadcast(found.absence);
   const auto text = group.broadcast(found.text);
   if (!loaded.absence.empty()) return loaded;
+  const auto profile = parse_profile(text);
+  const auto first = profile.find(environment.nodes.front().processor_with_caches());
+  if (first != profile.end()) loaded.speeds = first->second.speeds;
   const auto processor = common_processor(environment);
   if (!processor) {
     loaded.absence = "the nodes have different processors";
     refuse_useless(source, loaded.absence + ", and a profile is for one; leave it out");
     return loaded;
   }
-  const auto profile = parse_profile(text);
   const auto known = profile.find(*processor);
   if (known == profile.end()) {
     std::vector<std::string> names;

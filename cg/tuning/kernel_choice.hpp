@@ -30,8 +30,9 @@ struct LoadedProfile {
   std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels
   std::vector<TransportCase> transports{};    ///< whether or not there are kernels
   std::vector<StorageCase> storages{};        ///< whether or not there are kernels
-  std::string path;                           ///< path of the file that was read; empty if none was
-  std::string absence;                        ///< one phrase; empty with a profile
+  std::vector<SpeedCase> speeds{};  ///< of the processor of the first node, whatever the others have
+  std::string path;                 ///< path of the file that was read; empty if none was
+  std::string absence;              ///< one phrase; empty with a profile
 };
 
 /// The processor, with its caches, that all nodes have; empty if they differ. It is the key of profiles.

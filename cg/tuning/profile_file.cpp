@@ -42,6 +42,10 @@ void ProfileFile::add(const std::string& processor, const StorageCase& found) co
   update([&](TuningProfile& known) { known[processor].put(found); });
 }
 
+void ProfileFile::add(const std::string& processor, const SpeedCase& found) const {
+  update([&](TuningProfile& known) { known[processor].put(found); });
+}
+
 int ProfileFile::remove(const std::string& name) const {
   auto seen = read_profile(path_);
   if (remove_measurements(seen, name) == 0) return 0;

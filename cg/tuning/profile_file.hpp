@@ -28,6 +28,7 @@ class ProfileFile {
   void add(const std::string& processor, const ProcessorProfile& found) const;
   void add(const std::string& processor, const TransportCase& found) const;
   void add(const std::string& processor, const StorageCase& found) const;
+  void add(const std::string& processor, const SpeedCase& found) const;
 
   /// Removes measurements as remove_measurements(). 0: the file stays as it is. Throws RunError.
   int remove(const std::string& name) const;

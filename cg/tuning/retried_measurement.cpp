@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
 std::string RejectReason::text(int attempts) const {
-  return fmt::format(
-      "measured {} times, and refused: {}; nothing is saved: try again when the machine is quiet{}", attempts,
-      reason, makes_no_sense ? "" : ", or keep it by --keep-disturbed");
+  return fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
+                     format_count(attempts, "time"), reason,
+                     makes_no_sense ? "" : ", or keep it by --keep-disturbed");
 }
 
 namespace detail {

@@ -54,24 +54,29 @@ bool measures_again(const RetryConfig& config, const std::string& what, const Re
 }  // namespace detail
 
 /// measure() returns a result with a member `spread` (see MeasurementQuality); why_unphysical(result) names a
-/// value that makes no sense, and is empty for good ones. what: the measurement, for messages. Measures up to
-/// three times; the last result may be refused. Collective; the same rejected on every rank. Throws what
-/// measure() throws.
+/// value that makes no sense, and is empty for good ones. Measures once; the result may be refused. attempt: its number, from 1.
+/// Collective; the same rejected on every rank. Throws what measure() throws.
+template <typename Measure, typename Check>
+auto measure_once(comm::RankGroup& group, const RetryConfig& config, const Measure& measure,
+                  const Check& why_unphysical, int attempt = 1) -> RetriedMeasurement<decltype(measure())> {
+  MeasurementRecord record{.attempts = attempt};
+  NoiseMonitor monitor(group, config.environment, config.thread_count);
+  monitor.begin();
+  auto result = measure();
+  monitor.end();
+  detail::record_quality(group, monitor, result.spread, record);
+  auto rejected = detail::judge(group, config, why_unphysical(result), record);
+  return {.result = std::move(result), .record = std::move(record), .rejected = std::move(rejected)};
+}
+
+/// measure_once() up to three times, until the result is good. what: the measurement, for messages.
 template <typename Measure, typename Check>
 auto measure_up_to_three_times(comm::RankGroup& group, const RetryConfig& config, const std::string& what,
                                const Measure& measure, const Check& why_unphysical)
     -> RetriedMeasurement<decltype(measure())> {
-  MeasurementRecord record;
-  while (true) {
-    ++record.attempts;
-    NoiseMonitor monitor(group, config.environment, config.thread_count);
-    monitor.begin();
-    auto result = measure();
-    monitor.end();
-    detail::record_quality(group, monitor, result.spread, record);
-    auto rejected = detail::judge(group, config, why_unphysical(result), record);
-    if (!detail::measures_again(config, what, rejected, record.attempts))
-      return {.result = std::move(result), .record = std::move(record), .rejected = std::move(rejected)};
+  for (int attempt = 1;; ++attempt) {
+    auto measured = measure_once(group, config, measure, why_unphysical, attempt);
+    if (!detail::measures_again(config, what, measured.rejected, attempt)) return measured;
   }
 }
 

@@ -1,16 +1,22 @@
 #include "cg/tuning/speed_trial.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/physical_bounds.hpp"
 #include "cg/solver/slowdown.hpp"
 #include "cg/tuning/local_product.hpp"
+#include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
 
@@ -20,8 +26,9 @@ namespace {
 constexpr int most_rounds = 3;
 constexpr double least_gain = 1.02;
 constexpr double most_sample_nonzeros = 1e6;
-constexpr int window_count = 3;
-constexpr double window_s = 0.04;  // several time slices, where ranks share a core
+constexpr int window_count = 5;
+constexpr double window_s = 0.008;
+constexpr double shared_window_s = 0.025;  // several time slices, where ranks share a core
 
 /// A block of the shape and the mean length of rows that this rank's has with these shares.
 kernels::CsrBlock sample_block(const SpeedTrialConfig& config, std::span<const double> shares, int rank) {
@@ -40,10 +47,12 @@ kernels::CsrBlock sample_block(const SpeedTrialConfig& config, std::span<const d
                              std::max<std::int64_t>(std::llround(columns), 1));
 }
 
-/// Nonzeros per second of this rank's products, while all ranks compute: the median of a few windows.
-double measured_speed(comm::RankGroup& group, LocalProduct& product, double nonzeros, double slowness) {
+/// Nonzeros per second of this rank's products, while all ranks compute, in a few windows.
+std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& product, double nonzeros,
+                                    double slowness) {
   product.multiply();
   Slowdown slowdown({{.first_product = 0, .factor = slowness}});
+  const double least_s = group.waiter().mode() == comm::WaitMode::yield ? shared_window_s : window_s;
   std::vector<double> speeds;
   for (int window = 0; window < window_count; ++window) {
     group.barrier();
@@ -57,20 +66,66 @@ double measured_speed(comm::RankGroup& group, LocalProduct& product, double nonz
       slowdown.extend(of_product);
       ++count;
       seconds = watch.seconds();
-    } while (seconds < window_s);
+    } while (seconds < least_s);
     speeds.push_back(count * nonzeros / seconds);
   }
-  return sample_of(std::move(speeds)).median;
+  return speeds;
 }
 
-/// That of this rank with these shares.
-double speed_with(std::span<const double> shares, comm::RankGroup& group, const SpeedTrialConfig& config) {
+/// Those of this rank with these shares.
+std::vector<double> speeds_with(std::span<const double> shares, comm::RankGroup& group,
+                                const SpeedTrialConfig& config) {
   const bool stores_half = config.chosen.kernel->stores_half();
   auto block = sample_block(config, shares, group.rank());
   const double nonzeros = (stores_half ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
   LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
                        config.chosen.tuning);
-  return measured_speed(group, product, nonzeros, config.slowness);
+  return measured_speeds(group, product, nonzeros, config.slowness);
+}
+
+/// Their sum is 1.
+std::vector<double> even_shares(const comm::ProcessGrid& grid) {
+  const int count = grid.rank_count();
+  return std::vector<double>(static_cast<std::size_t>(count), 1.0 / count);
+}
+
+/// The three speeds of all ranks together, from those of each and the shares.
+void complete(SpeedTrial& trial, const comm::ProcessGrid& grid) {
+  trial.grid = grid;
+  trial.ideal = std::accumulate(trial.speeds.begin(), trial.speeds.end(), 0.0);
+  trial.reachable = comm::speed_of_shares(trial.shares, trial.speeds, grid);
+  trial.even = comm::speed_of_shares(even_shares(grid), trial.speeds, grid);
+}
+
+/// The case of the profile that has, or would have, these speeds.
+SpeedCase case_of(const SpeedChoiceConfig& config) {
+  SpeedCase wanted{.matrix = config.trial.matrix.key, .configuration = config.trial.configuration};
+  for (auto& place : places_of(config.environment, config.binding))
+    wanted.ranks.push_back({.place = std::move(place)});
+  return wanted;
+}
+
+std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const SpeedCase& wanted) {
+  const auto known =
+      std::ranges::find_if(profile.speeds, [&](const auto& timed) { return timed.is_like(wanted); });
+  if (known == profile.speeds.end()) return std::nullopt;
+  SpeedTrial trial;
+  trial.from_profile = true;
+  trial.kept_in = profile.path;
+  trial.measured = known->measured;
+  for (const auto& rank : known->ranks) {
+    trial.speeds.push_back(rank.nonzeros_per_s);
+    trial.shares.push_back(rank.share);
+  }
+  complete(trial, wanted.configuration.grid);
+  return trial;
+}
+
+/// One phrase for speeds beyond the processor's arithmetic, empty for others.
+std::string why_unphysical(const SpeedTrial& trial, int thread_count) {
+  const double fastest = std::ranges::max(trial.speeds);
+  if (fastest <= thread_count / PhysicalBounds::least_element_s) return {};
+  return fmt::format("{:.4g} nonzeros per s are beyond what a machine can do", fastest);
 }
 
 }  // namespace
@@ -78,38 +133,104 @@ double speed_with(std::span<const double> shares, comm::RankGroup& group, const 
 SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config) {
   const Stopwatch watch;
   const auto& grid = config.configuration.grid;
-  const std::vector<double> even(static_cast<std::size_t>(group.size()), 1.0 / group.size());
-  SpeedTrial trial{.speeds = {}, .shares = even};
+  const auto even = even_shares(grid);
+  SpeedTrial trial;
+  trial.shares = even;
   const auto speed_of = [&](std::span<const double> shares) {
     return comm::speed_of_shares(shares, trial.speeds, grid);
   };
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
-    trial.speeds = group.gather_one(speed_with(trial.shares, group, config));
-    const auto best = comm::shares_in_place(trial.speeds, grid);
-    const auto shares = group.gather_all(std::span<const double>(best)).front();
+    const auto mine = speeds_with(trial.shares, group, config);
+    trial.spread = std::max(trial.spread, spread_of_repeats(mine));
+    trial.speeds = group.gather_one(sample_of(mine).median);
+    const auto shares = agreed_shares(group, trial.speeds, grid);
     if (speed_of(shares) < speed_of(trial.shares) * least_gain) break;
     trial.shares = shares;
   }
-  trial.even = speed_of(even);
   // Where speeds vary more than they differ, the last ones may contradict the shares that others led to.
-  if (speed_of(trial.shares) < trial.even) trial.shares = even;
-  trial.ideal = std::accumulate(trial.speeds.begin(), trial.speeds.end(), 0.0);
-  trial.reachable = speed_of(trial.shares);
+  if (speed_of(trial.shares) < speed_of(even)) trial.shares = even;
+  complete(trial, grid);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }
 
-std::string describe_speeds(const SpeedTrial& trial, const comm::ProcessGrid& grid, double achieved) {
+std::vector<std::string> places_of(const Environment& environment, const BindingResult& binding) {
+  std::vector<std::string> places;
+  for (std::size_t rank = 0; rank < binding.ranks.size(); ++rank) {
+    auto threads = binding.ranks[rank];
+    threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+    places.push_back(
+        fmt::format("{} {}", environment.node_of(static_cast<int>(rank)).host, fmt::join(threads, " ")));
+  }
+  return places;
+}
+
+SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config) {
+  if (group.maximum(config.trial.slowness) > 1.0) {
+    auto slowed = measure_speeds(group, config.trial);
+    slowed.not_kept_because = "ranks are slowed on purpose";
+    return slowed;
+  }
+  auto mine = case_of(config);
+  if (auto known = known_speeds(config.profile, mine)) return *std::move(known);
+  const Stopwatch watch;
+  const std::function<void(const std::string&)> silent;
+  const auto& source = config.profile_source;
+  const int thread_count = config.trial.configuration.thread_count;
+  auto measured = measure_once(
+      group,
+      {.environment = config.environment,
+       .thread_count = thread_count,
+       .keeps_disturbed = source.keeps_disturbed || !source.is_used,
+       .say = silent},
+      [&] { return measure_speeds(group, config.trial); },
+      [&](const auto& trial) { return why_unphysical(trial, thread_count); });
+  auto trial = std::move(measured.result);
+  trial.measured = std::move(measured.record);
+  for (std::size_t rank = 0; rank < mine.ranks.size(); ++rank) {
+    mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];
+    mine.ranks[rank].share = trial.shares[rank];
+  }
+  mine.measured = trial.measured;
+  if (measured.rejected.reason.empty()) {
+    const auto processor = config.environment.nodes.front().processor_with_caches();
+    keep_result(
+        group, source, processor, [&](const auto& file) { file.add(processor, mine); }, trial);
+  } else {
+    trial.not_kept_because = measured.rejected.text(trial.measured.attempts);
+  }
+  trial.duration_s = group.maximum(watch.seconds());
+  return trial;
+}
+
+std::vector<double> agreed_shares(comm::RankGroup& group, std::span<const double> speeds,
+                                  const comm::ProcessGrid& grid) {
+  const auto mine = comm::shares_in_place(speeds, grid);
+  return group.gather_all(std::span<const double>(mine)).front();
+}
+
+std::vector<double> own_slowness(std::span<const double> speeds, std::span<const double> factors) {
+  std::vector<double> slowness;
+  for (std::size_t rank = 0; rank < speeds.size(); ++rank)
+    slowness.push_back(1.0 / (speeds[rank] * factors[rank]));
+  const double mean =
+      std::accumulate(slowness.begin(), slowness.end(), 0.0) / static_cast<double>(speeds.size());
+  for (double& one : slowness) one /= mean;
+  return slowness;
+}
+
+std::string describe_speeds(const SpeedTrial& trial, double achieved) {
   constexpr double billion = 1e9;
   const auto with_share = [&](double speed) {
     return fmt::format("{:.3g} ({:.0f} %)", speed / billion, 100.0 * speed / trial.ideal);
   };
-  return fmt::format(
-      "ideal {:.3g}, reachable on {} {}, {}even pieces {} billion nonzeros per s; {} in {:.2g} s",
-      trial.ideal / billion, grid.name(), with_share(trial.reachable),
-      achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "", with_share(trial.even),
-      format_count(trial.round_count, "round"), trial.duration_s);
+  return fmt::format("ideal {:.3g}, reachable on {} {}, {}even pieces {} billion nonzeros per s; {}{}",
+                     trial.ideal / billion, trial.grid.name(), with_share(trial.reachable),
+                     achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "",
+                     with_share(trial.even),
+                     trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ",
+                     describe_origin(trial, trial.duration_s));
 }
 
 }  // namespace cg2d

@@ -105,25 +105,7 @@ bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& confi
 }  // namespace
 
 std::string describe_transport_trial(const TransportTrial& trial) {
-  const auto text = trial.text() + "; ";
-  if (trial.from_profile) return text + fmt::format("from the profile {}", trial.kept_in);
-  return text + fmt::format("measured now in {:.3g} s, {}", trial.duration_s,
-                            trial.not_kept_because.empty()
-                                ? fmt::format("kept in {}", trial.kept_in)
-                                : fmt::format("not kept: {}", trial.not_kept_because));
-}
-
-std::vector<std::string> warnings_of(const TransportTrial& trial, const ProfileSource& source,
-                                     const MatrixFacts& matrix) {
-  std::vector<std::string> warnings;
-  if (!trial.not_kept_because.empty() && source.is_used)
-    warnings.push_back("the trial of transports is not kept: " + trial.not_kept_because);
-  const auto remark = trial.kept_in.empty() ? std::string() : remark_on(trial.measured, date_now());
-  if (!remark.empty()) {
-    warnings.push_back(fmt::format("the trial of transports was {}; cg2d tune --remove {} renews it", remark,
-                                   matrix.key.name));
-  }
-  return warnings;
+  return fmt::format("{}; {}", trial.text(), describe_origin(trial, trial.duration_s));
 }
 
 TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config) {
@@ -185,28 +167,12 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 
 void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
                      const TransportConditions& conditions, TransportTrial& trial) {
-  if (!source.is_used) {
-    trial.not_kept_because = "--no-profile";
-    return;
-  }
   const auto processor = common_processor(environment);
-  if (!processor) {
-    trial.not_kept_because = "the nodes have different processors";
-    return;
-  }
-  if (group.rank() == 0) {
-    try {
-      ProfileFile file(source);
-      file.add(
-          *processor,
-          TransportCase{.conditions = conditions, .transports = trial.tried, .measured = trial.measured});
-      trial.kept_in = file.path();
-    } catch (const RunError& error) {
-      trial.not_kept_because = error.what();
-    }
-  }
-  trial.kept_in = group.broadcast(trial.kept_in);
-  trial.not_kept_because = group.broadcast(trial.not_kept_because);
+  const auto add = [&](const ProfileFile& file) {
+    file.add(*processor,
+             TransportCase{.conditions = conditions, .transports = trial.tried, .measured = trial.measured});
+  };
+  keep_result(group, source, processor, add, trial);
 }
 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {

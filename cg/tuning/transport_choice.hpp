@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "cg/machine/environment.hpp"
-#include "cg/machine/measurement_record.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/tuning/kept_result.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/trial.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -25,19 +25,10 @@ namespace cg2d {
 
 /// The result of --transport auto: the one to take is the first of those tried, which are by time, the verdict's candidate first where
 /// there is one. Its duration is that of all attempts.
-struct TransportTrial : Trial {
-  bool from_profile = false;       ///< nothing was measured now
-  MeasurementRecord measured{};    ///< whenever it was measured
-  std::string kept_in{};           ///< the profile that has the result; empty: none
-  std::string not_kept_because{};  ///< one phrase; empty where kept
-};
+struct TransportTrial : Trial, KeptResult {};
 
 /// One line for people.
 std::string describe_transport_trial(const TransportTrial& trial);
-
-/// One line each for a result that is not kept in the profile in use, and for one that is old or was disturbed.
-std::vector<std::string> warnings_of(const TransportTrial& trial, const ProfileSource& source,
-                                     const MatrixFacts& matrix);
 
 /// A solver that lacks its transport.
 struct TransportTrialConfig {
@@ -72,8 +63,7 @@ TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig
 std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
                                                const TransportConditions& conditions);
 
-/// Puts the trial's times into the profile's file and notes where, or why not: a file that cannot be written
-/// is no error. Collective; rank 0 writes.
+/// Puts the trial's times into the profile's file, as keep_result().
 void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
                      const TransportConditions& conditions, TransportTrial& trial);
 

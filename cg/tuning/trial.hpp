@@ -15,6 +15,7 @@
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_solver.hpp"
+#include "cg/solver/slowdown.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/rank_group.hpp"
@@ -100,6 +101,12 @@ class TrialSolver final : public TrialCandidate {
                                            const Configuration& configuration, const ChosenKernel& chosen,
                                            std::optional<double> shift, bool times_phases = false);
 
+  /// Products of this rank take so many times as long from now on.
+  void slow_down(double factor) {
+    slowdown_.emplace(std::vector{Slowdown::Change{.first_product = 0, .factor = factor}});
+    assembled_->matrix().set_slowdown(&*slowdown_);
+  }
+
   void iterate() override {
     if (is_whole_) {
       solver_.iterate();
@@ -116,6 +123,7 @@ class TrialSolver final : public TrialCandidate {
 
  private:
   std::unique_ptr<AssembledOperator> assembled_;
+  std::optional<Slowdown> slowdown_;
   NpbSolver solver_;
   bool is_whole_;
   std::int64_t nonzero_count_ = 0;

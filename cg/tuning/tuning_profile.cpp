@@ -99,11 +99,27 @@ void describe(JsonFields& json, StorageCase& read) {
   describe(json, read.measured);
 }
 
-/// A processor with kernels (the results of cg2d tune), transports, storage, or several of them.
+void describe(JsonFields& json, SpeedCase& timed) {
+  auto& [matrix, configuration, ranks, measured] = timed;
+  describe(json, matrix, configuration);
+  json.text("kernel", configuration.kernel);
+  json.list("ranks", ranks, 1, [](JsonFields& inner, PlacedSpeed& rank) {
+    inner.text("place", rank.place);
+    inner.positive("nonzeros_per_s", rank.nonzeros_per_s);
+    inner.positive("share", rank.share);
+  });
+  if (std::ssize(ranks) != configuration.grid.rank_count())
+    throw InputError(fmt::format("{} has {} entries: the grid has {}", json.where("ranks"), ranks.size(),
+                                 format_count(configuration.grid.rank_count(), "rank")));
+  describe(json, measured);
+}
+
+/// A processor with kernels (the results of cg2d tune), transports, storage, speeds, or several of them.
 void describe(JsonFields& json, ProcessorProfile& processor) {
   const bool has_transports = json.has("transports", !processor.transports.empty());
   const bool has_storages = json.has("storage", !processor.storages.empty());
-  const bool has_others = has_transports || has_storages;
+  const bool has_speeds = json.has("speeds", !processor.speeds.empty());
+  const bool has_others = has_transports || has_storages || has_speeds;
   if (json.has("critical_vector_length", processor.knows_kernels()) || !has_others) {
     json.count("critical_vector_length", processor.critical_vector_length, 0);
     describe(json, processor.measured);
@@ -119,6 +135,8 @@ void describe(JsonFields& json, ProcessorProfile& processor) {
               [](auto& inner, auto& timed) { describe(inner, timed); });
   if (has_storages)
     json.list("storage", processor.storages, 0, [](auto& inner, auto& read) { describe(inner, read); });
+  if (has_speeds)
+    json.list("speeds", processor.speeds, 0, [](auto& inner, auto& timed) { describe(inner, timed); });
 }
 
 }  // namespace
@@ -230,6 +248,22 @@ void ProcessorProfile::put(StorageCase read) {
   }
 }
 
+bool SpeedCase::is_like(const SpeedCase& other) const {
+  return matrix == other.matrix && configuration.grid == other.configuration.grid &&
+         configuration.thread_count == other.configuration.thread_count &&
+         configuration.kernel == other.configuration.kernel &&
+         std::ranges::equal(ranks, other.ranks, {}, &PlacedSpeed::place, &PlacedSpeed::place);
+}
+
+void ProcessorProfile::put(SpeedCase timed) {
+  const auto same = std::ranges::find_if(speeds, [&](const auto& known) { return known.is_like(timed); });
+  if (same == speeds.end()) {
+    speeds.push_back(std::move(timed));
+  } else {
+    *same = std::move(timed);
+  }
+}
+
 std::string storage_folder(const std::string& folder) {
   std::error_code error;
   const auto path = std::filesystem::absolute(folder, error).lexically_normal();
@@ -240,7 +274,7 @@ int remove_measurements(TuningProfile& profile, const std::string& name) {
   if (const auto found = profile.find(name); found != profile.end()) {
     const auto& processor = found->second;
     const auto count = processor.cases.size() + processor.transports.size() + processor.storages.size() +
-                       processor.knows_kernels();
+                       processor.speeds.size() + processor.knows_kernels();
     profile.erase(found);
     return static_cast<int>(count);
   }
@@ -249,6 +283,7 @@ int remove_measurements(TuningProfile& profile, const std::string& name) {
     count += std::erase_if(processor.cases, [&](const auto& tuned) { return tuned.matrix.name == name; });
     count += std::erase_if(processor.transports,
                            [&](const auto& timed) { return timed.conditions.matrix.name == name; });
+    count += std::erase_if(processor.speeds, [&](const auto& timed) { return timed.matrix.name == name; });
     count += std::erase_if(processor.storages, [&](const auto& read) { return read.folder == name; });
   }
   return static_cast<int>(count);

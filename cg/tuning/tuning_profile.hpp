@@ -1,7 +1,6 @@
 #pragma once
 
-// Times that `cg2d tune` and `cg2d run --transport auto` measured on a machine, and the file that keeps them
-// for `cg2d run`.
+// Times that `cg2d tune` and runs (--transport auto, --cut speed) measured on a machine, and the file that keeps them for later runs.
 
 #include <cstdint>
 #include <limits>
@@ -99,6 +98,23 @@ struct StorageCase {
 /// The path of a folder as in StorageCase::folder.
 std::string storage_folder(const std::string& folder);
 
+/// One of the ranks whose speeds were measured.
+struct PlacedSpeed {
+  std::string place;            ///< its host and the processors of its threads
+  double nonzeros_per_s = 0.0;  ///< of its products, while all others multiply, too
+  double share = 0.0;           ///< of the nonzeros, for the piece of its number
+};
+
+/// The speeds of ranks that multiply their blocks of a matrix, and the shares that follow.
+struct SpeedCase {
+  MatrixKey matrix{};
+  Configuration configuration{};     ///< the file keeps its grid, threads and kernel only
+  std::vector<PlacedSpeed> ranks{};  ///< their places tell who the neighbours of each are
+  MeasurementRecord measured{};
+
+  [[nodiscard]] bool is_like(const SpeedCase& other) const;  ///< the same but for what was measured
+};
+
 /// "spin", "yield" or "sleep".
 std::string_view wait_mode_name(comm::WaitMode mode);
 
@@ -109,6 +125,7 @@ struct ProcessorProfile {
   std::vector<TunedCase> cases;
   std::vector<TransportCase> transports;
   std::vector<StorageCase> storages{};
+  std::vector<SpeedCase> speeds{};
   MeasurementRecord measured{};  ///< record of the curve
 
   /// Whether cg2d tune has measured here; else the profile has no data of kernels.
@@ -128,13 +145,15 @@ struct ProcessorProfile {
   void put(TransportCase timed);
   /// Replaces the case of the same folder and number of ranks, or adds one.
   void put(StorageCase read);
+  /// Replaces the case that is like it, or adds one.
+  void put(SpeedCase timed);
 };
 
 /// Profiles by the name of the processor, see common_processor().
 using TuningProfile = std::map<std::string, ProcessorProfile>;
 
 /// Removes the processor of that name, or, where there is none, the cases of the matrix of that name and of the storage of that
-/// folder on all processors. Returns the number of measurements removed: curves, cases of kernels, of transports, of storage.
+/// folder on all processors. Returns the number of measurements removed: curves, cases of kernels, of transports, of storage, of speeds.
 int remove_measurements(TuningProfile& profile, const std::string& name);
 
 /// Throws InputError, without the name of the file, when the text is no profile of this version. Keys that

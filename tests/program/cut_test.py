@@ -53,8 +53,48 @@ class Cut(ProgramTest):
         self.assertLessEqual(trial["reachable_nonzeros_per_s"], trial["ideal_nonzeros_per_s"] * (1 + 1e-9))
         text = self.run_well(3, *RUN, "--grid", "1x3", "--cut", "speed", "--verbose").stdout
         number, share = r"[0-9.e+-]+", r"[0-9.e+-]+ \([0-9]+ %\)"
-        self.assertRegex(text, rf"(?m)^ Speeds +.*ideal {number}, reachable on 1x3 {share}, achieved {share}, even pieces {share} billion nonzeros per s; [123] rounds? in ")
+        self.assertRegex(text, rf"(?m)^ Speeds +.*ideal {number}, reachable on 1x3 {share}, achieved {share}, even pieces {share} billion nonzeros per s; [123] rounds?, measured now in .*not kept: --no-profile$")
         self.assertRegex(text, r"(?m)^ Cut +. speed$")
+
+    def test_speeds_are_measured_once(self):
+        """The tests' machine may be busy: what is measured is kept all the same."""
+        profile = self.shares.parent / "profile.json"
+        words = ("run", "--class", "S", "--cut", "speed", "--profile", profile, "--keep-disturbed")
+
+        def trial_of(*arguments):
+            document = self.document_of(2, *words, *arguments)
+            self.assertIs(document["result"]["verified"], True)
+            return document["configuration"]["speed_trial"]
+
+        first = trial_of("--grid", "1x2")
+        self.assertEqual((first["from"], first["kept_in"], first["not_kept_because"]), ("measurement", str(profile), ""))
+        self.assertGreater(first["duration_s"], 0)
+        second = trial_of("--grid", "1x2")
+        self.assertEqual((second["from"], second["kept_in"], second["rounds"], second["duration_s"]), ("profile", str(profile), 0, 0))
+        for name in ("speeds", "shares", "ideal_nonzeros_per_s", "reachable_nonzeros_per_s", "even_nonzeros_per_s"):
+            self.assertEqual(second[name], first[name])
+        text = self.run_well(2, *words, "--grid", "1x2", "--verbose").stdout
+        self.assertRegex(text, rf"(?m)^ Speeds +.* billion nonzeros per s; from the profile {profile}$")
+        kept = profile.read_text()
+        slowed = trial_of("--grid", "1x2", "--slow-rank", "1:20")
+        self.assertEqual((slowed["from"], slowed["kept_in"], slowed["not_kept_because"]), ("measurement", None, "ranks are slowed on purpose"))
+        self.assertLess(slowed["speeds"][1], slowed["speeds"][0] / 2)
+        self.assertEqual(profile.read_text(), kept)
+        self.assertEqual(trial_of("--grid", "1x2", "--kernel", "scalar")["from"], "measurement")
+        self.assertEqual(trial_of("--grid", "2x1")["from"], "measurement")
+        self.assertRegex(self.run_well(0, "tune", "--list", "--profile", profile).stdout, r"(?m)^   S, grid 2x1, 1 thread, kernel \S+: speeds of 2 ranks, measured 20")
+        self.assertIn("3 measurements of S removed", self.run_well(0, "tune", "--remove", "S", "--profile", profile).stdout)
+
+    def test_an_open_grid_is_chosen_by_the_speeds(self):
+        words = ("--cut", "speed", "--slow-rank", "3:20")
+        trial = self.document_of(4, *RUN, *words)["configuration"]["grid"]["trial"]
+        reached = {one["grid"]: one["share"] for one in trial["reached"]}
+        self.assertEqual(list(reached), ["1x4", "2x2", "4x1"])
+        self.assertGreater(min(reached["1x4"], reached["4x1"]), 0.99)
+        self.assertLess(reached["2x2"], 0.9)
+        text = self.run_well(4, *RUN, *words, "--verbose").stdout
+        self.assertRegex(text, r"(?m)^ Grid trial +=.*; (1x4|2x2|4x1) (since|as for equal ranks:|by the trial:) its shares reach [0-9]+ % of the ranks' own speeds")
+        self.assertEqual(self.document_of(4, *RUN)["configuration"]["grid"]["trial"]["reached"], [])
 
     def test_a_slow_rank_gets_less_and_is_told(self):
         document = self.document_of(2, *RUN, "--grid", "1x2", "--cut", "speed", "--slow-rank", "1:20")

@@ -10,6 +10,7 @@ import unittest
 
 from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical
 
+BAD_DATA = 65
 PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
 PAPER = ("model", "--machine", "cp-pacs")
 
@@ -58,6 +59,36 @@ class DescribedMachineTest(ProgramTest):
         grids = [[grid["grid"] for grid in row["grids"]] for row in problem["rank_counts"]]
         self.assertEqual(grids, [["2x4", "4x2"], ["3x3"]])
 
+    def test_slow_ranks_are_waited_for_unless_the_cut_follows_their_speeds(self):
+        def grids_of(*arguments):
+            (problem,) = self.model("--class", "A", "--ranks", "4", *arguments)["problems"]
+            return {grid["grid"]: grid for grid in problem["rank_counts"][0]["grids"]}
+
+        even, slow = grids_of(), grids_of("--slow-rank", "2:2")
+        by_speed = grids_of("--slow-rank", "2:2", "--cut", "speed")
+        for name, grid in even.items():
+            self.assertEqual(grid["reached_share"], 1)
+            # One rank of four takes twice as long for its product, and the others wait.
+            self.assert_close(slow[name]["total_s"], grid["total_s"] + grid["phases"]["multiply"], 1e-9)
+            self.assert_close(slow[name]["reached_share"], 4 / (2 * 3.5), 1e-9)
+        for name in ("1x4", "4x1"):
+            self.assert_close(by_speed[name]["reached_share"], 1, 1e-12)
+            self.assertLess(by_speed[name]["total_s"], slow[name]["total_s"])
+        self.assertLess(by_speed["2x2"]["reached_share"], 0.99)
+        late = grids_of("--slow-rank", "2:2@1000000")
+        self.assertEqual(late["1x4"]["total_s"], even["1x4"]["total_s"])
+        with tempfile.TemporaryDirectory() as folder:
+            shares = pathlib.Path(folder) / "shares"
+            shares.write_text("2 2 1 2\n")
+            from_file = grids_of("--slow-rank", "2:2", "--cut", f"file:{shares}")
+            self.assert_close(from_file["1x4"]["total_s"], by_speed["1x4"]["total_s"], 1e-12)
+            shares.write_text("2 2 1\n")
+            outcome = run_program(1, *PAPER, "--ranks", "4", "--cut", f"file:{shares}")
+            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+        text = self.run_well(1, *PAPER, "--ranks", "4", "--slow-rank", "2:2", "--cut", "speed").stdout
+        self.assertIn(" Class B, 4 ranks, cut speed, slowed rank 2 by 2: predicted seconds by phase\n", text)
+        self.assertRegex(text, r"(?m)^ 2x2 .* 6\d\.\d % ")
+
     def test_bad_input_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
             broken = pathlib.Path(folder) / "broken.json"
@@ -73,6 +104,10 @@ class DescribedMachineTest(ProgramTest):
                 (["--calibrate", "--ranks", "4"], "do not go with it"),
                 (["--machine", "cp-pacs", "--transport", "shared"], "has no network of it; it has two-sided"),
                 (["--machine", "cp-pacs", "--transport", "x"], "--transport x: unknown"),
+                (["--machine", "cp-pacs", "--ranks", "4", "--slow-rank", "4:2"], "--slow-rank 4:2: there are 4 ranks, numbered from 0"),
+                (["--machine", "cp-pacs", "--slow-rank", "0"], "--slow-rank 0: must be RANK:FACTOR"),
+                (["--machine", "cp-pacs", "--cut", "random:1"], "--cut random:1: the benchmark's rows are in a random order already"),
+                (["--calibrate", "--slow-rank", "0:2"], "do not go with it"),
             ):
                 with self.subTest(arguments=arguments):
                     outcome = run_program(2, "model", *arguments)
@@ -142,6 +177,17 @@ class CalibrationTest(ProgramTest):
                 (problem,) = json.loads(self.run_well(1, "model", *words, **environment).stdout)["problems"]
                 (grid,) = problem["rank_counts"][0]["grids"]
                 self.assertEqual(grid["phases"], run["prediction"]["phases"])
+
+    def test_a_prediction_counts_slow_ranks(self):
+        words = ["--class", "S", "--grid", "1x2", "--slow-rank", "1:3,0:2@300", "--format", "json"]
+        run = self.run_well(2, "run", *words, **self.environment).document()
+        (problem,) = json.loads(self.run_well(1, "model", *words, **self.environment).stdout)["problems"]
+        (grid,) = problem["rank_counts"][0]["grids"]
+        self.assertEqual(grid["phases"], run["prediction"]["phases"])
+        words[words.index("--slow-rank") + 1] = "1:1"
+        even = self.run_well(2, "run", *words, **self.environment).document()["prediction"]
+        # 390 products are timed, from the 27th on; rank 1 is three times as slow in all, so the others' delay is hidden.
+        self.assert_close(run["prediction"]["total_s"], even["total_s"] + 2 * even["phases"]["multiply"], 1e-9)
 
     def test_the_model_uses_it(self):
         outcome = self.run_well(1, "model", "--class", "W", "--ranks", "2", "--format", "json", **self.environment)

@@ -177,7 +177,7 @@ class SystemSweepTest(ProgramTest):
         without_matrix = "laplace3d without a matrix is cut by --domain; take --assembled for grids, too"
         self.refused("--class: not with a system of your own, FILE or --operator", self.matrix, "--class", "S")
         self.refused("--n: not with a system of your own, FILE or --operator", *laplacian, "--n", "100")
-        self.refused("--keep-disturbed: the runs of a system measure no transports", self.matrix, "--keep-disturbed")
+        self.refused("--keep-disturbed: only with --cut speed, whose measurement it keeps", self.matrix, "--keep-disturbed")
         self.refused("--domain: only with a Laplacian, which is cut as a domain", self.matrix, "--domain", "1x1x2")
         self.refused("--domain 2x1: must be three positive numbers, as in 1x2x4", *laplacian, "--domain", "2x1")
         self.refused(f"--domain: no cut of {LAPLACIAN} into 2 parts is among these", *laplacian, "--domain", "3x1x1")

@@ -150,6 +150,49 @@ TEST(TuningProfileTest, StorageIsKeptWithKernelsAndWithout) {
   EXPECT_EQ(storage_folder("/scratch/../scratch/"), "/scratch");
 }
 
+SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::string& place = "host 0-1") {
+  SpeedCase timed{.matrix = npb_matrix_key("S", 1400, 7),
+                  .configuration = {.grid = grid, .kernel = "sell", .thread_count = 2}};
+  for (int rank = 0; rank < grid.rank_count(); ++rank)
+    timed.ranks.push_back({.place = place, .nonzeros_per_s = speed, .share = 1.0 / grid.rank_count()});
+  return timed;
+}
+
+TEST(TuningProfileTest, SpeedsAreKeptForTheirPlaces) {
+  auto profile = example();
+  auto& processor = profile["Never tuned"];
+  processor.put(timed_speeds({.columns = 1, .rows = 2}, 1e9));
+  processor.put(timed_speeds({.columns = 1, .rows = 2}, 2e9, "host 0"));
+  processor.put(timed_speeds({.columns = 2, .rows = 1}, 3e9));
+  processor.put(timed_speeds({.columns = 1, .rows = 2}, 4e9));
+  const auto text = format_profile(profile);
+  auto read = parse_profile(text);
+  EXPECT_EQ(format_profile(read), text);
+  const auto& speeds = read.at("Never tuned").speeds;
+  ASSERT_EQ(speeds.size(), 3U) << "the same places are there once";
+  EXPECT_EQ(speeds[0].ranks[1].nonzeros_per_s, 4e9);
+  EXPECT_TRUE(speeds[0].is_like(timed_speeds({.columns = 1, .rows = 2}, 0.0)));
+  for (auto change : std::vector<void (*)(SpeedCase&)>{
+           [](auto& other) { other.matrix = npb_matrix_key("U", 1401, 7); },
+           [](auto& other) { other.configuration.thread_count = 1; },
+           [](auto& other) { other.configuration.kernel = "symmetric"; },
+           [](auto& other) { other.configuration.grid = {.columns = 2, .rows = 1}; },
+           [](auto& other) { other.ranks.back().place = "another 0-1"; }}) {
+    auto other = speeds[0];
+    change(other);
+    EXPECT_FALSE(speeds[0].is_like(other));
+  }
+  EXPECT_EQ(remove_measurements(read, "S"), 4) << "three of speeds, one of kernels";
+}
+
+TEST(TuningProfileTest, SpeedsOfOtherNumbersOfRanksAreRefused) {
+  TuningProfile profile;
+  auto timed = timed_speeds({.columns = 1, .rows = 2}, 1e9);
+  timed.ranks.pop_back();
+  profile["P"].speeds.push_back(timed);
+  EXPECT_THROW(parse_profile(format_profile(profile)), InputError);
+}
+
 /// A file as programs wrote it before cases went by their matrix: it stays good.
 TEST(TuningProfileTest, CasesOfEarlierProgramsAreFound) {
   const auto profile = parse_profile(R"({"schema_version": 1, "processors": {"P": {

@@ -118,8 +118,7 @@ std::string grid_lines(const SolveReport& report) {
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
   if (report.speed_trial)
-    line("Speeds", describe_speeds(*report.speed_trial, configuration.grid,
-                                   achieved_speed(report.ranks, report.repeat)));
+    line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, report.repeat)));
   return text;
 }
 

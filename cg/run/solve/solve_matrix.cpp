@@ -111,8 +111,10 @@ void MatrixOperator::choose() {
       !parts_.configuration().is_reproducible && !is_streamed())
     try_kernels();
   // Without a machine's description: its predictions are for matrices of the benchmark.
-  if (parts_.report.grid_is_automatic && parts_.options.open_grid.tries_grids)
+  if (parts_.report.grid_is_automatic && parts_.options.open_grid.tries_grids) {
+    parts_.session.learn_speeds(matrix_->facts());
     parts_.session.try_grids(*matrix_, parts_.session.shortlist(matrix_->facts(), with_kernel), with_kernel);
+  }
   parts_.session.cut_by_speed(*matrix_);
 }
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -29,17 +27,10 @@ std::string vector_text(const VectorOption& option) {
 }
 
 VectorOption vector_option_from(const std::string& option, const std::string& text) {
-  constexpr std::string_view random = "random:";
   if (text == "zeros") return {.kind = VectorOption::Kind::zeros};
   if (text == "ones") return {.kind = VectorOption::Kind::ones};
-  if (!text.starts_with(random)) return {.kind = VectorOption::Kind::file, .seed = 0, .path = text};
-  const std::string_view all = text;
-  const auto seed = number_from<std::uint64_t>(all.substr(random.size()));
-  if (!seed) {
-    throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
-                                 text, std::numeric_limits<std::uint64_t>::max()));
-  }
-  return {.kind = VectorOption::Kind::random, .seed = *seed};
+  if (const auto seed = seed_from(option, text)) return {.kind = VectorOption::Kind::random, .seed = *seed};
+  return {.kind = VectorOption::Kind::file, .seed = 0, .path = text};
 }
 
 comm::DomainGrid domain_grid_from(std::string_view text) {

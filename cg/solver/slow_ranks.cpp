@@ -1,0 +1,83 @@
+#include "cg/solver/slow_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr double largest_factor = 100.0;
+
+SlowRank slow_rank_from(std::string_view text) {
+  const auto colon = std::min(text.find(':'), text.size());
+  const auto at = std::min(text.find('@', colon), text.size());
+  const auto after = [&](std::size_t place, std::size_t end) {
+    return place < end ? text.substr(place + 1, end - place - 1) : std::string_view();
+  };
+  const SlowRank slow{
+      .rank = number_from<int>(text.substr(0, colon)).value_or(-1),
+      .factor = number_from<double>(after(colon, at)).value_or(0.0),
+      .first_product = at < text.size() ? number_from<std::int64_t>(after(at, text.size())).value_or(-1) : 0};
+  const bool is_right =
+      slow.rank >= 0 && slow.factor >= 1.0 && slow.factor <= largest_factor && slow.first_product >= 0;
+  if (!is_right)
+    throw InputError(
+        fmt::format("{} {}: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... {}, as in "
+                    "1:2 or 0:1.5@600",
+                    slow_rank_option, text, largest_factor));
+  return slow;
+}
+
+}  // namespace
+
+SlowRanks slow_ranks_from(std::string_view text) {
+  SlowRanks slow;
+  while (true) {
+    const auto comma = text.find(',');
+    slow.ranks.push_back(slow_rank_from(text.substr(0, comma)));
+    if (comma == std::string_view::npos) break;
+    text.remove_prefix(comma + 1);
+  }
+  std::ranges::stable_sort(slow.ranks, {}, &SlowRank::first_product);
+  return slow;
+}
+
+void require_ranks(const SlowRanks& slow, int rank_count) {
+  for (const auto& one : slow.ranks) {
+    if (one.rank >= rank_count)
+      throw InputError(fmt::format("{} {}:{}: there are {}, numbered from 0", slow_rank_option, one.rank,
+                                   one.factor, format_count(rank_count, "rank")));
+  }
+}
+
+std::vector<Slowdown::Change> changes_of(const SlowRanks& slow, int rank) {
+  std::vector<Slowdown::Change> changes;
+  for (const auto& one : slow.ranks) {
+    if (one.rank == rank) changes.push_back({.first_product = one.first_product, .factor = one.factor});
+  }
+  return changes;
+}
+
+std::vector<double> factors_at(const SlowRanks& slow, int rank_count, std::int64_t product) {
+  std::vector<double> factors(static_cast<std::size_t>(rank_count), 1.0);
+  for (const auto& one : slow.ranks) {
+    if (one.rank < rank_count && one.first_product <= product)
+      factors[static_cast<std::size_t>(one.rank)] = one.factor;
+  }
+  return factors;
+}
+
+std::string describe(const SlowRanks& slow) {
+  std::string text;
+  for (const auto& one : slow.ranks)
+    text += fmt::format("{} rank {} by {}{}", text.empty() ? "" : ",", one.rank, one.factor,
+                        one.first_product > 0 ? fmt::format(" from product {} on", one.first_product) : "");
+  return text;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,39 @@
+#pragma once
+
+// Ranks that are slower on purpose: a value of --slow-rank.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/solver/slowdown.hpp"
+
+namespace cg2d {
+
+inline constexpr std::string_view slow_rank_option = "--slow-rank";
+
+/// A rank from one of its products on.
+struct SlowRank {
+  int rank = 0;
+  double factor = 1.0;  ///< its products take so many times as long
+  std::int64_t first_product = 0;
+};
+
+struct SlowRanks {
+  std::vector<SlowRank> ranks;  ///< by rising products
+};
+
+/// "1:2,0:1.5@600". Throws InputError: the option, the text, and what would be valid.
+SlowRanks slow_ranks_from(std::string_view text);
+/// Throws InputError for a rank that there is not.
+void require_ranks(const SlowRanks& slow, int rank_count);
+/// The changes of one rank.
+std::vector<Slowdown::Change> changes_of(const SlowRanks& slow, int rank);
+/// The factors of all ranks in that product: [rank], 1 for those that are not slowed. Ranks that there are not are left out.
+std::vector<double> factors_at(const SlowRanks& slow, int rank_count, std::int64_t product);
+
+/// " rank 1 by 2, rank 0 by 1.5 from product 600 on"
+std::string describe(const SlowRanks& slow);
+
+}  // namespace cg2d

@@ -1,0 +1,121 @@
+// --cut speed: speeds from the profile, which is kept for the same places only, and what follows from speeds.
+
+#include "cg/tuning/speed_trial.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cg/matrix/matrix_source.hpp"
+#include "support/mpi_test.hpp"
+
+namespace cg2d::speed_trial_test {
+namespace {
+
+using test::group;
+
+/// A work on a line of ranks, each on a processor of its own.
+class SpeedChoiceTest : public ::testing::Test {
+ protected:
+  SpeedChoiceTest() : environment_(inspect_environment(group(), 1)) {
+    for (int rank = 0; rank < group().size(); ++rank) binding_.ranks.push_back({std::to_string(rank)});
+    configuration_.grid = {.columns = 1, .rows = group().size()};
+    configuration_.kernel = chosen_.kernel->name;
+  }
+
+  SpeedTrial choose(const LoadedProfile& profile, const ProfileSource& source, double slowness = 1.0) {
+    return choose_speeds(group(), {.trial = {.matrix = matrix_,
+                                             .configuration = configuration_,
+                                             .chosen = chosen_,
+                                             .slowness = slowness},
+                                   .environment = environment_,
+                                   .binding = binding_,
+                                   .profile = profile,
+                                   .profile_source = source});
+  }
+
+  /// Rank k is k + 1 times as fast as rank 0.
+  [[nodiscard]] LoadedProfile example() const {
+    SpeedCase known{.matrix = matrix_.key, .configuration = configuration_};
+    const double sum = 0.5 * group().size() * (group().size() + 1);
+    double speed = 0.0;
+    for (const auto& place : places_of(environment_, binding_)) {
+      speed += 1.0;
+      known.ranks.push_back({.place = place, .nonzeros_per_s = 1e9 * speed, .share = speed / sum});
+    }
+    return {.processor = {}, .speeds = {known}, .path = "somewhere", .absence = ""};
+  }
+
+  MatrixFacts matrix_ = facts_of(*find_class("S"));
+  Configuration configuration_;
+  ChosenKernel chosen_;
+  Environment environment_;
+  BindingResult binding_;
+};
+
+TEST_F(SpeedChoiceTest, KnownSpeedsAreNotMeasured) {
+  const auto trial = choose(example(), {});
+  EXPECT_TRUE(trial.from_profile);
+  EXPECT_EQ(trial.kept_in, "somewhere");
+  EXPECT_EQ(trial.duration_s, 0.0);
+  EXPECT_EQ(trial.round_count, 0);
+  EXPECT_EQ(trial.grid, configuration_.grid);
+  EXPECT_EQ(trial.speeds.back(), 1e9 * group().size());
+  EXPECT_NEAR(trial.reachable / trial.ideal, 1.0, 1e-12) << "a line of ranks with shares by their speeds";
+  EXPECT_NEAR(trial.even, 1e9 * group().size(), 1.0) << "all wait for rank 0";
+}
+
+TEST_F(SpeedChoiceTest, OtherPlacesAreMeasured) {
+  const auto profile = example();
+  binding_.ranks.back() = {"77"};
+  const auto trial = choose(profile, {.is_used = false, .path = {}});
+  EXPECT_FALSE(trial.from_profile);
+  EXPECT_EQ(trial.not_kept_because, "--no-profile");
+  EXPECT_GT(trial.duration_s, 0.0);
+  for (const double speed : trial.speeds) EXPECT_GT(speed, 0.0);
+}
+
+TEST_F(SpeedChoiceTest, RanksThatAreSlowOnPurposeNeitherUseNorChangeTheProfile) {
+  const auto trial = choose(example(), {}, group().rank() == 0 ? 2.0 : 1.0);
+  EXPECT_FALSE(trial.from_profile);
+  EXPECT_EQ(trial.kept_in, "");
+  EXPECT_EQ(trial.not_kept_because, "ranks are slowed on purpose");
+}
+
+TEST_F(SpeedChoiceTest, TheNextRunKnowsThem) {
+  // Rank 0 writes and reads.
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("cg2d-speed-trial-" + group().broadcast(std::to_string(getpid())));
+  if (group().rank() == 0) std::filesystem::create_directory(folder);
+  const ProfileSource source{
+      .path = (folder / "profile.json").string(), .keeps_disturbed = true, .may_be_new = true};
+  const auto first = choose(load_profile(source, environment_, group()), source);
+  EXPECT_EQ(first.kept_in, source.path);
+  EXPECT_EQ(first.not_kept_because, "");
+  const auto second = choose(load_profile(source, environment_, group()), source);
+  EXPECT_TRUE(second.from_profile);
+  EXPECT_EQ(second.speeds, first.speeds);
+  EXPECT_EQ(second.shares, first.shares);
+  EXPECT_EQ(second.measured.attempts, 1);
+  group().barrier();
+  if (group().rank() == 0) std::filesystem::remove_all(folder);
+}
+
+TEST_F(SpeedChoiceTest, APlaceHasItsHostAndItsProcessors) {
+  binding_.ranks.front() = {"0", "1"};
+  EXPECT_EQ(places_of(environment_, binding_).front(), environment_.nodes.front().host + " 0 1");
+  binding_.ranks.front() = {"0-3", "0-3"};
+  EXPECT_EQ(places_of(environment_, binding_).front(), environment_.nodes.front().host + " 0-3");
+}
+
+TEST(OwnSlownessTest, IsThatOfTheRankWithoutWhatWasOnPurpose) {
+  const std::vector<double> speeds{2.0, 0.5, 1.0};
+  const std::vector<double> factors{1.0, 4.0, 1.0};
+  EXPECT_EQ(own_slowness(speeds, factors), (std::vector<double>{0.75, 0.75, 1.5}));
+}
+
+}  // namespace
+}  // namespace cg2d::speed_trial_test
