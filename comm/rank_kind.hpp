@@ -19,6 +19,10 @@ bool has_own_process();
 /// The mode in which a rank waits that is asked to wait in `mode`.
 WaitMode possible_mode(WaitMode mode);
 
+/// Work of this rank, in any unit: where time is simulated, as much passes as the work takes at the speed of the rank's host.
+/// Elsewhere nothing: work takes its own time.
+void spend_simulated_time(double work);
+
 /// Leaves the processor to the other ranks for a moment, whichever of them can go on.
 void give_way();
 

@@ -10,6 +10,8 @@ bool has_own_process() { return true; }
 
 WaitMode possible_mode(WaitMode mode) { return mode; }
 
+void spend_simulated_time(double /*work*/) {}
+
 void give_way() {
   constexpr std::chrono::microseconds moment{100};
   std::this_thread::sleep_for(moment);

@@ -6,6 +6,7 @@
 
 #include "cg/matrix/column_strips.hpp"
 #include "cg/matrix/half_storage.hpp"
+#include "comm/rank_kind.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {
@@ -144,6 +145,7 @@ void BlockProduct::multiply_strip(const Strip& strip, comm::Communicator& commun
     strip.kernel->multiply(operands, mode);
     if (collection != nullptr) collection->progress();
   }
+  comm::spend_simulated_time(static_cast<double>(strip.kernel->matrix_byte_count()));
 }
 
 std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,

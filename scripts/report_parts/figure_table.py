@@ -16,6 +16,7 @@ from . import (
     figures_run,
     figures_scaling,
     figures_solves,
+    figures_speeds,
     figures_streaming,
 )
 from .inputs import Inputs
@@ -96,6 +97,10 @@ FIGURES = (
     Row(
         "rank-plane", "Per-rank times on the process grid", "a run on several ranks with phase times",
         figures_phases.why_no_plane, figures_phases.rank_plane,
+    ),
+    Row(
+        "rank-speeds", "Ranks of different speed", "a run with --cut speed, --cut file:FILE or --slow-rank",
+        figures_speeds.why_no_speeds, figures_speeds.speeds,
     ),
     Row(
         "counters", "Events counted in each phase", "runs with counters",

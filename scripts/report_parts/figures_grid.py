@@ -2,7 +2,7 @@
 
 from . import quiet, style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
-from .studies import by_place, official_grid, percent, place_order, seconds
+from .studies import Case, by_place, official_grid, percent, place_order, seconds
 
 # A figure with more panels than this is too small to read.
 MOST_PANELS = 4
@@ -162,7 +162,7 @@ def settings_names(cases):
     """A function that names a case by the settings in which these cases differ."""
     parts = [case.setting_parts for case in cases]
     differing = [place for place, values in enumerate(zip(*parts)) if len(set(values)) > 1]
-    return lambda case: ", ".join(case.setting_parts[place] or "no overlap" for place in differing)
+    return lambda case: ", ".join(case.setting_parts[place] or Case.USUAL_PARTS[place] for place in differing)
 
 
 def against(case, first, name_of):

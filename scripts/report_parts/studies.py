@@ -88,6 +88,9 @@ class Case:
     def storage(self):
         return self.runs[0].storage
 
+    # The names of the usual settings that setting_parts leaves empty, where they stand beside others.
+    USUAL_PARTS = ("even pieces", "", "", "", "no overlap", "in memory")
+
     @property
     def setting_parts(self):
         """Those that are the usual ones and not worth saying are empty."""

@@ -45,6 +45,8 @@ PLANTED = {
     "leak": "MPI_Request request; double sent = 1;"
     "MPI_Send_init(&sent, 1, MPI_DOUBLE, 1 - rank, 0, MPI_COMM_WORLD, &request);",
 }
+# The slowest host of the speeds 2, 4 and 3 takes a second.
+SAME_WORK = 'smpi_execute_flops(2e7); if (rank == 0) std::puts("zeta 8.5733279203");'
 # The condition makes valgrind speak: a copy of what is not initialized is no error.
 UNINITIALIZED = """#include <cstdio>
 #include <cstdlib>
@@ -111,6 +113,10 @@ class Arguments(ScriptTest):
             (SIMULATE, "simulate", "--ranks", "3-2"),
             (SIMULATE, "simulate", "--ranks", "37"),
             (SIMULATE, "simulate", "--transports", "smoke"),
+            (SIMULATE, "simulate", "--host-speeds", "2"),
+            (SIMULATE, "simulate", "--host-speeds", "1,0"),
+            (SIMULATE, "simulate", "--host-speeds", "1,nan"),
+            (SIMULATE, "simulate", "--host-speeds", "1,2", "--ranks", "2"),
             (SIMULATE, "simulate", "--nothing"),
             (MEMCHECK, "memcheck", "--ranks", "2"),
             (MEMCHECK, "memcheck", "--kernels", "dense"),
@@ -168,6 +174,23 @@ class SimulatorJudge(ScriptTest):
     def test_leaked_handles_are_named(self):
         self.assertIn("4 handles of MPI were not freed (2 MPI_Comm, 2 MPI_Group)", self.judged(LEAK).stdout)
 
+    def test_shares_by_the_speeds_must_beat_even_pieces(self):
+        words = ("--program", "planted", "--host-speeds", "1,1,2", "--transports", "native")
+        for shares_s, code, end in (("3.1", SUCCESS, ""), ("3.3", FOUND, ": too slow")):
+            self.stand_in(
+                "smpirun",
+                f"#!/bin/sh\ncase \"$*\" in *file:*) time={shares_s};; *) time=4;; esac\n"
+                f"cat <<END\n{RIGHT_ZETA}\n{COUNTED}\n[4.0] [smpi_utils/INFO] Simulated time: $time seconds. \nEND\n",
+            )
+            outcome = self.run_script(SIMULATE, *words)
+            self.assertEqual((outcome.exit_code, row(outcome, "native")["passed"]), (code, 4), outcome)
+            ratio = f"{float(shares_s) / 4:.3f} x, 0.750 by the speeds"
+            for grid in ("1x3", "3x1"):
+                self.assertIn(f"native {grid}: 4 s with even pieces, {shares_s} s with shares: {ratio}{end}\n", outcome.stdout)
+        outcome = self.judged(f"{RIGHT_ZETA}\n{COUNTED}")
+        self.assertEqual(outcome.exit_code, SUCCESS, "without speeds no time is needed")
+        self.assertEqual(row(self.run_script(SIMULATE, *words), "native")["failed"], 4, "the simulator has told no time")
+
     def test_a_run_without_an_end_is_ended(self):
         self.stand_in("smpirun", "#!/bin/sh\nsleep 1000\n")
         outcome = self.run_script(SIMULATE, "--program", "planted", "--ranks", "1", "--transports", "put", "--seconds", "1")
@@ -192,6 +215,13 @@ class Simulator(ScriptTest):
             program = self.compiled("smpicxx", PROGRAM % text)
             outcome = self.run_script(SIMULATE, "--program", program, "--ranks", "2", "--transports", "two-sided")
             self.assertEqual((outcome.exit_code, row(outcome, "two-sided")[kind]), (FOUND, 2), outcome)
+
+    @unittest.skipUnless(shutil.which("smpicxx") and shutil.which("smpirun"), "no SimGrid here")
+    def test_hosts_differ_in_speed(self):
+        program = self.compiled("smpicxx", "#include <cstdio>\n" + PROGRAM % SAME_WORK)
+        outcome = self.run_script(SIMULATE, "--program", program, "--host-speeds", "2,4,3", "--transports", "put")
+        same = "1 s with even pieces, 1 s with shares: 1.000 x, 0.667 by the speeds: too slow"
+        self.assertIn(f"put 1x3: {same}\nput 3x1: {same}\n", outcome.stdout)
 
 
 class MemcheckJudge(ScriptTest):

@@ -38,6 +38,7 @@ from report_parts import (
     figures_roofline,
     figures_run,
     figures_scaling,
+    figures_speeds,
     figures_streaming,
     inputs,
     page_runs,
@@ -383,6 +384,7 @@ class FigureTable(ReportParts):
             ("machines", "class B"),
             ("repeats", "--repeat N"),
             ("streaming", "--memory-limit"),
+            ("rank-speeds", "--cut speed"),
         ):
             self.assertIn(words, reasons[name], name)
 
@@ -405,7 +407,8 @@ class FigureTable(ReportParts):
         documents += [as_streamed(self.sweep[2], limit, 1.0) for limit in (60_000_000, 80_000_000)]
         other = inputs.read_inputs([self.file(json.dumps(PROFILE), "profile"), self.file(json.dumps(BENCH), "bench")])
         reasons = self.reasons(documents, other)
-        others = {"comparison", "batch", "ways", "system-ways", "messages", "kernels", "solves"}  # of other commands
+        # Of other commands and options.
+        others = {"comparison", "batch", "ways", "system-ways", "messages", "kernels", "solves", "rank-speeds"}
         self.assertEqual({name for name, why in reasons.items() if why}, others)
 
     def test_table_7_is_whole(self):
@@ -549,6 +552,80 @@ class Figures(ReportParts):
         self.assertIn("+100 % against the median of ", other.tips[0])
         for bars in panel.bars:
             self.assertNotIn("fastest", "".join(bars.tips))
+
+
+def as_uneven(document, trial=True):
+    """A run on two ranks whose second one is half as fast, with shares of two thirds and one third, or, without a trial, even ones."""
+    document = copy.deepcopy(document)
+    document["slow_ranks"] = {"ranks": [{"rank": 1, "factor": 2.0, "first_product": 0}]}
+    nonzeros = (600, 300) if trial else (450, 450)
+    for rank, entry, count, speed in zip(document["setup"]["ranks"], document["phases"]["ranks"], nonzeros, (2e9, 1e9)):
+        rank["nonzeros"] = count
+        for phase in entry["phases"].values():
+            phase["waited_clocks"] = 0
+        entry["phases"]["multiply"]["seconds"] = count * entry["phases"]["summation"]["calls"] / speed
+    if trial:
+        document["configuration"]["cut"] = "speed"
+        document["configuration"]["speed_trial"] = {
+            "ideal_nonzeros_per_s": 3e9, "reachable_nonzeros_per_s": 2.9e9, "even_nonzeros_per_s": 2e9,
+            "speeds": [2e9, 1e9], "shares": [2 / 3, 1 / 3], "rounds": 2, "duration_s": 0.3,
+        }  # fmt: skip
+    return document
+
+
+class Speeds(ReportParts):
+    """Ranks that differ in speed."""
+
+    def setUp(self):
+        super().setUp()
+        self.run = next(document for document in self.sweep if document["configuration"]["grid"]["name"] == "1x2")
+        self.run = {name: value for name, value in self.run.items() if name != "sweep"}
+
+    def figure(self, *documents):
+        material = self.material(documents)
+        self.assertEqual(figures_speeds.why_no_speeds(material), "")
+        return figures_speeds.speeds(material)
+
+    def values(self, panel):
+        return [panel.cells[row, 0].value for row in (0, 1)]
+
+    def test_made_up_results_are_valid(self):
+        for trial in (True, False):
+            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(as_uneven(self.run, trial))
+
+    def test_before_and_after_are_beside_each_other(self):
+        figure = self.figure(as_uneven(self.run, False), as_uneven(self.run))
+        panels = {panel.title: self.values(panel) for panel in figure.panels}
+        self.assertEqual(
+            list(panels),
+            [*(f"Run 1: {what} {when}" for what in ("speed", "share", "waiting") for when in ("with even pieces", "as it ran")),
+             *(f"Run 2: {what} as it ran" for what in ("speed", "share", "waiting"))],
+        )  # fmt: skip
+        self.assertEqual(panels["Run 1: speed with even pieces"], [2.0, 1.0])
+        self.assertEqual(panels["Run 1: share with even pieces"], [50.0, 50.0])
+        self.assertEqual(panels["Run 1: waiting with even pieces"], [50.0, 0.0])
+        for title, expected in (("Run 1: speed", [2.0, 1.0]), ("Run 1: share", [200 / 3, 100 / 3]), ("Run 2: share", [50.0, 50.0])):
+            for value, right in zip(panels[f"{title} as it ran"], expected):
+                self.assertAlmostEqual(value, right)
+        self.assertIn("Run 1: class S, 1x2, cut speed, slowed rank 1 by 2. Run 2: class S, 1x2, cut even, slowed", figure.note)
+        rows = figure.table.rows
+        self.assertEqual(rows[0][2:], ["3", "2.9", "2", "3"])
+        self.assertEqual(rows[1][2:], ["", "", "", "2"])
+
+    def test_one_of_each_configuration_and_not_too_many(self):
+        runs = [as_uneven(self.run), as_uneven(self.run)]
+        self.assertEqual(len(self.figure(*runs).panels), 6)
+        for number in range(2, 6):
+            runs.append(as_uneven(self.run))
+            runs[-1]["slow_ranks"]["ranks"][0]["factor"] = number + 0.5
+        figure = self.figure(*runs)
+        self.assertEqual((len(figure.panels), len(figure.table.rows)), (6 * figures_speeds.MOST_RUNS, 5))
+
+    def test_even_runs_have_none(self):
+        self.assertIn("--slow-rank", figures_speeds.why_no_speeds(self.material([self.run])))
+        untimed = as_uneven(self.run)
+        untimed["phases"] = None
+        self.assertIn("has timed its phases", figures_speeds.why_no_speeds(self.material([untimed])))
 
 
 class Streaming(ReportParts):
