@@ -9,6 +9,7 @@
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/studies/scaling_command.hpp"
 #include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"
@@ -32,14 +33,8 @@ void add_ways_group(OptionSet& options, ScalingArguments& scaling) {
                     {.most = any_count}},
                    scaling.core_counts);
   options.add_flag("--weak", "weak scaling: n grows with the cores", scaling.weak);
-  options.add_list(
-      {"--transport", one_of(configuration_axis("transport").values()),
-       "how data moves between ranks, such as two-sided,shared", "two-sided,shared where both can serve"},
-      scaling.transports, [](const std::string& text) {
-        Configuration checked;
-        configuration_axis("transport").parse(checked, text);
-        return text;
-      });
+  add_axis_list(options, "transport", scaling.values, "two-sided,shared where both can serve");
+  add_axis_list(options, "cut", scaling.values);
   add_axis_option(options, "kernel", configuration, "matrix-vector product");
   add_profile_options(options, scaling.common.profile);
   add_memory_limit_option(options, scaling.common.memory_limit_bytes);
@@ -61,15 +56,6 @@ void add_scaling_options(OptionSet& options, ScalingArguments& scaling) {
   add_measured_system_options(options, scaling.measured);
 }
 
-/// Each name once, in the order given.
-std::vector<std::string> without_repeats(const std::vector<std::string>& names) {
-  std::vector<std::string> once;
-  for (const auto& name : names) {
-    if (std::ranges::find(once, name) == once.end()) once.push_back(name);
-  }
-  return once;
-}
-
 void check_weak(const ScalingOptions& scaling) {
   if (!scaling.weak || !scaling.system) return;
   const auto& text = scaling.system->operator_text;
@@ -85,8 +71,8 @@ void check_weak(const ScalingOptions& scaling) {
 SystemOptions system_from(const ScalingArguments& scaling, const OptionSet& given) {
   auto system = measured_system_from("scaling", scaling.measured, given);
   system.configuration = scaling.common.configuration;
-  if (!system.operator_text.empty() && !system.assembles && system.configuration.has_kernel())
-    given.refuse({"--kernel"}, "only with a matrix: FILE, or --assembled");
+  if (!system.operator_text.empty() && !system.assembles)
+    given.refuse({"--kernel", "--cut"}, "only with a matrix: FILE, or --assembled");
   system.profile = scaling.common.profile;
   system.memory_limit_bytes = scaling.common.memory_limit_bytes;
   system.names_hosts = scaling.common.names_hosts;
@@ -94,17 +80,17 @@ SystemOptions system_from(const ScalingArguments& scaling, const OptionSet& give
 }
 
 void check_scaling(ScalingArguments& scaling, const OptionSet& given) {
-  check_configuration(scaling.common.configuration);
+  static_cast<void>(crossed(scaling.common.configuration, scaling.values));
   if (has_system(scaling.measured.options)) {
     scaling.system = system_from(scaling, given);
   } else {
     refuse_system_options(given);
+    for (const auto& cut : scaling.values["cut"]) require_cut_of_benchmark(cut);
     auto& problem = scaling.given_problem;
     if (problem.class_letter.empty() && !problem.has_any()) problem.class_letter = "A";
     scaling.problem = problem_from("scaling", problem);
   }
-  scaling.transports = without_repeats(scaling.transports);
-  const bool tries = std::ranges::count(scaling.transports, automatic_choice) > 0;
+  const bool tries = std::ranges::count(scaling.values["transport"], automatic_choice) > 0;
   if (tries && scaling.system)
     throw InputError("--transport auto: the scaling of a system takes transports by their names");
   check_weak(scaling);

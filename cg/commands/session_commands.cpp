@@ -93,7 +93,7 @@ TraceOrigin trace_origin_of(const SystemOptions& options, const SolveReport& rep
   return {.environment = *report.environment,
           .configuration = report.configuration,
           .ranks = report.ranks,
-          .cut = has_grid ? report.configuration.grid.name() : report.matrix_free->cut,
+          .arrangement = has_grid ? report.configuration.grid.name() : report.matrix_free->arrangement,
           .has_grid = has_grid,
           .properties = {{"matrix", report.matrix->name},
                          {"variant", options.variant},

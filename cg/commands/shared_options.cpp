@@ -222,11 +222,16 @@ void add_axis_option(OptionSet& options, std::string_view axis, Configuration& c
                     [&](const auto& texts) { row.parse(configuration, texts.front()); });
 }
 
+void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values, std::string_view standing) {
+  const auto& described = configuration_axis(axis);
+  auto row = row_of_axis(described, described.list_help);
+  if (!standing.empty()) row.standing = standing;
+  options.add_texts(row, true, [&list = values[std::string(axis)]](const auto& texts) { list = texts; });
+}
+
 void add_axis_lists(OptionSet& options, AxisValues& values) {
   for (const auto& axis : configuration_axes()) {
-    if (!axis.is_crossed()) continue;
-    options.add_texts(row_of_axis(axis, axis.list_help), true,
-                      [&list = values[std::string(axis.name)]](const auto& texts) { list = texts; });
+    if (axis.is_crossed()) add_axis_list(options, axis.name, values);
   }
 }
 

@@ -91,7 +91,9 @@ void add_trace_steps_option(OptionSet& options, int& step_count, const std::stri
 /// The option of one axis for one value. help: instead of the table's text.
 void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
                      std::string_view help = {});
-/// Options for lists of values, for the axes that sweeps cross.
+/// Options for lists of values: of one axis, with this default in the help instead of the table's; of all that sweeps cross.
+void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values,
+                   std::string_view standing = {});
 void add_axis_lists(OptionSet& options, AxisValues& values);
 
 /// A problem as given; what is not given comes from the class.

@@ -19,7 +19,7 @@ namespace {
 void add_system_group(OptionSet& options, SystemOptions& system) {
   options.begin_group("System");
   add_matrix_options(options, system, "assemble the matrix of --operator: of a Laplacian, or of npb:CLASS");
-  options.add({"--domain", "PXxPYxPZ", "cut of a Laplacian without a matrix: parts along each dimension",
+  options.add({"--domain", "PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",
                "the smallest surface"},
               system.domain_grid, &domain_grid_from);
   options.add({"--rhs", "ones|random:SEED|FILE", "right-hand side", "ones", {.file = FileUse::reads}},

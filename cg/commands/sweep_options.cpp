@@ -117,7 +117,7 @@ void add_sweep_options(OptionSet& options, SweepArguments& sweep) {
   add_results_group(options, sweep);
   add_measured_system_options(options, sweep.measured);
   options.add_list(
-      {"--domain", "PXxPYxPZ", "cuts of a Laplacian without a matrix, such as 1x2x2,1x1x4", "all"},
+      {"--domain", "PXxPYxPZ", "divisions of a Laplacian without a matrix, such as 1x2x2,1x1x4", "all"},
       sweep.axes.domains, &domain_grid_from);
   // Retries: of the runs that are made, none.
   options.exclude_others("--show",

@@ -30,6 +30,8 @@ namespace {
 
 /// Versions of results that are read. The first one had no "quiet".
 constexpr std::array read_versions{1, result_schema_version};
+/// The first one had no form.
+constexpr std::array read_solve_versions{1, solve_schema_version};
 
 std::string text_of(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
@@ -49,19 +51,25 @@ comm::ProcessGrid grid_from(const Json& json) {
   return grid_of(integer_at<int>(json, "columns"), integer_at<int>(json, "rows"));
 }
 
-/// The problem and configuration asked for in a run of a system: its cut is its form where there is no matrix.
+/// The configuration that a sweep notes of the run of a system, in the present version: in the first one the cut was the form
+/// where there is no matrix.
+Json noted_of_system(const Json& run) {
+  auto noted = run.at("sweep").at("configuration");
+  if (run.at("schema_version") == solve_schema_version) return noted;
+  const auto cut = noted.at("cut").get<std::string>();
+  const bool has_matrix = !ConfiguredProblem{.problem = {}, .form = cut}.is_matrix_free();
+  noted["form"] = has_matrix ? std::string(matrix_form) : cut;
+  if (!has_matrix) noted["cut"] = even_cut;
+  return noted;
+}
+
 ConfiguredProblem asked_of_system(const Json& run) {
-  const auto& noted = run.at("sweep").at("configuration");
+  const auto noted = noted_of_system(run);
   ConfiguredProblem asked{.problem = text_in_json(system_name(run.at("system"))),
-                          .form = text_in_json(noted.at("cut").get<std::string>())};
-  if (asked.form.empty()) throw InputError("its cut is empty");
+                          .form = text_in_json(noted.at("form").get<std::string>())};
+  if (asked.form.empty()) throw InputError("its form is empty");
   asked.configuration.grid = grid_from(noted);
   read_axes(noted, asked.configuration);
-  if (asked.is_matrix_free()) {
-    asked.configuration.cut = even_cut;
-  } else {
-    asked.configuration.cut = std::exchange(asked.form, matrix_form);
-  }
   return asked;
 }
 
@@ -338,6 +346,10 @@ void mark_replaced(std::vector<ResultRecord>& records) {
   for (auto& record : records) record.is_replaced = record.attempt < last_attempts.at(round_of(record));
 }
 
+std::string_view ConfiguredProblem::usual_cut() const {
+  return form == matrix_form ? nonzeros_cut : even_cut;
+}
+
 std::string ConfiguredProblem::arrangement() const {
   if (!cuts_domain()) return configuration.grid.name();
   return form.substr(std::min(form.size(), domain_form.size() + 1));
@@ -395,7 +407,7 @@ void read_benchmark(const Json& run, ResultRecord& record) {
 
 /// Reads the run of a system.
 void read_system(const Json& run, ResultRecord& record) {
-  require_version(run, std::array{solve_schema_version});
+  require_version(run, read_solve_versions);
   if (!run.contains("sweep")) throw InputError("it is a result of cg2d solve, and not one of a sweep");
   record.asked = asked_of_system(run);
   if (!run.at("setup").is_null()) record.n = integer_at<std::int64_t>(run.at("setup"), "n");

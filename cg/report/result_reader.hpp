@@ -21,7 +21,7 @@ namespace cg2d {
 void read_axes(const nlohmann::ordered_json& json, Configuration& configuration);
 
 /// The version of the results of `cg2d solve`, which sweeps of a system hold, too.
-inline constexpr int solve_schema_version = 1;
+inline constexpr int solve_schema_version = 2;
 
 /// The beginning of the form of a system without a matrix whose domain is cut: "domain 1x2x2".
 inline constexpr std::string_view domain_form = "domain";
@@ -44,8 +44,8 @@ struct ConfiguredProblem {
   [[nodiscard]] bool is_system() const { return !form.empty(); }
   [[nodiscard]] bool cuts_domain() const { return form.starts_with(domain_form); }
   [[nodiscard]] bool is_matrix_free() const { return cuts_domain() || form == factor_form; }
-  /// The form, or the cut of a matrix: "domain 1x2x2", "nonzeros".
-  [[nodiscard]] const std::string& system_cut() const { return is_matrix_free() ? form : configuration.cut; }
+  /// The cut of its pieces where none is asked for.
+  [[nodiscard]] std::string_view usual_cut() const;
   /// The arrangement of the ranks: the grid, "2x4", or the parts of the domain, "1x2x2".
   [[nodiscard]] std::string arrangement() const;
   /// This problem and its choices with the arrangement left open.

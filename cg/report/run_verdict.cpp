@@ -223,7 +223,7 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
   }
   for (auto& row : verdicts.grids) {
     std::ranges::stable_sort(row.cells, {}, [](const auto& cell) {
-      return std::pair(cell.asked.configuration.grid.columns, cell.asked.system_cut());
+      return std::pair(cell.asked.configuration.grid.columns, cell.asked.form);
     });
     row.ranking = rank_by_time(row.cells);
   }

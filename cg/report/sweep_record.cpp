@@ -9,8 +9,8 @@ Record<SweptRun> asked_record(bool is_system) {
   Record<SweptRun> record{
       "asked", {}, "As asked for; the run's own configuration has the values that were chosen."};
   if (is_system) {
-    record.figures.push_back({"cut", name_type(), [](const auto& run) { return run.asked.system_cut(); },
-                              "As --cut has it; without a matrix: domain PXxPYxPZ, or factors."});
+    record.figures.push_back({"form", name_type(), [](const auto& run) { return run.asked.form; },
+                              "matrix; without one: domain PXxPYxPZ, or factors."});
   } else {
     record.figures.push_back(
         {"class", class_type(), &SweptRun::problem_class, "With U, problem has the numbers."});
@@ -19,10 +19,9 @@ Record<SweptRun> asked_record(bool is_system) {
                           [](const auto& run) { return run.asked.configuration.grid.columns; }},
                          {"rows", positive_count_type(),
                           [](const auto& run) { return run.asked.configuration.grid.rows; }}});
-  auto axes = axis_record(AxesIn::a_sweep);
-  if (is_system) std::erase_if(axes.figures, [](const auto& figure) { return figure.name == "cut"; });
   return with(record, figures_of_part<SweptRun>(
-                          axes, [](const SweptRun& run) -> const auto& { return run.asked.configuration; }));
+                          axis_record(AxesIn::a_sweep),
+                          [](const SweptRun& run) -> const auto& { return run.asked.configuration; }));
 }
 
 Record<SweptRun> make_record(bool is_system) {

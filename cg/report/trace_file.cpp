@@ -48,7 +48,7 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
   }
   Json facts{{"program", "cg2d"}, {"version", build_info::version}};
   for (const auto& [key, value] : origin.properties) facts[key] = value;
-  facts["grid"] = origin.cut;
+  facts["grid"] = origin.arrangement;
   facts["kernel"] = origin.configuration.kernel;
   facts["transport"] = origin.configuration.transport;
   facts["repetition"] = 1;
@@ -92,7 +92,7 @@ TraceOrigin trace_origin_of(const RunReport& report) {
   return {.environment = *report.environment,
           .configuration = report.configuration,
           .ranks = report.ranks,
-          .cut = report.configuration.grid.name(),
+          .arrangement = report.configuration.grid.name(),
           .properties = {{"class", report.problem.class_name}}};
 }
 

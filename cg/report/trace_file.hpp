@@ -23,8 +23,8 @@ struct TraceOrigin {
   const Environment& environment;
   const Configuration& configuration;
   std::span<const RankResult> ranks;
-  std::string cut;       ///< the grid, or the cut of a domain
-  bool has_grid = true;  ///< ranks have a process column and a process row
+  std::string arrangement;  ///< of the ranks: the grid, or "domain 1x2x2"
+  bool has_grid = true;     ///< ranks have a process column and a process row
   std::vector<std::pair<std::string, std::string>> properties;  ///< others: "class", "matrix"
 
   /// "rank 3 (column 1, row 1)", or without the place.

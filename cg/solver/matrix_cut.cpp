@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -16,6 +17,32 @@ namespace {
 
 constexpr std::string_view option = "--cut";
 constexpr std::string_view file_prefix = "file:";
+
+std::string text_of(const std::string& path) {
+  const OpenFile file(path);
+  std::string text(static_cast<std::size_t>(file.size()), '\0');
+  text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+  return text;
+}
+
+/// Calls visit(word, number of its line) for each word outside of comments.
+template <typename Visit>
+void visit_words(std::string_view text, const Visit& visit) {
+  constexpr std::string_view blanks = " \t\r\f\v";
+  for (std::int64_t line_number = 1; !text.empty(); ++line_number) {
+    const auto end = text.find('\n');
+    auto line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    line = line.substr(0, line.find('#'));
+    for (auto begin = line.find_first_not_of(blanks); begin != std::string_view::npos;
+         begin = line.find_first_not_of(blanks)) {
+      line.remove_prefix(begin);
+      const auto word = line.substr(0, line.find_first_of(blanks));
+      line.remove_prefix(word.size());
+      visit(word, line_number);
+    }
+  }
+}
 
 /// Rank 0 reads the file, and all get the same shares or the same error.
 std::vector<double> read_shares(const std::string& path, comm::RankGroup& group) {
@@ -67,40 +94,34 @@ std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSou
 }
 
 std::vector<double> shares_of_file(const std::string& path, int piece_count) {
-  const OpenFile file(path);
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-  return shares_in(text, path, piece_count);
+  return shares_in(text_of(path), path, piece_count);
+}
+
+std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) {
+  if (cut.kind != MatrixCut::Kind::file) return std::nullopt;
+  int count = 0;
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
+    const auto text = text_of(cut.path);
+    visit_words(text, [&](std::string_view /*word*/, std::int64_t /*line_number*/) { ++count; });
+    static_cast<void>(shares_in(text, cut.path, std::max(count, 1)));
+  });
+  return static_cast<int>(group.maximum(std::int64_t{count}));
 }
 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {
-  constexpr std::string_view blanks = " \t\r\f\v";
   std::vector<double> shares;
-  std::int64_t line_number = 0;
-  while (!text.empty()) {
-    ++line_number;
-    const auto end = text.find('\n');
-    auto line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    line = line.substr(0, line.find('#'));
-    while (true) {
-      const auto begin = line.find_first_not_of(blanks);
-      if (begin == std::string_view::npos) break;
-      line.remove_prefix(begin);
-      const auto word = line.substr(0, line.find_first_of(blanks));
-      line.remove_prefix(word.size());
-      const auto share = number_from<double>(word);
-      if (!share || !std::isfinite(*share) || !(*share > 0.0))
-        throw FileError(path, line_number,
-                        fmt::format("found \"{}\", expected a share: a finite number greater than 0", word));
-      shares.push_back(*share);
-      if (std::ssize(shares) > piece_count) break;
-    }
-    if (std::ssize(shares) > piece_count)
+  visit_words(text, [&](std::string_view word, std::int64_t line_number) {
+    const auto share = number_from<double>(word);
+    if (!share || !std::isfinite(*share) || !(*share > 0.0))
+      throw FileError(path, line_number,
+                      fmt::format("found \"{}\", expected a share: a finite number greater than 0", word));
+    if (std::ssize(shares) == piece_count)
       throw FileError(
           path, line_number,
           fmt::format("found more than {}, expected one for each rank", format_count(piece_count, "share")));
-  }
+    shares.push_back(*share);
+  });
   if (std::ssize(shares) < piece_count)
     throw FileError(path, fmt::format("found {}, expected {}, one for each rank",
                                       format_count(std::ssize(shares), "share"), piece_count));

@@ -3,6 +3,7 @@
 // The cut of a matrix into one piece of rows and columns for each rank.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ std::vector<std::int64_t> piece_starts_for(const MatrixCut& cut, const MatrixSou
 
 /// The shares in a file, for so many pieces. Local. Throws as shares_in(), and RunError where it cannot be read.
 std::vector<double> shares_of_file(const std::string& path, int piece_count);
+/// The number of ranks that a cut is for, which its file has as many shares for; empty: any number. Collective. Throws as piece_starts_for().
+std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group);
+
 /// The numbers of a text of shares: one for each piece, separated by white space; from # to the end of a line is a comment. path: of the
 /// file, for messages. Throws FileError with the line.
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count);

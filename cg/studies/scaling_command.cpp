@@ -32,7 +32,7 @@ class Scaling final : public StudyRuns {
       : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
     group_.waiter().set_mode(comm::WaitMode::sleep);
     study_.weak = options.weak;
-    study_.transports = options.transports;
+    study_.values = options.values;
     study_.configuration = session().configuration;
     if (options.system) {
       study_.system = system_name_of(*options.system);
@@ -93,7 +93,8 @@ class Scaling final : public StudyRuns {
     study_.core_counts.erase(std::unique(study_.core_counts.begin(), study_.core_counts.end()),
                              study_.core_counts.end());
     require_started("--cores", study_.core_counts.back(), group_.size());
-    if (study_.transports.empty()) study_.transports = {"two-sided", "shared"};
+    if (!names("transport")) study_.values["transport"] = {"two-sided", "shared"};
+    if (!names("cut")) study_.values["cut"] = {std::string(automatic_choice)};
     if (options_.system) {
       plan_system();
     } else {
@@ -103,6 +104,7 @@ class Scaling final : public StudyRuns {
     if (session().names_hosts) name_by_host(*study_.machine);
     if (group_.rank() == 0) study_.provenance = inspect_provenance(*study_.machine, session().names_hosts);
     leave_out_unavailable_transports();
+    leave_out_cuts_for_other_ranks();
     leave_out_cases_without_room();
     study_.round_count = options_.round_count.value_or(rounds_for_verdicts(study_.cases));
     // A file that is no profile, or no matrix, is an error of this command line, not a result of each of its runs.
@@ -118,8 +120,8 @@ class Scaling final : public StudyRuns {
     std::vector<Problem> problems;
     for (const int core_count : study_.core_counts) {
       problems.push_back(scaled_problem(options_.problem, core_count, study_.weak));
-      add_cases(core_count, {.problem = problem_name(problems.back()),
-                             .configuration = with_cut(study_.configuration, even_cut)});
+      add_cases(core_count, study_.values,
+                {.problem = problem_name(problems.back()), .configuration = study_.configuration});
     }
     work_ = benchmark_work(std::move(problems), options_.common);
   }
@@ -127,6 +129,8 @@ class Scaling final : public StudyRuns {
   /// Without a matrix first, where the operator can be applied so.
   void plan_system() {
     std::vector<SystemOptions> systems;
+    auto without_matrix = study_.values;
+    without_matrix.erase("cut");
     for (const int core_count : study_.core_counts) {
       auto system = *options_.system;
       auto& text = system.operator_text;
@@ -135,22 +139,28 @@ class Scaling final : public StudyRuns {
       ConfiguredProblem asked{.problem = system_name_of(system), .configuration = system.configuration};
       if (row != nullptr) {
         asked.form = row->uses_grid ? factor_form : domain_form;
-        asked.configuration.cut = even_cut;
         asked.configuration.kernel = automatic_choice;  // which is the matrix's
-        add_cases(core_count, asked, system.matrix_text());
+        add_cases(core_count, without_matrix, asked, system.matrix_text());
       }
       if (text.empty() || system.assembles) {
         asked.form = matrix_form;
-        asked.configuration = with_cut(system.configuration, nonzeros_cut);
-        add_cases(core_count, asked, system.matrix_text());
+        asked.configuration = system.configuration;
+        add_cases(core_count, study_.values, asked, system.matrix_text());
       }
       systems.push_back(std::move(system));
     }
     work_ = system_work(std::move(systems));
   }
 
-  void add_cases(int core_count, const ConfiguredProblem& common, const std::string& matrix = {}) {
-    for (auto& one : cases_of({core_count}, study_.transports, common)) {
+  /// Whether the command line has values for this axis.
+  [[nodiscard]] bool names(std::string_view axis) const {
+    const auto values = options_.values.find(axis);
+    return values != options_.values.end() && !values->second.empty();
+  }
+
+  void add_cases(int core_count, const AxisValues& values, const ConfiguredProblem& common,
+                 const std::string& matrix = {}) {
+    for (auto& one : cases_of({core_count}, values, common)) {
       one.matrix = matrix;
       study_.cases.push_back(std::move(one));
     }
@@ -179,7 +189,7 @@ class Scaling final : public StudyRuns {
       if (reason.empty()) return false;
       const auto text = fmt::format("transport {} cannot serve {}: {}", one.transport(),
                                     format_count(one.rank_count, "rank"), reason);
-      if (!options_.transports.empty()) throw RunError(ExitCode::unavailable, "--transport: " + text);
+      if (names("transport")) throw RunError(ExitCode::unavailable, "--transport: " + text);
       warn(text + "; its cases are left out");
       return true;
     });
@@ -192,6 +202,24 @@ class Scaling final : public StudyRuns {
     std::string reason;
     if (auto* const group = first_ranks_.of(one.rank_count)) reason = transport->why_unavailable(*group);
     return group_.broadcast(std::move(reason));
+  }
+
+  /// A file of shares is for one number of ranks. Throws InputError where no case has as many.
+  void leave_out_cuts_for_other_ranks() {
+    for (const auto& text : study_.values["cut"]) {
+      const auto rank_count = rank_count_for(matrix_cut_from(text), group_);
+      if (!rank_count) continue;
+      const auto left_out = std::erase_if(study_.cases, [&](const ScalingCase& one) {
+        return one.cut() == text && one.rank_count != *rank_count;
+      });
+      if (std::ranges::find(study_.cases, text, &ScalingCase::cut) == study_.cases.end())
+        throw InputError(
+            fmt::format("--cut {}: has a share for each of {}, and no case has as many; see --cores", text,
+                        format_count(*rank_count, "rank")));
+      if (left_out > 0)
+        warn(fmt::format("cut {}: only with {}, since it has as many shares", text,
+                         format_count(*rank_count, "rank")));
+    }
   }
 
   /// Rank 0 takes part in every case, so it sees what the others see, and broadcasts one letter per case.

@@ -21,9 +21,10 @@ struct ScalingOptions {
   Problem problem;  ///< of the benchmark, on one core
   /// A user's system instead, on one core, of measured_system(). assembles: also the matrix of the operator.
   std::optional<SystemOptions> system;
-  bool weak = false;                    ///< n, or the box of a Laplacian, grows with the cores
-  std::vector<int> core_counts;         ///< empty: the usual ones, up to the ranks started
-  std::vector<std::string> transports;  ///< empty: those of the usual ones that are available
+  bool weak = false;             ///< n, or the box of a Laplacian, grows with the cores
+  std::vector<int> core_counts;  ///< empty: the usual ones, up to the ranks started
+  /// Values of the axes that are compared, transport and cut. No transport: those of the usual ones that are available.
+  AxisValues values;
   RunOptions common;               ///< options of every run of the benchmark, except for what its case says
   std::optional<int> round_count;  ///< empty: rounds_for_verdicts()
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added

@@ -32,7 +32,10 @@ const Record<ScalingStudy>& options_record() {
         [](const auto& study) { return study.problem ? absent() : Json(study.iteration_count); },
         "Of each run of a system.", Presence::if_known},
        {"cores", list_type(positive_count_type(), 1), &ScalingStudy::core_counts},
-       {"transports", list_type(name_type(), 1), &ScalingStudy::transports},
+       {"transports", list_type(name_type(), 1),
+        [](const auto& study) { return study.values.at("transport"); }},
+       {"cuts", list_type(name_type(), 1), [](const auto& study) { return study.values.at("cut"); },
+        "As --cut has them.", Presence::always_now},
        {"kernel", name_type(), [](const auto& study) { return study.configuration.kernel; },
         "A name, or auto."},
        {"rounds", positive_count_type(), &ScalingStudy::round_count}}};
@@ -77,7 +80,7 @@ const Record<ScalingRun>& round_record() {
 const Record<SeenCase>& figures_record() {
   static const Record<SeenCase> record{
       {{"grid", grid_type(),
-        [](const auto& seen) { return seen.is_system() ? absent() : Json(seen.row.median_run.cut); },
+        [](const auto& seen) { return seen.is_system() ? absent() : Json(seen.row.median_run.arrangement); },
         "Of the benchmark.", Presence::if_known},
        {"kernel", text_type(), [](const auto& seen) { return seen.row.median_run.kernel; }},
        {"median_s", positive_seconds_type(), [](const auto& seen) { return seen.row.time_s->median; },
@@ -150,9 +153,14 @@ const Record<SeenCase>& case_record() {
         "Of a system: the file, or the operator as this number of cores has it.", Presence::if_known},
        {"n", count_type(), [](const auto& seen) { return seen.study.order_of(seen.row.scaled); },
         "Order of the matrix on that many cores; 0: a system that never ran."},
-       {"cut", pattern_type("^(domain [0-9]+x[0-9]+x[0-9]+|grid [0-9]+x[0-9]+|)$"),
-        [](const auto& seen) { return seen.is_system() ? Json(seen.row.median_run.cut) : absent(); },
-        "Of a system; empty where a run failed.", Presence::if_known},
+       {"cut", name_type(),
+        [](const auto& seen) {
+          return seen.row.scaled.cut().empty() ? absent() : Json(seen.row.scaled.cut());
+        },
+        "As --cut has it, of a matrix on several ranks.", Presence::if_known},
+       {"arrangement", pattern_type("^(domain [0-9]+x[0-9]+x[0-9]+|grid [0-9]+x[0-9]+|)$"),
+        [](const auto& seen) { return seen.is_system() ? Json(seen.row.median_run.arrangement) : absent(); },
+        "Of the ranks, for a system; empty where a run failed.", Presence::if_known},
        part<SeenCase>("figures", figures_record(),
                       [](const SeenCase& seen) { return seen.row.is_sound() ? &seen : nullptr; }),
        list_figure<SeenCase>(
@@ -186,9 +194,10 @@ Json cases_json(const ScalingStudy& study) {
 const Record<ScalingStudy>& scaling_record() {
   static const Record<ScalingStudy> record{
       {{"schema_version",
-        {{"enum", {3, 4, 5}}},
-        [](const auto& /*study*/) { return 5; },
-        "Version 4 had no systems. Version 3 named the candidate is_best, decided or not, its "
+        {{"enum", {3, 4, 5, 6}}},
+        [](const auto& /*study*/) { return 6; },
+        "Version 5 had one cut, and named the arrangement so. Version 4 had no systems. Version 3 named the "
+        "candidate is_best, decided or not, its "
         "ratio_to_best "
         "was that of "
         "the medians, and it had neither is_candidate nor certainty."},

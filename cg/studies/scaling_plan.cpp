@@ -9,6 +9,7 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/stencil.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "comm/communicator.hpp"
 #include "comm/domain_layout.hpp"
 
@@ -41,6 +42,10 @@ std::string ScalingCase::name() const {
   return reads_in_place(transport()) ? "shared-memory ranks" : "ranks only";
 }
 
+std::string ScalingCase::cut() const {
+  return rank_count == 1 || asked.is_matrix_free() ? std::string() : asked.configuration.cut;
+}
+
 std::string ScalingCase::shape() const {
   return fmt::format("{} x {}", rank_count, asked.configuration.thread_count);
 }
@@ -51,9 +56,10 @@ std::string ScalingCase::form() const {
 }
 
 std::string ScalingCase::label() const {
-  return fmt::format("{}, {}{}{}{}, {}", format_count(core_count(), "core"), form(),
-                     asked.is_system() ? ", " : "", name(), rank_count > 1 ? ", " + transport() : "",
-                     shape());
+  const bool has_usual_cut = cut().empty() || cut() == asked.usual_cut();
+  return fmt::format("{}, {}{}{}{}, {}{}", format_count(core_count(), "core"), form(),
+                     asked.is_system() ? ", " : "", name(), rank_count > 1 ? ", " + transport() : "", shape(),
+                     has_usual_cut ? "" : ", cut " + cut());
 }
 
 std::vector<int> usual_core_counts(int rank_count) {
@@ -63,24 +69,23 @@ std::vector<int> usual_core_counts(int rank_count) {
   return counts;
 }
 
-std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts,
-                                  const std::vector<std::string>& transports,
+std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
                                   const ConfiguredProblem& common) {
   std::vector<ScalingCase> cases;
   for (const int core_count : core_counts) {
     for (int rank_count = core_count; rank_count >= 1; --rank_count) {
       if (core_count % rank_count != 0 || core_count / rank_count > most_threads) continue;
       ScalingCase one{.rank_count = rank_count, .asked = common};
-      auto& configuration = one.asked.configuration;
-      configuration.transport = comm::default_transport().name;
-      configuration.thread_count = core_count / rank_count;
-      if (rank_count == 1) {
-        cases.push_back(std::move(one));
-        continue;
-      }
-      for (const auto& transport : transports) {
-        configuration.transport = transport;
-        cases.push_back(one);
+      auto several_ranks = common.configuration;
+      several_ranks.thread_count = core_count / rank_count;
+      for (const auto& configuration : crossed(several_ranks, values)) {
+        one.asked.configuration = configuration;
+        if (rank_count == 1) {
+          one.asked.configuration.transport = comm::default_transport().name;
+          one.asked.configuration.cut = automatic_choice;
+        }
+        one.asked.configuration = with_cut(one.asked.configuration, common.usual_cut());
+        if (std::ranges::find(cases, one) == cases.end()) cases.push_back(one);
       }
     }
   }

@@ -8,11 +8,12 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_reader.hpp"
+#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 
-/// One way to use a number of cores: ranks, and the threads and transport of a configuration whose grid is open. A single
-/// rank moves no data: its transport is the default one.
+/// One way to use a number of cores: ranks, and the threads, transport and cut of a configuration whose grid is open. A single
+/// rank moves no data and has one piece: its transport and cut are the usual ones.
 struct ScalingCase {
   int rank_count = 1;
   ConfiguredProblem asked{};  ///< the work on as many cores
@@ -22,6 +23,8 @@ struct ScalingCase {
   [[nodiscard]] const std::string& transport() const { return asked.configuration.transport; }
   /// "one core", "ranks only", "shared-memory ranks", "ranks x threads" or "threads only".
   [[nodiscard]] std::string name() const;
+  /// As --cut has it; empty where there are no pieces of a matrix: with one rank, or without a matrix.
+  [[nodiscard]] std::string cut() const;
   /// "2 x 1": ranks x threads of each.
   [[nodiscard]] std::string shape() const;
   /// "matrix" or "matrix-free"; empty for the benchmark.
@@ -34,12 +37,10 @@ struct ScalingCase {
 /// 1, 2, 4 and so on, and the number of ranks itself.
 std::vector<int> usual_core_counts(int rank_count);
 
-/// Every way to use each number of cores: ranks only with each transport, every split into several ranks of
-/// several threads with each transport, threads only. On one core they are all the same: there is one way.
-/// Splits of more than most_threads are left out. common: what all have in common, each with one of the configuration's
-/// threads and transports.
-std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts,
-                                  const std::vector<std::string>& transports,
+/// Every way to use each number of cores: ranks only, every split into several ranks of several threads, both with each combination of
+/// these values, and threads only. On one core they are all the same: there is one way. Splits of more than most_threads are left out.
+/// common: what all have in common but for threads and these values. Throws InputError as crossed().
+std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
                                   const ConfiguredProblem& common = {});
 
 /// The fewest rounds after which the verdict on the cases of each number of cores can be decided.

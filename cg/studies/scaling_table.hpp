@@ -35,8 +35,8 @@ struct ScalingStudy {
   int iteration_count = 0;         ///< of each run of a system
   bool weak = false;
   std::vector<int> core_counts;
-  std::vector<std::string> transports;
-  Configuration configuration;  ///< configuration of every case, except for threads and transport
+  AxisValues values;            ///< values of the axes that are compared, by name: transport and cut
+  Configuration configuration;  ///< configuration of every case, except for threads and these
   int round_count = 0;
   std::vector<ScalingCase> cases;  ///< in the order of the plan
   std::vector<ScalingRun> runs;    ///< in the order in which they ran

@@ -15,6 +15,13 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share
 
 std::string transport_cell(const ScalingCase& one) { return one.rank_count > 1 ? one.transport() : "-"; }
 
+bool compares_cuts(const ScalingStudy& study) {
+  return std::ranges::any_of(
+      study.cases, [&](const auto& one) { return !one.cut().empty() && one.cut() != one.asked.usual_cut(); });
+}
+
+std::string cut_cell(const ScalingCase& one) { return one.cut().empty() ? "-" : one.cut(); }
+
 std::string seconds_cell(const ScalingRow& row) {
   if (!row.is_sound()) return row.runs.empty() ? "not run" : "failed";
   return fmt::format("{:.6f}", row.time_s->median);
@@ -43,8 +50,10 @@ std::vector<Column> columns_of(const ScalingStudy& study) {
   if (is_system) columns.push_back({"form", -11, [](const auto& row) { return row.scaled.form(); }, false});
   columns.push_back({"transport", -9, [](const auto& row) { return transport_cell(row.scaled); }, false});
   columns.push_back({"r x t", 7, [](const auto& row) { return row.scaled.shape(); }, false});
-  columns.push_back({is_system ? " cut" : " grid", is_system ? -14 : -7,
-                     [](const auto& row) { return " " + row.median_run.cut; }});
+  if (compares_cuts(study))
+    columns.push_back({" cut", -9, [](const auto& row) { return " " + cut_cell(row.scaled); }, false});
+  columns.push_back({is_system ? " arrangement" : " grid", is_system ? -14 : -7,
+                     [](const auto& row) { return " " + row.median_run.arrangement; }});
   columns.push_back({"kernel", -9, [](const auto& row) { return row.median_run.kernel; }});
   if (is_system) {
     columns.push_back({"rows", 11, [](const auto& row) { return fmt::format("{}", row.median_run.n); }});
@@ -96,10 +105,11 @@ std::string title_of(const ScalingStudy& study) {
                      format_count(study.round_count, "round"), has_added_rounds ? " or more" : "");
 }
 
-/// "ranks x threads, shared, 2 x 2"
-std::string case_name(const ScalingCase& one) {
-  return fmt::format("{}{}{}, {}, {}", one.form(), one.form().empty() ? "" : ", ", one.name(),
-                     transport_cell(one), one.shape());
+/// "ranks x threads, shared, 2 x 2", where cuts are compared with ", cut even".
+std::string case_name(const ScalingStudy& study, const ScalingCase& one) {
+  return fmt::format("{}{}{}, {}, {}{}", one.form(), one.form().empty() ? "" : ", ", one.name(),
+                     transport_cell(one), one.shape(),
+                     compares_cuts(study) && !one.cut().empty() ? ", cut " + one.cut() : "");
 }
 
 /// A line for each number of cores that has several cases.
@@ -108,7 +118,7 @@ std::string verdicts_of(const ScalingStudy& study) {
   for (const auto& ranking : rankings_of(study)) {
     if (ranking.cases.size() < 2) continue;
     std::vector<std::string> names;
-    for (const auto& one : ranking.cases) names.push_back(case_name(one));
+    for (const auto& one : ranking.cases) names.push_back(case_name(study, one));
     const auto reason = verdict_text(ranking.verdict, names, "--repeat");
     text += fmt::format("  {}: {} {} {}\n", format_count(ranking.core_count, "core"),
                         names[ranking.verdict.candidate], ranking.verdict.is_decided() ? "is best," : "is",
@@ -188,16 +198,15 @@ std::string write_text(const ScalingStudy& study) {
 /// Columns that do not apply to the work or to a line are empty.
 std::string write_csv(const ScalingStudy& study) {
   std::string text =
-      "scaling,class,n,cores,way,form,transport,ranks,threads,grid,kernel,status,runs,median_s,minimum_s,"
-      "maximum_"
-      "s,mops_total,speed_up,efficiency,moving_share,waiting_share,ratio_to_best,disturbed_runs\n";
+      "scaling,class,n,cores,way,form,transport,ranks,threads,cut,grid,kernel,status,runs,median_s,minimum_s,"
+      "maximum_s,mops_total,speed_up,efficiency,moving_share,waiting_share,ratio_to_best,disturbed_runs\n";
   for (const auto& row : rows_of(study)) {
     const auto& one = row.scaled;
     text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},", study.weak ? "weak" : "strong",
+        "{},{},{},{},{},{},{},{},{},{},", study.weak ? "weak" : "strong",
         study.problem ? scaled_problem(*study.problem, one.core_count(), study.weak).class_name : "",
         study.order_of(one), one.core_count(), one.name(), one.form(), one.transport(), one.rank_count,
-        one.asked.configuration.thread_count);
+        one.asked.configuration.thread_count, one.cut());
     if (!row.is_sound()) {
       const auto failed = std::ranges::find_if_not(row.runs, &ScalingRun::succeeded);
       text += fmt::format(",,{},{},,,,,,,,,,{}\n",
@@ -209,9 +218,9 @@ std::string write_csv(const ScalingStudy& study) {
       return value ? fmt::format("{:.6f}", *value) : std::string();
     };
     const auto& run = row.median_run;
-    text += fmt::format("{},{},{},{},{:.9f},{:.9f},{:.9f},{},{},{},{:.6f},{:.6f},{:.6f},{}\n", run.cut,
-                        run.kernel, status_name(ExitCode::success), row.runs.size(), row.time_s->median,
-                        row.time_s->minimum, row.time_s->maximum,
+    text += fmt::format("{},{},{},{},{:.9f},{:.9f},{:.9f},{},{},{},{:.6f},{:.6f},{:.6f},{}\n",
+                        run.arrangement, run.kernel, status_name(ExitCode::success), row.runs.size(),
+                        row.time_s->median, row.time_s->minimum, row.time_s->maximum,
                         study.problem ? fmt::format("{:.6f}", row.rate / 1e6) : "",
                         optional_cell(row.speed_up), optional_cell(row.efficiency), run.shares.moving,
                         run.shares.waiting, row.ratio_to_best, row.disturbed_count());

@@ -44,7 +44,7 @@ CommunicationShares communication_shares(const RepeatReport& repeat) {
 StudiedRun studied_run_of(const SessionReport& report, const std::function<const RepeatReport&()>& repeat) {
   StudiedRun run{.code = report.code, .reason = report.reason, .warnings = report.warnings};
   if (report.is_resolved) {
-    run.cut = report.configuration.grid.name();
+    run.arrangement = report.configuration.grid.name();
     run.kernel = report.configuration.kernel;
   }
   if (!run.succeeded()) return run;
@@ -140,7 +140,8 @@ class SystemWork final : public StudiedWork {
     auto report = solve.report();
     auto run = studied_run_of(
         report, [&]() -> auto& { return report.repeat; });
-    run.cut = report.matrix_free ? report.matrix_free->cut : "grid " + report.configuration.grid.name();
+    run.arrangement =
+        report.matrix_free ? report.matrix_free->arrangement : "grid " + report.configuration.grid.name();
     if (report.matrix) run.n = report.matrix->order;
     if (report.quiet) run.disturbance = report.quiet->reason();
     return {.run = std::move(run), .json = [options = std::move(options), report = std::move(report)] {

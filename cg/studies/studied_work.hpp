@@ -35,8 +35,8 @@ struct StudiedRun {
   ExitCode code = ExitCode::success;
   std::string reason{};  ///< empty on success
   std::vector<std::string> warnings{};
-  std::string
-      cut{};  ///< "2x1", of a system "grid 2x1" or "domain 1x2x2"; empty if the run ended before it was known
+  /// "2x1", of a system "grid 2x1" or "domain 1x2x2"; empty if the run ended before it was known.
+  std::string arrangement{};
   std::string kernel{};  ///< that ran
   std::int64_t n = 0;    ///< order of the matrix; 0: not known
   double time_s = 0.0;   ///< seconds of the timed region; this and the following members only on success

@@ -133,8 +133,8 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
   std::vector<ConfiguredProblem> all;
   for (const auto& problem : axes.problems) {
     for (const auto& configuration : configurations) {
-      ConfiguredProblem one{.problem = problem_name(problem),
-                            .configuration = with_cut(configuration, even_cut)};
+      ConfiguredProblem one{.problem = problem_name(problem)};
+      one.configuration = with_cut(configuration, one.usual_cut());
       if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
     }
   }
@@ -146,9 +146,9 @@ std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, cons
   std::vector<ConfiguredProblem> all;
   const auto add = [&, name = system_name_of(system)](const Configuration& configuration,
                                                       std::string_view form) {
-    ConfiguredProblem one{
-        .problem = name, .configuration = with_cut(configuration, nonzeros_cut), .form = std::string(form)};
-    if (one.is_matrix_free()) one.configuration.cut = even_cut;
+    ConfiguredProblem one{.problem = name, .configuration = configuration, .form = std::string(form)};
+    if (one.is_matrix_free()) one.configuration.cut = automatic_choice;
+    one.configuration = with_cut(one.configuration, one.usual_cut());
     if (!has(all, one)) all.push_back(std::move(one));
   };
   const auto* const row = matrix_free_row(system);

@@ -77,7 +77,7 @@ NamedAxes axes_worth_naming(const std::vector<Table>& tables) {
 }
 
 std::string form_title(const ConfiguredProblem& common) {
-  if (common.cuts_domain()) return ", without a matrix, by the cut of the domain";
+  if (common.cuts_domain()) return ", without a matrix, by the parts of the domain";
   return common.is_matrix_free() ? ", without a matrix" : "";
 }
 
@@ -104,7 +104,7 @@ std::set<int> columns_of(const Table& table) {
   return all;
 }
 
-/// One line per cut of a domain.
+/// One line per division of a domain.
 std::string lines_of_domain(const Table& table) {
   std::string lines = fmt::format("{:>6}   {:<12}{:>{}}\n", "P", "Px x Py x Pz", "seconds", cell_width - 7);
   for (const auto& row : table.rows) {

@@ -139,9 +139,9 @@ const Record<RankedCell>& cell_record() {
         [](const auto& ranked) { return ranked.ranking.may_be_best(ranked.cell.asked); },
         "Whether it is the candidate, or not known to be worse."},
        against_best_figure(),
-       {"cut", name_type(),
+       {"form", name_type(),
         [](const auto& ranked) {
-          return ranked.cell.asked.is_system() ? Json(ranked.cell.asked.system_cut()) : absent();
+          return ranked.cell.asked.is_system() ? Json(ranked.cell.asked.form) : absent();
         },
         "Only of a system.", Presence::if_known}}};
   return record;
@@ -220,12 +220,9 @@ const Record<SeenGrids>& grids_record() {
            "The candidate against the next one and the last one, as far as phases were timed in paired "
            "rounds.",
            0, Presence::always_now),
-       {"cut", name_type(),
-        [](const auto& seen) {
-          return seen.row.common.is_system() ? Json(seen.row.common.system_cut()) : absent();
-        },
-        "Only of a system: nonzeros, even or random:SEED; domain or factors without a matrix.",
-        Presence::if_known},
+       {"form", name_type(),
+        [](const auto& seen) { return seen.row.common.is_system() ? Json(seen.row.common.form) : absent(); },
+        "Only of a system: matrix; without one domain or factors.", Presence::if_known},
        {"storage", name_type(),
         [](const auto& seen) {
           return seen.row.common.storage.empty() ? absent() : Json(seen.row.common.storage);
@@ -268,7 +265,7 @@ struct SeenVerdicts {
 
 const Record<SeenVerdicts>& verdicts_record() {
   static const Record<SeenVerdicts> record{
-      {{"schema_version", constant_type(1), [](const auto& /*seen*/) { return 1; }},
+      {{"schema_version", constant_type(2), [](const auto& /*seen*/) { return 2; }},
        {"program", type_of(program_record()), [](const auto& /*seen*/) { return program_json(); }},
        {"test", type_of(verdict_test_record()), [](const auto& /*seen*/) { return verdict_test_json(); }},
        list_figure<SeenVerdicts>(

@@ -36,8 +36,8 @@ def marks_of(study, rank_count, case):
 
 def columns_label(places):
     """Of an axis with these places."""
-    cuts = [isinstance(place, str) for place in places]
-    return "Cut of the domain" if all(cuts) else "Px, process columns" + (", or cut of the domain" if any(cuts) else "")
+    domains = [isinstance(place, str) for place in places]
+    return "Parts of the domain" if all(domains) else "Px, process columns" + (", or parts of the domain" if any(domains) else "")
 
 
 def studies_with_grids(material):

@@ -17,15 +17,22 @@ def why_no_ways(material):
     return "no result of cg2d scaling was given"
 
 
-def way_name(way):
-    transport = f", {way['transport']}" if way["way"] not in ("one core", "threads only") else ""
-    return f"{way['cores']} cores: {way['way']}{transport}".replace("1 cores: one core", "1 core")
+def kind_of(way, study):
+    """Of a way: with its transport, and where several cuts are compared with its cut."""
+    has_ranks = way["way"] not in ("one core", "threads only")
+    several_cuts = len({other["cut"] for other in study.document["ways"] if "cut" in other}) > 1
+    cut = f", cut {way['cut']}" if several_cuts and "cut" in way else ""
+    return way["way"] + (f", {way['transport']}" if has_ranks else "") + cut
 
 
-def way_tip(way):
+def way_name(way, study):
+    return f"{way['cores']} cores: {kind_of(way, study)}".replace("1 cores: one core", "1 core")
+
+
+def way_tip(way, study):
     figures = way["figures"]
     return (
-        f"{way_name(way)}\n{way['ranks']} x {way['threads']} threads, grid {figures['grid']}, {figures['kernel']}\n"
+        f"{way_name(way, study)}\n{way['ranks']} x {way['threads']} threads, grid {figures['grid']}, {figures['kernel']}\n"
         f"median {seconds(figures['median_s'])}, {seconds(figures['minimum_s'])} to {seconds(figures['maximum_s'])}"
     )
 
@@ -42,10 +49,10 @@ def ways_panel(study):
         ("communication, waiting", style.PHASE_COLOURS["collection"], True, lambda moving, waiting: waiting),
     ):
         values = [factor * way["figures"]["median_s"] * share_of(*share) for way, share in zip(ways, shares)]
-        tips = [f"{way_tip(way)}\n{name}: {value:.4g} ms" for way, value in zip(ways, values)]
+        tips = [f"{way_tip(way, study)}\n{name}: {value:.4g} ms" for way, value in zip(ways, values)]
         bars.append(Bars(name, values, colour, tips, is_hatched))
     title = f"{study.document['scaling'].capitalize()} scaling, {problem_of_scaling(study.document)}"
-    names = Axis("Way", "category", names=[way_name(way) for way in ways])
+    names = Axis("Way", "category", names=[way_name(way, study) for way in ways])
     return BarPanel(title, names, Axis("Time, ms (median)", from_zero=True), bars, is_stacked=True)
 
 
@@ -54,13 +61,12 @@ def speed_up_panel(study):
     groups = {}
     for way in study.document["ways"]:
         if way["figures"] and way["figures"]["speed_up"]:
-            name = way["way"] if way["way"] in ("one core", "threads only") else f"{way['way']}, {way['transport']}"
-            groups.setdefault(name, []).append(way)
+            groups.setdefault(kind_of(way, study), []).append(way)
     lines = []
     for name, ways in groups.items():
         colour, marker = style.series_style(len(lines))
         values = [way["figures"]["speed_up"] for way in ways]
-        lines.append(Line(name, [way["cores"] for way in ways], values, colour, [way_tip(way) for way in ways], marker))
+        lines.append(Line(name, [way["cores"] for way in ways], values, colour, [way_tip(way, study) for way in ways], marker))
     cores = sorted({core for line in lines for core in line.x})
     if not cores:
         return None
@@ -78,7 +84,7 @@ def ways_table(studies):
                 is_best = figures["is_best"] and figures["is_decided"]
                 mark = "" if alone else "best" if is_best else "may be best" if figures["may_be_best"] else ""
                 times = seconds(figures["median_s"]), f"{figures['ratio_to_best']:.2f}"
-                rows.append([problem_of_scaling(study.document), way_name(way), *times, mark, figures["grid"]])
+                rows.append([problem_of_scaling(study.document), way_name(way, study), *times, mark, figures["grid"]])
     return Table("cg2d's verdict on the ways", ["problem", "way", "median", "to the first", "verdict", "grid"], rows, range(2, 4))
 
 
@@ -102,14 +108,13 @@ def system_panel(study):
     groups = {}
     for way in study.document["ways"]:
         if way["figures"]:
-            name = way["way"] if way["way"] in ("one core", "threads only") else f"{way['way']}, {way['transport']}"
-            groups.setdefault(f"{way['form']}, {name}", []).append(way)
+            groups.setdefault(f"{way['form']}, {kind_of(way, study)}", []).append(way)
     lines = []
     for name, found in groups.items():
         colour, marker = style.series_style(len(lines))
         values = [1e3 * way["figures"]["iteration_s"] for way in found]
         tips = [
-            f"{name}, {way['ranks']} x {way['threads']} threads, {way['cut']}\n{seconds(way['figures']['iteration_s'])} per iteration"
+            f"{name}, {way['ranks']} x {way['threads']} threads, {way['arrangement']}\n{seconds(way['figures']['iteration_s'])} per iteration"
             for way in found
         ]
         lines.append(Line(name, [way["cores"] for way in found], values, colour, tips, marker))

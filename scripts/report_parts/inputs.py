@@ -8,7 +8,7 @@ from . import comparison, results, systems, trace
 from .errors import BAD_DATA, ReportError
 from .progress import SILENT
 from .schema import schema_of
-from .versions import completed
+from .versions import completed, upgraded_scaling, upgraded_solve
 
 KNOWN = "a run, sweep, batch, scaling, pingpong, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
 
@@ -37,11 +37,15 @@ def batch_of(path, documents):
     return Batch(pathlib.Path(path).name, [document["task"] for _, document in documents])
 
 
-def checked(schema):
-    """A reader of documents that keep to the schema with this name."""
+def checked(schema, upgrade=lambda document: document):
+    """A reader of documents that keep to the schema with this name in its present version."""
 
     def read(path, document):
         document = completed(document)
+        try:
+            document = upgrade(document)
+        except (AttributeError, KeyError, TypeError):
+            pass  # the schema says what is wrong
         complaint = schema_of(schema, needs_keys=True).complaint(document)
         if complaint:
             raise ReportError(BAD_DATA, f"{path}: not a file as in {schema}: {complaint}")
@@ -73,11 +77,11 @@ KINDS = (
     Kind("traces", has("traceEvents"), trace.step_of),
     Kind("profiles", has("processors"), results.profile_of),
     Kind("benches", has("benchmarks"), results.bench_of),
-    Kind("system_scalings", is_scaling_of_system, checked("scaling_result.schema.json")),
-    Kind("scalings", has("scaling", "ways"), checked("scaling_result.schema.json")),
+    Kind("system_scalings", is_scaling_of_system, checked("scaling_result.schema.json", upgraded_scaling)),
+    Kind("scalings", has("scaling", "ways"), checked("scaling_result.schema.json", upgraded_scaling)),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong_result.schema.json")),
     Kind("comparisons", has("compared", "threshold"), comparison.comparison_of),
-    Kind("solves", lambda document: systems.is_system(document) and "sweep" not in document, checked("solve_result.schema.json")),
+    Kind("solves", lambda document: systems.is_system(document) and "sweep" not in document, checked("solve_result.schema.json", upgraded_solve)),
 )
 
 

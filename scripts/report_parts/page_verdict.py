@@ -111,7 +111,9 @@ def verdict_row(study, rank_count, verdicts):
     configuration = first["configuration"]
     settings = f"{first['kernel_used']}, {configuration['transport']}, {configuration['sum_form']}"
     settings += ", overlap" if configuration["overlap"] else ""
-    settings += "".join(f", {verdicts[key]}" for key in ("cut", "storage") if key in verdicts)
+    form = verdicts.get("form", "matrix")
+    settings += f", {form}" if form != "matrix" else f", cut {configuration['cut']}" if configuration["cut"] != "even" else ""
+    settings += f", {verdicts['storage']}" if "storage" in verdicts else ""
     return (
         study.name, rank_count, BEST_GRIDS[verdicts["verdict"]["certainty"]].format(grids), seconds(times["median_s"]), spread,
         times["count"], verdicts["verdict"]["text"], settings,

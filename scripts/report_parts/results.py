@@ -11,7 +11,7 @@ from .json_input import json_from
 from .progress import SILENT
 from .schema import schema_of
 from .style import PHASE_COLOURS
-from .versions import SCHEMA_VERSIONS, upgraded
+from .versions import SCHEMA_VERSIONS, SOLVE_SCHEMA_VERSIONS, upgraded, upgraded_solve
 
 PHASES = tuple(PHASE_COLOURS)  # in the order in which figures stack them
 
@@ -38,8 +38,13 @@ class Run:
 
     @property
     def domain(self):
-        """The cut of a domain, "domain 1x2x2"; "" for a grid of process columns and rows."""
-        return self.cut if self.cut.startswith("domain ") else ""
+        """The parts of a domain, "domain 1x2x2"; "" for a grid of process columns and rows."""
+        return self.form if self.form.startswith("domain ") else ""
+
+    @property
+    def form(self):
+        """Of a system: "matrix", "factors", or its domain."""
+        return self.configuration.get("form", "matrix")
 
     @property
     def cut(self):
@@ -47,8 +52,13 @@ class Run:
         return self.configuration.get("cut", "even")
 
     @property
+    def division(self):
+        """The cut of a matrix, or the form of a system without one."""
+        return self.cut if self.form == "matrix" else self.form
+
+    @property
     def arrangement(self):
-        """The grid "2x3", or the cut of a domain."""
+        """The grid "2x3", or the parts of a domain."""
         return self.domain or "{}x{}".format(*self.grid)
 
     @property
@@ -245,7 +255,7 @@ def check_finished_system(place, document):
     """The same for a line of a sweep of a system."""
     where = "not a line of cg2d sweep as in cg/report/solve/solve_result.schema.json"
     try:
-        run = Run(place, systems.as_run(document))
+        run = Run(place, systems.as_run(upgraded_solve(document)))
         check_keys(run.document)
         check_numbers(run)
         if not document["environment"]["nodes"]:
@@ -261,7 +271,7 @@ def read_run(place, document, notes):
     if not isinstance(document, dict) or "status" not in document or "schema_version" not in document:
         raise ReportError(BAD_DATA, f"{place}: not a result of cg2d run --format json or of cg2d sweep")
     version = document["schema_version"]
-    versions = (systems.SCHEMA_VERSION,) if systems.is_system(document) else SCHEMA_VERSIONS
+    versions = SOLVE_SCHEMA_VERSIONS if systems.is_system(document) else SCHEMA_VERSIONS
     if version not in versions:
         known = " and ".join(map(str, versions))
         raise ReportError(BAD_DATA, f"{place}: schema_version is {version!r}; this report reads {known}")

@@ -21,7 +21,7 @@ def by_place(grids):
 
 
 def place_order(place):
-    """Process columns by their number, then cuts of a domain by their names."""
+    """Process columns by their number, then domains by the names of their parts."""
     return isinstance(place, str), place
 
 
@@ -49,7 +49,7 @@ class Case:
 
     @property
     def place(self):
-        """Among other arrangements of as many ranks: Px, or the name of a domain's cut."""
+        """Among other arrangements of as many ranks: Px, or the parts of a domain."""
         return self.runs[0].domain or self.grid[0]
 
     @property
@@ -97,8 +97,8 @@ class Case:
         configuration = self.runs[0].configuration
         overlap = "overlap" if configuration.get("overlap") else ""
         names = (configuration[key] for key in ("kernel", "transport", "sum_form"))
-        cut = self.runs[0].cut
-        return "" if cut == "even" else cut, *names, overlap, self.storage
+        division = self.runs[0].division
+        return "" if division == "even" else division, *names, overlap, self.storage
 
     @property
     def settings(self):
@@ -213,7 +213,7 @@ def case_key(run):
     return (
         *problem_key(run.problem), configuration["threads"], configuration["ranks"], run.grid,
         configuration["kernel"], configuration["transport"], configuration["sum_form"],
-        configuration.get("overlap", False), run.cut, run.storage,
+        configuration.get("overlap", False), run.division, run.storage,
     )  # fmt: skip
 
 
@@ -263,7 +263,7 @@ class StudyMaker:
         for cell in row["cells"]:
             if case := self.cases.get(cell["key"]):
                 asked = {key: value for key, value in cell["configuration"].items() if key != "grid"}
-                case.settings_key = (*sorted((key, str(value)) for key, value in asked.items()), row.get("cut"), row.get("storage"))
+                case.settings_key = (*sorted((key, str(value)) for key, value in asked.items()), row.get("form"), row.get("storage"))
                 case.mark = mark_of(cell["key"], row["verdict"])
                 case.is_candidate = cell["key"] == row["verdict"]["candidate"]
                 case.ratio = ratio_of(cell["key"], cell, row["verdict"])

@@ -1,9 +1,5 @@
 """Results of a user's own system (cg2d sweep FILE, or --operator) in the form of those of the benchmark, for the same figures."""
 
-# The one that cg2d solve writes.
-SCHEMA_VERSION = 1
-
-
 def is_system(document):
     return isinstance(document, dict) and "system" in document
 
@@ -27,7 +23,7 @@ def as_run(document):
     return {
         **document,
         "problem": {**problem, "system": name_of(document)},
-        "configuration": {**document["configuration"], "cut": document["sweep"]["configuration"]["cut"]},
+        "configuration": {**document["configuration"], **{key: document["sweep"]["configuration"][key] for key in ("cut", "form")}},
         "result": {**result, "repeats": {"times_s": [result["time_s"]]}, "verified": None},
         "quiet": {"repeats": [{"reasons": reasons}]},
         "phases": document["phases"] if has_matrix else None,

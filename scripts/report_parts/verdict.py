@@ -11,7 +11,7 @@ from .errors import BAD_DATA, UNAVAILABLE, ReportError
 from .progress import SILENT
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "release" / "cg2d"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 COMPARE_CODES = (1, 2)  # of cg2d compare: a regression, and undecided
 # Reading takes milliseconds; a program that waits for a launcher must not hang the report.
 LONGEST_S = 300

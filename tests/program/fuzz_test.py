@@ -69,7 +69,7 @@ OPTIONS = {
             "--list-transports": None, "--keep-disturbed": None},
     "sweep": {**PROBLEM, **CONFIGURATION, **INPUT, "--px": SMALL, "--repeat": ("1",), "--show": FILES, "--fresh": None},
     "scaling": {**PROBLEM, **INPUT, "--cores": ("1", "1,2"), "--weak": None, "--rounds": ("1",), "--kernel": KERNELS,
-                "--transport": TRANSPORTS, **OUTPUT},
+                "--transport": TRANSPORTS, "--cut": ("even,speed", "random:1", "file:result.json"), **OUTPUT},
     "model": {"--machine": ("cp-pacs", *FILES), **CLASSES, "--ranks": ("1", "1,2,4", "48"), "--grid": ("1x2", "2x1,1x1"),
               "--kernel": KERNELS, "--transport": TRANSPORTS, **OUTPUT},
     "pingpong": {"--pairs": ("0:1", "0:0"), "--sizes": ("8", "1kB"), "--variables": SMALL, "--methods": ("x", "send"), **CLASSES,

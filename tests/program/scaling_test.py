@@ -82,7 +82,8 @@ class ScalingTest(ProgramTest):
 class Strong(ScalingTest):
     def test_every_way_runs_in_every_round(self):
         document = self.valid_document(4, "--rounds", "2")
-        self.assertEqual(document["schema_version"], 5, "is_best is decided")
+        self.assertEqual(document["schema_version"], 6, "is_best is decided")
+        self.assertEqual({way.get("cut") for way in document["ways"] if way["ranks"] > 1}, {"even"})
         self.assertEqual(document["scaling"], "strong")
         self.assertEqual(document["options"]["cores"], [1, 2, 4])
         self.assertEqual(places_of(document), [ONE_CORE, *TWO_CORES, *FOUR_CORES])
@@ -193,6 +194,31 @@ class Strong(ScalingTest):
         self.assertRegex(warning, "^left out, since the launcher binds .*: 2 cores, threads only, 1 x 2; .*-bind-to none")
 
 
+class Cuts(ScalingTest):
+    def test_cuts_are_compared_beside_the_ways(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shares = pathlib.Path(folder) / "shares"
+            shares.write_text("1 2\n")
+            words = ("--cores", "2,3", "--transport", "two-sided", "--niter", "1", "--rounds", "2")
+            document = self.valid_document(3, *words, "--cut", f"even,speed,file:{shares},auto")
+            self.assertEqual(document["options"]["cuts"], ["even", "speed", f"file:{shares}", "auto"])
+            found = [(way["cores"], way["ranks"], way.get("cut")) for way in document["ways"]]
+            of_two = [(2, 2, "even"), (2, 2, "speed"), (2, 2, f"file:{shares}"), (2, 1, None)]
+            self.assertEqual(found, [(1, 1, None), *of_two, (3, 3, "even"), (3, 3, "speed"), (3, 1, None)])
+            self.assertTrue(any(text.startswith(f"cut file:{shares}: only with 2 ranks") for text in document["warnings"]))
+            self.assertEqual({run["status"] for way in document["ways"] for run in way["rounds"]}, {"success"})
+            self.assert_refuses(USAGE, [f"--cut file:{shares}: has a share for each of 2 ranks", "--cores"], "--cores", "1", "--cut", f"file:{shares}")
+            shares.write_text("1\n-2\n")
+            self.assert_refuses(65, [f'{shares}:2: found "-2", expected a share'], "--cut", f"file:{shares}")
+
+    def test_the_table_names_the_cuts(self):
+        outcome = self.scaling(2, *SHORT, "--transport", "shared", "--cores", "2", "--cut", "nonzeros,even")
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        for cut in ("nonzeros", "even"):
+            self.assertRegex(outcome.stdout, rf"(?m)^    2  shared-memory ranks shared      2 x 1  {cut} +1x2 ")
+        self.assertRegex(outcome.stdout, r"(?m)^  2 cores: .*shared, 2 x 1, cut nonzeros.*not decided")
+
+
 class Weak(ScalingTest):
     def test_the_order_grows_and_the_ways_agree(self):
         document = self.valid_document(4, "--weak", "--cores", "2,4", "--rounds", "1")
@@ -219,6 +245,8 @@ class Refused(ScalingTest):
             (["two"], ["--cores", "two"]),
             (["--transport pigeon", "valid: two-sided"], ["--transport", "pigeon"]),
             (["--kernel abacus", "valid: "], ["--kernel", "abacus"]),
+            (["--cut odd: unknown; valid: auto, nonzeros, even, speed"], ["--cut", "even,odd"]),
+            (["--cut random:1: the benchmark's rows are in a random order already"], ["--cut", "even,random:1"]),
             (["--repeat 0"], ["--rounds", "0"]),
             (["--format xml", "text, json, csv"], ["--format", "xml"]),
             (["--class Q"], ["--class", "Q"]),

@@ -242,7 +242,7 @@ class Operators(SolveTest):
                 for domain in domains:
                     with self.subTest(text=text, domain=domain):
                         report, values = self.solution_of(rank_count, text, "--domain", domain, *rhs)
-                        self.assertEqual(report["configuration"]["matrix_free_cut"], f"domain {domain}")
+                        self.assertEqual(report["configuration"]["matrix_free_arrangement"], f"domain {domain}")
                         self.assertLessEqual(abs(report["result"]["iterations"] - assembled["result"]["iterations"]), 1)
                         self.expect_near(values, expected, 2e-8)
                         phases = report["phases"]["ranks"][0]["phases"]
@@ -288,14 +288,14 @@ class Operators(SolveTest):
             with self.subTest(grid=grid):
                 report, values = self.solution_of(rank_count, "npb-factored:S", "--grid", grid)
                 self.assertEqual(report["warnings"], [label + "the matrix is applied as two sparse products, and never assembled"])
-                self.assertEqual(report["configuration"]["matrix_free_cut"], f"grid {grid}")
+                self.assertEqual(report["configuration"]["matrix_free_arrangement"], f"grid {grid}")
                 self.expect_near(values, expected, 1e-8)
         outcome = self.solve(2, "--operator", "npb-factored:S")
         self.assertIn(f" Warning: {label}the matrix is applied as two sparse products", outcome.stdout)
 
     def test_text_has_the_phases_of_the_operator(self):
         outcome = self.solve(2, "--operator", "laplace3d:9x8x7", "--verbose")
-        self.assertRegex(outcome.stdout, r"\n Operator += laplace3d:9x8x7, n 504, without a matrix\n Cut += domain [12]x[12]x[12]\n")
+        self.assertRegex(outcome.stdout, r"\n Operator += laplace3d:9x8x7, n 504, without a matrix\n Arrangement += domain [12]x[12]x[12]\n")
         self.assertRegex(outcome.stdout, r"\n halo +.*\n interior +.*\n boundary +.*\n dot +.*\n vector_updates ")
         self.assertNotIn("\n multiply ", outcome.stdout)
 

@@ -53,7 +53,7 @@ class SystemScalingTest(ProgramTest):
         cubes = {way["ranks"]: way for way in all_cubes if way["threads"] == 1}
         self.assertEqual({ranks: way["n"] for ranks, way in cubes.items()}, {ranks: ranks * 6 * 7 * 8 for ranks in (1, 2, 4, 6)})
         self.assertEqual(cubes[4]["matrix"], "laplace3d:6x14x16")
-        self.assertEqual(cubes[4]["cut"], "domain 1x2x2")
+        self.assertEqual((cubes[4]["arrangement"], cubes[4].get("cut")), ("domain 1x2x2", None))
         base_s = cubes[1]["figures"]["median_s"]
         for way in cubes.values():
             self.assertAlmostEqual(way["figures"]["efficiency"], base_s / way["figures"]["median_s"])
@@ -74,6 +74,14 @@ class SystemScalingTest(ProgramTest):
             self.assertEqual(outcome.exit_code, SUCCESS, outcome)
             self.assertRegex(outcome.stdout, rf"(?m)^Strong scaling of {matrix}, 5 iterations, medians of 1 round$")
 
+    def test_cuts_of_the_matrix_are_compared(self):
+        words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "2", "--transport", "shared", "--cut")
+        ways = self.scaling(*words, "nonzeros,speed,random:1", ranks=2)["ways"]
+        found = [(way["form"], way["ranks"], way.get("cut")) for way in ways if way["cores"] == 2]
+        of_the_matrix = [("matrix", 2, cut) for cut in ("nonzeros", "speed", "random:1")]
+        self.assertEqual(found, [("matrix-free", 2, None), ("matrix-free", 1, None), *of_the_matrix, ("matrix", 1, None)])
+        self.assertEqual({way["arrangement"] for way in ways if way.get("cut")}, {"grid 1x2"})
+
     def test_rounds_are_added_and_csv_names_the_forms(self):
         words = ("--operator", "laplace2d:20x20", "--assembled", "--cores", "1", "--rounds", "1", "--until-sure", "2%", "--budget", "2s")
         outcome = self.run_well(1, "scaling", *words, "--format", "csv")
@@ -85,6 +93,7 @@ class SystemScalingTest(ProgramTest):
         laplacian = ("--operator", "laplace2d:20x20")
         self.refused("--class: not with a system of your own, FILE or --operator", *laplacian, "--class", "S")
         self.refused("--kernel: only with a matrix: FILE, or --assembled", *laplacian, "--kernel", "sell")
+        self.refused("--cut: only with a matrix: FILE, or --assembled", *laplacian, "--cut", "even")
         self.refused("--iterations: only with a system of your own: FILE or --operator", "--iterations", "5")
         self.refused(
             "--transport auto: the scaling of a system takes transports by their names", *laplacian, "--transport", "auto"

@@ -85,7 +85,7 @@ class SystemSweepTest(ProgramTest):
         for row in self.verdicts()["grids"]:
             for cell in row["cells"]:
                 self.assertAlmostEqual(cell["times"]["iteration_s"], cell["times"]["median_s"] / 6)
-                self.assertEqual((cell["cut"], cell["is_official"]), (row["cut"], False))
+                self.assertEqual((cell["form"], row["form"], cell["is_official"]), ("matrix", "matrix", False))
 
     def test_kernels_are_tried_once_on_each_grid(self):
         # Large enough for a trial. The times of two trials differ, so equal ones are of the same.
@@ -116,14 +116,14 @@ class SystemSweepTest(ProgramTest):
         outcome = self.sweep(6, *words)
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         verdicts = self.verdicts()
-        cells = {(row["ranks"], row["cut"]): {cell["grid"] for cell in row["cells"]} for row in verdicts["grids"]}
+        cells = {(row["ranks"], row["form"]): {cell["grid"] for cell in row["cells"]} for row in verdicts["grids"]}
         expected = {(ranks, "domain"): triples(ranks) for ranks in (4, 6)}
-        expected |= {(ranks, "nonzeros"): {f"{x}x{y}" for x, y in factorizations(ranks)} for ranks in (4, 6)}
+        expected |= {(ranks, "matrix"): {f"{x}x{y}" for x, y in factorizations(ranks)} for ranks in (4, 6)}
         self.assertEqual(cells, expected)
         validator = validator_of("solve_result.schema.json")
         for line in self.lines():
             validator.validate(line)
-            self.assertEqual(line["system"]["is_assembled"], line["sweep"]["configuration"]["cut"] == "nonzeros")
+            self.assertEqual(line["system"]["is_assembled"], line["sweep"]["configuration"]["form"] == "matrix")
         # Both forms answer one question.
         for choice in verdicts["choices"]:
             count = len(triples(choice["ranks"])) + len(factorizations(choice["ranks"]))
@@ -135,9 +135,9 @@ class SystemSweepTest(ProgramTest):
     def test_chosen_cuts_only_and_no_more_parts_than_points(self):
         words = ("--operator", "laplace2d:3x40", "--iterations", "5", "--repeat", "1", "--ranks")
         self.assertEqual(self.sweep(6, *words, "6").exit_code, SUCCESS)
-        self.assertEqual({line["configuration"]["matrix_free_cut"] for line in self.lines()}, {f"domain {x}x{6 // x}x1" for x in (1, 2, 3)})
+        self.assertEqual({line["configuration"]["matrix_free_arrangement"] for line in self.lines()}, {f"domain {x}x{6 // x}x1" for x in (1, 2, 3)})
         self.assertEqual(self.sweep(6, *words, "4,6", "--domain", "2x3x1,1x4x1", "--fresh").exit_code, SUCCESS)
-        self.assertEqual([line["sweep"]["configuration"]["cut"] for line in self.lines()], ["domain 1x4x1", "domain 2x3x1"])
+        self.assertEqual([line["sweep"]["configuration"]["form"] for line in self.lines()], ["domain 1x4x1", "domain 2x3x1"])
 
     def test_it_goes_on_where_the_file_ends(self):
         words = ("--operator", LAPLACIAN, "--assembled", "--iterations", "10", "--repeat", "2")
@@ -194,6 +194,19 @@ class SystemSweepTest(ProgramTest):
         for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2")):
             self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
 
+    def test_lines_of_the_first_version_are_read(self):
+        """Their cut was the form, where there is no matrix."""
+        old = PROJECT / "tests" / "fuzz" / "corpus" / "results" / "good-system-sweep.jsonl"
+        self.file.write_text(old.read_text())
+        [row] = self.verdicts()["grids"]
+        self.assertEqual((row["form"], [cell["form"] for cell in row["cells"]]), ("domain", ["domain 1x1x1"]))
+        document = json.loads(old.read_text())
+        document["configuration"]["cut"] = document["sweep"]["configuration"]["cut"] = "nonzeros"
+        document["system"]["is_assembled"] = True
+        self.file.write_text(json.dumps(document) + "\n")
+        [row] = self.verdicts()["grids"]
+        self.assertEqual((row["form"], row["cells"][0]["configuration"]["cut"]), ("matrix", "nonzeros"))
+
     def test_the_page_shows_systems(self):
         words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "2,4", "--iterations", "10", "--repeat", "2")
         self.assertEqual(self.sweep(4, *words).exit_code, SUCCESS)
@@ -205,8 +218,8 @@ class SystemSweepTest(ProgramTest):
         self.assertIn(f"{LAPLACIAN}, 10 iterations", text)
         for arrangement in (*triples(2), *triples(4), "2x2", "4x1"):
             self.assertIn(arrangement, text)
-        # Figures compare one configuration: here the cuts of the domain, by their names.
-        self.assertIn("Cut of the domain", text)
+        # Figures compare one configuration: here the parts of the domain, by their names.
+        self.assertIn("Parts of the domain", text)
         for cut in triples(4):
             self.assertIn(f"domain {cut}", text)
         self.assertNotIn("official program takes 2x2", text)

@@ -51,7 +51,7 @@ from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, 
 from report_parts.figure_table import FIGURES, Material
 from report_parts.studies import make_studies, official_grid, percent, seconds, uncompared_notes
 from report_parts.svg_axes import log_ticks
-from report_parts.versions import upgraded
+from report_parts.versions import upgraded, upgraded_scaling, upgraded_solve
 
 
 class ReportParts(unittest.TestCase):
@@ -530,6 +530,45 @@ class Figures(ReportParts):
         self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 19)
         found[figures_prediction.TOTAL] = points(5.0, -60.0)
         self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 60)
+
+    def test_scalings_before_cuts_named_the_arrangement_so(self):
+        def ways(version, **members):
+            return {"schema_version": version, "ways": [{"cores": 2, **members}, {"cores": 4}]}
+
+        old = ways(5, cut="grid 1x2")
+        self.assertEqual(upgraded_scaling(old)["ways"], ways(6, arrangement="grid 1x2")["ways"])
+        self.assertEqual(old, ways(5, cut="grid 1x2"), "the input stays as it is")
+        new = ways(6, cut="speed", arrangement="grid 1x2")
+        self.assertEqual(upgraded_scaling(new), new)
+
+    def test_systems_before_forms_named_them_cuts(self):
+        old = json.loads((PROJECT / "tests/fuzz/corpus/results/good-system-sweep.jsonl").read_text())
+        new = upgraded_solve(old)
+        self.assertEqual(old["configuration"]["matrix_free_cut"], "domain 1x1x1", "the input stays as it is")
+        self.assertEqual((new["schema_version"], new["configuration"]["matrix_free_arrangement"]), (2, "domain 1x1x1"))
+        self.assertNotIn("matrix_free_cut", new["configuration"])
+        asked = new["sweep"]["configuration"]
+        self.assertEqual((asked["form"], asked["cut"]), ("domain 1x1x1", "even"))
+        self.assertEqual(upgraded_solve(new), new)
+        old["system"]["is_assembled"] = True
+        old["sweep"]["configuration"]["cut"] = "random:1"
+        asked = upgraded_solve(old)["sweep"]["configuration"]
+        self.assertEqual((asked["form"], asked["cut"]), ("matrix", "random:1"))
+
+    def test_several_cuts_are_told_apart(self):
+        def way(cores, kind, **members):
+            return {"cores": cores, "way": kind, "transport": "shared", **members}
+
+        def names(*ways):
+            study = types.SimpleNamespace(document={"ways": ways})
+            return [figures_scaling.way_name(one, study) for one in ways]
+
+        base = way(1, "one core")
+        self.assertEqual(names(base, way(2, "shared-memory ranks", cut="even")), ["1 core", "2 cores: shared-memory ranks, shared"])
+        self.assertEqual(
+            names(base, *(way(2, "shared-memory ranks", cut=cut) for cut in ("even", "speed")))[1:],
+            ["2 cores: shared-memory ranks, shared, cut even", "2 cores: shared-memory ranks, shared, cut speed"],
+        )
 
     def test_a_way_that_is_not_decided_is_not_called_best(self):
         def way(cores, **marks):

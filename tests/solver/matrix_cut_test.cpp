@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::matrix_cut_test {
 namespace {
@@ -64,6 +66,21 @@ TEST(MatrixCutTest, WhatIsNoShareIsNamedWithItsLine) {
            {"", "f: found 0 shares, expected 2, one for each rank"},
        })
     EXPECT_EQ(message_of([&] { static_cast<void>(shares_in(wrong.first, "f", 2)); }), wrong.second);
+}
+
+TEST(MatrixCutTest, AFileIsForAsManyRanksAsItHasShares) {
+  const auto count_for = [](const std::string& text) {
+    return rank_count_for(matrix_cut_from(text), group());
+  };
+  EXPECT_EQ(count_for("speed"), std::nullopt);
+  const test::TemporaryFolder folder;
+  const auto path = folder.path("shares");
+  folder.write("shares", "1 2 # two\n0.5\n");
+  EXPECT_EQ(count_for("file:" + path), 3);
+  for (const auto* text : {"", "1\nnan\n"}) {
+    folder.write("shares", text);
+    EXPECT_NE(message_of([&] { static_cast<void>(count_for("file:" + path)); }), "(no error)") << text;
+  }
 }
 
 TEST(MatrixCutTest, EvenPiecesHaveNoBorders) {

@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> labels_of(const std::vector<int>& core_counts,
                                    const std::vector<std::string>& transports) {
   std::vector<std::string> labels;
-  for (const auto& one : cases_of(core_counts, transports)) labels.push_back(one.label());
+  for (const auto& one : cases_of(core_counts, {{"transport", transports}})) labels.push_back(one.label());
   return labels;
 }
 
@@ -55,7 +55,7 @@ TEST(ScalingPlanTest, OneCoreIsUsedInOneWay) {
 
 TEST(ScalingPlanTest, RoundsForVerdictsAreThoseOfTheMostWays) {
   const auto rounds = [](const std::vector<int>& core_counts) {
-    return rounds_for_verdicts(cases_of(core_counts, {"two-sided", "shared"}));
+    return rounds_for_verdicts(cases_of(core_counts, {{"transport", {"two-sided", "shared"}}}));
   };
   EXPECT_EQ(rounds({1}), rounds_for_verdict(1));
   EXPECT_EQ(rounds({1, 2}), rounds_for_verdict(3));
@@ -84,7 +84,7 @@ TEST(ScalingPlanTest, APrimeNumberOfCoresHasNoSplit) {
 }
 
 TEST(ScalingPlanTest, NoRankGetsMoreThreadsThanAnyProcessorHas) {
-  for (const auto& one : cases_of({4096}, {"two-sided"}))
+  for (const auto& one : cases_of({4096}, {{"transport", {"two-sided"}}}))
     EXPECT_LE(one.asked.configuration.thread_count, 1024) << one.label();
 }
 
@@ -93,9 +93,30 @@ TEST(ScalingPlanTest, CasesOfASystemSayTheirForm) {
   EXPECT_EQ(cases_of({1}, {}, asked).front().label(), "1 core, matrix, one core, 1 x 1");
   for (const auto* form : {"domain", "factors"}) {
     asked.form = form;
-    EXPECT_EQ(cases_of({2}, {"shared"}, asked).front().label(),
+    EXPECT_EQ(cases_of({2}, {{"transport", {"shared"}}}, asked).front().label(),
               "2 cores, matrix-free, shared-memory ranks, shared, 2 x 1");
   }
+}
+
+TEST(ScalingPlanTest, CutsAreComparedOnSeveralRanks) {
+  const AxisValues values{{"transport", {"shared"}}, {"cut", {"even", "speed", "auto", "nonzeros"}}};
+  const auto labels = [&](const ConfiguredProblem& asked) {
+    std::vector<std::string> all;
+    for (const auto& one : cases_of({2}, values, asked)) all.push_back(one.label());
+    return all;
+  };
+  EXPECT_EQ(labels({}), (std::vector<std::string>{"2 cores, shared-memory ranks, shared, 2 x 1",
+                                                  "2 cores, shared-memory ranks, shared, 2 x 1, cut speed",
+                                                  "2 cores, shared-memory ranks, shared, 2 x 1, cut nonzeros",
+                                                  "2 cores, threads only, 1 x 2"}));
+  EXPECT_EQ(labels({.problem = "A.mtx", .form = "matrix"}),
+            (std::vector<std::string>{"2 cores, matrix, shared-memory ranks, shared, 2 x 1, cut even",
+                                      "2 cores, matrix, shared-memory ranks, shared, 2 x 1, cut speed",
+                                      "2 cores, matrix, shared-memory ranks, shared, 2 x 1",
+                                      "2 cores, matrix, threads only, 1 x 2"}));
+  for (const auto& one : cases_of({2}, values))
+    EXPECT_EQ(one.cut().empty(), one.rank_count == 1) << one.label();
+  EXPECT_THROW(static_cast<void>(cases_of({2}, {{"cut", {"odd"}}})), InputError);
 }
 
 TEST(ScalingPlanTest, StrongScalingKeepsTheProblem) {

@@ -20,9 +20,9 @@ ScalingStudy study_of(const std::vector<int>& core_counts, bool weak = false) {
   study.problem = *find_class("S");
   study.weak = weak;
   study.core_counts = core_counts;
-  study.transports = {"two-sided", "shared"};
+  study.values = {{"transport", {"two-sided", "shared"}}, {"cut", {"auto"}}};
   study.round_count = 3;
-  study.cases = cases_of(core_counts, study.transports);
+  study.cases = cases_of(core_counts, study.values);
   return study;
 }
 
@@ -31,7 +31,7 @@ ScalingRun run_of(const ScalingStudy& study, std::size_t number, double time_s, 
   ScalingRun run;
   run.scaled = study.cases.at(number);
   run.round = round;
-  run.cut = comm::ProcessGrid{.columns = 1, .rows = run.scaled.rank_count}.name();
+  run.arrangement = comm::ProcessGrid{.columns = 1, .rows = run.scaled.rank_count}.name();
   run.kernel = "sell";
   run.time_s = time_s;
   run.zeta = 8.5971775078648;
@@ -100,6 +100,31 @@ TEST(ScalingTableTest, TheStarIsForWhatIsSure) {
   EXPECT_EQ(nine_rounds.find("1 core:"), std::string::npos) << "there is one way";
 }
 
+TEST(ScalingTableTest, CutsAreComparedLikeOtherConfigurations) {
+  auto study = study_of({2});
+  EXPECT_EQ(scaling_format("text").write(study).find(" cut "), std::string::npos) << "there is one";
+  study.values["cut"] = {"even", "speed"};
+  study.cases = cases_of({2}, {{"transport", {"shared"}}, {"cut", study.values["cut"]}});
+  for (int round = 1; round <= 9; ++round) {
+    study.runs.push_back(run_of(study, 0, 1.0, round));
+    study.runs.push_back(run_of(study, 1, 0.75, round));
+    study.runs.push_back(run_of(study, 2, 1.5, round));
+  }
+  const auto text = scaling_format("text").write(study);
+  expect_in(text, "    2  shared-memory ranks shared      2 x 1  even      1x2 ");
+  expect_in(text, "    2  shared-memory ranks shared      2 x 1  speed     1x2 ");
+  expect_in(text, "    2  threads only        -           1 x 2  -         1x1 ");
+  expect_in(
+      text,
+      "2 cores: shared-memory ranks, shared, 2 x 1, cut speed is best, better than shared-memory ranks, "
+      "shared, 2 x 1, cut even by 33 %");
+  const auto json = scaling_format("json").write(study);
+  expect_in(json, "\"cut\": \"speed\"");
+  expect_in(json, "\"cuts\": [\n      \"even\",\n      \"speed\"\n    ]");
+  expect_in(scaling_format("csv").write(study),
+            "shared-memory ranks,,shared,2,1,speed,1x2,sell,success,9,0.75");
+}
+
 TEST(ScalingTableTest, OneRoundHasNoSpread) {
   EXPECT_EQ(scaling_format("text").write(two_core_study()).find(" 0 %"), std::string::npos);
 }
@@ -135,7 +160,7 @@ TEST(ScalingTableTest, AFailedRunSpoilsItsWay) {
   const auto text = scaling_format("text").write(study);
   expect_in(text, "failed");
   expect_in(text, "not-enough-memory: not enough memory on this node");
-  expect_in(scaling_format("csv").write(study), "shared,2,1,,,not-enough-memory,1,,,,,,,,,,0\n");
+  expect_in(scaling_format("csv").write(study), "shared,2,1,even,,,not-enough-memory,1,,,,,,,,,,0\n");
 }
 
 TEST(ScalingTableTest, TheVerdictSaysThatRunsFailedForOtherReasons) {
@@ -215,7 +240,8 @@ ScalingStudy system_study() {
   for (const int core_count : study.core_counts) {
     for (const auto* form : {"domain", "matrix"}) {
       const ConfiguredProblem asked{.problem = study.system, .form = form};
-      for (const auto& one : cases_of({core_count}, {"two-sided"}, asked)) study.cases.push_back(one);
+      for (const auto& one : cases_of({core_count}, {{"transport", {"two-sided"}}}, asked))
+        study.cases.push_back(one);
     }
   }
   for (std::size_t number = 0; number < study.cases.size(); ++number) {
@@ -241,7 +267,7 @@ TEST(ScalingTableTest, SpeedUpOfASystemIsByTheSameForm) {
   expect_in(text, "    2  threads only        matrix-free -           1 x 2");
   expect_in(text, "by those of the same form on 1 core");
   expect_in(scaling_format("csv").write(system_study()),
-            "strong,,100,2,threads only,matrix-free,two-sided,1,2,1x1");
+            "strong,,100,2,threads only,matrix-free,two-sided,1,2,,1x1");
 }
 
 TEST(ScalingTableTest, TheTableNamesWaysGridsAndTheBest) {

@@ -136,9 +136,9 @@ const Record<SolveReport>& solve_configuration_record() {
                                    [](const SolveReport& report) -> const SessionReport& { return report; })},
            {part<SolveReport>("kernel_trial", kernel_trial_record(), &SolveReport::kernel_trial, "",
                               Presence::if_known),
-            {"matrix_free_cut", pattern_type("^(domain [0-9]+x[0-9]+x[0-9]+|grid [0-9]+x[0-9]+)$"),
+            {"matrix_free_arrangement", pattern_type("^(domain [0-9]+x[0-9]+x[0-9]+|grid [0-9]+x[0-9]+)$"),
              [](const auto& report) {
-               return report.matrix_free ? std::optional(report.matrix_free->cut) : std::nullopt;
+               return report.matrix_free ? std::optional(report.matrix_free->arrangement) : std::nullopt;
              },
              "Only without an assembled matrix: how the ranks share the operator.", Presence::if_known}});
   return record;

@@ -93,7 +93,7 @@ std::string matrix_lines(const SolveReport& report) {
   const LineWriter line(text);
   if (report.matrix_free) {
     line("Operator", fmt::format("{}, n {}, without a matrix", matrix.name, matrix.order));
-    line("Cut", report.matrix_free->cut);
+    line("Arrangement", report.matrix_free->arrangement);
     return text;
   }
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
@@ -214,7 +214,7 @@ std::string time_summary(const SolveReport& report) {
 std::string grid_line(const SolveReport& report) {
   const auto& configuration = report.configuration;
   if (!report.matrix_free) return grid_summary(configuration, report.grid_is_automatic, report.grid_trial);
-  return fmt::format("{}; {} messages, {} per rank", report.matrix_free->cut, configuration.transport,
+  return fmt::format("{}; {} messages, {} per rank", report.matrix_free->arrangement, configuration.transport,
                      format_count(configuration.thread_count, "thread"));
 }
 

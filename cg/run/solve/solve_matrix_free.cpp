@@ -141,7 +141,7 @@ void MatrixFreeOperator::record_system() {
   parts_.report.is_resolved = true;
   parts_.report.configuration.kernel = system_->kernel();
   auto& result = parts_.report.matrix_free.emplace();
-  result.cut = system_->cut();
+  result.arrangement = system_->arrangement();
   const auto phases = system_->matrix().phases();
   for (const auto phase : phases)
     parts_.session.mine().product_work[index_of(phase)] = system_->product_work(phase);

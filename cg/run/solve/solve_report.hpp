@@ -43,7 +43,7 @@ struct MatrixResult {
 
 /// A solve without an assembled matrix.
 struct MatrixFreeResult {
-  std::string cut;              ///< "domain 1x2x2", "grid 2x3"
+  std::string arrangement;      ///< "domain 1x2x2", "grid 2x3"
   std::vector<Phase> phases{};  ///< of an iteration
 };
 

@@ -102,7 +102,7 @@ class FactoredSystem final : public MatrixFreeSystem {
     return transposed_.assembled->product().matrix_byte_count() +
            factor_.assembled->product().matrix_byte_count();
   }
-  [[nodiscard]] std::string cut() const override { return "grid " + layout_.grid().name(); }
+  [[nodiscard]] std::string arrangement() const override { return "grid " + layout_.grid().name(); }
   [[nodiscard]] std::string_view kernel() const override { return kernel_; }
 
  private:

@@ -39,8 +39,8 @@ class MatrixFreeSystem : public Interface {
   [[nodiscard]] virtual VectorWork product_work(Phase phase) const = 0;
   /// Bytes of this rank's factors that products read; 0 for an operator that reads vectors only.
   [[nodiscard]] virtual std::int64_t matrix_byte_count() const { return 0; }
-  /// The cut among the ranks, for people: "domain 2x1x3", "grid 2x3".
-  [[nodiscard]] virtual std::string cut() const = 0;
+  /// The arrangement of the ranks, for people: "domain 2x1x3", "grid 2x3".
+  [[nodiscard]] virtual std::string arrangement() const = 0;
   /// The loops of its products, for people: the name of a kernel, or "stencil".
   [[nodiscard]] virtual std::string_view kernel() const = 0;
 };

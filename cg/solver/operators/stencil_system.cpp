@@ -50,7 +50,7 @@ class StencilSystem final : public MatrixFreeSystem {
   }
   [[nodiscard]] std::optional<double> diagonal() const override { return stencil_.diagonal(); }
   [[nodiscard]] VectorWork product_work(Phase phase) const override { return matrix_.product_work(phase); }
-  [[nodiscard]] std::string cut() const override { return "domain " + layout_.grid().name(); }
+  [[nodiscard]] std::string arrangement() const override { return "domain " + layout_.grid().name(); }
   [[nodiscard]] std::string_view kernel() const override { return "stencil"; }
 
  private:
