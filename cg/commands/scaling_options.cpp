@@ -90,11 +90,11 @@ void check_scaling(ScalingArguments& scaling, const OptionSet& given) {
     if (problem.class_letter.empty() && !problem.has_any()) problem.class_letter = "A";
     scaling.problem = problem_from("scaling", problem);
   }
-  const bool tries = std::ranges::count(scaling.values["transport"], automatic_choice) > 0;
-  if (tries && scaling.system)
+  if (scaling.system && tries_transports(scaling.values))
     throw InputError("--transport auto: the scaling of a system takes transports by their names");
   check_weak(scaling);
-  resolve_profile(scaling.system ? scaling.system->profile : scaling.common.profile, tries);
+  resolve_profile(scaling.system ? scaling.system->profile : scaling.common.profile,
+                  tries_transports(scaling.values) || measures_speeds(scaling.values));
 }
 
 }  // namespace

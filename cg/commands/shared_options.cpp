@@ -7,6 +7,7 @@
 
 #include "cg/base/storage/folders.hpp"
 #include "cg/report/result_compare.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/outer_iteration.hpp"
 #include "cg/timing/event_groups.hpp"
 
@@ -82,6 +83,18 @@ void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile) {
       "with --transport auto or --cut speed: keep the measurement also where other load disturbed it",
       profile.keeps_disturbed);
 }
+
+namespace {
+
+bool has_value(const AxisValues& values, std::string_view axis, std::string_view value) {
+  const auto found = values.find(axis);
+  return found != values.end() && std::ranges::count(found->second, value) > 0;
+}
+
+}  // namespace
+
+bool tries_transports(const AxisValues& values) { return has_value(values, "transport", automatic_choice); }
+bool measures_speeds(const AxisValues& values) { return has_value(values, "cut", speed_cut); }
 
 void resolve_profile(ProfileSource& profile, bool measures) {
   profile.may_be_new = measures;

@@ -59,6 +59,10 @@ void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile);
 /// it. Throws InputError for a profile that is named and not to be used, and for --keep-disturbed where neither is measured.
 void resolve_profile(ProfileSource& profile, bool measures);
 
+/// Whether one of the values measures something that a profile keeps.
+bool tries_transports(const AxisValues& values);
+bool measures_speeds(const AxisValues& values);
+
 /// --memory-limit SIZE; --bind auto|none; --hostname; --out-of-core DIR,...
 void add_memory_limit_option(OptionSet& options, std::int64_t& bytes);
 void add_bind_option(OptionSet& options, BindMode& bind);

@@ -124,14 +124,6 @@ void add_sweep_options(OptionSet& options, SweepArguments& sweep) {
                          {"--retries", "--format", "--output", "--why", "--paper", "--progress", "--quiet"});
 }
 
-bool has_value(const AxisValues& values, std::string_view axis, std::string_view value) {
-  const auto found = values.find(axis);
-  return found != values.end() && std::ranges::count(found->second, value) > 0;
-}
-
-bool tries_transports(const AxisValues& values) { return has_value(values, "transport", automatic_choice); }
-bool measures_speeds(const AxisValues& values) { return has_value(values, "cut", speed_cut); }
-
 /// The classes, or the one problem that the numbers define, become the problems of the axes.
 void resolve_problems(SweepArguments& sweep, const OptionSet& given) {
   auto& problems = sweep.axes.problems;
