@@ -202,7 +202,8 @@ TimeLimit::TimeLimit(std::optional<double> limit_s) {
   time_limit_was_reported = false;
   if (!limit_s) return;
   using Clock = std::chrono::steady_clock;
-  time_limit = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*limit_s));
+  time_limit =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*limit_s));
 }
 
 TimeLimit::~TimeLimit() { time_limit.reset(); }

@@ -77,7 +77,7 @@ std::string config_file_text(int argument_count, const char* const* arguments);
 
 /// A command line: what it asks for, and what it says.
 struct ParsedCommand {
-  Action action;  ///< prints the help or the version where no command is named
+  Action action;                       ///< prints the help or the version where no command is named
   const SubcommandRow* row = nullptr;  ///< of the named command
   /// The texts of the options that were given, by their long names.
   std::map<std::string, std::vector<std::string>, std::less<>> given{};

@@ -607,7 +607,7 @@ def as_uneven(document, trial=True):
         document["configuration"]["cut"] = "speed"
         document["configuration"]["speed_trial"] = {
             "ideal_nonzeros_per_s": 3e9, "reachable_nonzeros_per_s": 2.9e9, "even_nonzeros_per_s": 2e9,
-            "speeds": [2e9, 1e9], "shares": [2 / 3, 1 / 3], "rounds": 2, "duration_s": 0.3,
+            "speeds": [2e9, 1e9], "shares": [2 / 3, 1 / 3], "rounds": 2, "duration_s": 0.3, "from": "measurement", "kept_in": None, "not_kept_because": "",
         }  # fmt: skip
     return document
 

@@ -11,7 +11,7 @@ namespace cg2d {
 /// The number of bytes in whole lines: a writer that was killed leaves a part of the last one.
 std::size_t complete_lines(std::string_view text);
 
-/// Open for appending, and locked against a second writer during its life. 
+/// Open for appending, and locked against a second writer during its life.
 class LineFile {
  public:
   /// Opens or makes the file. writer: in the message about a second one, "another sweep". Throws RunError (cannot_create), and
