@@ -29,9 +29,9 @@ bool contains(const std::vector<ConfiguredProblem>& all, const ConfiguredProblem
   return std::ranges::find(all, one) != all.end();
 }
 
-class Sweep final : public StudyRuns {
+class GridSweep final : public StudyRuns {
  public:
-  Sweep(const SweepOptions& options, comm::RankGroup& group)
+  GridSweep(const SweepOptions& options, comm::RankGroup& group)
       : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
     group_.waiter().set_mode(comm::WaitMode::sleep);
   }
@@ -249,7 +249,7 @@ class Sweep final : public StudyRuns {
 }  // namespace
 
 ExitCode sweep(const SweepOptions& options, comm::RankGroup& group) {
-  return Sweep(options, group).execute();
+  return GridSweep(options, group).execute();
 }
 
 }  // namespace cg2d

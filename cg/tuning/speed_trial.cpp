@@ -86,7 +86,8 @@ std::vector<double> speeds_with(std::span<const double> shares, comm::RankGroup&
 /// Their sum is 1.
 std::vector<double> even_shares(const comm::ProcessGrid& grid) {
   const int count = grid.rank_count();
-  return std::vector<double>(static_cast<std::size_t>(count), 1.0 / count);
+  std::vector<double> shares(static_cast<std::size_t>(count), 1.0 / count);
+  return shares;
 }
 
 /// The three speeds of all ranks together, from those of each and the shares.
