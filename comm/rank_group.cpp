@@ -203,7 +203,7 @@ std::string RankGroup::receive_text(int source) {
 
 int RankGroup::await_text() {
   MPI_Status status;
-  waiter_.wait_until([&] {
+  waiter_.serve_until([&] {
     int has_come = 0;
     check(MPI_Iprobe(MPI_ANY_SOURCE, text_size_tag, handle(), &has_come, &status), "MPI_Iprobe");
     return has_come != 0;

@@ -36,7 +36,6 @@ constexpr microseconds longest_nap{1'000};
 // In sleep mode. Each nap ends with a poll of some microseconds on a core that works: 14 ranks that nap for
 // 10 ms take about 1 % of it.
 constexpr microseconds longest_nap_beside_work{10'000};
-constexpr int naps_per_wait = 10;
 
 /// Leaves the core's units to its other hardware thread for a moment.
 void relax_core() {
@@ -105,7 +104,7 @@ void Pauses::nap() {
   if (start_ == Clock::time_point{}) start_ = now;
   const auto longest = mode_ == WaitMode::sleep ? longest_nap_beside_work : longest_nap;
   std::this_thread::sleep_for(
-      std::clamp<Clock::duration>((now - start_) / naps_per_wait, shortest_nap, longest));
+      std::clamp<Clock::duration>((now - start_) / naps_per_wait_, shortest_nap, longest));
 }
 
 Waiter::Waiter(WaitMode mode, TickSource ticks) : mode_(possible_mode(mode)), ticks_(ticks) {

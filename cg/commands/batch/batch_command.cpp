@@ -158,14 +158,16 @@ class Boss {
     queue_.emplace(queued(), crew.nodes(), options_.is_exclusive);
     worker_count_ = static_cast<int>(crew.nodes().size());
     const InterruptWatch watch;
+    std::optional<TaskReport> report;
     while (true) {
       if (watch.asked()) queue_->stop();
       while (const auto start = queue_->next()) begin(*start, crew);
+      // Once its ranks are busy again.
+      if (report) take(*report, watch);
       if (queue_->is_idle()) break;
       show(progress);
-      auto report = crew.await();
-      take(report, watch);
-      queue_->end(report.task);
+      report = crew.await();
+      queue_->end(report->task);
     }
     is_interrupted_ = watch.asked() && results_.size() < open_.size();
     duration_s_ = stopwatch_.seconds();

@@ -39,20 +39,27 @@ const Record<TaskResult>& task_record() {
   return record;
 }
 
-const Record<TaskResult>& line_record() {
-  static const Record<TaskResult> record{
+/// A result with the document that its command wrote.
+struct TaskLine {
+  const TaskResult& task;
+  Json document;
+};
+
+const Record<TaskLine>& line_record() {
+  static const Record<TaskLine> record{
       "",
       {{"schema_version", constant_type(batch_schema_version),
-        [](const auto& /*task*/) { return batch_schema_version; }},
-       part<TaskResult>("task", task_record(), std::identity()),
+        [](const auto& /*line*/) { return batch_schema_version; }},
+       part<TaskLine>(
+           "task", task_record(), [](const TaskLine& line) -> const auto& { return line.task; }),
        {"result",
         {{"type", {"object", "null"}}},
-        [](const auto& task) { return document_in(task.end.output); },
+        &TaskLine::document,
         "The JSON that the command wrote to standard output, by the schema of that command; null: none."},
        {"output", text_type(),
-        [](const auto& task) {
-          const bool is_text = !task.end.output.empty() && document_in(task.end.output).is_null();
-          return is_text ? Json(task.end.output) : Json(nullptr);
+        [](const auto& line) {
+          const auto& output = line.task.end.output;
+          return output.empty() || !line.document.is_null() ? Json(nullptr) : Json(output);
         },
         "What it wrote to standard output, where that is no JSON.", Presence::if_known}}};
   return record;
@@ -89,7 +96,9 @@ std::string TaskResult::reason() const {
   return std::string(last.starts_with(speaker) ? last.substr(speaker.size()) : last);
 }
 
-std::string task_line(const TaskResult& result) { return json_text(json_of(line_record(), result)); }
+std::string task_line(const TaskResult& result) {
+  return json_text(json_of(line_record(), {.task = result, .document = document_in(result.end.output)}));
+}
 
 FigureType task_schema() {
   return document_schema("A line of the results of cg2d batch", type_of(line_record()));
