@@ -80,7 +80,7 @@ struct Environment {
 /// waiting ranks give way to them, and each task has its part of the memory. Of the process; one at a time.
 class BesideOtherTasks {
  public:
-  /// Of the node: all ranks that may work at the same time, those of this task, too, and the cores that they may run on.
+  /// rank_count: all ranks on the node that may work at the same time, those of this task, too; core_count: the cores that they may run on.
   BesideOtherTasks(int rank_count, int core_count);
   ~BesideOtherTasks();
   BesideOtherTasks(const BesideOtherTasks&) = delete;

@@ -30,7 +30,7 @@ struct ReachedSpeed {
   double share = 1.0;
 };
 
-/// What the speeds of ranks say of grids.
+/// Grids by the speeds of the ranks.
 struct GridsBySpeed {
   std::vector<ReachedSpeed> reached{};  ///< by growing Px, of all grids; empty where no speeds are known
   comm::ProcessGrid equal_ranks;        ///< the first of the shortlist if all ranks were equal

@@ -73,7 +73,7 @@ TEST(TaskQueueTest, FortyUnevenTasksEndNearTheOptimum) {
     std::vector<DoneTask> done;
     for (int k = 0; k < 40; ++k) {
       times.push_back(time(generator));
-      // What is expected is off by up to a quarter.
+      // Expectations are off by up to a quarter.
       tasks.push_back(
           {.expected_s = times.back() * std::uniform_real_distribution<double>(0.75, 1.25)(generator)});
       done.push_back({.duration_s = times.back()});

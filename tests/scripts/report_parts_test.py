@@ -407,7 +407,7 @@ class FigureTable(ReportParts):
         documents += [as_streamed(self.sweep[2], limit, 1.0) for limit in (60_000_000, 80_000_000)]
         other = inputs.read_inputs([self.file(json.dumps(PROFILE), "profile"), self.file(json.dumps(BENCH), "bench")])
         reasons = self.reasons(documents, other)
-        # Of other commands and options.
+        # Figures of other commands and options.
         others = {"comparison", "batch", "ways", "system-ways", "messages", "kernels", "solves", "rank-speeds"}
         self.assertEqual({name for name, why in reasons.items() if why}, others)
 

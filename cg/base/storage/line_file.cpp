@@ -19,6 +19,16 @@ std::size_t complete_lines(std::string_view text) {
   return last == std::string_view::npos ? 0 : last + 1;
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
 LineFile::LineFile(std::string path, std::string_view writer) : path_(std::move(path)) {
   descriptor_ =
       ::open(output_target(path_).c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);

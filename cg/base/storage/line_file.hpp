@@ -5,11 +5,15 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cg2d {
 
 /// The number of bytes in whole lines: a writer that was killed leaves a part of the last one.
 std::size_t complete_lines(std::string_view text);
+
+/// The lines of a text, without their ends.
+std::vector<std::string_view> lines_of(std::string_view text);
 
 /// Open for appending, and locked against a second writer during its life.
 class LineFile {

@@ -84,24 +84,17 @@ std::optional<double> expected_seconds(const Task& task, const ParsedCommand& co
   return repeat_count * expected_work(problem, task.rank_count) / nonzeros_per_s;
 }
 
-/// A list whose every line may begin.
-struct CheckedTasks {
-  std::vector<Task> tasks;
-  std::vector<bool> writes_text;  ///< its line names a format
-};
-
 /// Throws InputError that names the line of a command that could not begin.
-CheckedTasks checked_tasks(const BatchOptions& options, int worker_count) {
+std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
   const auto text = text_of_file(options.list);
   if (!text) throw InputError(fmt::format("{}: there is no such file", options.list));
-  CheckedTasks checked{.tasks = tasks_from(*text, {.path = options.list,
-                                                   .ranks_per_task = options.ranks_per_task,
-                                                   .most_ranks = worker_count,
-                                                   .varied = options.varied,
-                                                   .part = options.part}),
-                       .writes_text = {}};
+  auto tasks = tasks_from(*text, {.path = options.list,
+                                  .ranks_per_task = options.ranks_per_task,
+                                  .most_ranks = worker_count,
+                                  .varied = options.varied,
+                                  .part = options.part});
   WrittenFiles written;
-  for (auto& task : checked.tasks) {
+  for (auto& task : tasks) {
     try {
       const auto command = parsed(task);
       require_task(command);
@@ -112,12 +105,12 @@ CheckedTasks checked_tasks(const BatchOptions& options, int worker_count) {
       }
       written.add(task, command.files);
       task.expected_s = expected_seconds(task, command);
-      checked.writes_text.push_back(!command.text_of("--format").empty());
+      task.names_format = !command.text_of("--format").empty();
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: {}", task.place, error.what()));
     }
   }
-  return checked;
+  return tasks;
 }
 
 /// The tasks that are still to be done, and all that has become of them. On rank 0.
@@ -125,12 +118,12 @@ class Boss {
  public:
   Boss(const BatchOptions& options, int worker_count)
       : options_(options),
-        checked_(checked_tasks(options, worker_count)),
+        tasks_(checked_tasks(options, worker_count)),
         journal_(options.output, options.fresh) {
-    for (std::size_t k = 0; k < checked_.tasks.size(); ++k) {
-      if (!journal_.has_result(checked_.tasks[k])) open_.push_back(k);
+    for (std::size_t k = 0; k < tasks_.size(); ++k) {
+      if (!journal_.has_result(tasks_[k])) open_.push_back(k);
     }
-    found_count_ = checked_.tasks.size() - open_.size();
+    found_count_ = tasks_.size() - open_.size();
   }
 
   /// Hands out until all is done, or a signal asks to end. Whatever happens, no task is under way when it returns, and the crew is dismissed.
@@ -179,7 +172,7 @@ class Boss {
     std::vector<QueuedTask> tasks;
     std::vector<std::size_t> kept;
     for (const auto k : open_) {
-      const auto& task = checked_.tasks[k];
+      const auto& task = tasks_[k];
       const int end_count = journal_.end_count(task);
       if (end_count >= most_ends) {
         give_up(task);
@@ -207,14 +200,13 @@ class Boss {
   }
 
   void begin(const TaskStart& start, TaskCrew& crew) {
-    const auto& task = checked_.tasks[queued_[start.task]];
+    const auto& task = tasks_[queued_[start.task]];
     TaskOrder order{.task = start.task,
                     .words = argument_texts(task),
                     .ranks = {},
                     .limit_s = options_.task_limit_s,
                     .is_beside_others = may_have_company(start)};
-    if (!checked_.writes_text[queued_[start.task]])
-      order.words.insert(order.words.end(), {"--format", "json"});
+    if (!task.names_format) order.words.insert(order.words.end(), {"--format", "json"});
     for (const int worker : start.workers) order.ranks.push_back(crew.rank_of(worker));
     starts_[start.task] = {.name = task.name,
                            .command = task.command(),
@@ -229,7 +221,7 @@ class Boss {
 
   /// Whether other tasks run now, or may begin before this one ends.
   [[nodiscard]] bool may_have_company(const TaskStart& start) const {
-    if (options_.is_exclusive || journal_.end_count(checked_.tasks[queued_[start.task]]) >= ends_before_alone)
+    if (options_.is_exclusive || journal_.end_count(tasks_[queued_[start.task]]) >= ends_before_alone)
       return false;
     const bool has_room = std::ssize(start.workers) < worker_count_;
     return queue_->under_way().size() > 1 || (has_room && queue_->waiting_count() > 0);
@@ -258,11 +250,11 @@ class Boss {
 
   void show(const Progress& progress) const {
     progress.say(fmt::format("{} of {} done, {} under way", found_count_ + results_.size(),
-                             format_count(std::ssize(checked_.tasks), "task"), queue_->under_way().size()));
+                             format_count(std::ssize(tasks_), "task"), queue_->under_way().size()));
   }
 
   const BatchOptions& options_;
-  CheckedTasks checked_;
+  std::vector<Task> tasks_;
   TaskJournal journal_;
   std::vector<std::size_t> open_;    // without a result when the batch began
   std::vector<std::size_t> queued_;  // [task of the queue]

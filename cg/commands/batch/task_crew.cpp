@@ -6,13 +6,13 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <sstream>
 #include <utility>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/storage/line_file.hpp"
 #include "cg/machine/environment.hpp"
 
 namespace cg2d {
@@ -42,15 +42,6 @@ TaskOrder order_from(const std::string& text) {
   return order;
 }
 
-std::vector<std::string> lines_in(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) {
-    if (!line.empty()) lines.push_back(one_line(line));
-  }
-  return lines;
-}
-
 /// Does a task, with all that its ranks write caught. Collective over them; the result is whole on the first of them.
 TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& node,
                 const CommandLine& command_line) {
@@ -75,7 +66,9 @@ TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& 
   // A command may let another rank speak for all.
   for (const auto& text : ranks.gather_all(output.text())) end.output += text;
   for (const auto& text : ranks.gather_all(errors.text())) {
-    for (auto& line : lines_in(text)) end.messages.push_back(std::move(line));
+    for (const auto line : lines_of(text)) {
+      if (!line.empty()) end.messages.push_back(one_line(line));
+    }
   }
   return end;
 }

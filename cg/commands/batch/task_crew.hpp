@@ -38,7 +38,7 @@ struct TaskReport {
 /// The boss's view of its workers.
 class TaskCrew : public Interface {
  public:
-  /// Of each worker: the number of its node.
+  /// The number of the node of each worker.
   [[nodiscard]] virtual std::vector<int> nodes() const = 0;
   /// The rank of a worker in the job.
   [[nodiscard]] virtual int rank_of(int worker) const = 0;

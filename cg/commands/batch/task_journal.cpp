@@ -19,14 +19,12 @@ std::string under_way_path_of(const std::string& path) { return path + ".under-w
 /// Names of tasks, which may hold any letter, as lines.
 std::vector<std::string> begun_tasks(std::string_view text) {
   std::vector<std::string> names;
-  for (text = text.substr(0, complete_lines(text)); !text.empty();) {
-    const auto end = text.find('\n');
+  for (const auto line : lines_of(text.substr(0, complete_lines(text)))) {
     try {
-      names.push_back(json_from(text.substr(0, end)).get<std::string>());
+      names.push_back(json_from(line).get<std::string>());
     } catch (const nlohmann::json::exception&) {
       throw InputError("it holds no names of tasks");
     }
-    text.remove_prefix(end + 1);
   }
   return names;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/line_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
 #include "cg/machine/provenance.hpp"
@@ -72,17 +73,6 @@ std::vector<Task> varied_tasks(const Task& task, const std::vector<VariedOption>
     if (each.name.empty()) each.name = each.command();
   }
   return tasks;
-}
-
-/// The lines of a text, without their ends.
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const auto end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return lines;
 }
 
 /// The tasks of a line; none in a blank one.

@@ -17,6 +17,7 @@ struct Task {
   int rank_count = 1;
   std::optional<double> expected_s{};  ///< as its line says; empty: not known
   std::string place{};                 ///< "tasks.txt:3"
+  bool names_format = false;           ///< for the command's result
 
   /// The words as a shell takes them.
   [[nodiscard]] std::string command() const;
@@ -39,7 +40,7 @@ struct VariedOption {
 /// "--shift 10:20:0.5", first, last and step, or "--kernel scalar,sell". Throws InputError.
 VariedOption varied_option_from(const std::string& option, const std::string& text);
 
-/// What the list itself does not say.
+/// Settings that the list itself does not have.
 struct TaskListOptions {
   std::string path;
   int ranks_per_task = 1;

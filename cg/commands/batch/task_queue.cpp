@@ -62,7 +62,7 @@ bool TaskQueue::may_begin(const QueuedTask& task) const {
   return std::ranges::count(is_free_, true) >= task.rank_count;
 }
 
-/// Of the node with the fewest free ones that suffice; else of those with the most.
+/// Those of the node with the fewest free ones that suffice; else of the nodes with the most.
 std::vector<int> TaskQueue::free_workers(int count) const {
   std::map<int, std::vector<int>> by_node;
   for (std::size_t worker = 0; worker < nodes_.size(); ++worker) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cg/base/json_values.hpp"
+#include "cg/base/storage/line_file.hpp"
 
 namespace cg2d {
 namespace {
@@ -106,17 +107,16 @@ FigureType task_schema() {
 
 std::vector<KnownTask> known_tasks(std::string_view text) {
   std::vector<KnownTask> tasks;
-  for (int number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
+  for (const auto line : lines_of(text)) {
     try {
-      const auto task = json_from(text.substr(0, end)).at("task");
+      const auto task = json_from(line).at("task");
       tasks.push_back({.name = task.at("name").get<std::string>(),
                        .command = task.at("command").get<std::string>(),
                        .sitting = integer_at<int>(task, "sitting")});
     } catch (const nlohmann::json::exception& error) {
-      throw InputError(fmt::format("line {} is no result of a task ({})", number, plain_text(error)));
+      throw InputError(
+          fmt::format("line {} is no result of a task ({})", tasks.size() + 1, plain_text(error)));
     }
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
   }
   return tasks;
 }

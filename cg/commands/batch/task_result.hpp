@@ -11,7 +11,7 @@
 
 namespace cg2d {
 
-/// What a group of ranks has to say of a task that it has done.
+/// The end of a task, as its ranks report it.
 struct TaskEnd {
   ExitCode code = ExitCode::success;
   double duration_s = 0.0;              ///< seconds
