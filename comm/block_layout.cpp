@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -38,6 +40,28 @@ std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const
 }
 
 std::string ProcessGrid::name() const { return std::to_string(columns) + "x" + std::to_string(rows); }
+
+ProcessGrid ProcessGrid::in_order(std::span<const int> rank_at) const {
+  RankOrder found{.rank_at = {rank_at.begin(), rank_at.end()},
+                  .place_of = std::vector<int>(static_cast<std::size_t>(rank_count()), -1)};
+  if (std::ssize(rank_at) != rank_count())
+    throw std::invalid_argument("ProcessGrid: there must be one rank for each place");
+  for (int place = 0; place < rank_count(); ++place) {
+    const auto rank = static_cast<std::size_t>(rank_at[static_cast<std::size_t>(place)]);
+    if (rank >= found.place_of.size() || found.place_of[rank] >= 0)
+      throw std::invalid_argument("ProcessGrid: each rank must stand at one place");
+    found.place_of[rank] = place;
+  }
+  ProcessGrid grid{.columns = columns, .rows = rows};
+  if (std::ranges::is_sorted(rank_at)) return grid;
+  // Grids are copied everywhere, so an order must outlive them all.
+  static std::mutex mutex;
+  static std::map<std::vector<int>, RankOrder> orders;
+  const std::lock_guard lock(mutex);
+  const auto key = found.rank_at;
+  grid.order = &orders.emplace(key, std::move(found)).first->second;
+  return grid;
+}
 
 std::vector<ProcessGrid> factorizations(int rank_count) {
   std::vector<ProcessGrid> grids;

@@ -2,6 +2,7 @@
 
 // Cuts of the index range [0, n) for a virtual Px x Py grid of ranks. Pure integer arithmetic, no MPI.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -30,19 +31,39 @@ std::vector<double> sums_before(std::span<const double> shares);
 /// Borders of pieces with about these shares of [0, n), in any unit: one more than there are shares.
 std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const double> shares);
 
+/// Ranks on a grid in another order than that of their numbers.
+struct RankOrder {
+  std::vector<int> rank_at;   ///< [place]
+  std::vector<int> place_of;  ///< [rank]
+};
+
 /// The virtual plane of ranks: `columns` is Px (column blocks of the matrix), `rows` is Py (row blocks).
-/// Rank numbers run along the process rows: rank = row * Px + column.
+/// Places run along the process rows: place = row * Px + column. Rank r stands at place r unless there is another order.
 struct ProcessGrid {
   int columns = 1;
   int rows = 1;
+  const RankOrder* order = nullptr;  ///< by in_order(); nullptr: that of the numbers
 
   [[nodiscard]] int rank_count() const { return columns * rows; }
-  [[nodiscard]] int row_of(int rank) const { return rank / columns; }
-  [[nodiscard]] int column_of(int rank) const { return rank % columns; }
-  [[nodiscard]] int rank_at(int row, int column) const { return row * columns + column; }
+  [[nodiscard]] int place_of(int rank) const {
+    return order == nullptr ? rank : order->place_of[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] int rank_at_place(int place) const {
+    return order == nullptr ? place : order->rank_at[static_cast<std::size_t>(place)];
+  }
+  [[nodiscard]] int row_of(int rank) const { return place_of(rank) / columns; }
+  [[nodiscard]] int column_of(int rank) const { return place_of(rank) % columns; }
+  [[nodiscard]] int rank_at(int row, int column) const { return rank_at_place(row * columns + column); }
+
+  /// The grid with that rank at each place. Orders live as long as the process, equal ones once. Throws std::invalid_argument for numbers
+  /// that are not those of the ranks, each once.
+  [[nodiscard]] ProcessGrid in_order(std::span<const int> rank_at) const;
   /// "PxxPy", as the command line takes it.
   [[nodiscard]] std::string name() const;
-  friend bool operator==(const ProcessGrid&, const ProcessGrid&) = default;
+  /// Of the same shape, whoever stands where.
+  friend bool operator==(const ProcessGrid& left, const ProcessGrid& right) {
+    return left.columns == right.columns && left.rows == right.rows;
+  }
 };
 
 /// Every ordered factorization of rank_count, by growing Px.
@@ -81,7 +102,7 @@ class BlockLayout {
   [[nodiscard]] IndexRange column_block(int process_column) const;
 
   /// The number of the piece of a product that `rank` owns after the summation.
-  [[nodiscard]] int row_piece_of(int rank) const { return rank; }
+  [[nodiscard]] int row_piece_of(int rank) const { return grid_.place_of(rank); }
   /// The number of the piece of every other vector that `rank` owns.
   [[nodiscard]] int column_piece_of(int rank) const {
     return grid_.column_of(rank) * grid_.rows + grid_.row_of(rank);
@@ -94,7 +115,7 @@ class BlockLayout {
   /// The rank to which `rank` sends its row piece in the shuffle, and the rank that sends its column piece.
   /// Either may be `rank`.
   [[nodiscard]] int shuffle_destination(int rank) const { return column_owner_of(row_piece_of(rank)); }
-  [[nodiscard]] int shuffle_source(int rank) const { return column_piece_of(rank); }
+  [[nodiscard]] int shuffle_source(int rank) const { return grid_.rank_at_place(column_piece_of(rank)); }
 
   /// The process row (column) whose row (column) block contains the global index; cost log(Px * Py).
   [[nodiscard]] int row_block_of(std::int64_t index) const { return piece_of(index) / grid_.columns; }

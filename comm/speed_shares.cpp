@@ -165,6 +165,20 @@ Numbers speeds_at(std::span<const int> rank_at, std::span<const double> speeds) 
   return at;
 }
 
+/// [place]: the rank that stands there.
+std::vector<int> order_of(ProcessGrid grid) {
+  std::vector<int> rank_at(index(grid.rank_count()));
+  for (int place = 0; place < grid.rank_count(); ++place) rank_at[index(place)] = grid.rank_at_place(place);
+  return rank_at;
+}
+
+/// Ranks at their places, with shares.
+struct Placed {
+  std::vector<int> rank_at;
+  Numbers pieces;
+  double speed = 0.0;
+};
+
 /// The places for shares that are given: the most work to the fastest, which no exchange of two ranks betters. Ties keep the order of the
 /// ranks.
 std::vector<int> places_for(std::span<const double> pieces, std::span<const double> speeds,
@@ -181,7 +195,7 @@ std::vector<int> places_for(std::span<const double> pieces, std::span<const doub
 }
 
 /// Exchanges two ranks as long as that helps, with the best shares after each; for few ranks only.
-void exchange_ranks(SpeedShares& best, std::span<const double> speeds, ProcessGrid grid) {
+void exchange_ranks(Placed& best, std::span<const double> speeds, ProcessGrid grid) {
   constexpr std::size_t most_ranks = 16;
   constexpr double least_gain = 1.0005;
   if (is_line(grid) || speeds.size() > most_ranks) return;
@@ -193,8 +207,8 @@ void exchange_ranks(SpeedShares& best, std::span<const double> speeds, ProcessGr
         auto rank_at = best.rank_at;
         std::swap(rank_at[a], rank_at[b]);
         auto fit = descend(best.pieces, speeds_at(rank_at, speeds), grid);
-        if (fit.speed < best.reachable * least_gain) continue;
-        best = {.rank_at = std::move(rank_at), .pieces = std::move(fit.pieces), .reachable = fit.speed};
+        if (fit.speed < best.speed * least_gain) continue;
+        best = {.rank_at = std::move(rank_at), .pieces = std::move(fit.pieces), .speed = fit.speed};
         is_better = true;
       }
     }
@@ -203,15 +217,16 @@ void exchange_ranks(SpeedShares& best, std::span<const double> speeds, ProcessGr
 
 }  // namespace
 
-double speed_of_shares(std::span<const double> pieces, std::span<const double> speed_at, ProcessGrid grid) {
-  require(speed_at, grid);
-  if (pieces.size() != speed_at.size())
+double speed_of_shares(std::span<const double> pieces, std::span<const double> speeds, ProcessGrid grid) {
+  require(speeds, grid);
+  if (pieces.size() != speeds.size())
     throw std::invalid_argument("speed shares: there must be one share for each piece");
-  return 1.0 / std::ranges::max(times_of(block_shares(pieces, grid), speed_at));
+  return 1.0 / std::ranges::max(times_of(block_shares(pieces, grid), speeds_at(order_of(grid), speeds)));
 }
 
-std::vector<double> shares_in_place(std::span<const double> speed_at, ProcessGrid grid) {
-  require(speed_at, grid);
+std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid grid) {
+  require(speeds, grid);
+  const auto speed_at = speeds_at(order_of(grid), speeds);
   Starts starts(grid);
   Fit best;
   for (std::size_t start = 0; start < starts.count(); ++start) {
@@ -226,28 +241,37 @@ SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid) {
   constexpr int most_exchanges = 6;     // of places, until they stay
   constexpr double least_gain = 1.001;  // else the start is done
   Starts starts(grid);
-  SpeedShares best;
+  grid.order = nullptr;
   const auto even = starts.next();
-  best.rank_at = std::vector<int>(speeds.size());
-  std::iota(best.rank_at.begin(), best.rank_at.end(), 0);
-  best.pieces = even;
-  best.reachable = speed_of_shares(even, speeds, grid);
-  if (std::ranges::max(speeds) == std::ranges::min(speeds)) return best;
+  Placed best{.rank_at = order_of(grid), .pieces = even, .speed = speed_of_shares(even, speeds, grid)};
+  const auto found = [&] {
+    return SpeedShares{.grid = grid.in_order(best.rank_at), .pieces = best.pieces, .reachable = best.speed};
+  };
+  if (std::ranges::max(speeds) == std::ranges::min(speeds)) return found();
   for (std::size_t start = 0; start < starts.count(); ++start) {
     auto pieces = start == 0 ? even : starts.next();
     double before = 0.0;
     for (int exchange = 0; exchange < most_exchanges; ++exchange) {
       auto rank_at = places_for(pieces, speeds, grid);
       auto fit = descend(std::move(pieces), speeds_at(rank_at, speeds), grid);
-      if (fit.speed > best.reachable)
-        best = {.rank_at = std::move(rank_at), .pieces = fit.pieces, .reachable = fit.speed};
+      if (fit.speed > best.speed)
+        best = {.rank_at = std::move(rank_at), .pieces = fit.pieces, .speed = fit.speed};
       if (fit.speed < before * least_gain) break;
       before = fit.speed;
       pieces = std::move(fit.pieces);
     }
   }
   exchange_ranks(best, speeds, grid);
-  return best;
+  return found();
+}
+
+SpeedShares shares_on_grid(std::span<const double> speeds, ProcessGrid grid) {
+  constexpr double least_gain = 1.02;
+  SpeedShares in_place{.grid = grid, .pieces = shares_in_place(speeds, grid)};
+  in_place.reachable = speed_of_shares(in_place.pieces, speeds, grid);
+  if (is_line(grid)) return in_place;  // there every order reaches the sum of the speeds
+  auto moved = shares_by_speed(speeds, grid);
+  return moved.reachable > in_place.reachable * least_gain ? moved : in_place;
 }
 
 }  // namespace cg2d::comm

@@ -12,23 +12,27 @@ namespace cg2d::comm {
 /// Ranks of different speed on a grid. The work of the rank in row i and column j is r[i] c[j], the shares of its row block and of
 /// its column block, both of which are sums of shares of pieces.
 struct SpeedShares {
-  std::vector<int> rank_at;    ///< [place]: the rank that stands there, by the numbers of ProcessGrid
+  ProcessGrid grid;            ///< with the order of the ranks
   std::vector<double> pieces;  ///< [piece]: share of the whole; their sum is 1
   double reachable =
       0.0;  ///< speed of all ranks together, which wait for the slowest; at most the sum of the speeds
 };
 
-/// The speed of ranks that stand on the grid in this order, with these shares: the smallest speed / (r c).
-double speed_of_shares(std::span<const double> pieces, std::span<const double> speed_at, ProcessGrid grid);
+/// The speed of all ranks together with these shares, where they stand on the grid: the smallest speed / (r c).
+double speed_of_shares(std::span<const double> pieces, std::span<const double> speeds, ProcessGrid grid);
 
-/// The best shares for ranks that stand on the grid in this order: [piece]. speed_at: [place], each finite and > 0, in any unit. A grid of one
+/// The best shares for ranks where they stand on the grid: [piece]. speeds: [rank], each finite and > 0, in any unit. A grid of one
 /// row or one column reaches the sum of the speeds; others in general do not, since the blocks of a row share its border. Found by
 /// descent from several starts, alike wherever the arithmetic is: 97 % of the optimum or more. Cost: some 1000 exponentials for each
 /// rank and start.
-std::vector<double> shares_in_place(std::span<const double> speed_at, ProcessGrid grid);
+std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid grid);
 
 /// The best places and shares: slow ranks share rows or columns, or stand where narrow ones cross. speeds: [rank], as above. Equal speeds leave
-/// every rank at its own place.
+/// every rank at its own place, whatever the order of the given grid.
 SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid);
+
+/// shares_by_speed() where its places reach 2 % more than the given ones, else shares_in_place(): small differences are noise, and neighbours
+/// are neighbours for good reasons.
+SpeedShares shares_on_grid(std::span<const double> speeds, ProcessGrid grid);
 
 }  // namespace cg2d::comm

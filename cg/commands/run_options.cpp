@@ -93,7 +93,7 @@ void add_run_options(OptionSet& options, RunArguments& run) {
   add_problem_group(options, run);
   add_grid_options(options, run);
   add_output_group(options, run);
-  add_feature_options(options, run);
+  add_feature_options(options, run, WorkKind::outer_iterations);
   add_plan_group(options, run);
   for (const auto* const list : {"--list-kernels", "--list-transports"}) options.exclude_others(list);
 }

@@ -92,8 +92,9 @@ void add_memory_group(OptionSet& options, SessionOptions& session) {
   add_memory_limit_option(options, session.memory_limit_bytes);
 }
 
-void add_feature_options(OptionSet& options, SessionOptions& session) {
+void add_feature_options(OptionSet& options, SessionOptions& session, WorkKind kind) {
   for (const auto& feature : feature_table()) {
+    if (feature.only_for && *feature.only_for != kind) continue;
     for (const auto& option : feature.options) add_feature_option(options, option);
   }
   add_counter_options(options, session);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cg/commands/option_set.hpp"
+#include "cg/run/feature.hpp"
 #include "cg/run/session_options.hpp"
 
 namespace cg2d {
@@ -15,8 +16,8 @@ void add_grid_options(OptionSet& options, SessionOptions& session);
 void add_display_options(OptionSet& options, SessionOptions& session);
 /// --memory-limit, as the group "Memory".
 void add_memory_group(OptionSet& options, SessionOptions& session);
-/// Counters, traces, and all features of feature_table(), in their groups.
-void add_feature_options(OptionSet& options, SessionOptions& session);
+/// Counters, traces, and the features of feature_table() that such work has, in their groups.
+void add_feature_options(OptionSet& options, SessionOptions& session, WorkKind kind);
 
 /// Reads the options of features, and checks what does not depend on the workload. Throws InputError.
 void resolve_session(SessionOptions& session, const OptionSet& given);

@@ -68,7 +68,7 @@ void add_solve_options(OptionSet& options, SystemOptions& system) {
   options.begin_group("Output");
   add_result_options(options, system.format, names_of(solve_format_table()), system.output);
   add_display_options(options, system);
-  add_feature_options(options, system);
+  add_feature_options(options, system, WorkKind::solve);
 }
 
 /// Refuses settings that the products of an operator without a matrix do not have.

@@ -195,7 +195,7 @@ std::string slowing_option(const Json& run) {
   for (const auto& [key, option] :
        {std::pair("counters", "--papi"), std::pair("roofline", "--roofline"),
         std::pair("restart", "--restart"), std::pair("checkpoints", "--checkpoint"),
-        std::pair("slow_ranks", "--slow-rank")}) {
+        std::pair("slow_ranks", "--slow-rank"), std::pair("rebalance", "--rebalance")}) {
     if (run.contains(key) && !run.at(key).is_null()) return option;
   }
   if (run.contains("environment") && run.at("environment").is_object() &&

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -15,6 +16,7 @@
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/moved_piece.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -126,16 +128,20 @@ void BenchmarkRun::expect_by_trial() const {
 
 ReadyWork BenchmarkRun::make() {
   const auto layout = make_layout(source_->facts(), configuration());
+  const Stopwatch of_block;
   const std::shared_ptr<BlockProduct> product =
       streaming_ != nullptr ? stream(layout) : make_in_memory(layout);
+  const double block_s = of_block.seconds();
   if (session_.chooses_transport())
     session_.choose_transport(*source_, layout, product, options_.problem.shift);
+  const Stopwatch of_communicator;
   assembled_ = session_.connect(layout, product);
+  const double set_up_s = group_.maximum(block_s + of_communicator.seconds());
   guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, *assembled_);
   solver_.emplace(*assembled_, options_.problem.shift, guard_, iteration_of(options_.problem));
   piece_ = layout.piece(layout.column_piece_of(group_.rank()));
   const auto parts = product->part_count();
-  return {.solver = measured_parts(*solver_, assembled_->communicator()),
+  return {.solver = measured_parts(*solver_, *assembled_),
           .trace_room =
               [this, parts](int step_count) {
                 return TraceRoom::of_benchmark(step_count, parts, options_.problem.counts.steps);
@@ -143,7 +149,22 @@ ReadyWork BenchmarkRun::make() {
           .matrix_bytes = read_footprint_bytes(*product, streaming_),
           .vector_bytes =
               vectors_of_a_step * static_cast<std::int64_t>(assembled_->communicator().piece().size_bytes()),
-          .storage_bytes_per_s = storage_bytes_per_s(streaming_)};
+          .storage_bytes_per_s = storage_bytes_per_s(streaming_),
+          .movable = MovableWork{.set_up_s = set_up_s, .move = [this](auto shares) { move_to(shares); }}};
+}
+
+/// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.
+void BenchmarkRun::move_to(std::span<const double> shares) {
+  const auto set_up = std::pair(report_.generation_s, report_.conversion_s);
+  const auto before = make_layout(source_->facts(), configuration());
+  source_->set_piece_starts(source_->balanced_piece_starts(shares, group_));
+  const auto layout = make_layout(source_->facts(), configuration());
+  const auto x = moved_piece(solver_->iteration().x(), before, layout, group_);
+  assembled_->release();
+  session_.reconnect(*assembled_, layout, make_in_memory(layout));
+  piece_ = layout.piece(layout.column_piece_of(group_.rank()));
+  solver_->iteration().lay_out(x);
+  std::tie(report_.generation_s, report_.conversion_s) = set_up;
 }
 
 void BenchmarkRun::begin(RegionMeasurement& measurement) {
@@ -185,7 +206,7 @@ std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayo
   agree_on(group_, [&] { check_memory(*source_, configuration(), layout, granted_environment()); });
   auto block = generate(layout);
   session_.record_block(block, layout);
-  if (!options_.export_mtx.empty()) export_matrix(block, layout);
+  if (!options_.export_mtx.empty() && assembled_ == nullptr) export_matrix(block, layout);
   auto [product, conversion_s] = session_.convert(std::move(block), layout);
   report_.conversion_s = conversion_s;
   const auto& kernel = product->kernel();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class BenchmarkRun final : public Workload {
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void expect_by_trial() const;
   kernels::CsrBlock generate(const comm::BlockLayout& layout);
+  void move_to(std::span<const double> shares);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;

@@ -17,13 +17,14 @@ FeatureRow trace_feature();
 FeatureRow quiet_feature();
 FeatureRow limits_feature();
 FeatureRow slow_rank_feature();
+FeatureRow rebalance_feature();
 FeatureRow stall_feature();
 
 /// The checks before are neither counted nor traced; the counters are read last where a phase ends, and a watch begins when all else is ready.
 std::span<const FeatureRow> feature_table() {
   static const std::array table{checkpoint_feature(), streaming_feature(), guard_feature(), check_feature(),
                                 counter_feature(),    trace_feature(),     quiet_feature(), limits_feature(),
-                                slow_rank_feature(),  stall_feature()};
+                                slow_rank_feature(),  rebalance_feature(), stall_feature()};
   return table;
 }
 

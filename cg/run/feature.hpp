@@ -67,13 +67,22 @@ struct FeatureContext {
   WorkKind kind = WorkKind::outer_iterations;
 };
 
+/// Work whose matrix can be cut anew between its iterations.
+struct MovableWork {
+  double set_up_s =
+      0.0;  ///< seconds that the making of block and communicator took: about the cost of a move
+  /// To pieces of these shares of the nonzeros: [piece]. Collective; throws RunError (on every rank alike).
+  std::function<void(std::span<const double> shares)> move;
+};
+
 /// Work with its solver, when all of it is made.
 struct ReadyWork {
   MeasuredSolver solver;
   std::function<TraceRoom(int step_count)> trace_room;  ///< for so many CG steps. Collective
   std::int64_t matrix_bytes = 0;  ///< of this rank: read by a product, over and over; 0: there is no matrix
   std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
-  double storage_bytes_per_s = 0.0;  ///< MachineLimits::storage_bytes_per_s
+  double storage_bytes_per_s = 0.0;      ///< MachineLimits::storage_bytes_per_s
+  std::optional<MovableWork> movable{};  ///< outer iterations with a matrix in memory
 };
 
 struct MeasuredWork {
@@ -143,10 +152,14 @@ struct FeatureRow {
   /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
   /// nullptr: it goes with all.
   void (*resolve)(const AskedWork& asked) = nullptr;
+  /// The only kind of work that has its options; empty: all.
+  std::optional<WorkKind> only_for{};
   /// Why it does not go with several right-hand sides; empty: it does.
   std::string_view against_several{};
   /// Why it does not go with a matrix that is streamed; empty: it does.
   std::string_view against_streaming{};
+  /// Why it does not go with a matrix that is cut anew; empty: it does.
+  std::string_view against_moves{};
   /// Its members of a result's document; nullptr: none.
   Record<SessionReport> (*record)(WorkKind kind) = nullptr;
   /// Its lines of the text, with their ends: below the summary, and at the end.

@@ -5,11 +5,11 @@
 
 namespace cg2d {
 
-MeasuredSolver measured_parts(NpbSolver& solver, const comm::Communicator& communicator) {
+MeasuredSolver measured_parts(NpbSolver& solver, const AssembledOperator& assembled) {
   auto& iteration = solver.iteration();
   return {.timer = solver.timer(),
           .observers = iteration.observers(),
-          .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
+          .sent = [&](comm::Operation operation) { return assembled.sent(operation); },
           .dot_work = [&] { return iteration.dot_work(); },
           .update_work = [&] { return iteration.update_work(); }};
 }

@@ -15,6 +15,7 @@
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/run/run_observers.hpp"
 #include "cg/run/session_report.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_solver.hpp"
 #include "cg/solver/outer_iteration.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -33,7 +34,7 @@ struct MeasuredSolver {
   std::function<VectorWork()> update_work;
 };
 /// Those of the benchmark's iteration.
-MeasuredSolver measured_parts(NpbSolver& solver, const comm::Communicator& communicator);
+MeasuredSolver measured_parts(NpbSolver& solver, const AssembledOperator& assembled);
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the
 /// group must outlive it.

@@ -113,8 +113,9 @@ void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist, co
                          .kernel_for = kernel_for,
                          .slowness = features_.slowness()};
   if (report_.speed_trial)
-    config.piece_starts_for = [&](const comm::ProcessGrid& grid) {
-      return source.balanced_piece_starts(agreed_shares(group_, report_.speed_trial->speeds, grid), group_);
+    config.cut_for = [&](const comm::ProcessGrid& grid) -> GridCut {
+      const auto shares = agreed_shares_and_places(group_, report_.speed_trial->speeds, grid);
+      return {shares.grid, source.balanced_piece_starts(shares.pieces, group_)};
     };
   report_.grid_trial = cg2d::try_grids(group_, config, shortlist);
   set_grid(report_.grid_trial->best_grid, kernel_for);
@@ -176,6 +177,7 @@ void Session::cut_by_speed(MatrixSource& source) {
     std::ranges::move(
         warnings_of(*report_.speed_trial, "the measurement of speeds", options_.profile, source.facts()),
         std::back_inserter(report_.warnings));
+  report_.configuration.grid = report_.speed_trial->grid;
   source.set_piece_starts(source.balanced_piece_starts(report_.speed_trial->shares, group_));
 }
 
@@ -200,21 +202,35 @@ ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout
   return converted;
 }
 
+/// With this rank's work of a product.
+std::unique_ptr<comm::Communicator> Session::communicator_for(const comm::BlockLayout& layout,
+                                                              const BlockProduct& product) {
+  const auto& configuration = report_.configuration;
+  auto communicator = cg2d::connect(product, *comm::find_transport(configuration.transport),
+                                    assembly_plan(group_, layout, configuration, report_.kernel_choice));
+  mine_.product_work[index_of(Phase::multiply)] =
+      work_of_block_product(*communicator, product, mine_.nonzero_count);
+  return communicator;
+}
+
 std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& layout,
                                                     std::shared_ptr<BlockProduct> product) {
-  const auto& configuration = report_.configuration;
-  auto communicator = cg2d::connect(*product, *comm::find_transport(configuration.transport),
-                                    assembly_plan(group_, layout, configuration, report_.kernel_choice));
+  auto communicator = communicator_for(layout, *product);
   report_.is_resolved = true;
   report_.is_symmetric = product->is_symmetric();
   report_.instruction_set = product->instruction_set();
-  mine_.product_work[index_of(Phase::multiply)] =
-      work_of_block_product(*communicator, *product, mine_.nonzero_count);
   if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-  auto assembled = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
-                                                       configuration.thread_count, options_.time_phases);
+  auto assembled =
+      std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
+                                          report_.configuration.thread_count, options_.time_phases);
   features_.call(&Feature::with_operator, *assembled);
   return assembled;
+}
+
+void Session::reconnect(AssembledOperator& assembled, const comm::BlockLayout& layout,
+                        std::shared_ptr<BlockProduct> product) {
+  auto communicator = communicator_for(layout, *product);
+  assembled.exchange(std::move(product), std::move(communicator));
 }
 
 void Session::perform(Workload& workload) {

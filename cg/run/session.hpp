@@ -70,7 +70,7 @@ class Session {
   /// With --cut speed: the speeds on the grid of the configuration, from now on known to shortlists, trials of grids and predictions.
   /// Whether they are known.
   bool learn_speeds(const MatrixFacts& matrix);
-  /// With --cut speed, once grid and kernel are chosen: cuts the matrix anew, by speeds on that grid.
+  /// With --cut speed, once grid and kernel are chosen: cuts the matrix anew, by speeds on that grid, and sets the places of the ranks.
   void cut_by_speed(MatrixSource& source);
   /// How ranks differ, as far as it is known.
   [[nodiscard]] UnevenRanks uneven_ranks() const;
@@ -82,6 +82,10 @@ class Session {
   /// Over the transport of the configuration.
   [[nodiscard]] std::unique_ptr<AssembledOperator> connect(const comm::BlockLayout& layout,
                                                            std::shared_ptr<BlockProduct> product);
+
+  /// The same operator goes on with another layout and its product, after AssembledOperator::release().
+  void reconnect(AssembledOperator& assembled, const comm::BlockLayout& layout,
+                 std::shared_ptr<BlockProduct> product);
 
   /// The whole course, after prepare().
   void perform(Workload& workload);
@@ -99,6 +103,8 @@ class Session {
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_.trace; }
 
  private:
+  [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
+                                                                     const BlockProduct& product);
   void gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last);
 
   const SessionOptions& options_;

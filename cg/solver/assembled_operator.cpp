@@ -1,5 +1,6 @@
 #include "cg/solver/assembled_operator.hpp"
 
+#include <cstddef>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -43,6 +44,25 @@ AssembledOperator::AssembledOperator(std::shared_ptr<BlockProduct> product,
       thread_count_(thread_count),
       timer_(timer != nullptr ? *timer : own_timer_.emplace(times_phases, *communicator_)),
       matrix_(*communicator_, *product_, timer_, thread_count, &group) {}
+
+comm::Traffic AssembledOperator::sent(comm::Operation operation) const {
+  return sent_before_[static_cast<std::size_t>(operation)] + communicator_->sent(operation);
+}
+
+void AssembledOperator::release() {
+  for (std::size_t k = 0; k < sent_before_.size(); ++k)
+    sent_before_[k] = sent(static_cast<comm::Operation>(k));
+  communicator_.reset();
+  product_.reset();
+}
+
+void AssembledOperator::exchange(std::shared_ptr<BlockProduct> product,
+                                 std::shared_ptr<comm::Communicator> communicator) {
+  product_ = std::move(product);
+  communicator_ = std::move(communicator);
+  timer_.set_communicator(*communicator_);
+  matrix_.exchange(*communicator_, *product_);
+}
 
 std::unique_ptr<AssembledOperator> assemble(kernels::CsrBlock block, const comm::TransportRow& transport,
                                             const AssemblyPlan& plan, bool times_phases, PhaseTimer* timer) {

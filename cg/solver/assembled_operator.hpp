@@ -3,6 +3,7 @@
 // The one place where a rank's block becomes q = A p on the grid: runs, solves, trials, tuning, checks and the library take it
 // from here.
 
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -61,11 +62,20 @@ class AssembledOperator {
   [[nodiscard]] comm::Communicator& communicator() { return *communicator_; }
   [[nodiscard]] const comm::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
+  /// By this rank's communicators so far: this one, and those before it.
+  [[nodiscard]] comm::Traffic sent(comm::Operation operation) const;
+
+  /// Gives product and communicator back before others are made, so that the memory of both is not needed at once. Until exchange() nothing
+  /// but matrix() may be called, and it not be applied. Collective.
+  void release();
+  /// Goes on with those, as BlockOperator::exchange().
+  void exchange(std::shared_ptr<BlockProduct> product, std::shared_ptr<comm::Communicator> communicator);
   [[nodiscard]] int thread_count() const { return thread_count_; }
 
  private:
   std::shared_ptr<BlockProduct> product_;
   std::shared_ptr<comm::Communicator> communicator_;
+  std::array<comm::Traffic, comm::operation_count> sent_before_{};  // over earlier communicators
   int thread_count_;
   std::optional<PhaseTimer> own_timer_;
   PhaseTimer& timer_;

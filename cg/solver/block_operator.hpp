@@ -30,39 +30,43 @@ class ProductObserver : public Interface {
 };
 
 /// Ties one rank's block to its communicator, which must be a mirrored one for a symmetric kernel. Holds
-/// references: all three must outlive it.
+/// references: all three must outlive it, or be exchanged.
 class BlockOperator final : public LinearOperator {
  public:
   /// group: of the communicator, for a product that is reproducible; it must outlive the operator, too.
   BlockOperator(comm::Communicator& communicator, BlockProduct& product, PhaseTimer& timer, int thread_count,
                 comm::RankGroup* group = nullptr)
-      : communicator_(communicator),
-        product_(product),
-        timer_(timer),
-        group_(group),
-        vectors_(thread_count),
-        local_size_(communicator.piece().size()),
-        both_sums_(product.is_symmetric() || product.is_reproducible() ? local_size_ : 0) {
+      : timer_(timer), group_(group), vectors_(thread_count) {
     if (product.is_reproducible() && group == nullptr)
       throw std::invalid_argument("a reproducible product needs the group of its ranks");
+    exchange(communicator, product);
+  }
+
+  /// From now on those, which may have another layout of the same matrix: then its own vectors and all that it is applied to have another
+  /// length. Between products. Throws std::bad_alloc.
+  void exchange(comm::Communicator& communicator, BlockProduct& product) {
+    communicator_ = &communicator;
+    product_ = &product;
+    local_size_ = communicator.piece().size();
+    both_sums_ = HugePageVector(product.is_symmetric() || product.is_reproducible() ? local_size_ : 0);
   }
 
   [[nodiscard]] std::size_t local_size() const override { return local_size_; }
-  [[nodiscard]] std::span<double> operand() override { return communicator_.piece(); }
+  [[nodiscard]] std::span<double> operand() override { return communicator_->piece(); }
   [[nodiscard]] std::span<const double> result() const override {
-    return both_sums_.empty() ? communicator_.result() : std::span<const double>(both_sums_);
+    return both_sums_.empty() ? communicator_->result() : std::span<const double>(both_sums_);
   }
 
   [[nodiscard]] std::span<const Phase> phases() const override {
     static constexpr std::array order{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
     return order;
   }
-  [[nodiscard]] double most_terms() const override { return product_.most_terms(); }
+  [[nodiscard]] double most_terms() const override { return product_->most_terms(); }
   [[nodiscard]] double maximum_over_ranks(double value) override {
-    return communicator_.maximum(*group_, value);
+    return communicator_->maximum(*group_, value);
   }
-  void sum_over_ranks(std::span<double> values) override { communicator_.sum_scalars(values); }
-  void begin_sum_over_ranks(std::span<double> values) override { sum_.emplace(communicator_, values); }
+  void sum_over_ranks(std::span<double> values) override { communicator_->sum_scalars(values); }
+  void begin_sum_over_ranks(std::span<double> values) override { sum_.emplace(*communicator_, values); }
   void finish_sum_over_ranks() override {
     sum_->finish();
     sum_.reset();
@@ -78,11 +82,11 @@ class BlockOperator final : public LinearOperator {
 
   void apply() override {
     if (slowdown_ != nullptr) slowdown_->begin_product();
-    if (product_.is_reproducible()) agree_on_operand_bound();
+    if (product_->is_reproducible()) agree_on_operand_bound();
     const bool is_multiplied = observer_ == nullptr || observer_->before_product();
     if (!is_multiplied) {
       collect_without_product();
-    } else if (product_.part_count() == 1) {
+    } else if (product_->part_count() == 1) {
       collect();
       multiply();
     } else {
@@ -91,32 +95,32 @@ class BlockOperator final : public LinearOperator {
     if (observer_ != nullptr) observer_->after_product();
     sum();
     shuffle();
-    if (product_.is_symmetric()) add_both_sums();
-    if (product_.is_reproducible()) add_low_sums();
+    if (product_->is_symmetric()) add_both_sums();
+    if (product_->is_reproducible()) add_low_sums();
   }
 
  private:
   void agree_on_operand_bound() {
     const auto timed = timer_.scope(Phase::dot);
-    const double largest = maximum_over_ranks(vectors_.largest_magnitude(communicator_.piece()));
-    product_.set_operand_bound(kernels::power_of_two_for(largest));
+    const double largest = maximum_over_ranks(vectors_.largest_magnitude(communicator_->piece()));
+    product_->set_operand_bound(kernels::power_of_two_for(largest));
   }
   /// The second halves take the way of the first ones.
   void add_low_sums() {
     {
       const auto timed = timer_.scope(Phase::vector_updates);
-      vectors_.copy(communicator_.result(), both_sums_);
-      vectors_.copy(product_.low_partial(), communicator_.partial());
+      vectors_.copy(communicator_->result(), both_sums_);
+      vectors_.copy(product_->low_partial(), communicator_->partial());
     }
     sum();
     shuffle();
     const auto timed = timer_.scope(Phase::vector_updates);
-    vectors_.add_scaled(1.0, communicator_.result(), both_sums_);
+    vectors_.add_scaled(1.0, communicator_->result(), both_sums_);
   }
   /// Multiplies each part as soon as its part of the operand is here.
   void multiply_parts_as_they_arrive() {
     auto collection = begin_collection();
-    const std::size_t last = product_.part_count() - 1;
+    const std::size_t last = product_->part_count() - 1;
     for (std::size_t part = 0; part < last; ++part) {
       {
         const auto timed = timer_.scope_that_hides(Phase::collection, Phase::multiply);
@@ -135,30 +139,30 @@ class BlockOperator final : public LinearOperator {
   }
   /// Collects as the other ranks do, which multiply.
   void collect_without_product() {
-    if (product_.part_count() == 1) {
+    if (product_->part_count() == 1) {
       collect();
     } else {
       begin_collection().finish();
     }
-    product_.clear(communicator_);
+    product_->clear(*communicator_);
   }
   [[nodiscard]] comm::Collection begin_collection() {
     const auto timed = timer_.scope(Phase::collection);
-    auto collection = communicator_.begin_collect();
-    if (product_.is_symmetric()) communicator_.mirror()->collect_rows();
+    auto collection = communicator_->begin_collect();
+    if (product_->is_symmetric()) communicator_->mirror()->collect_rows();
     return collection;
   }
   void collect() {
     const auto timed = timer_.scope(Phase::collection);
-    communicator_.collect();
-    if (product_.is_symmetric()) communicator_.mirror()->collect_rows();
+    communicator_->collect();
+    if (product_->is_symmetric()) communicator_->mirror()->collect_rows();
   }
   void multiply() {
     const auto timed = timer_.scope(Phase::multiply);
-    prolong([&] { product_.multiply(communicator_); });
+    prolong([&] { product_->multiply(*communicator_); });
   }
   void multiply_part(std::size_t part, comm::Collection& collection) {
-    prolong([&] { product_.multiply_part(part, communicator_, &collection); });
+    prolong([&] { product_->multiply_part(part, *communicator_, &collection); });
   }
   /// Takes as long as the slowdown says, where there is one.
   template <typename Product>
@@ -170,24 +174,24 @@ class BlockOperator final : public LinearOperator {
   }
   void sum() {
     const auto timed = timer_.scope(Phase::summation);
-    communicator_.sum();
-    if (product_.is_symmetric()) communicator_.mirror()->sum_columns();
+    communicator_->sum();
+    if (product_->is_symmetric()) communicator_->mirror()->sum_columns();
   }
   void shuffle() {
     const auto timed = timer_.scope(Phase::shuffle);
-    communicator_.shuffle();
+    communicator_->shuffle();
   }
   void add_both_sums() {
     const auto timed = timer_.scope(Phase::vector_updates);
-    vectors_.add(communicator_.result(), communicator_.mirror()->column_result(), both_sums_);
+    vectors_.add(communicator_->result(), communicator_->mirror()->column_result(), both_sums_);
   }
 
-  comm::Communicator& communicator_;
-  BlockProduct& product_;
+  comm::Communicator* communicator_ = nullptr;
+  BlockProduct* product_ = nullptr;
   PhaseTimer& timer_;
   comm::RankGroup* group_;
   VectorOps vectors_;
-  std::size_t local_size_;
+  std::size_t local_size_ = 0;
   ProductObserver* observer_ = nullptr;
   Slowdown* slowdown_ = nullptr;
   std::optional<comm::ScalarSum> sum_;  // that is under way

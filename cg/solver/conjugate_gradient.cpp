@@ -123,7 +123,7 @@ class ConjugateGradient::Run {
     return end_of_state();
   }
 
-  [[nodiscard]] bool may_take_classic_form() const { return !steps_before_classic_ && !solver_.is_classic_; }
+  [[nodiscard]] bool may_take_classic_form() const { return !steps_before_classic_ && !solver_.is_classic(); }
 
   void set_most_idle_steps() {
     const double per_row =
@@ -176,9 +176,18 @@ ConjugateGradient::ConjugateGradient(LinearOperator& matrix, Preconditioner& pre
                                      DistributedVectors& vectors, const CgVariantRow& variant)
     : vectors_(vectors),
       parts_{.matrix = matrix, .preconditioner = preconditioner, .vectors = vectors},
-      is_classic_(variant.name == cg_variant_table().front().name),
-      own_recurrence_(variant.make(parts_)),
-      recurrence_(own_recurrence_.get()) {}
+      variant_(variant) {
+  lay_out();
+}
+
+void ConjugateGradient::lay_out() {
+  classic_recurrence_.reset();
+  own_recurrence_.reset();
+  own_recurrence_ = variant_.make(parts_);
+  recurrence_ = own_recurrence_.get();
+}
+
+bool ConjugateGradient::is_classic() const { return variant_.name == cg_variant_table().front().name; }
 
 CgRecurrence& ConjugateGradient::classic_recurrence() {
   if (!classic_recurrence_) classic_recurrence_ = cg_variant_table().front().make(parts_);

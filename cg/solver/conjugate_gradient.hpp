@@ -58,6 +58,9 @@ class ConjugateGradient {
   ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors,
                     const CgVariantRow& variant = cg_variant_table().front());
 
+  /// Goes on with an operator that has exchanged its layout: vectors of the length that it has now. Between solves.
+  void lay_out();
+
   /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. A must be definite;
   /// positive or negative makes no difference unless to the stop rule. Cost: as SolveCalls says, and one
   /// product and one sum for each time that the stop rule says `converged`; nothing is allocated, but for the vectors of
@@ -87,16 +90,17 @@ class ConjugateGradient {
  private:
   class Run;
 
+  [[nodiscard]] bool is_classic() const;
   /// Made when it is asked for.
   CgRecurrence& classic_recurrence();
 
   DistributedVectors& vectors_;
   CgParts parts_;
   StepObservers observers_;
-  bool is_classic_;
+  const CgVariantRow& variant_;
   std::unique_ptr<CgRecurrence> own_recurrence_;
   std::unique_ptr<CgRecurrence> classic_recurrence_;  // where another form has been spoiled by rounding
-  CgRecurrence* recurrence_;                          // one of them: of the solve under way, or of the last
+  CgRecurrence* recurrence_ = nullptr;                // one of them: of the solve under way, or of the last
   double replaced_norm_ = 0.0;                        // CgSnapshot::replaced_norm of the solve under way
 };
 

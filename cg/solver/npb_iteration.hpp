@@ -38,6 +38,7 @@ class NpbIteration final : public OuterIteration {
 
  private:
   Attempt attempt(double shift, bool asks_to_stop) override;
+  void lay_out_steps() override { conjugate_gradient_.lay_out(); }
 
   IdentityPreconditioner preconditioner_;
   ConjugateGradient conjugate_gradient_;

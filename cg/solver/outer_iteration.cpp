@@ -15,7 +15,10 @@ bool is_finite(const OuterStep& step) {
 bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }
 
 OuterIteration::OuterIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
-    : vectors_(matrix, timer, thread_count), x_(matrix.local_size()), z_(matrix.local_size()) {
+    : vectors_(matrix, timer, thread_count),
+      matrix_(matrix),
+      x_(matrix.local_size()),
+      z_(matrix.local_size()) {
   reset();
 }
 
@@ -29,6 +32,13 @@ void OuterIteration::restore(int number, std::span<const double> x, const Curvat
   std::ranges::copy(x, x_.begin());
   curvature_signs_ = signs;
   restored_number_ = number;
+}
+
+void OuterIteration::lay_out(std::span<const double> x) {
+  x_ = HugePageVector(matrix_.local_size());
+  z_ = HugePageVector(matrix_.local_size());
+  vectors_.outside_of_phases().copy(x, x_);
+  lay_out_steps();
 }
 
 OuterStep OuterIteration::outer_step(double shift, bool asks_to_stop) {

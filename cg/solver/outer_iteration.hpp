@@ -66,6 +66,9 @@ class OuterIteration : public Interface {
   /// Goes on as if `number` outer iterations had been done since reset(): the x after them, local_size() doubles, and the signs that
   /// they saw. Local.
   void restore(int number, std::span<const double> x, const CurvatureSigns& signs);
+  /// Goes on with an operator that has exchanged its layout: x is this rank's piece in the new one, and all other vectors get its length. Between
+  /// outer iterations.
+  void lay_out(std::span<const double> x);
   /// This rank's piece of x, which the next outer iteration begins with.
   [[nodiscard]] std::span<const double> x() const { return x_; }
 
@@ -100,11 +103,14 @@ class OuterIteration : public Interface {
     double z_square = 0.0;
     CurvatureSigns signs;
   };
+  /// Part of lay_out(), for vectors of its own.
+  virtual void lay_out_steps() {}
   /// An outer iteration up to z; x stays.
   virtual Attempt attempt(double shift, bool asks_to_stop) = 0;
 
   OuterStepGuard* guard_ = nullptr;
   DistributedVectors vectors_;
+  LinearOperator& matrix_;
   HugePageVector x_;
   HugePageVector z_;
 

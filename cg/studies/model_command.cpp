@@ -73,13 +73,17 @@ void require_described(const MachineDescription& condition, const std::string& t
                                transport, condition.name, known));
 }
 
-/// The shares of the nonzeros by --cut, for ranks of these speeds; rows are taken to be about equally long.
-std::vector<double> shares_for(const std::string& cut_text, std::span<const double> speeds,
-                               const comm::ProcessGrid& grid) {
+/// Places and shares of the nonzeros by --cut, for ranks of these speeds; rows are taken to be about equally long.
+comm::SpeedShares shares_for(const std::string& cut_text, std::span<const double> speeds,
+                             const comm::ProcessGrid& grid) {
   const auto cut = matrix_cut_from(cut_text);
-  if (cut.kind == MatrixCut::Kind::speed) return comm::shares_in_place(speeds, grid);
-  if (cut.kind == MatrixCut::Kind::file) return shares_of_file(cut.path, grid.rank_count());
-  return comm::equal_shares(grid.rank_count());
+  if (cut.kind == MatrixCut::Kind::speed) return comm::shares_on_grid(speeds, grid);
+  auto pieces = cut.kind == MatrixCut::Kind::file ? shares_of_file(cut.path, grid.rank_count())
+                                                  : comm::equal_shares(grid.rank_count());
+  const double sum = comm::sums_before(pieces).back();
+  for (double& piece : pieces) piece /= sum;
+  const double reachable = comm::speed_of_shares(pieces, speeds, grid);
+  return {.grid = grid, .pieces = std::move(pieces), .reachable = reachable};
 }
 
 GridModel predict_grid(const Machine& machine, const ModelOptions& options, const Problem& problem,
@@ -95,13 +99,12 @@ GridModel predict_grid(const Machine& machine, const ModelOptions& options, cons
   require_ranks(options.slow, rank_count);
   auto speeds = factors_at(options.slow, rank_count, 0);
   for (double& speed : speeds) speed = 1.0 / speed;
-  auto shares = shares_for(configuration.cut, speeds, grid);
-  const double sum = comm::sums_before(shares).back();
-  for (double& share : shares) share /= sum;
+  const auto shares = shares_for(configuration.cut, speeds, grid);
+  configuration.grid = shares.grid;
   if (configuration.cut != even_cut)
-    matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares);
+    matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares.pieces);
   return {predict(described, matrix, configuration, problem.niter, {.slow = options.slow}),
-          comm::speed_of_shares(shares, speeds, grid) / comm::sums_before(speeds).back()};
+          shares.reachable / comm::sums_before(speeds).back()};
 }
 
 std::vector<int> rank_counts_of(const ModelOptions& options, int running_count) {

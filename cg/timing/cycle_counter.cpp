@@ -50,13 +50,17 @@ CycleCalibration::Sample CycleCalibration::take_sample() {
   return best;
 }
 
+const CycleCalibration::Sample CycleCalibration::of_process_ = take_sample();
+
 double CycleCalibration::ticks_per_second() const {
   constexpr auto shortest = std::chrono::milliseconds(10);
-  const auto elapsed = std::chrono::steady_clock::now() - start_.time;
-  if (elapsed < shortest) std::this_thread::sleep_for(shortest - elapsed);
+  const auto now = std::chrono::steady_clock::now();
+  const auto& start = now - start_.time < shortest ? of_process_ : start_;
+  if (const auto elapsed = now - start.time; elapsed < shortest)
+    std::this_thread::sleep_for(shortest - elapsed);
   const Sample end = take_sample();
-  return static_cast<double>(end.ticks - start_.ticks) /
-         std::chrono::duration<double>(end.time - start_.time).count();
+  return static_cast<double>(end.ticks - start.ticks) /
+         std::chrono::duration<double>(end.time - start.time).count();
 }
 
 }  // namespace cg2d

@@ -35,6 +35,9 @@ class PhaseTimer {
   PhaseTimer(bool enabled, const comm::Communicator& communicator)
       : enabled_(enabled), communicator_(&communicator) {}
 
+  /// Another communicator reports from now on. Between phases.
+  void set_communicator(const comm::Communicator& communicator) { communicator_ = &communicator; }
+
   /// Lives around one call; phases do not nest.
   class Scope {
    public:

@@ -32,9 +32,11 @@ std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config,
     configuration.kernel = config.kernel_for(grid).name;
     if (!config.machine->has_kernel(configuration.kernel)) return {};
     auto matrix = config.matrix;
-    if (!config.speeds.empty())
-      matrix.piece_starts =
-          comm::piece_starts_of_shares(matrix.key.order, comm::shares_in_place(config.speeds, grid));
+    if (!config.speeds.empty()) {
+      const auto shares = comm::shares_on_grid(config.speeds, grid);
+      configuration.grid = shares.grid;
+      matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares.pieces);
+    }
     const auto prediction = predict(*config.machine, matrix, configuration, 1, config.ranks);
     by_time.emplace_back(prediction.total_s(), grid);
   }
@@ -69,9 +71,8 @@ GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
     list.by_speed.equal_ranks = local_shortlist(equal, rank_count).grids.front();
     const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
     for (const auto& grid : comm::factorizations(rank_count)) {
-      const auto shares = comm::shares_in_place(config.speeds, grid);
-      list.by_speed.reached.push_back(
-          {.grid = grid, .share = comm::speed_of_shares(shares, config.speeds, grid) / ideal});
+      const auto shares = comm::shares_on_grid(config.speeds, grid);
+      list.by_speed.reached.push_back({.grid = grid, .share = shares.reachable / ideal});
     }
   }
   if (list.grids.empty()) {
@@ -189,15 +190,19 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   trial.best_grid = shortlist.grids.front();
   trial.shortlist_by = shortlist.made_by;
   trial.by_speed = shortlist.by_speed;
-  const auto shortlisted = candidates_of(config, shortlist.grids);
+  auto shortlisted = candidates_of(config, shortlist.grids);
   trial.skipped_because = why_no_trial(config.source, config.environment, shortlisted, "grids");
   if (!trial.skipped_because.empty()) return trial;
 
   const Stopwatch watch;
   std::vector<NamedCandidate> candidates;
   const auto own_cut = config.source.facts().piece_starts;
-  for (const auto& [configuration, kernel] : shortlisted) {
-    if (config.piece_starts_for) config.source.set_piece_starts(config.piece_starts_for(configuration.grid));
+  for (auto& [configuration, kernel] : shortlisted) {
+    if (config.cut_for) {
+      auto cut = config.cut_for(configuration.grid);
+      configuration.grid = cut.grid;
+      config.source.set_piece_starts(std::move(cut.piece_starts));
+    }
     auto solver = TrialSolver::make(group, config.source, configuration, kernel, 0.0);
     if (config.slowness > 1.0) solver->slow_down(config.slowness);
     candidates.push_back(

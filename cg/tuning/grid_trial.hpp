@@ -77,6 +77,11 @@ struct GridTrial : Trial {
 /// One line for people: the grids with their times, or why none was tried.
 std::string describe_trial(const GridTrial& trial);
 
+struct GridCut {
+  comm::ProcessGrid grid;
+  std::vector<std::int64_t> piece_starts;
+};
+
 /// A run whose grid is to be found.
 struct GridTrialConfig {
   MatrixSource& source;                ///< its cut is that of each candidate meanwhile
@@ -84,8 +89,8 @@ struct GridTrialConfig {
   const Environment& environment;
   /// The kernel for a grid.
   std::function<ChosenKernel(const comm::ProcessGrid&)> kernel_for;
-  /// The cut of a candidate. Collective. Empty: the source's own, on each grid.
-  std::function<std::vector<std::int64_t>(const comm::ProcessGrid&)> piece_starts_for{};
+  /// The cut of a candidate, with the places of its ranks. Collective. Empty: the source's own, on each grid.
+  std::function<GridCut(const comm::ProcessGrid&)> cut_for{};
   double slowness = 1.0;  ///< how many times as long products of this rank take, on purpose
 };
 

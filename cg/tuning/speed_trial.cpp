@@ -31,8 +31,8 @@ constexpr double window_s = 0.008;
 constexpr double shared_window_s = 0.025;  // several time slices, where ranks share a core
 
 /// A block of the shape and the mean length of rows that this rank's has with these shares.
-kernels::CsrBlock sample_block(const SpeedTrialConfig& config, std::span<const double> shares, int rank) {
-  const auto& grid = config.configuration.grid;
+kernels::CsrBlock sample_block(const SpeedTrialConfig& config, std::span<const double> shares,
+                               const comm::ProcessGrid& grid, int rank) {
   const auto order = static_cast<double>(config.matrix.key.order);
   const auto layout = comm::BlockLayout(grid, comm::piece_starts_of_shares(config.matrix.key.order, shares));
   const auto rows = static_cast<double>(layout.row_block(grid.row_of(rank)).size());
@@ -73,10 +73,10 @@ std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& produc
 }
 
 /// Those of this rank with these shares.
-std::vector<double> speeds_with(std::span<const double> shares, comm::RankGroup& group,
-                                const SpeedTrialConfig& config) {
+std::vector<double> speeds_with(std::span<const double> shares, const comm::ProcessGrid& grid,
+                                comm::RankGroup& group, const SpeedTrialConfig& config) {
   const bool stores_half = config.chosen.kernel->stores_half();
-  auto block = sample_block(config, shares, group.rank());
+  auto block = sample_block(config, shares, grid, group.rank());
   const double nonzeros = (stores_half ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
   LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
                        config.chosen.tuning);
@@ -90,9 +90,9 @@ std::vector<double> even_shares(const comm::ProcessGrid& grid) {
   return shares;
 }
 
-/// The three speeds of all ranks together, from those of each and the shares.
-void complete(SpeedTrial& trial, const comm::ProcessGrid& grid) {
-  trial.grid = grid;
+/// The three speeds of all ranks together, from those of each, their places and the shares.
+void complete(SpeedTrial& trial) {
+  const auto& grid = trial.grid;
   trial.ideal = std::accumulate(trial.speeds.begin(), trial.speeds.end(), 0.0);
   trial.reachable = comm::speed_of_shares(trial.shares, trial.speeds, grid);
   trial.even = comm::speed_of_shares(even_shares(grid), trial.speeds, grid);
@@ -114,11 +114,14 @@ std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const Speed
   trial.from_profile = true;
   trial.kept_in = profile.path;
   trial.measured = known->measured;
+  std::vector<int> rank_at;
   for (const auto& rank : known->ranks) {
     trial.speeds.push_back(rank.nonzeros_per_s);
     trial.shares.push_back(rank.share);
+    rank_at.push_back(rank.rank_here);
   }
-  complete(trial, wanted.configuration.grid);
+  trial.grid = wanted.configuration.grid.in_order(rank_at);
+  complete(trial);
   return trial;
 }
 
@@ -129,31 +132,57 @@ std::string why_unphysical(const SpeedTrial& trial, int thread_count) {
   return fmt::format("{:.4g} nonzeros per s are beyond what a machine can do", fastest);
 }
 
+/// ", ranks 2 0 / 1 3 in its rows"; empty where they stand by their numbers.
+std::string rows_of_ranks(const comm::ProcessGrid& grid) {
+  if (grid.order == nullptr) return {};
+  std::vector<std::string> rows;
+  for (int row = 0; row < grid.rows; ++row) {
+    std::vector<int> ranks;
+    for (int column = 0; column < grid.columns; ++column) ranks.push_back(grid.rank_at(row, column));
+    rows.push_back(fmt::format("{}", fmt::join(ranks, " ")));
+  }
+  return fmt::format(" (ranks {} in its rows)", fmt::join(rows, " / "));
+}
+
 }  // namespace
 
 SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config) {
   const Stopwatch watch;
-  const auto& grid = config.configuration.grid;
-  const auto even = even_shares(grid);
+  const auto own_grid = config.configuration.grid;
+  const auto even = even_shares(own_grid);
   SpeedTrial trial;
+  trial.grid = own_grid;
   trial.shares = even;
-  const auto speed_of = [&](std::span<const double> shares) {
+  const auto speed_of = [&](std::span<const double> shares, const comm::ProcessGrid& grid) {
     return comm::speed_of_shares(shares, trial.speeds, grid);
   };
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
-    const auto mine = speeds_with(trial.shares, group, config);
+    const auto mine = speeds_with(trial.shares, trial.grid, group, config);
     trial.spread = std::max(trial.spread, spread_of_repeats(mine));
     trial.speeds = group.gather_one(sample_of(mine).median);
-    const auto shares = agreed_shares(group, trial.speeds, grid);
-    if (speed_of(shares) < speed_of(trial.shares) * least_gain) break;
-    trial.shares = shares;
+    const auto found = agreed_shares_and_places(group, trial.speeds, trial.grid);
+    if (found.reachable < speed_of(trial.shares, trial.grid) * least_gain) break;
+    trial.shares = found.pieces;
+    trial.grid = found.grid;
   }
   // Where speeds vary more than they differ, the last ones may contradict the shares that others led to.
-  if (speed_of(trial.shares) < speed_of(even)) trial.shares = even;
-  complete(trial, grid);
+  if (speed_of(trial.shares, trial.grid) < speed_of(even, own_grid)) {
+    trial.shares = even;
+    trial.grid = own_grid;
+  }
+  complete(trial);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
+}
+
+double own_speed(comm::RankGroup& group) {
+  constexpr std::int64_t row_length = 16;
+  constexpr std::int64_t row_count = 2048;  // some 400 KB, in the cache of one core
+  LocalProduct product(kernels::default_kernel(), constant_rows_block(row_length, row_count, row_count), 1,
+                       {});
+  const auto nonzeros = static_cast<double>(row_length * row_count);
+  return sample_of(measured_speeds(group, product, nonzeros, 1.0)).median;
 }
 
 std::vector<std::string> places_of(const Environment& environment, const BindingResult& binding) {
@@ -192,6 +221,7 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
   for (std::size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];
     mine.ranks[rank].share = trial.shares[rank];
+    mine.ranks[rank].rank_here = trial.grid.rank_at_place(static_cast<int>(rank));
   }
   mine.measured = trial.measured;
   if (measured.rejected.reason.empty()) {
@@ -211,6 +241,17 @@ std::vector<double> agreed_shares(comm::RankGroup& group, std::span<const double
   return group.gather_all(std::span<const double>(mine)).front();
 }
 
+comm::SpeedShares agreed_shares_and_places(comm::RankGroup& group, std::span<const double> speeds,
+                                           const comm::ProcessGrid& grid) {
+  auto mine = comm::shares_on_grid(speeds, grid);
+  std::vector<int> rank_at;
+  for (int place = 0; place < grid.rank_count(); ++place) rank_at.push_back(mine.grid.rank_at_place(place));
+  mine.pieces = group.gather_all(std::span<const double>(mine.pieces)).front();
+  mine.grid = grid.in_order(group.gather_all(std::span<const int>(rank_at)).front());
+  mine.reachable = comm::speed_of_shares(mine.pieces, speeds, mine.grid);
+  return mine;
+}
+
 std::vector<double> own_slowness(std::span<const double> speeds, std::span<const double> factors) {
   std::vector<double> slowness;
   for (std::size_t rank = 0; rank < speeds.size(); ++rank)
@@ -226,12 +267,12 @@ std::string describe_speeds(const SpeedTrial& trial, double achieved) {
   const auto with_share = [&](double speed) {
     return fmt::format("{:.3g} ({:.0f} %)", speed / billion, 100.0 * speed / trial.ideal);
   };
-  return fmt::format("ideal {:.3g}, reachable on {} {}, {}even pieces {} billion nonzeros per s; {}{}",
-                     trial.ideal / billion, trial.grid.name(), with_share(trial.reachable),
-                     achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "",
-                     with_share(trial.even),
-                     trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ",
-                     describe_origin(trial, trial.duration_s));
+  return fmt::format(
+      "ideal {:.3g}, reachable on {}{} {}, {}even pieces {} billion nonzeros per s; {}{}",
+      trial.ideal / billion, trial.grid.name(), rows_of_ranks(trial.grid), with_share(trial.reachable),
+      achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "", with_share(trial.even),
+      trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ",
+      describe_origin(trial, trial.duration_s));
 }
 
 }  // namespace cg2d

@@ -13,12 +13,13 @@
 #include "cg/tuning/kept_result.hpp"
 #include "cg/tuning/kernel_choice.hpp"
 #include "comm/rank_group.hpp"
+#include "comm/speed_shares.hpp"
 
 namespace cg2d {
 
 /// Speeds in nonzeros per second. Three of all ranks together: the sum of their own, what shares reach on the grid, and even pieces.
 struct SpeedTrial : KeptResult {
-  comm::ProcessGrid grid;
+  comm::ProcessGrid grid;      ///< with the places of the ranks
   std::vector<double> speeds;  ///< [rank], while all others compute, too
   std::vector<double> shares;  ///< [piece], of the nonzeros; their sum is 1
   double ideal = 0.0;
@@ -38,9 +39,13 @@ struct SpeedTrialConfig {
 };
 
 /// Times products of that kernel on every rank at once, with blocks of the matrix's shape and mean length of rows, or the first
-/// part of them; cuts, and measures again with blocks of these shares, until less than 2 % are to be gained, three times at most. Ranks stay where they are. Collective;
+/// part of them; cuts, and measures again with blocks of these shares at these places, until less than 2 % are to be gained, three times at most. Collective;
 /// the same answer on every rank. Cost: about 0.1 s a round, and the making of blocks of a million nonzeros.
 SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config);
+
+/// Nonzeros per second of this rank's products with a small block of its own, while all ranks of the group compute. Collective; each
+/// rank gets its own. Cost: about 0.05 s.
+double own_speed(comm::RankGroup& group);
 
 /// A work whose ranks may differ in speed, with its machine.
 struct SpeedChoiceConfig {
@@ -58,9 +63,12 @@ std::vector<std::string> places_of(const Environment& environment, const Binding
 /// that was disturbed. Where ranks are slowed on purpose, they are measured and not kept. Collective; the same answer on every rank.
 SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config);
 
-/// The shares for ranks of these speeds on the grid, as rank 0 finds them. Collective.
+/// comm::shares_in_place(), as rank 0 finds them. Collective.
 std::vector<double> agreed_shares(comm::RankGroup& group, std::span<const double> speeds,
                                   const comm::ProcessGrid& grid);
+/// comm::shares_on_grid(), as rank 0 finds them. Collective.
+comm::SpeedShares agreed_shares_and_places(comm::RankGroup& group, std::span<const double> speeds,
+                                           const comm::ProcessGrid& grid);
 
 /// How many times as long as their mean products of each rank take, by speeds that were measured while each was slowed by its factor, which is
 /// not counted.

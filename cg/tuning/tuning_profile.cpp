@@ -11,6 +11,7 @@
 #include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_fields.hpp"
@@ -107,10 +108,19 @@ void describe(JsonFields& json, SpeedCase& timed) {
     inner.text("place", rank.place);
     inner.positive("nonzeros_per_s", rank.nonzeros_per_s);
     inner.positive("share", rank.share);
+    if (inner.has("rank_here", true)) inner.count("rank_here", rank.rank_here, 0);
   });
   if (std::ssize(ranks) != configuration.grid.rank_count())
     throw InputError(fmt::format("{} has {} entries: the grid has {}", json.where("ranks"), ranks.size(),
                                  format_count(configuration.grid.rank_count(), "rank")));
+  std::vector<int> standing(ranks.size(), 0);
+  for (std::size_t place = 0; place < ranks.size(); ++place) {
+    auto& rank = ranks[place].rank_here;
+    if (rank < 0) rank = static_cast<int>(place);  // a file of before has no places
+    if (rank >= std::ssize(standing) || ++standing[static_cast<std::size_t>(rank)] > 1)
+      throw InputError(fmt::format("{}: rank {} stands at two places, or there is none of that number",
+                                   json.where("ranks"), rank));
+  }
   describe(json, measured);
 }
 

@@ -103,6 +103,7 @@ struct PlacedSpeed {
   std::string place;            ///< its host and the processors of its threads
   double nonzeros_per_s = 0.0;  ///< of its products, while all others multiply, too
   double share = 0.0;           ///< of the nonzeros, for the piece of its number
+  int rank_here = -1;           ///< the rank that stands at the place of its number
 };
 
 /// The speeds of ranks that multiply their blocks of a matrix, and the shares that follow.

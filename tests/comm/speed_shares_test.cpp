@@ -153,9 +153,7 @@ TEST(SpeedSharesTest, EqualSpeedsStayAndShareEvenly) {
   for (const auto grid : factorizations(12)) {
     SCOPED_TRACE(grid.name());
     const auto shares = shares_by_speed(Numbers(12, 3.5), grid);
-    std::vector<int> own(12);
-    std::iota(own.begin(), own.end(), 0);
-    EXPECT_EQ(shares.rank_at, own);
+    EXPECT_EQ(shares.grid.order, nullptr);
     for (const double piece : shares.pieces) EXPECT_DOUBLE_EQ(piece, 1.0 / 12.0);
     EXPECT_NEAR(shares.reachable, 42.0, 1e-9);
   }
@@ -190,12 +188,11 @@ TEST(SpeedSharesTest, ResultIsACutWithItsSpeed) {
       const auto shares = shares_by_speed(speeds, grid);
       EXPECT_NEAR(sum_of(shares.pieces), 1.0, 1e-12);
       EXPECT_GT(std::ranges::min(shares.pieces), 0.0);
-      auto ranks = shares.rank_at;
-      std::ranges::sort(ranks);
-      for (int rank = 0; rank < rank_count; ++rank) EXPECT_EQ(ranks[index(rank)], rank);
       Numbers speed_at;
-      for (const int rank : shares.rank_at) speed_at.push_back(speeds[index(rank)]);
-      EXPECT_NEAR(shares.reachable, speed_of_shares(shares.pieces, speed_at, grid), 1e-9 * shares.reachable);
+      for (int place = 0; place < rank_count; ++place)
+        speed_at.push_back(speeds[index(shares.grid.rank_at_place(place))]);
+      EXPECT_NEAR(shares.reachable, speed_of_shares(shares.pieces, speeds, shares.grid),
+                  1e-9 * shares.reachable);
       const auto work = work_of(shares.pieces, grid);
       double slowest = 0.0;
       for (std::size_t place = 0; place < work.size(); ++place)
@@ -204,6 +201,30 @@ TEST(SpeedSharesTest, ResultIsACutWithItsSpeed) {
       EXPECT_LE(shares.reachable, sum_of(speeds) * (1.0 + 1e-12));
     }
   }
+}
+
+TEST(SpeedSharesTest, RanksChangePlacesOnlyWhereThatReachesMore) {
+  const ProcessGrid grid{.columns = 2, .rows = 2};
+  // By hand: 0.40 of the sum where the slow ones stand at (0, 0) and (1, 1), 0.62 elsewhere.
+  const Numbers opposite{1.0, 4.0, 4.0, 1.0};
+  const auto moved = shares_on_grid(opposite, grid);
+  EXPECT_NE(moved.grid.order, nullptr);
+  EXPECT_NEAR(moved.reachable, speed_of_shares(moved.pieces, opposite, moved.grid), 1e-9 * moved.reachable);
+  EXPECT_NEAR(moved.reachable, 6.25, 0.02);
+  EXPECT_NEAR(speed_of_shares(shares_in_place(opposite, grid), opposite, grid), 4.0, 0.02);
+  for (const auto& speeds : {Numbers{1.0, 1.001, 0.999, 1.0}, Numbers{2.0, 2.0, 2.0, 1.999}}) {
+    EXPECT_EQ(shares_on_grid(speeds, grid).grid.order, nullptr);
+  }
+  EXPECT_EQ(shares_on_grid(Numbers{1.0, 4.0, 2.0}, {.columns = 1, .rows = 3}).grid.order, nullptr);
+}
+
+TEST(SpeedSharesTest, SharesFollowRanksToTheirPlaces) {
+  const ProcessGrid grid{.columns = 3, .rows = 2};
+  const Numbers speed_at{1.0, 2.0, 1.5, 3.0, 2.5, 4.0};
+  const std::vector<int> rank_at{4, 2, 0, 5, 1, 3};
+  Numbers speeds(6);
+  for (std::size_t place = 0; place < 6; ++place) speeds[index(rank_at[place])] = speed_at[place];
+  EXPECT_EQ(shares_in_place(speeds, grid.in_order(rank_at)), shares_in_place(speed_at, grid));
 }
 
 TEST(SpeedSharesTest, SortedPlacesAreTheBestOfAll) {  // what the search relies on

@@ -21,8 +21,13 @@ struct Simulated {
 
 /// Does all tasks, each in its time. Fails where a worker gets two at once, or a task the wrong number.
 Simulated simulate(const std::vector<QueuedTask>& tasks, const std::vector<double>& times,
-                   const std::vector<int>& nodes, bool is_exclusive = false) {
-  TaskQueue queue(tasks, nodes, is_exclusive);
+                   const std::vector<int>& nodes, bool is_exclusive = false,
+                   const std::vector<int>& speed_classes = {}) {
+  std::vector<WorkerPlace> places;
+  for (std::size_t worker = 0; worker < nodes.size(); ++worker)
+    places.push_back(
+        {.node = nodes[worker], .speed_class = speed_classes.empty() ? 0 : speed_classes[worker]});
+  TaskQueue queue(tasks, places, is_exclusive);
   Simulated all;
   std::multimap<double, std::size_t> ends;
   std::map<std::size_t, std::vector<int>> workers_of;
@@ -90,6 +95,27 @@ TEST(TaskQueueTest, TasksStayOnANodeWhereTheyFit) {
   EXPECT_EQ(simulate({{.rank_count = 5}}, {1}, nodes).starts[0].workers, (std::vector{0, 3, 4, 5, 6}));
 }
 
+TEST(TaskQueueTest, RanksOfOneSpeedWorkTogetherAndTheFastestFirst) {
+  const std::vector<int> one_node(6, 0);
+  const std::vector<int> classes{0, 1, 0, 1, 0, 1};
+  const auto pairs = simulate({{.rank_count = 2}, {.rank_count = 2}, {.rank_count = 2}}, {1, 1, 1}, one_node,
+                              false, classes);
+  EXPECT_EQ(pairs.starts[0].workers, (std::vector{0, 2}));
+  EXPECT_EQ(pairs.starts[1].workers, (std::vector{1, 3})) << "of two that are left, one is slow";
+  EXPECT_EQ(pairs.starts[2].workers, (std::vector{4, 5})) << "better than none";
+  EXPECT_EQ(simulate({{.rank_count = 4}}, {1}, one_node, false, classes).starts[0].workers,
+            (std::vector{0, 1, 2, 3}));
+  // The fast ones of one node rather than all of another.
+  const auto wide = simulate({{.rank_count = 2}}, {1}, {0, 0, 0, 1, 1, 1}, false, {1, 1, 1, 1, 0, 0});
+  EXPECT_EQ(wide.starts[0].workers, (std::vector{4, 5}));
+}
+
+TEST(TaskQueueTest, ClassesAreAsFarApartAsNoiseIsNot) {
+  EXPECT_EQ(speed_classes(std::vector{1.0, 0.9, 0.8}), (std::vector{0, 0, 0}));
+  EXPECT_EQ(speed_classes(std::vector{1.0, 2.0, 1.9, 0.4}), (std::vector{1, 0, 0, 2}));
+  EXPECT_TRUE(speed_classes(std::vector<double>{}).empty());
+}
+
 TEST(TaskQueueTest, GroupsOfRanksComeAgain) {
   const std::vector<QueuedTask> tasks(30, {.rank_count = 2});
   std::vector<double> times;
@@ -114,7 +140,7 @@ TEST(TaskQueueTest, NothingRunsBesideALonelyTask) {
 }
 
 TEST(TaskQueueTest, AStoppedQueueBeginsNothing) {
-  TaskQueue queue({{}, {}}, {0}, false);
+  TaskQueue queue({{}, {}}, {WorkerPlace{}}, false);
   const auto first = queue.next();
   ASSERT_TRUE(first);
   queue.stop();

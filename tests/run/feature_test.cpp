@@ -16,9 +16,9 @@ namespace {
 
 TEST(FeatureTest, HooksAreCalledInThisOrder) {
   // Checks are not measured; who measures comes before who watches.
-  const std::vector<std::string_view> order{"checkpoint", "streaming",  "guard", "self-check",
-                                            "counters",   "trace",      "quiet", "roofline",
-                                            "slow ranks", "stall limit"};
+  const std::vector<std::string_view> order{"checkpoint", "streaming", "guard",      "self-check",
+                                            "counters",   "trace",     "quiet",      "roofline",
+                                            "slow ranks", "rebalance", "stall limit"};
   std::vector<std::string_view> names;
   for (const auto& row : feature_table()) names.push_back(row.name);
   EXPECT_EQ(names, order);

@@ -22,6 +22,7 @@ from report_facts import (
     RANK_COUNTS,
     as_class_b,
     as_streamed,
+    as_uneven,
     real_sweep,
     with_counters,
     with_figures,
@@ -269,6 +270,7 @@ class ReportPage(unittest.TestCase):
         documents = with_second_kernel(with_rooflines(with_figures(with_counters(with_predictions(runs)))))
         on_two_ranks = next(document for document in self.sweep if document["configuration"]["ranks"] == 2)
         documents += as_class_b([as_streamed(on_two_ranks, limit, 1.0) for limit in (60_000_000, 80_000_000)])
+        documents.append(as_uneven({name: value for name, value in on_two_ranks.items() if name != "sweep"}))
         self.open(self.make("all", documents, profile, bench))
         of_runs = [row.name for row in FIGURES[: [row.name for row in FIGURES].index("ways")] if row.name != "comparison"]
         self.assert_figures(of_runs)

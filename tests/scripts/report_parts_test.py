@@ -19,6 +19,7 @@ from report_facts import (
     as_disturbed,
     as_in_memory,
     as_streamed,
+    as_uneven,
     real_sweep,
     simulated_sweep,
     with_counters,
@@ -591,25 +592,6 @@ class Figures(ReportParts):
         self.assertIn("+100 % against the median of ", other.tips[0])
         for bars in panel.bars:
             self.assertNotIn("fastest", "".join(bars.tips))
-
-
-def as_uneven(document, trial=True):
-    """A run on two ranks whose second one is half as fast, with shares of two thirds and one third, or, without a trial, even ones."""
-    document = copy.deepcopy(document)
-    document["slow_ranks"] = {"ranks": [{"rank": 1, "factor": 2.0, "first_product": 0}]}
-    nonzeros = (600, 300) if trial else (450, 450)
-    for rank, entry, count, speed in zip(document["setup"]["ranks"], document["phases"]["ranks"], nonzeros, (2e9, 1e9)):
-        rank["nonzeros"] = count
-        for phase in entry["phases"].values():
-            phase["waited_clocks"] = 0
-        entry["phases"]["multiply"]["seconds"] = count * entry["phases"]["summation"]["calls"] / speed
-    if trial:
-        document["configuration"]["cut"] = "speed"
-        document["configuration"]["speed_trial"] = {
-            "ideal_nonzeros_per_s": 3e9, "reachable_nonzeros_per_s": 2.9e9, "even_nonzeros_per_s": 2e9,
-            "speeds": [2e9, 1e9], "shares": [2 / 3, 1 / 3], "rounds": 2, "duration_s": 0.3, "from": "measurement", "kept_in": None, "not_kept_because": "",
-        }  # fmt: skip
-    return document
 
 
 class Speeds(ReportParts):

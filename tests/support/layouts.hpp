@@ -52,10 +52,18 @@ inline comm::BlockLayout one_piece_layout(std::int64_t n, comm::ProcessGrid grid
   return {grid, std::move(borders)};
 }
 
+/// Ranks stand where others would by their numbers.
+inline comm::ProcessGrid in_other_order(comm::ProcessGrid grid) {
+  std::vector<int> rank_at;
+  for (int place = 0; place < grid.rank_count(); ++place) rank_at.push_back((place + 1) % grid.rank_count());
+  if (rank_at.size() > 3) std::swap(rank_at[0], rank_at[2]);
+  return grid.in_order(rank_at);
+}
+
 /// The even cut of [0, n) and three that are anything but.
 inline std::vector<NamedLayout> layouts_of(std::int64_t n, comm::ProcessGrid grid) {
   return {{"even", comm::BlockLayout::even(n, grid)},
-          {"ragged", ragged_layout(n, grid)},
+          {"ragged, ranks in another order", ragged_layout(n, in_other_order(grid))},
           {"all in the first piece", one_piece_layout(n, grid, 0)},
           {"all in a middle piece", one_piece_layout(n, grid, grid.rank_count() / 2)}};
 }

@@ -174,6 +174,25 @@ def as_streamed(document, limit_bytes, time_s, resident_panels=4):
     return changed
 
 
+def as_uneven(document, trial=True):
+    """A run on two ranks whose second one is half as fast, with shares of two thirds and one third, or, without a trial, even ones."""
+    document = copy.deepcopy(document)
+    document["slow_ranks"] = {"ranks": [{"rank": 1, "factor": 2.0, "first_product": 0}]}
+    nonzeros = (600, 300) if trial else (450, 450)
+    for rank, entry, count, speed in zip(document["setup"]["ranks"], document["phases"]["ranks"], nonzeros, (2e9, 1e9)):
+        rank["nonzeros"] = count
+        for phase in entry["phases"].values():
+            phase["waited_clocks"] = 0
+        entry["phases"]["multiply"]["seconds"] = count * entry["phases"]["summation"]["calls"] / speed
+    if trial:
+        document["configuration"]["cut"] = "speed"
+        document["configuration"]["speed_trial"] = {
+            "ideal_nonzeros_per_s": 3e9, "reachable_nonzeros_per_s": 2.9e9, "even_nonzeros_per_s": 2e9,
+            "speeds": [2e9, 1e9], "shares": [2 / 3, 1 / 3], "rank_at": [0, 1], "rounds": 2, "duration_s": 0.3, "from": "measurement", "kept_in": None, "not_kept_because": "",
+        }  # fmt: skip
+    return document
+
+
 def as_in_memory(document, time_s):
     """A single run that took so long."""
     changed = copy.deepcopy(document)

@@ -148,8 +148,8 @@ class Boss {
 
  private:
   void hand_out(TaskCrew& crew, const Progress& progress) {
-    queue_.emplace(queued(), crew.nodes(), options_.is_exclusive);
-    worker_count_ = static_cast<int>(crew.nodes().size());
+    queue_.emplace(queued(), crew.places(), options_.is_exclusive);
+    worker_count_ = static_cast<int>(crew.places().size());
     const InterruptWatch watch;
     std::optional<TaskReport> report;
     while (true) {

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "cg/base/interrupt.hpp"
@@ -14,6 +16,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/tuning/speed_trial.hpp"
 
 namespace cg2d {
 namespace {
@@ -107,13 +110,16 @@ class Worker {
 /// All ranks but this one, by messages.
 class OtherRanks final : public TaskCrew {
  public:
-  OtherRanks(comm::RankGroup& group, const Environment& environment) : group_(group) {
-    for (int rank = 1; rank < group.size(); ++rank)
-      nodes_.push_back(environment.ranks[static_cast<std::size_t>(rank)].node);
+  /// speeds: [worker]
+  OtherRanks(comm::RankGroup& group, const Environment& environment, std::span<const double> speeds)
+      : group_(group) {
+    const auto classes = speed_classes(speeds);
+    for (std::size_t worker = 0; worker < classes.size(); ++worker)
+      places_.push_back({.node = environment.ranks[worker + 1].node, .speed_class = classes[worker]});
     tasks_.resize(static_cast<std::size_t>(group.size()));
   }
 
-  [[nodiscard]] std::vector<int> nodes() const override { return nodes_; }
+  [[nodiscard]] const std::vector<WorkerPlace>& places() const override { return places_; }
   [[nodiscard]] int rank_of(int worker) const override { return worker + 1; }
   void begin(const TaskOrder& order) override {
     const auto text = text_of(order);
@@ -131,7 +137,7 @@ class OtherRanks final : public TaskCrew {
 
  private:
   comm::RankGroup& group_;
-  std::vector<int> nodes_;
+  std::vector<WorkerPlace> places_;
   std::vector<std::size_t> tasks_;  // [rank that reports]
 };
 
@@ -141,7 +147,7 @@ class OwnRank final : public TaskCrew {
   OwnRank(comm::RankGroup& group, const CommandLine& command_line)
       : group_(group), command_line_(command_line) {}
 
-  [[nodiscard]] std::vector<int> nodes() const override { return {0}; }
+  [[nodiscard]] const std::vector<WorkerPlace>& places() const override { return places_; }
   [[nodiscard]] int rank_of(int worker) const override { return worker; }
   void begin(const TaskOrder& order) override {
     report_ = {.task = order.task, .end = do_task(order, group_, {}, command_line_)};
@@ -152,8 +158,33 @@ class OwnRank final : public TaskCrew {
  private:
   comm::RankGroup& group_;
   const CommandLine& command_line_;
+  std::vector<WorkerPlace> places_{WorkerPlace{}};
   TaskReport report_;
 };
+
+NodeCrew crew_of(const NodeInfo& node, const Environment& environment) {
+  const bool has_boss = &node == &environment.node_of(0);
+  return {.rank_count = node.rank_count - (has_boss ? 1 : 0), .core_count = node.core_count};
+}
+
+/// Of all ranks but the boss, who waits: [worker]. Alike where they share cores: then none has a speed of its own.
+std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment& environment) {
+  std::vector<double> alike(static_cast<std::size_t>(group.size() - 1), 1.0);
+  const bool shares_cores = std::ranges::any_of(environment.nodes, [&](const auto& node) {
+    const auto crew = crew_of(node, environment);
+    return crew.rank_count > crew.core_count;
+  });
+  if (shares_cores || alike.size() < 2) return alike;
+  double mine = 0.0;
+  if (group.rank() > 0) {
+    std::vector<int> workers(alike.size());
+    std::iota(workers.begin(), workers.end(), 1);
+    comm::RankGroup others(group.part(workers));
+    mine = own_speed(others);
+  }
+  const auto all = group.gather_one(mine);
+  return {std::next(all.begin()), all.end()};
+}
 
 }  // namespace
 
@@ -162,12 +193,9 @@ std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, const CommandLine&
   const auto environment = inspect_environment(group, 1);
   // Those who hand out, and those who have nothing to do, must not take a core from the others.
   group.waiter().set_mode(comm::WaitMode::sleep);
-  if (group.rank() == 0) return std::make_unique<OtherRanks>(group, environment);
-  const auto& node = environment.node_of(group.rank());
-  const bool has_boss = &node == &environment.node_of(0);
-  Worker(group, {.rank_count = node.rank_count - (has_boss ? 1 : 0), .core_count = node.core_count},
-         command_line)
-      .work();
+  const auto speeds = speeds_of_workers(group, environment);
+  if (group.rank() == 0) return std::make_unique<OtherRanks>(group, environment, speeds);
+  Worker(group, crew_of(environment.node_of(group.rank()), environment), command_line).work();
   return nullptr;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
+#include "cg/commands/batch/task_queue.hpp"
 #include "cg/commands/batch/task_result.hpp"
 #include "comm/rank_group.hpp"
 
@@ -38,8 +39,8 @@ struct TaskReport {
 /// The boss's view of its workers.
 class TaskCrew : public Interface {
  public:
-  /// The number of the node of each worker.
-  [[nodiscard]] virtual std::vector<int> nodes() const = 0;
+  /// The place of each worker.
+  [[nodiscard]] virtual const std::vector<WorkerPlace>& places() const = 0;
   /// The rank of a worker in the job.
   [[nodiscard]] virtual int rank_of(int worker) const = 0;
   /// Its ranks are free, and begin. Throws MpiError.
@@ -51,7 +52,8 @@ class TaskCrew : public Interface {
 };
 
 /// The crew on rank 0, which hands out, and costs no processor: all other ranks, or, where it is the only rank, this one. On the other
-/// ranks null: they have done all tasks that they got when this returns. Collective. Throws MpiError.
+/// ranks null: they have done all tasks that they got when this returns. Where no node has more workers than cores, their speeds are measured first, in
+/// less than 0.1 s. Collective. Throws MpiError.
 std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, const CommandLine& command_line);
 
 }  // namespace cg2d

@@ -1,6 +1,7 @@
 #include "cg/commands/batch/task_queue.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -27,14 +28,47 @@ std::vector<int> neighbours_among(const std::vector<int>& workers, int count) {
   return {workers.begin(), std::next(workers.begin(), count)};
 }
 
+/// Of the first class with such workers, those with the fewest; nullptr: none suffice. groups: by class, then node.
+const std::vector<int>* smallest_that_suffices(const std::map<std::pair<int, int>, std::vector<int>>& groups,
+                                               int count) {
+  const std::vector<int>* best = nullptr;
+  int class_of_best = 0;
+  for (const auto& [key, workers] : groups) {
+    if (std::ssize(workers) < count || (best != nullptr && key.first > class_of_best)) continue;
+    if (best != nullptr && workers.size() >= best->size()) continue;
+    best = &workers;
+    class_of_best = key.first;
+  }
+  return best;
+}
+
 }  // namespace
 
-TaskQueue::TaskQueue(std::vector<QueuedTask> tasks, std::vector<int> nodes, bool is_exclusive)
+std::vector<int> speed_classes(std::span<const double> speeds) {
+  constexpr double least_share = 0.75;
+  std::vector<std::size_t> by_speed(speeds.size());
+  std::iota(by_speed.begin(), by_speed.end(), std::size_t{0});
+  std::ranges::stable_sort(by_speed, std::ranges::greater(),
+                           [&](std::size_t worker) { return speeds[worker]; });
+  std::vector<int> classes(speeds.size(), 0);
+  int number = 0;
+  double fastest = speeds.empty() ? 0.0 : speeds[by_speed.front()];
+  for (const auto worker : by_speed) {
+    if (speeds[worker] < least_share * fastest) {
+      ++number;
+      fastest = speeds[worker];
+    }
+    classes[worker] = number;
+  }
+  return classes;
+}
+
+TaskQueue::TaskQueue(std::vector<QueuedTask> tasks, std::vector<WorkerPlace> places, bool is_exclusive)
     : tasks_(std::move(tasks)),
-      nodes_(std::move(nodes)),
+      places_(std::move(places)),
       is_exclusive_(is_exclusive),
       waiting_(tasks_.size()),
-      is_free_(nodes_.size(), true) {
+      is_free_(places_.size(), true) {
   std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
   std::ranges::stable_sort(waiting_, {}, [this](std::size_t task) { return rank_in_queue(tasks_[task]); });
 }
@@ -62,19 +96,24 @@ bool TaskQueue::may_begin(const QueuedTask& task) const {
   return std::ranges::count(is_free_, true) >= task.rank_count;
 }
 
-/// Those of the node with the fewest free ones that suffice; else of the nodes with the most.
+/// Those of the fastest class that has so many on a node, there of the node with the fewest; else, whatever their speed, of the node with the fewest that suffice;
+/// else of the nodes with the most.
 std::vector<int> TaskQueue::free_workers(int count) const {
-  std::map<int, std::vector<int>> by_node;
-  for (std::size_t worker = 0; worker < nodes_.size(); ++worker) {
-    if (is_free_[worker]) by_node[nodes_[worker]].push_back(static_cast<int>(worker));
+  std::map<std::pair<int, int>, std::vector<int>> by_class;  // and node
+  std::map<std::pair<int, int>, std::vector<int>> by_node;
+  for (std::size_t worker = 0; worker < places_.size(); ++worker) {
+    if (!is_free_[worker]) continue;
+    const auto& place = places_[worker];
+    by_class[{place.speed_class, place.node}].push_back(static_cast<int>(worker));
+    by_node[{0, place.node}].push_back(static_cast<int>(worker));
+  }
+  for (const auto& groups : {by_class, by_node}) {
+    if (const auto* const found = smallest_that_suffices(groups, count))
+      return neighbours_among(*found, count);
   }
   std::vector<std::vector<int>> nodes;
-  nodes.reserve(by_node.size());
-  for (auto& [node, workers] : by_node) nodes.push_back(std::move(workers));
+  for (auto& [_, workers] : by_node) nodes.push_back(std::move(workers));
   std::ranges::stable_sort(nodes, {}, &std::vector<int>::size);
-  const auto fitting =
-      std::ranges::find_if(nodes, [&](const auto& workers) { return std::ssize(workers) >= count; });
-  if (fitting != nodes.end()) return neighbours_among(*fitting, count);
   std::vector<int> chosen;
   for (auto node = nodes.rbegin(); node != nodes.rend() && std::ssize(chosen) < count; ++node)
     std::copy_n(node->begin(), std::min<std::ptrdiff_t>(std::ssize(*node), count - std::ssize(chosen)),

@@ -16,6 +16,15 @@ struct QueuedTask {
   bool is_alone = false;               ///< nothing may run beside it
 };
 
+/// Workers of one node and of about one speed suit each other.
+struct WorkerPlace {
+  int node = 0;
+  int speed_class = 0;  ///< 0: the fastest
+};
+/// The class of each worker by its speed, in any unit: a class ends where one has less than 0.75 of the speed of its fastest, since smaller
+/// differences may be noise.
+std::vector<int> speed_classes(std::span<const double> speeds);
+
 /// A task that may begin, and the numbers of its workers, ascending.
 struct TaskStart {
   std::size_t task = 0;
@@ -28,9 +37,9 @@ struct TaskStart {
 /// later one. Tasks that must be alone come last.
 class TaskQueue {
  public:
-  /// nodes: of each worker; a task gets workers of one node, if it has so many free ones. is_exclusive: one task at a time. Each task
-  /// needs no more workers than there are.
-  TaskQueue(std::vector<QueuedTask> tasks, std::vector<int> nodes, bool is_exclusive);
+  /// places: of each worker; a task gets workers of one node and of one class, the fastest that has so many free ones, else of one node if there are so
+  /// many. is_exclusive: one task at a time. Each task needs no more workers than there are.
+  TaskQueue(std::vector<QueuedTask> tasks, std::vector<WorkerPlace> places, bool is_exclusive);
 
   /// The next task that may begin now, which then has its workers. Empty: none, before another one ends.
   [[nodiscard]] std::optional<TaskStart> next();
@@ -48,7 +57,7 @@ class TaskQueue {
   [[nodiscard]] std::vector<int> free_workers(int count) const;
 
   std::vector<QueuedTask> tasks_;
-  std::vector<int> nodes_;
+  std::vector<WorkerPlace> places_;
   bool is_exclusive_;
   std::vector<std::size_t> waiting_;  // in the order in which they begin
   std::vector<bool> is_free_;         // [worker]

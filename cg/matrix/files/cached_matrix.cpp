@@ -439,15 +439,17 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
       const auto rows = layout.row_block(process_row);
       const comm::IndexRange entries{.begin = std::max(own.begin, reader_->row_start(rows.begin)),
                                      .end = std::min(own.end, reader_->row_start(rows.end))};
-      auto* const row_counts = counts.data() + grid.rank_at(process_row, 0);
+      const auto count_at = [&](int process_column) -> std::int64_t& {
+        return counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))];
+      };
       if (grid.columns == 1) {
-        *row_counts += std::max<std::int64_t>(entries.size(), 0);
+        count_at(0) += std::max<std::int64_t>(entries.size(), 0);
         continue;
       }
       for_each_window(
           *reader_, {.entries = entries, .has_values = false},
           [&](std::int64_t /*first*/, std::span<const std::int32_t> columns, std::span<const double>) {
-            for (const auto column : columns) ++row_counts[layout.column_block_of(column)];
+            for (const auto column : columns) ++count_at(layout.column_block_of(column));
           });
     }
   });

@@ -119,10 +119,11 @@ std::vector<std::int64_t> SourceMatrix::nonzeros_of_blocks(const comm::BlockLayo
   const auto grid = layout.grid();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
   for_each_row(group, [&](std::int64_t global_row, const kernels::CsrBlock& strip, std::int64_t row) {
-    auto* const row_counts = counts.data() + grid.rank_at(layout.row_block_of(global_row), 0);
+    const int process_row = layout.row_block_of(global_row);
     for (auto k = strip.row_starts[static_cast<std::size_t>(row)];
          k < strip.row_starts[static_cast<std::size_t>(row) + 1]; ++k)
-      ++row_counts[layout.column_block_of(strip.columns[static_cast<std::size_t>(k)])];
+      ++counts[static_cast<std::size_t>(
+          grid.rank_at(process_row, layout.column_block_of(strip.columns[static_cast<std::size_t>(k)])))];
   });
   return sums_over_ranks(group, counts);
 }

@@ -1,0 +1,242 @@
+// --rebalance: the matrix is cut anew between outer iterations where ranks have drifted from their shares.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/feature_section.hpp"
+#include "cg/run/rebalance/drift_watch.hpp"
+#include "cg/timing/cycle_counter.hpp"
+#include "cg/tuning/speed_trial.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr std::string_view rebalance_option = "--rebalance";
+
+struct RebalanceOptions {
+  bool is_on = false;
+};
+
+/// One time that the matrix was cut anew.
+struct Move {
+  int repeat_number = 1;
+  int after_step = 0;     ///< outer iteration
+  int slowest_rank = 0;   ///< whose products took longest
+  double slowness = 1.0;  ///< how many times as long as the mean of all
+  double before_s = 0.0;  ///< of the slowest rank's products in an outer iteration, mean of those before
+  double after_s = 0.0;   ///< mean of those after it; 0: there were none
+  double cost_s = 0.0;    ///< of the move itself
+  double gained_s = 0.0;  ///< by all after it, less the cost
+  int steps_after = 0;
+
+  /// The slowest rank's products in an outer iteration after it.
+  void note(double slowest_s) {
+    ++steps_after;
+    after_s += (slowest_s - after_s) / steps_after;
+    gained_s += before_s - slowest_s;
+  }
+};
+
+struct RebalanceReport {
+  std::vector<Move> moves;
+};
+
+/// The work of this rank's products, mean of outer iterations between which its block changes.
+class MeanWork {
+ public:
+  void begin() { *this = {}; }
+  void add(const VectorWork& of_product) {
+    sum_ = sum_ + of_product;
+    ++count_;
+  }
+  [[nodiscard]] VectorWork mean_with(const VectorWork& otherwise) const {
+    if (count_ == 0) return otherwise;
+    return {.call_count = sum_.call_count / count_,
+            .byte_count = sum_.byte_count / count_,
+            .flop_count = sum_.flop_count / count_};
+  }
+
+ private:
+  VectorWork sum_;
+  std::int64_t count_ = 0;
+};
+
+class RebalanceFeature final : public Feature, private OuterStepObserver {
+ public:
+  explicit RebalanceFeature(const FeatureContext& context) : context_(context) {}
+
+  void attach(const MeasuredWork& work) override {
+    timer_ = &work.ready.solver.timer;
+    movable_ = &*work.ready.movable;
+    move_s_ = movable_->set_up_s;
+    drift_.emplace(context_.report.configuration.grid);
+  }
+  [[nodiscard]] OuterStepObserver* outer_observer() override { return this; }
+  void begin_repeat(const RepeatPlace& place) override {
+    place_ = place;
+    drift_->forget();
+    work_.begin();
+  }
+  void finish() override {
+    if (movable_ == nullptr) return;
+    product_work() = work_.mean_with(product_work());
+    context_.report.features.set(report_);
+  }
+
+ private:
+  void before_outer_step() override {
+    before_ = timer_->records()[index_of(Phase::multiply)];
+    clocks_before_ = read_cycle_counter();
+    watch_ = {};
+  }
+  void after_outer_step(int number, const OuterStep& step) override {
+    const double seconds_per_clock = watch_.seconds() / static_cast<double>(std::max<std::uint64_t>(
+                                                            read_cycle_counter() - clocks_before_, 1));
+    const auto& record = timer_->records()[index_of(Phase::multiply)];
+    const auto clocks = (record.clocks - before_.clocks) - (record.waited_clocks - before_.waited_clocks);
+    note(seconds_per_clock * static_cast<double>(clocks));
+    const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
+    if (must_stop(step) || !drift_->may_pay(cost)) return;
+    const auto shares = agreed_shares(context_.group, drift_->speeds(), context_.report.configuration.grid);
+    if (drift_->pays(shares, cost)) move(number, shares);
+  }
+
+  /// The time of this rank's products, and of all ranks'.
+  void note(double seconds) {
+    work_.add(product_work());
+    const std::array mine{seconds, static_cast<double>(context_.mine.nonzero_count)};
+    ProductLoad load;
+    for (const auto& [rank_s, nonzeros] : context_.group.gather_one(mine)) {
+      load.seconds.push_back(rank_s);
+      load.nonzeros.push_back(nonzeros);
+    }
+    if (!report_.moves.empty()) report_.moves.back().note(slowest_s(load));
+    drift_->note(std::move(load));
+  }
+
+  void move(int number, const std::vector<double>& shares) {
+    Move move{.repeat_number = place_.number, .after_step = number, .before_s = drift_->slowest_s()};
+    const auto seconds = drift_->mean_seconds();
+    const auto slowest = std::ranges::max_element(seconds);
+    move.slowest_rank = static_cast<int>(slowest - seconds.begin());
+    move.slowness =
+        *slowest * static_cast<double>(seconds.size()) / std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    context_.progress.say(
+        fmt::format("cutting the matrix anew: products of rank {} take {:.2f} times the mean",
+                    move.slowest_rank, move.slowness));
+    const Stopwatch stopwatch;
+    movable_->move(shares);
+    move_s_ = move.cost_s = context_.group.maximum(stopwatch.seconds());
+    move.gained_s = -move.cost_s;
+    report_.moves.push_back(move);
+    drift_->forget();
+  }
+  [[nodiscard]] VectorWork& product_work() { return context_.mine.product_work[index_of(Phase::multiply)]; }
+
+  FeatureContext context_;
+  PhaseTimer* timer_ = nullptr;
+  const MovableWork* movable_ = nullptr;
+  std::optional<DriftWatch> drift_;
+  RepeatPlace place_;
+  double move_s_ = 0.0;  // of the last one, or as the set-up took
+  PhaseRecord before_;
+  std::uint64_t clocks_before_ = 0;
+  Stopwatch watch_;
+  MeanWork work_;
+  RebalanceReport report_;
+};
+
+const Record<Move>& move_record() {
+  static const Record<Move> record{
+      "move",
+      {{"run", count_type(), &Move::repeat_number, "From 1."},
+       {"after_outer_iteration", count_type(), &Move::after_step},
+       {"slowest_rank", count_type(), &Move::slowest_rank, "Whose products took longest before it."},
+       {"slowness", positive_seconds_type(), &Move::slowness, "Times as long as the mean of all ranks."},
+       {"before_s", seconds_type(), &Move::before_s,
+        "Products of the slowest rank in an outer iteration, mean of the last before it."},
+       {"after_s", seconds_type(), &Move::after_s, "Mean of those after it."},
+       {"cost_s", seconds_type(), &Move::cost_s, "Seconds that the move took."},
+       {"gained_s", number_type(), &Move::gained_s,
+        "What the outer iterations after it took less, without its cost."}}};
+  return record;
+}
+
+Record<SessionReport> rebalance_sections(WorkKind kind) {
+  if (kind == WorkKind::solve) return {};
+  static const Record<RebalanceReport> section{
+      "rebalance", {list_figure<RebalanceReport>("moves", move_record(), &RebalanceReport::moves)}};
+  return {{section_of("rebalance", section, "Only with --rebalance on.")}};
+}
+
+std::string rebalance_lines(const SessionReport& report) {
+  const auto* const found = report.features.find<RebalanceReport>();
+  if (found == nullptr) return {};
+  if (found->moves.empty()) return " Rebalanced never: no other cut would have paid for the move\n";
+  std::string text;
+  for (const auto& move : found->moves)
+    text += fmt::format(
+        " Rebalanced after outer iteration {}{}: products of rank {} took {:.2f} times the mean; those of "
+        "the "
+        "slowest {:.3g} -> {:.3g} s, in {:.3g} s, {} {:.3g} s\n",
+        move.after_step, move.repeat_number > 1 ? fmt::format(" of run {}", move.repeat_number) : "",
+        move.slowest_rank, move.slowness, move.before_s, move.after_s, move.cost_s,
+        move.gained_s < 0.0 ? "lost" : "gained", std::abs(move.gained_s));
+  return text;
+}
+
+void read_rebalance(const OptionTexts& texts, FeatureSettings& settings) {
+  const auto given = texts.find(rebalance_option);
+  if (given == texts.end()) return;
+  if (given->second != "on" && given->second != "off")
+    throw InputError(fmt::format("{} {}: must be on or off", rebalance_option, given->second));
+  settings.set(RebalanceOptions{.is_on = given->second == "on"});
+}
+
+void resolve_rebalance(const AskedWork& asked) {
+  const auto refuse_if = [](bool is_given, std::string_view reason) {
+    if (is_given) throw InputError(fmt::format("{} on: {}", rebalance_option, reason));
+  };
+  refuse_if(!asked.options.time_phases, "compares the times of products; leave --no-phases out");
+  for (const auto& feature : feature_table())
+    refuse_if(!feature.against_moves.empty() && feature.is_used_by(asked.options), feature.against_moves);
+}
+
+}  // namespace
+
+FeatureRow rebalance_feature() {
+  static constexpr std::array own_options{
+      FeatureOption{.name = rebalance_option,
+                    .value = "off|on",
+                    .default_text = "off",
+                    .group = "Grid",
+                    .help = "cut the matrix anew between outer iterations where ranks have become slower or "
+                            "faster and that pays"}};
+  return {
+      .name = "rebalance",
+      .options = own_options,
+      .read = read_rebalance,
+      .is_used = [](const SessionOptions& options) { return options.features.of<RebalanceOptions>().is_on; },
+      .make = make_feature<RebalanceFeature>,
+      .resolve = resolve_rebalance,
+      .only_for = WorkKind::outer_iterations,
+      .against_streaming = "--rebalance on: goes with a matrix in memory only",
+      .record = rebalance_sections,
+      .summary_lines = rebalance_lines};
+}
+
+}  // namespace cg2d

@@ -1,0 +1,78 @@
+"""--rebalance: the matrix is cut anew between outer iterations where ranks have drifted from their shares."""
+
+import pathlib
+import tempfile
+import unittest
+
+from program_runner import USAGE, ProgramTest, run_program
+
+RUN = ("run", "--class", "S", "--no-profile")
+# So slow that a move pays on any machine, from the fourth outer iteration on.
+SLOW = ("--slow-rank", "1:60@104")
+ON = ("--rebalance", "on")
+
+
+class Rebalance(ProgramTest):
+    def run_of(self, rank_count, *arguments):
+        document = self.document_of(rank_count, *RUN, *arguments)
+        self.assertIs(document["result"]["verified"], True)
+        return document
+
+    def test_a_rank_that_becomes_slow_gets_less(self):
+        for rank_count, grid, transport, further in (
+            (2, "1x2", "two-sided", ()),
+            (2, "2x1", "native", ("--overlap", "on")),
+            (2, "1x2", "put", ("--kernel", "symmetric")),
+            (4, "2x2", "shared", ()),
+            (3, "3x1", "two-sided", ("--threads", "2")),
+        ):
+            with self.subTest(grid=grid, transport=transport, further=further):
+                options = ("--grid", grid, "--transport", transport, *further, *SLOW)
+                stays = self.run_of(rank_count, *options)
+                self.assertNotIn("rebalance", stays)
+                moves = self.run_of(rank_count, *options, *ON)
+                first = moves["rebalance"]["moves"][0]
+                self.assertEqual((first["run"], first["slowest_rank"]), (1, 1))
+                self.assertGreaterEqual(first["after_outer_iteration"], 6)
+                self.assertGreater(first["slowness"], 1.5)
+                before, after = (document["setup"]["ranks"] for document in (stays, moves))
+                self.assertLess(after[1]["nonzeros"], 0.7 * before[1]["nonzeros"])
+                self.assertEqual(*(sum(rank["nonzeros"] for rank in ranks) for ranks in (before, after)))
+
+    def test_the_text_says_when_why_and_what_it_gained(self):
+        text = self.run_well(2, *RUN, "--grid", "1x2", *SLOW, *ON).stdout
+        self.assertRegex(text, r"(?m)^ Rebalanced after outer iteration \d+: products of rank 1 took \d\.\d\d times the mean; those of the slowest \S+ -> \S+ s, in \S+ s, gained \S+ s$")
+        text = self.run_well(1, *RUN, *ON).stdout
+        self.assertIn("\n Rebalanced never: no other cut would have paid for the move\n", text)
+
+    def test_reproducible_sums_do_not_know_of_moves(self):
+        options = ("--grid", "1x2", "--reproducible", "on")
+        still, moved = (self.run_of(2, *options, *further) for further in ((), (*SLOW, *ON)))
+        self.assertTrue(moved["rebalance"]["moves"])
+        zetas = [[step["zeta"] for step in document["outer_steps"]] for document in (still, moved)]
+        self.assertEqual(*zetas)
+
+    def test_a_second_repetition_and_a_restart_go_on_with_the_cut(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        saved = pathlib.Path(folder.name) / "saved"
+        options = ("--grid", "2x2", "--reproducible", "on")
+        whole = self.run_of(4, *options)
+        self.run_of(4, *options, *SLOW, *ON, "--checkpoint", saved, "--checkpoint-interval", "0s")
+        for words in (("--restart", saved), ("--restart", saved, *SLOW, *ON), (*SLOW, *ON, "--repeat", "3")):
+            self.assertEqual(self.run_of(4, *options, *words)["outer_steps"][-1], whole["outer_steps"][-1])
+
+    def test_what_it_does_not_go_with(self):
+        for words, reason in (
+            ((*RUN, "--rebalance", "maybe"), "--rebalance maybe: must be on or off"),
+            ((*RUN, *ON, "--no-phases"), "--rebalance on: compares the times of products; leave --no-phases out"),
+            ((*RUN, *ON, "--guard"), "--rebalance on: does not go with --guard and --inject, which know the block from its beginning"),
+            ((*RUN, *ON, "--out-of-core", "/tmp"), "--rebalance on: goes with a matrix in memory only"),
+            (("solve", "--operator", "laplace3d:3x3x3", "--assembled", *ON), "--rebalance: not an option of cg2d solve"),
+        ):
+            with self.subTest(words=words):
+                self.assert_refused(run_program(1, *words), USAGE, reason)
+
+
+if __name__ == "__main__":
+    unittest.main()
