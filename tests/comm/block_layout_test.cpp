@@ -39,6 +39,25 @@ TEST(ProcessGridTest, RankNumbersRunAlongTheProcessRows) {
   }
 }
 
+TEST(ProcessGridTest, RanksStandWhereAnOrderPutsThem) {
+  const ProcessGrid grid{.columns = 3, .rows = 2};
+  const std::vector<int> rank_at{4, 2, 0, 5, 1, 3};
+  const auto placed = grid.in_order(rank_at);
+  for (int place = 0; place < 6; ++place) {
+    const int rank = rank_at[static_cast<std::size_t>(place)];
+    EXPECT_EQ(placed.place_of(rank), place);
+    EXPECT_EQ(placed.rank_at(place / 3, place % 3), rank);
+    EXPECT_EQ(placed.row_of(rank), place / 3);
+    EXPECT_EQ(placed.column_of(rank), place % 3);
+  }
+  EXPECT_EQ(placed, grid) << "of the same shape";
+  EXPECT_EQ(grid.in_order(rank_at).order, placed.order) << "one object";
+  EXPECT_EQ(placed.in_order(std::vector{0, 1, 2, 3, 4, 5}).order, nullptr);
+  for (const auto& wrong : {std::vector{0, 1, 2, 3, 4}, std::vector{0, 1, 2, 3, 4, 4},
+                            std::vector{0, 1, 2, 3, 4, 6}, std::vector{0, 1, 2, 3, 4, -1}})
+    EXPECT_THROW((void)grid.in_order(wrong), std::invalid_argument);
+}
+
 TEST(FactorizationsTest, AreAllOrderedFactorizationsByGrowingColumns) {
   EXPECT_EQ(factorizations(1), (std::vector<ProcessGrid>{{.columns = 1, .rows = 1}}));
   EXPECT_EQ(factorizations(7),

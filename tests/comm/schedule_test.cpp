@@ -333,7 +333,7 @@ TEST(TrafficTest, ShuffleSendsThePieceUnlessItStays) {
         EXPECT_LE(traffic.message_count, 1);
         all += traffic;
         const bool stays = named.layout.row_piece_of(rank) == named.layout.column_piece_of(rank);
-        if (!stays) moved += named.layout.piece(rank).size();
+        if (!stays) moved += named.layout.piece(named.layout.row_piece_of(rank)).size();
       }
       EXPECT_EQ(all.byte_count, 8 * moved);
     }
@@ -375,7 +375,7 @@ TEST(CollectionPartsTest, CoverTheColumnBlockOnceBeginningWithTheOwnPiece) {
       for (const auto& named : test::layouts_of(n, grid)) {
         SCOPED_TRACE(test::describe(named));
         for (int rank = 0; rank < grid.rank_count(); ++rank) {
-          const auto block = named.layout.column_block(grid.column_of(rank));
+          const auto block = named.layout.column_block(named.layout.grid().column_of(rank));
           const auto own = named.layout.piece(named.layout.column_piece_of(rank));
           const auto parts = collection_parts(named.layout, rank);
           EXPECT_EQ(parts.size(), collection_schedule(named.layout, rank).steps.size() + 1);

@@ -44,7 +44,10 @@ class SpeedChoiceTest : public ::testing::Test {
     double speed = 0.0;
     for (const auto& place : places_of(environment_, binding_)) {
       speed += 1.0;
-      known.ranks.push_back({.place = place, .nonzeros_per_s = 1e9 * speed, .share = speed / sum});
+      known.ranks.push_back({.place = place,
+                             .nonzeros_per_s = 1e9 * speed,
+                             .share = speed / sum,
+                             .rank_here = static_cast<int>(std::ssize(known.ranks))});
     }
     return {.processor = {}, .speeds = {known}, .path = "somewhere", .absence = ""};
   }

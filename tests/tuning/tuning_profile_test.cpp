@@ -154,7 +154,8 @@ SpeedCase timed_speeds(const comm::ProcessGrid& grid, double speed, const std::s
   SpeedCase timed{.matrix = npb_matrix_key("S", 1400, 7),
                   .configuration = {.grid = grid, .kernel = "sell", .thread_count = 2}};
   for (int rank = 0; rank < grid.rank_count(); ++rank)
-    timed.ranks.push_back({.place = place, .nonzeros_per_s = speed, .share = 1.0 / grid.rank_count()});
+    timed.ranks.push_back(
+        {.place = place, .nonzeros_per_s = speed, .share = 1.0 / grid.rank_count(), .rank_here = rank});
   return timed;
 }
 
