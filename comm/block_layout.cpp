@@ -41,6 +41,13 @@ std::vector<std::int64_t> piece_starts_of_shares(std::int64_t n, std::span<const
 
 std::string ProcessGrid::name() const { return std::to_string(columns) + "x" + std::to_string(rows); }
 
+std::vector<int> ProcessGrid::ranks_by_place() const {
+  if (order != nullptr) return order->rank_at;
+  std::vector<int> ranks(static_cast<std::size_t>(rank_count()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 ProcessGrid ProcessGrid::in_order(std::span<const int> rank_at) const {
   RankOrder found{.rank_at = {rank_at.begin(), rank_at.end()},
                   .place_of = std::vector<int>(static_cast<std::size_t>(rank_count()), -1)};

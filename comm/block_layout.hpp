@@ -51,6 +51,8 @@ struct ProcessGrid {
   [[nodiscard]] int rank_at_place(int place) const {
     return order == nullptr ? place : order->rank_at[static_cast<std::size_t>(place)];
   }
+  /// [place]
+  [[nodiscard]] std::vector<int> ranks_by_place() const;
   [[nodiscard]] int row_of(int rank) const { return place_of(rank) / columns; }
   [[nodiscard]] int column_of(int rank) const { return place_of(rank) % columns; }
   [[nodiscard]] int rank_at(int row, int column) const { return rank_at_place(row * columns + column); }

@@ -165,13 +165,6 @@ Numbers speeds_at(std::span<const int> rank_at, std::span<const double> speeds) 
   return at;
 }
 
-/// [place]: the rank that stands there.
-std::vector<int> order_of(ProcessGrid grid) {
-  std::vector<int> rank_at(index(grid.rank_count()));
-  for (int place = 0; place < grid.rank_count(); ++place) rank_at[index(place)] = grid.rank_at_place(place);
-  return rank_at;
-}
-
 /// Ranks at their places, with shares.
 struct Placed {
   std::vector<int> rank_at;
@@ -221,12 +214,13 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
   require(speeds, grid);
   if (pieces.size() != speeds.size())
     throw std::invalid_argument("speed shares: there must be one share for each piece");
-  return 1.0 / std::ranges::max(times_of(block_shares(pieces, grid), speeds_at(order_of(grid), speeds)));
+  return 1.0 /
+         std::ranges::max(times_of(block_shares(pieces, grid), speeds_at(grid.ranks_by_place(), speeds)));
 }
 
 std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid grid) {
   require(speeds, grid);
-  const auto speed_at = speeds_at(order_of(grid), speeds);
+  const auto speed_at = speeds_at(grid.ranks_by_place(), speeds);
   Starts starts(grid);
   Fit best;
   for (std::size_t start = 0; start < starts.count(); ++start) {
@@ -243,7 +237,7 @@ SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid) {
   Starts starts(grid);
   grid.order = nullptr;
   const auto even = starts.next();
-  Placed best{.rank_at = order_of(grid), .pieces = even, .speed = speed_of_shares(even, speeds, grid)};
+  Placed best{.rank_at = grid.ranks_by_place(), .pieces = even, .speed = speed_of_shares(even, speeds, grid)};
   const auto found = [&] {
     return SpeedShares{.grid = grid.in_order(best.rank_at), .pieces = best.pieces, .reachable = best.speed};
   };

@@ -204,12 +204,7 @@ const Record<SpeedTrial>& speed_trial_record() {
        {"shares", list_type(positive_seconds_type()), &SpeedTrial::shares,
         "Of the nonzeros, for each piece."},
        {"rank_at", list_type(count_type()),
-        [](const SpeedTrial& trial) {
-          std::vector<int> rank_at;
-          for (int place = 0; place < trial.grid.rank_count(); ++place)
-            rank_at.push_back(trial.grid.rank_at_place(place));
-          return rank_at;
-        },
+        [](const SpeedTrial& trial) { return trial.grid.ranks_by_place(); },
         "The rank at each place of the grid, along its process rows."},
        {"rounds", count_type(), &SpeedTrial::round_count,
         "Of measuring and cutting; 0 where nothing was measured."},

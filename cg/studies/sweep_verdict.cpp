@@ -231,7 +231,7 @@ const Record<SeenGrids>& grids_record() {
   return record;
 }
 
-const Record<ChoiceVerdict>& choice_record() {
+const Record<ChoiceVerdict>& choice_verdict_record() {
   static const Record<RankedCell> alternative{"alternative", {key_figure(), against_best_figure()}};
   static const Record<ChoiceVerdict> record{
       "choice",
@@ -279,7 +279,7 @@ const Record<SeenVerdicts>& verdicts_record() {
            "paper's "
            "table."),
        list_figure<SeenVerdicts>(
-           "choices", choice_record(),
+           "choices", choice_verdict_record(),
            [](const SeenVerdicts& seen) -> auto& { return seen.verdicts.choices; },
            "One entry for each problem, number of ranks and of threads: all of their configurations, "
            "streamed "

@@ -50,12 +50,12 @@ CycleCalibration::Sample CycleCalibration::take_sample() {
   return best;
 }
 
-const CycleCalibration::Sample CycleCalibration::of_process_ = take_sample();
+const CycleCalibration::Sample CycleCalibration::of_process = take_sample();
 
 double CycleCalibration::ticks_per_second() const {
   constexpr auto shortest = std::chrono::milliseconds(10);
   const auto now = std::chrono::steady_clock::now();
-  const auto& start = now - start_.time < shortest ? of_process_ : start_;
+  const auto& start = now - start_.time < shortest ? of_process : start_;
   if (const auto elapsed = now - start.time; elapsed < shortest)
     std::this_thread::sleep_for(shortest - elapsed);
   const Sample end = take_sample();

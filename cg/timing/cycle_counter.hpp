@@ -51,7 +51,7 @@ class CycleCalibration {
   };
   static Sample take_sample();
 
-  static const Sample of_process_;  // taken when the program is loaded
+  static const Sample of_process;  // taken when the program is loaded
   Sample start_;
 };
 

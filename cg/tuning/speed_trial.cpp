@@ -244,8 +244,7 @@ std::vector<double> agreed_shares(comm::RankGroup& group, std::span<const double
 comm::SpeedShares agreed_shares_and_places(comm::RankGroup& group, std::span<const double> speeds,
                                            const comm::ProcessGrid& grid) {
   auto mine = comm::shares_on_grid(speeds, grid);
-  std::vector<int> rank_at;
-  for (int place = 0; place < grid.rank_count(); ++place) rank_at.push_back(mine.grid.rank_at_place(place));
+  const auto rank_at = mine.grid.ranks_by_place();
   mine.pieces = group.gather_all(std::span<const double>(mine.pieces)).front();
   mine.grid = grid.in_order(group.gather_all(std::span<const int>(rank_at)).front());
   mine.reachable = comm::speed_of_shares(mine.pieces, speeds, mine.grid);
