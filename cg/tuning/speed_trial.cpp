@@ -135,13 +135,13 @@ std::string why_unphysical(const SpeedTrial& trial, int thread_count) {
 /// ", ranks 2 0 / 1 3 in its rows"; empty where they stand by their numbers.
 std::string rows_of_ranks(const comm::ProcessGrid& grid) {
   if (grid.order == nullptr) return {};
-  std::vector<std::string> rows;
-  for (int row = 0; row < grid.rows; ++row) {
-    std::vector<int> ranks;
-    for (int column = 0; column < grid.columns; ++column) ranks.push_back(grid.rank_at(row, column));
-    rows.push_back(fmt::format("{}", fmt::join(ranks, " ")));
-  }
-  return fmt::format(" (ranks {} in its rows)", fmt::join(rows, " / "));
+  const auto ranks = grid.ranks_by_place();
+  const auto columns = static_cast<std::size_t>(grid.columns);
+  std::string rows;
+  for (std::size_t first = 0; first < ranks.size(); first += columns)
+    rows +=
+        fmt::format("{}{}", first > 0 ? " / " : "", fmt::join(std::span(ranks).subspan(first, columns), " "));
+  return fmt::format(" (ranks {} in its rows)", rows);
 }
 
 }  // namespace
