@@ -132,7 +132,7 @@ std::string why_unphysical(const SpeedTrial& trial, int thread_count) {
   return fmt::format("{:.4g} nonzeros per s are beyond what a machine can do", fastest);
 }
 
-/// ", ranks 2 0 / 1 3 in its rows"; empty where they stand by their numbers.
+/// " (ranks 2 0 / 1 3 in its rows)"; empty where they stand by their numbers.
 std::string rows_of_ranks(const comm::ProcessGrid& grid) {
   if (grid.order == nullptr) return {};
   const auto ranks = grid.ranks_by_place();
