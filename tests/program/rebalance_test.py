@@ -35,8 +35,6 @@ class Rebalance(ProgramTest):
                 own = [move for move in moves["rebalance"]["moves"] if move["slowest_rank"] == 1]
                 self.assertTrue(own)
                 self.assertEqual(own[-1]["run"], 1)
-                self.assertGreater(own[-1]["slowness"], 1)
-                self.assertGreater(own[-1]["cost_s"], 0)
                 before, after = (document["setup"]["ranks"] for document in (stays, moves))
                 self.assertLess(after[1]["nonzeros"], 0.7 * before[1]["nonzeros"])
                 self.assertEqual(*(sum(rank["nonzeros"] for rank in ranks) for ranks in (before, after)))
