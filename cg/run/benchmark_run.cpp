@@ -169,7 +169,7 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
 
 void BenchmarkRun::begin(RegionMeasurement& measurement) {
   repeats_.emplace(RunParts{options_, group_, progress_, report_, session_},
-                   RepeatedSolver{*solver_, guard_, piece_}, measurement);
+                   RepeatedSolver{*solver_, guard_, &piece_}, measurement);
 }
 
 const RepeatReport* BenchmarkRun::iterate() {

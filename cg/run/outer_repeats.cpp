@@ -20,7 +20,7 @@ OuterRepeats::OuterRepeats(const RunParts& run, const RepeatedSolver& repeated,
       guard_(repeated.guard),
       measurement_(measurement),
       earlier_count_(report_.restart ? report_.restart->step_count() : 0) {
-  if (report_.restart) restarted_x_ = restarted_x(*report_.restart, repeated.piece, run.group);
+  if (report_.restart) restarted_x_ = restarted_x(*report_.restart, *repeated.piece, run.group);
   if (auto* const saver = checkpoint_saver(session_.features()); saver != nullptr)
     checkpoints_.emplace(options_.problem, CheckpointedVector{solver_.iteration(), repeated.piece},
                          report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(), *saver);

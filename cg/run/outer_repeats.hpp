@@ -27,7 +27,7 @@ using RunParts = WorkParts<RunOptions, RunReport>;
 struct RepeatedSolver {
   NpbSolver& solver;
   GuardHooks* guard = nullptr;    ///< of it
-  const comm::IndexRange& piece;  ///< of its vectors: this rank's now
+  const comm::IndexRange* piece;  ///< of its vectors: this rank's at each time
 };
 
 /// Holds references: all must outlive it. Collective.

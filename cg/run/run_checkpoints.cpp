@@ -92,7 +92,7 @@ CheckpointState RunCheckpoints::state(int number) {
           .matrix_hash = hash_of(problem_),
           .order = problem_.n,
           .step = number,
-          .range = x_.range,
+          .range = *x_.range,
           .data = {.numbers = numbers_, .vectors = {&vector_, 1}}};
 }
 

@@ -35,7 +35,7 @@ HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& 
 /// The vector x of an iteration, in whole and in this rank's piece.
 struct CheckpointedVector {
   const OuterIteration& iteration;
-  const comm::IndexRange& range;  ///< of this rank's piece now
+  const comm::IndexRange* range;  ///< of this rank's piece at each time; it must outlive this
 };
 
 /// Saves the state after an outer iteration where the interval is over, by the clock of rank 0, or a stop has been asked for. All ranks call

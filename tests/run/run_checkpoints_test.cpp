@@ -27,20 +27,20 @@ constexpr int saved_step = 6;
 class GridRun {
  public:
   GridRun(const Problem& problem, const comm::ProcessGrid& grid)
-      : problem_(problem), layout_(comm::BlockLayout::even(problem.n, grid)) {
+      : problem_(problem),
+        layout_(comm::BlockLayout::even(problem.n, grid)),
+        range_(layout_.piece(layout_.column_piece_of(group().rank()))) {
     auto block = default_source().make(problem)->build(layout_, group(), 1).block;
     assembled_ = test::assembled(std::move(block), layout_, {});
     solver_ = std::make_unique<NpbSolver>(*assembled_, problem.shift);
   }
 
-  [[nodiscard]] comm::IndexRange range() const {
-    return layout_.piece(layout_.column_piece_of(group().rank()));
-  }
+  [[nodiscard]] const comm::IndexRange& range() const { return range_; }
   NpbSolver& solver() { return *solver_; }
   /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
   std::vector<OuterStep> whole(const std::string& folder) {
     CheckpointSaver saver(0.0, CheckpointWriter(folder, std::nullopt, group()));
-    RunCheckpoints checkpoints(problem_, {solver_->iteration(), range()}, {}, saver);
+    RunCheckpoints checkpoints(problem_, {solver_->iteration(), &range_}, {}, saver);
     solver_->reset();
     const std::array<OuterStepObserver*, 1> observers{&checkpoints};
     auto steps = solver_->outer_steps(saved_step, observers);
@@ -61,6 +61,7 @@ class GridRun {
  private:
   const Problem& problem_;
   comm::BlockLayout layout_;
+  comm::IndexRange range_;
   std::unique_ptr<AssembledOperator> assembled_;
   std::unique_ptr<NpbSolver> solver_;
 };
@@ -140,7 +141,7 @@ TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
   const CommonFolder folder;
   GridRun run(problem, {1, group().size()});
   CheckpointSaver saver(3600.0, CheckpointWriter(folder.path, std::nullopt, group()));
-  RunCheckpoints checkpoints(problem, {run.solver().iteration(), run.range()}, {}, saver);
+  RunCheckpoints checkpoints(problem, {run.solver().iteration(), &run.range()}, {}, saver);
   EXPECT_EQ(saver.facts().interval_s, 3600.0);
   checkpoints.begin();
   run.solver().reset();
@@ -162,7 +163,7 @@ TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
   const CommonFolder folder;
   GridRun run(problem, {group().size(), 1});
   CheckpointSaver saver(std::nullopt, CheckpointWriter(folder.path, std::nullopt, group()));
-  const RunCheckpoints checkpoints(problem, {run.solver().iteration(), run.range()}, {}, saver);
+  const RunCheckpoints checkpoints(problem, {run.solver().iteration(), &run.range()}, {}, saver);
   const auto facts = saver.facts();
   EXPECT_TRUE(facts.is_automatic);
   EXPECT_GT(facts.write_s, 0.0) << "the rehearsal";
