@@ -26,8 +26,8 @@ using RunParts = WorkParts<RunOptions, RunReport>;
 /// The solver that is repeated.
 struct RepeatedSolver {
   NpbSolver& solver;
-  GuardHooks* guard = nullptr;    ///< of it
-  const comm::IndexRange* piece;  ///< of its vectors: this rank's at each time
+  GuardHooks* guard = nullptr;              ///< of it
+  const comm::IndexRange* piece = nullptr;  ///< of its vectors: this rank's at each time
 };
 
 /// Holds references: all must outlive it. Collective.
