@@ -136,7 +136,7 @@ ReadyWork BenchmarkRun::make() {
     session_.choose_transport(*source_, layout, product, options_.problem.shift);
   const Stopwatch of_communicator;
   assembled_ = session_.connect(layout, product);
-  const double set_up_s = group_.maximum(block_s + of_communicator.seconds());
+  const double set_up_s = block_s + of_communicator.seconds();
   guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, *assembled_);
   solver_.emplace(*assembled_, options_.problem.shift, guard_, iteration_of(options_.problem));
   piece_ = layout.piece(layout.column_piece_of(group_.rank()));

@@ -69,8 +69,8 @@ struct FeatureContext {
 
 /// Work whose matrix can be cut anew between its iterations.
 struct MovableWork {
-  double set_up_s =
-      0.0;  ///< seconds that the making of block and communicator took: about the cost of a move
+  /// Seconds that the making of block and communicator took on this rank: about the cost of a move.
+  double set_up_s = 0.0;
   /// To pieces of these shares of the nonzeros: [piece]. Collective; throws RunError (on every rank alike).
   std::function<void(std::span<const double> shares)> move;
 };

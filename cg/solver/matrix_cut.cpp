@@ -8,6 +8,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/solver/configuration.hpp"
@@ -29,10 +30,9 @@ std::string text_of(const std::string& path) {
 template <typename Visit>
 void visit_words(std::string_view text, const Visit& visit) {
   constexpr std::string_view blanks = " \t\r\f\v";
-  for (std::int64_t line_number = 1; !text.empty(); ++line_number) {
-    const auto end = text.find('\n');
-    auto line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  std::int64_t line_number = 0;
+  for (auto line : lines_of(text)) {
+    ++line_number;
     line = line.substr(0, line.find('#'));
     for (auto begin = line.find_first_not_of(blanks); begin != std::string_view::npos;
          begin = line.find_first_not_of(blanks)) {

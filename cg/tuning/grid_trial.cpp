@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -22,20 +23,31 @@ constexpr std::size_t most_grids = 4;
 /// A calibrated machine's predictions are meant to be within 15 % of measured times.
 constexpr double hopeless_factor = 1.25;
 
-/// The best grids by the model; none where the machine or a kernel is not described.
-std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config, int rank_count) {
+/// Places and shares on each of comm::factorizations(); empty where no speeds are known.
+std::vector<comm::SpeedShares> shares_on_grids(const ShortlistConfig& config, int rank_count) {
+  std::vector<comm::SpeedShares> all;
+  if (config.speeds.empty()) return all;
+  std::ranges::transform(comm::factorizations(rank_count), std::back_inserter(all),
+                         [&](const auto& grid) { return comm::shares_on_grid(config.speeds, grid); });
+  return all;
+}
+
+/// The best grids by the model; none where the machine or a kernel is not described. shares: of shares_on_grids().
+std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config, int rank_count,
+                                                  std::span<const comm::SpeedShares> shares) {
   if (!config.machine) return {};
   std::vector<std::pair<double, comm::ProcessGrid>> by_time;
-  for (const auto& grid : comm::factorizations(rank_count)) {
+  const auto grids_in_turn = comm::factorizations(rank_count);
+  for (std::size_t k = 0; k < grids_in_turn.size(); ++k) {
+    const auto& grid = grids_in_turn[k];
     auto configuration = config.configuration;
     configuration.grid = grid;
     configuration.kernel = config.kernel_for(grid).name;
     if (!config.machine->has_kernel(configuration.kernel)) return {};
     auto matrix = config.matrix;
-    if (!config.speeds.empty()) {
-      const auto shares = comm::shares_on_grid(config.speeds, grid);
-      configuration.grid = shares.grid;
-      matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares.pieces);
+    if (!shares.empty()) {
+      configuration.grid = shares[k].grid;
+      matrix.piece_starts = comm::piece_starts_of_shares(matrix.key.order, shares[k].pieces);
     }
     const auto prediction = predict(*config.machine, matrix, configuration, 1, config.ranks);
     by_time.emplace_back(prediction.total_s(), grid);
@@ -63,17 +75,17 @@ std::vector<comm::ProcessGrid> shortlist_by_rule_and_speeds(const ShortlistConfi
 
 /// On rank 0.
 GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
-  GridShortlist list{.grids = shortlist_by_model(config, rank_count), .made_by = "model"};
+  const auto shares = shares_on_grids(config, rank_count);
+  GridShortlist list{.grids = shortlist_by_model(config, rank_count, shares), .made_by = "model"};
   if (!config.speeds.empty()) {
     auto equal = config;
     equal.speeds.clear();
     equal.ranks = {};
     list.by_speed.equal_ranks = local_shortlist(equal, rank_count).grids.front();
     const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
-    for (const auto& grid : comm::factorizations(rank_count)) {
-      const auto shares = comm::shares_on_grid(config.speeds, grid);
-      list.by_speed.reached.push_back({.grid = grid, .share = shares.reachable / ideal});
-    }
+    for (const auto& placed : shares)
+      list.by_speed.reached.push_back({.grid = {.columns = placed.grid.columns, .rows = placed.grid.rows},
+                                       .share = placed.reachable / ideal});
   }
   if (list.grids.empty()) {
     list.grids = shortlist_by_rule_and_speeds(config, list.by_speed, rank_count);

@@ -34,8 +34,8 @@ const std::vector<int>* smallest_that_suffices(const std::map<std::pair<int, int
   const std::vector<int>* best = nullptr;
   int class_of_best = 0;
   for (const auto& [key, workers] : groups) {
-    if (std::ssize(workers) < count || (best != nullptr && key.first > class_of_best)) continue;
-    if (best != nullptr && workers.size() >= best->size()) continue;
+    if (best != nullptr && key.first > class_of_best) break;
+    if (std::ssize(workers) < count || (best != nullptr && workers.size() >= best->size())) continue;
     best = &workers;
     class_of_best = key.first;
   }
@@ -107,8 +107,8 @@ std::vector<int> TaskQueue::free_workers(int count) const {
     by_class[{place.speed_class, place.node}].push_back(static_cast<int>(worker));
     by_node[{0, place.node}].push_back(static_cast<int>(worker));
   }
-  for (const auto& groups : {by_class, by_node}) {
-    if (const auto* const found = smallest_that_suffices(groups, count))
+  for (const auto* const groups : {&by_class, &by_node}) {
+    if (const auto* const found = smallest_that_suffices(*groups, count))
       return neighbours_among(*found, count);
   }
   std::vector<std::vector<int>> nodes;

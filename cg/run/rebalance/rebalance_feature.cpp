@@ -82,7 +82,7 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   void attach(const MeasuredWork& work) override {
     timer_ = &work.ready.solver.timer;
     movable_ = &*work.ready.movable;
-    move_s_ = movable_->set_up_s;
+    move_s_ = context_.group.maximum(movable_->set_up_s);
     drift_.emplace(context_.report.configuration.grid);
   }
   [[nodiscard]] OuterStepObserver* outer_observer() override { return this; }
