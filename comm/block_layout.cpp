@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <mutex>
 #include <numeric>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -63,10 +63,10 @@ ProcessGrid ProcessGrid::in_order(std::span<const int> rank_at) const {
   if (std::ranges::is_sorted(rank_at)) return grid;
   // Grids are copied everywhere, so an order must outlive them all.
   static std::mutex mutex;
-  static std::map<std::vector<int>, RankOrder> orders;
+  const auto comes_before = [](const RankOrder& a, const RankOrder& b) { return a.rank_at < b.rank_at; };
+  static std::set<RankOrder, decltype(comes_before)> orders;
   const std::lock_guard lock(mutex);
-  const auto key = found.rank_at;
-  grid.order = &orders.emplace(key, std::move(found)).first->second;
+  grid.order = &*orders.insert(std::move(found)).first;
   return grid;
 }
 

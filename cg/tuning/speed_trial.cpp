@@ -26,25 +26,45 @@ namespace {
 constexpr int most_rounds = 3;
 constexpr double least_gain = 1.02;
 constexpr double most_sample_nonzeros = 1e6;
+constexpr double another_shape =
+    0.05;  // of a length of a block; speeds change with it by less than a gain that counts
 constexpr int window_count = 5;
 constexpr double window_s = 0.008;
 constexpr double shared_window_s = 0.025;  // several time slices, where ranks share a core
 
-/// A block of the shape and the mean length of rows that this rank's has with these shares.
-kernels::CsrBlock sample_block(const SpeedTrialConfig& config, std::span<const double> shares,
-                               const comm::ProcessGrid& grid, int rank) {
+/// A block of rows of one length.
+struct SampleShape {
+  double row_length = 1.0;
+  double row_count = 1.0;
+  double columns = 1.0;
+
+  [[nodiscard]] bool is_near(const SampleShape& other) const {
+    const auto are_near = [](double a, double b) {
+      return std::abs(a - b) <= another_shape * std::max(a, b);
+    };
+    return are_near(row_length, other.row_length) && are_near(row_count, other.row_count) &&
+           are_near(columns, other.columns);
+  }
+};
+
+/// The shape and the mean length of rows that each rank's block has with these shares: [rank].
+std::vector<SampleShape> sample_shapes(const SpeedTrialConfig& config, std::span<const double> shares,
+                                       const comm::ProcessGrid& grid) {
   const auto order = static_cast<double>(config.matrix.key.order);
   const auto layout = comm::BlockLayout(grid, comm::piece_starts_of_shares(config.matrix.key.order, shares));
-  const auto rows = static_cast<double>(layout.row_block(grid.row_of(rank)).size());
-  const auto columns = static_cast<double>(layout.column_block(grid.column_of(rank)).size());
-  double row_length = config.matrix.nonzero_count / order * columns / order;
-  if (config.chosen.kernel->stores_half()) row_length *= 0.5;
-  const double length = std::max(std::round(row_length), 1.0);
-  // As many nonzeros as the block has, also where its rows have less than one.
-  const double row_count =
-      std::clamp(rows * row_length / length, 1.0, std::max(most_sample_nonzeros / length, 1.0));
-  return constant_rows_block(static_cast<std::int64_t>(length), std::llround(row_count),
-                             std::max<std::int64_t>(std::llround(columns), 1));
+  std::vector<SampleShape> shapes;
+  for (int rank = 0; rank < grid.rank_count(); ++rank) {
+    const auto rows = static_cast<double>(layout.row_block(grid.row_of(rank)).size());
+    const auto columns = static_cast<double>(layout.column_block(grid.column_of(rank)).size());
+    double row_length = config.matrix.nonzero_count / order * columns / order;
+    if (config.chosen.kernel->stores_half()) row_length *= 0.5;
+    const double length = std::max(std::round(row_length), 1.0);
+    // As many nonzeros as the block has, also where its rows have less than one.
+    const double row_count =
+        std::clamp(rows * row_length / length, 1.0, std::max(most_sample_nonzeros / length, 1.0));
+    shapes.push_back({.row_length = length, .row_count = row_count, .columns = std::max(columns, 1.0)});
+  }
+  return shapes;
 }
 
 /// Nonzeros per second of this rank's products, while all ranks compute, in a few windows.
@@ -72,11 +92,12 @@ std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& produc
   return speeds;
 }
 
-/// Those of this rank with these shares.
-std::vector<double> speeds_with(std::span<const double> shares, const comm::ProcessGrid& grid,
-                                comm::RankGroup& group, const SpeedTrialConfig& config) {
+/// Those of this rank with a block of that shape.
+std::vector<double> speeds_with(const SampleShape& shape, comm::RankGroup& group,
+                                const SpeedTrialConfig& config) {
   const bool stores_half = config.chosen.kernel->stores_half();
-  auto block = sample_block(config, shares, grid, group.rank());
+  auto block = constant_rows_block(std::llround(shape.row_length), std::llround(shape.row_count),
+                                   std::llround(shape.columns));
   const double nonzeros = (stores_half ? 2.0 : 1.0) * static_cast<double>(block.nonzero_count());
   LocalProduct product(*config.chosen.kernel, std::move(block), config.configuration.thread_count,
                        config.chosen.tuning);
@@ -156,15 +177,18 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
   const auto speed_of = [&](std::span<const double> shares, const comm::ProcessGrid& grid) {
     return comm::speed_of_shares(shares, trial.speeds, grid);
   };
+  auto shapes = sample_shapes(config, trial.shares, trial.grid);
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
-    const auto mine = speeds_with(trial.shares, trial.grid, group, config);
+    const auto mine = speeds_with(shapes[static_cast<std::size_t>(group.rank())], group, config);
     trial.spread = std::max(trial.spread, spread_of_repeats(mine));
     trial.speeds = group.gather_one(sample_of(mine).median);
     const auto found = agreed_shares_and_places(group, trial.speeds, trial.grid);
     if (found.reachable < speed_of(trial.shares, trial.grid) * least_gain) break;
     trial.shares = found.pieces;
     trial.grid = found.grid;
+    const auto before = std::exchange(shapes, sample_shapes(config, trial.shares, trial.grid));
+    if (std::ranges::equal(shapes, before, &SampleShape::is_near)) break;
   }
   // Where speeds vary more than they differ, the last ones may contradict the shares that others led to.
   if (speed_of(trial.shares, trial.grid) < speed_of(even, own_grid)) {

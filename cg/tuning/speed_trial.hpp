@@ -39,8 +39,9 @@ struct SpeedTrialConfig {
 };
 
 /// Times products of that kernel on every rank at once, with blocks of the matrix's shape and mean length of rows, or the first
-/// part of them; cuts, and measures again with blocks of these shares at these places, until less than 2 % are to be gained, three times at most. Collective;
-/// the same answer on every rank. Cost: about 0.1 s a round, and the making of blocks of a million nonzeros.
+/// part of them; cuts, and measures again with blocks of these shares at these places, until less than 2 % are to be gained or
+/// these blocks are within 5 % of those that were timed, three times at most. Collective; the same answer on every rank. Cost: about
+/// 0.1 s a round, and the making of blocks of a million nonzeros.
 SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config);
 
 /// Nonzeros per second of this rank's products with a small block of its own, while all ranks of the group compute. Collective; each

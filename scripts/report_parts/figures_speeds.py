@@ -1,4 +1,5 @@
-"""Figures of ranks that differ in speed: speed, share and waiting of each, with even pieces and with those of the run."""
+"""Figures of ranks that differ in speed: speed, share and waiting of each, with even pieces and with those of the run, or
+before and after the matrix was cut anew."""
 
 import dataclasses
 
@@ -13,7 +14,12 @@ BILLION = 1e9
 def is_uneven(document):
     configuration = document["configuration"] or {}
     has_shares = configuration.get("cut", "").startswith(("speed", "file:"))
-    return bool(document["phases"]) and (has_shares or bool(document.get("slow_ranks")))
+    return bool(document["phases"]) and (has_shares or bool(document.get("slow_ranks")) or bool(moves_of(document)))
+
+
+def moves_of(document):
+    """The times that the matrix was cut anew, with an outer iteration after them."""
+    return [move for move in (document.get("rebalance") or {"moves": []})["moves"] if move["after_s"]]
 
 
 def name_of(document):
@@ -27,7 +33,12 @@ def name_of(document):
     ]
     cut = configuration["cut"]
     cut = f"file:{file_name(cut)}" if cut.startswith("file:") else cut
-    return ", ".join([work, configuration["grid"]["name"], f"cut {cut}", *([f"slowed {', '.join(slowed)}"] if slowed else [])])
+    parts = [work, configuration["grid"]["name"], f"cut {cut}"]
+    if slowed:
+        parts.append(f"slowed {', '.join(slowed)}")
+    if moves_of(document):
+        parts.append("cut anew")
+    return ", ".join(parts)
 
 
 def has_speeds(document):
@@ -40,11 +51,13 @@ def uneven_runs(material):
     found = {}
     for document in filter(is_uneven, documents):
         found.setdefault(name_of(document), document)
-    return sorted(found.items(), key=lambda item: not has_speeds(item[1]))
+    return sorted(found.items(), key=lambda item: not (has_speeds(item[1]) or moves_of(item[1])))
 
 
 def why_no_speeds(material):
-    return "" if uneven_runs(material) else "no run with --cut speed, --cut file:FILE or --slow-rank has timed its phases"
+    if uneven_runs(material):
+        return ""
+    return "no run with --cut speed, --cut file:FILE or --slow-rank, or that --rebalance cut anew, has timed its phases"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +94,18 @@ def states_after(document):
     ]
 
 
+def states_around(document, move, when):
+    """Before or after the matrix was cut anew. Waiting: in products, for the slowest one."""
+    products = product_count(document["phases"]["ranks"][0]) / document["problem"]["niter"]
+    counts = [rank[f"nonzeros_{when}"] for rank in move["ranks"]]
+    seconds = [rank[f"{when}_s"] for rank in move["ranks"]]
+    slowest_s = max(seconds)
+    return [
+        RankState(count * products / (own_s or float("inf")), count / sum(counts), 1 - own_s / slowest_s)
+        for count, own_s in zip(counts, seconds)
+    ]
+
+
 def achieved_speed(document):
     """Of all ranks together, by the slowest product."""
     entries = document["phases"]["ranks"]
@@ -97,8 +122,8 @@ MAPS = (
 )
 
 
-def plane(document, states, title, quantity):
-    what, unit, form, value_of = quantity
+def plane(document, states, title, quantity, ends):
+    _, unit, form, value_of = quantity
     grid = document["configuration"]["grid"]
     cells = {}
     for entry, state in zip(document["phases"]["ranks"], states):
@@ -106,7 +131,7 @@ def plane(document, states, title, quantity):
         tip = f"rank {entry['rank']}: process column {entry['process_column']}, process row {entry['process_row']}\n{unit}: {value:.4g}"
         cells[entry["process_row"], entry["process_column"]] = Cell(value, [f"rank {entry['rank']}", form.format(value)], tip)
     return HeatPanel(
-        title=title.format(what),
+        title=title,
         x_label="Process column",
         y_label="Process row",
         columns=[str(column) for column in range(grid["columns"])],
@@ -114,34 +139,53 @@ def plane(document, states, title, quantity):
         cells=cells,
         scale_label=unit,
         scale_format=form,
+        ends=ends,
     )
 
 
+def states_of(document):
+    """[(when, [state of each rank])]: before and after the last cut, or as it ran."""
+    if moves := moves_of(document):
+        when = f"outer iteration {moves[-1]['after_outer_iteration']}"
+        return [(f"up to {when}", states_around(document, moves[-1], "before")), (f"after {when}", states_around(document, moves[-1], "after"))]
+    before = [("with even pieces", states_before(document))] if has_speeds(document) else []
+    return [*before, ("as it ran", states_after(document))]
+
+
 def maps_of(number, document):
-    """Before and after beside each other."""
+    """Before and after beside each other, in the same colours."""
+    states = states_of(document)
     maps = []
     for quantity in MAPS:
-        if has_speeds(document):
-            maps.append(plane(document, states_before(document), f"Run {number}: {{}} with even pieces", quantity))
-        maps.append(plane(document, states_after(document), f"Run {number}: {{}} as it ran", quantity))
+        what, _, _, value_of = quantity
+        values = [value_of(state) for _, ranks in states for state in ranks]
+        ends = min(values), max(values)
+        maps += [plane(document, ranks, f"Run {number}: {what} {when}", quantity, ends) for when, ranks in states]
     return maps
 
 
 def speeds_row(name, document):
     trial = document["configuration"].get("speed_trial") or {}
     keys = ("ideal_nonzeros_per_s", "reachable_nonzeros_per_s", "even_nonzeros_per_s")
-    return [name, *(f"{trial[key] / BILLION:.3g}" if trial else "" for key in keys), f"{achieved_speed(document) / BILLION:.3g}"]
+    # With more than one cut there is no one share of a rank.
+    achieved = "" if moves_of(document) else f"{achieved_speed(document) / BILLION:.3g}"
+    gained = "; ".join(
+        f"after {move['after_outer_iteration']}: {move['before_s']:.3g} -> {move['after_s']:.3g} s in {move['cost_s']:.3g} s, gained {move['gained_s']:.3g} s"
+        for move in moves_of(document)
+    )
+    return [name, *(f"{trial[key] / BILLION:.3g}" if trial else "" for key in keys), achieved, gained]
 
 
 def speeds(material):
     runs = list(enumerate(uneven_runs(material), 1))
     shown = runs[:MOST_RUNS]
-    heads = ["run", "", "ideal", "reachable", "even pieces", "achieved"]
+    heads = ["run", "", "ideal", "reachable", "even pieces", "achieved", "cut anew (slowest products of an outer iteration)"]
     rows = [[str(number), *speeds_row(name, document)] for number, (name, document) in runs]
     names = " ".join(f"Run {number}: {name}." for number, (name, _) in shown)
     return Figure(
         [panel for number, (_, document) in shown for panel in maps_of(number, document)],
         f"{names} With even pieces: by the speeds that the run measured before it cut; every rank waits for the slowest product. As it "
-        "ran: nonzeros by the time of the products, and waiting in all phases.",
+        "ran: nonzeros by the time of the products, and waiting in all phases. Around a new cut: products of an outer iteration, and waiting for "
+        "the slowest.",
         Table("Speed of all ranks together, billion nonzeros per s", heads, rows, range(2, 6)),
     )

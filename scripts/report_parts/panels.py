@@ -79,7 +79,8 @@ class Cell:
 class HeatPanel:
     """cells: {(row, column): Cell}; row 0 is at the top. scale_label: the meaning of the colours, from least to greatest.
     least_ratio: where the colours compare the cells of a row only, the ratio of greatest to least that takes all of them, if
-    the row has no greater one: a row of nearly equal cells stays pale."""
+    the row has no greater one: a row of nearly equal cells stays pale. ends: values of the palest and the strongest colour, where
+    panels share them; otherwise the least and the greatest of the cells."""
 
     title: str
     x_label: str
@@ -90,8 +91,11 @@ class HeatPanel:
     scale_label: str
     scale_format: str = "{:.2f}"
     least_ratio: float | None = None
+    ends: tuple | None = None
 
     def limits(self):
+        if self.ends:
+            return self.ends
         values = [cell.value for cell in self.cells.values()]
         return min(values), max(values)
 

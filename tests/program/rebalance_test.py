@@ -38,6 +38,15 @@ class Rebalance(ProgramTest):
                 before, after = (document["setup"]["ranks"] for document in (stays, moves))
                 self.assertLess(after[1]["nonzeros"], 0.7 * before[1]["nonzeros"])
                 self.assertEqual(*(sum(rank["nonzeros"] for rank in ranks) for ranks in (before, after)))
+                self.assert_tells_of_ranks(own[-1], after)
+
+    def assert_tells_of_ranks(self, move, last):
+        ranks = move["ranks"]
+        self.assertEqual([rank["rank"] for rank in ranks], list(range(len(last))))
+        self.assertEqual(max(ranks, key=lambda rank: rank["before_s"])["rank"], move["slowest_rank"])
+        self.assertGreater(ranks[1]["nonzeros_before"], ranks[1]["nonzeros_after"])
+        for when in ("before", "after"):
+            self.assertEqual(sum(rank[f"nonzeros_{when}"] for rank in ranks), sum(rank["nonzeros"] for rank in last))
 
     def test_the_text_says_when_why_and_what_it_gained(self):
         text = self.run_well(2, *RUN, "--grid", "1x2", *SLOW, *ON).stdout
@@ -64,7 +73,7 @@ class Rebalance(ProgramTest):
 
     def test_what_it_does_not_go_with(self):
         for words, reason in (
-            ((*RUN, "--rebalance", "maybe"), "--rebalance maybe: must be on or off"),
+            ((*RUN, "--rebalance", "maybe"), "--rebalance maybe: unknown; valid: off, on"),
             ((*RUN, *ON, "--no-phases"), "--rebalance on: compares the times of products; leave --no-phases out"),
             ((*RUN, *ON, "--guard"), "--rebalance on: does not go with --guard and --inject, which know the block from its beginning"),
             ((*RUN, *ON, "--out-of-core", "/tmp"), "--rebalance on: goes with a matrix in memory only"),

@@ -40,7 +40,7 @@ TEST(DriftWatchTest, ASlowRankGetsLessWhenThreeIterationsSaySo) {
   ASSERT_TRUE(shares);
   EXPECT_NEAR((*shares)[0], 2.0 / 3.0, 1e-6);
   EXPECT_DOUBLE_EQ(watch.slowest_s(), 2.0);
-  EXPECT_EQ(watch.mean_seconds(), (Numbers{1.0, 2.0}));
+  EXPECT_EQ(watch.mean_load().seconds, (Numbers{1.0, 2.0}));
   watch.forget();
   EXPECT_FALSE(shares_of(watch, line, cost));
 }

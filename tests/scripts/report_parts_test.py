@@ -19,6 +19,7 @@ from report_facts import (
     as_disturbed,
     as_in_memory,
     as_streamed,
+    as_cut_anew,
     as_uneven,
     real_sweep,
     simulated_sweep,
@@ -611,8 +612,8 @@ class Speeds(ReportParts):
         return [panel.cells[row, 0].value for row in (0, 1)]
 
     def test_made_up_results_are_valid(self):
-        for trial in (True, False):
-            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(as_uneven(self.run, trial))
+        for document in (as_uneven(self.run), as_uneven(self.run, False), as_cut_anew(self.run)):
+            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
 
     def test_before_and_after_are_beside_each_other(self):
         figure = self.figure(as_uneven(self.run, False), as_uneven(self.run))
@@ -630,8 +631,27 @@ class Speeds(ReportParts):
                 self.assertAlmostEqual(value, right)
         self.assertIn("Run 1: class S, 1x2, cut speed, slowed rank 1 by 2. Run 2: class S, 1x2, cut even, slowed", figure.note)
         rows = figure.table.rows
-        self.assertEqual(rows[0][2:], ["3", "2.9", "2", "3"])
-        self.assertEqual(rows[1][2:], ["", "", "", "2"])
+        self.assertEqual(rows[0][2:], ["3", "2.9", "2", "3", ""])
+        self.assertEqual(rows[1][2:], ["", "", "", "2", ""])
+
+    def test_a_run_that_was_cut_anew_before_and_after(self):
+        figure = self.figure(as_cut_anew(self.run))
+        panels = {panel.title: self.values(panel) for panel in figure.panels}
+        whens = ("up to outer iteration 8", "after outer iteration 8")  # the later one has nothing after it
+        self.assertEqual(list(panels), [f"Run 1: {what} {when}" for what in ("speed", "share", "waiting") for when in whens])
+        for what, before, after in (
+            ("speed", [1.0, 0.5], [1.0, 0.5]),
+            ("share", [50.0, 50.0], [200 / 3, 100 / 3]),
+            ("waiting", [50.0, 0.0], [0.0, 0.0]),
+        ):
+            for when, expected in zip(whens, (before, after)):
+                for value, right in zip(panels[f"Run 1: {what} {when}"], expected):
+                    self.assertAlmostEqual(value, right)
+        self.assertIn("Run 1: class S, 1x2, cut even, cut anew.", figure.note)
+        before, after = figure.panels[2:4]
+        self.assertEqual(before.limits(), after.limits())
+        self.assertGreater(before.share(1, 0), after.share(1, 0))
+        self.assertEqual(figure.table.rows[0][2:], ["", "", "", "", "after 8: 0.9 -> 0.6 s in 0.5 s, gained 1.5 s"])
 
     def test_one_of_each_configuration_and_not_too_many(self):
         runs = [as_uneven(self.run), as_uneven(self.run)]

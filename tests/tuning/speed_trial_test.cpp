@@ -26,11 +26,12 @@ class SpeedChoiceTest : public ::testing::Test {
     configuration_.kernel = chosen_.kernel->name;
   }
 
+  [[nodiscard]] SpeedTrialConfig work(double slowness) const {
+    return {.matrix = matrix_, .configuration = configuration_, .chosen = chosen_, .slowness = slowness};
+  }
+
   SpeedTrial choose(const LoadedProfile& profile, const ProfileSource& source, double slowness = 1.0) {
-    return choose_speeds(group(), {.trial = {.matrix = matrix_,
-                                             .configuration = configuration_,
-                                             .chosen = chosen_,
-                                             .slowness = slowness},
+    return choose_speeds(group(), {.trial = work(slowness),
                                    .environment = environment_,
                                    .binding = binding_,
                                    .profile = profile,
@@ -105,6 +106,18 @@ TEST_F(SpeedChoiceTest, TheNextRunKnowsThem) {
   EXPECT_EQ(second.measured.attempts, 1);
   group().barrier();
   if (group().rank() == 0) std::filesystem::remove_all(folder);
+}
+
+TEST_F(SpeedChoiceTest, MeasuresAgainWhereBlocksOfTheSharesHaveAnotherShapeOnly) {
+  const double slowness = group().rank() == 0 ? 4.0 : 1.0;
+  const bool are_several = group().size() > 1;
+  // All of a block is timed, and its rows become fewer or more.
+  EXPECT_EQ(measure_speeds(group(), work(slowness)).round_count > 1, are_several);
+  // As many of its first rows are timed before as after.
+  matrix_ = facts_of(*find_class("C"));
+  const auto trial = measure_speeds(group(), work(slowness));
+  EXPECT_EQ(trial.round_count, 1);
+  EXPECT_EQ(trial.reachable > trial.even, are_several);
 }
 
 TEST_F(SpeedChoiceTest, APlaceHasItsHostAndItsProcessors) {

@@ -64,13 +64,18 @@ bool DriftWatch::pays(std::span<const double> shares, const MoveCost& cost) cons
   return pays_at(cost, [&](const auto& speeds) { return comm::speed_of_shares(shares, speeds, grid_); });
 }
 
-std::vector<double> DriftWatch::speeds() const { return speeds_of(loads_.front().nonzeros, mean_seconds()); }
+std::vector<double> DriftWatch::speeds() const {
+  const auto mean = mean_load();
+  return speeds_of(mean.nonzeros, mean.seconds);
+}
 
-std::vector<double> DriftWatch::mean_seconds() const {
-  std::vector<double> seconds(loads_.front().seconds.size(), 0.0);
+ProductLoad DriftWatch::mean_load() const {
+  ProductLoad mean{.seconds = std::vector(loads_.front().seconds.size(), 0.0),
+                   .nonzeros = loads_.front().nonzeros};  // all are of the same blocks
+  auto& seconds = mean.seconds;
   for (const auto& load : loads_) std::ranges::transform(seconds, load.seconds, seconds.begin(), std::plus());
   for (double& one : seconds) one /= static_cast<double>(loads_.size());
-  return seconds;
+  return mean;
 }
 
 double DriftWatch::slowest_s() const {

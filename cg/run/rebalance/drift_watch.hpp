@@ -40,8 +40,8 @@ class DriftWatch {
   [[nodiscard]] bool may_pay(const MoveCost& cost) const;
   /// Speeds of the ranks in the iterations that are looked at, in nonzeros per second: [rank]. Only where may_pay(), as the next one.
   [[nodiscard]] std::vector<double> speeds() const;
-  /// Seconds of their products in an outer iteration: [rank].
-  [[nodiscard]] std::vector<double> mean_seconds() const;
+  /// The mean of those iterations.
+  [[nodiscard]] ProductLoad mean_load() const;
   /// Whether a move to these shares pays: [piece], by shares_in_place().
   [[nodiscard]] bool pays(std::span<const double> shares, const MoveCost& cost) const;
 

@@ -31,6 +31,15 @@ struct RebalanceOptions {
   bool is_on = false;
 };
 
+/// One rank's part in it. After: 0 where no outer iteration came after it.
+struct MovedRank {
+  int rank = 0;
+  std::int64_t nonzeros_before = 0;
+  double before_s = 0.0;  ///< of its products in an outer iteration, mean of the last before it
+  std::int64_t nonzeros_after = 0;
+  double after_s = 0.0;  ///< mean of those after it
+};
+
 /// One time that the matrix was cut anew.
 struct Move {
   int repeat_number = 1;
@@ -42,12 +51,17 @@ struct Move {
   double cost_s = 0.0;    ///< of the move itself
   double gained_s = 0.0;  ///< by all after it, less the cost
   int steps_after = 0;
+  std::vector<MovedRank> ranks{};
 
-  /// The slowest rank's products in an outer iteration after it.
-  void note(double slowest_s) {
+  /// The products of an outer iteration after it.
+  void note(const ProductLoad& load) {
     ++steps_after;
-    after_s += (slowest_s - after_s) / steps_after;
-    gained_s += before_s - slowest_s;
+    after_s += (slowest_s(load) - after_s) / steps_after;
+    gained_s += before_s - slowest_s(load);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      ranks[rank].nonzeros_after = std::llround(load.nonzeros[rank]);
+      ranks[rank].after_s += (load.seconds[rank] - ranks[rank].after_s) / steps_after;
+    }
   }
 };
 
@@ -124,17 +138,21 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
       load.seconds.push_back(rank_s);
       load.nonzeros.push_back(nonzeros);
     }
-    if (!report_.moves.empty()) report_.moves.back().note(slowest_s(load));
+    if (!report_.moves.empty()) report_.moves.back().note(load);
     drift_->note(std::move(load));
   }
 
   void move(int number, const std::vector<double>& shares) {
     Move move{.repeat_number = place_.number, .after_step = number, .before_s = drift_->slowest_s()};
-    const auto seconds = drift_->mean_seconds();
+    const auto [seconds, nonzeros] = drift_->mean_load();
     const auto slowest = std::ranges::max_element(seconds);
     move.slowest_rank = static_cast<int>(slowest - seconds.begin());
     move.slowness =
         *slowest * static_cast<double>(seconds.size()) / std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    for (std::size_t rank = 0; rank < seconds.size(); ++rank)
+      move.ranks.push_back({.rank = static_cast<int>(rank),
+                            .nonzeros_before = std::llround(nonzeros[rank]),
+                            .before_s = seconds[rank]});
     context_.progress.say(
         fmt::format("cutting the matrix anew: products of rank {} take {:.2f} times the mean",
                     move.slowest_rank, move.slowness));
@@ -160,6 +178,18 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   RebalanceReport report_;
 };
 
+const Record<MovedRank>& moved_rank_record() {
+  static const Record<MovedRank> record{
+      "moved_rank",
+      {{"rank", count_type(), &MovedRank::rank},
+       {"nonzeros_before", count_type(), &MovedRank::nonzeros_before},
+       {"before_s", seconds_type(), &MovedRank::before_s,
+        "Its products in an outer iteration, mean of the last before it."},
+       {"nonzeros_after", count_type(), &MovedRank::nonzeros_after},
+       {"after_s", seconds_type(), &MovedRank::after_s, "Mean of those after it."}}};
+  return record;
+}
+
 const Record<Move>& move_record() {
   static const Record<Move> record{
       "move",
@@ -172,7 +202,9 @@ const Record<Move>& move_record() {
        {"after_s", seconds_type(), &Move::after_s, "Mean of those after it."},
        {"cost_s", seconds_type(), &Move::cost_s, "Seconds that the move took."},
        {"gained_s", number_type(), &Move::gained_s,
-        "What the outer iterations after it took less, without its cost."}}};
+        "What the outer iterations after it took less, without its cost."},
+       list_figure<Move>("ranks", moved_rank_record(), &Move::ranks,
+                         "After it: 0 where no outer iteration came.", 1)}};
   return record;
 }
 
@@ -202,8 +234,7 @@ std::string rebalance_lines(const SessionReport& report) {
 void read_rebalance(const OptionTexts& texts, FeatureSettings& settings) {
   const auto given = texts.find(rebalance_option);
   if (given == texts.end()) return;
-  if (given->second != "on" && given->second != "off")
-    throw InputError(fmt::format("{} {}: must be on or off", rebalance_option, given->second));
+  require_known(std::string(rebalance_option), given->second, {"off", "on"});
   settings.set(RebalanceOptions{.is_on = given->second == "on"});
 }
 
