@@ -99,7 +99,9 @@ std::vector<std::string> range_of(const std::string& text, double first, double 
     throw InputError(fmt::format(
         "{}: must be FIRST:LAST:STEP that reaches LAST from FIRST in at most {} steps", text, most_values));
   std::vector<std::string> values;
-  for (double k = 0.0; k < count; ++k) values.push_back(fmt::format("{:.12g}", first + k * step));
+  values.reserve(static_cast<std::size_t>(count));
+  while (static_cast<double>(values.size()) < count)
+    values.push_back(fmt::format("{:.12g}", first + static_cast<double>(values.size()) * step));
   return values;
 }
 
