@@ -24,6 +24,7 @@ TOPS = ("cg", "comm", "kernels")
 KINDS = ("bound", "count", "fence", "in-place", "order", "refusal", "rounding", "schedule", "swallowed-error", "unit", "wrong-rank")
 LEAST_FAULTS, LEAST_OF_A_ROOM = 60, 2
 FOUND, SURVIVED, NOT_BUILT, NOT_COMPILED = "found", "survived", "does not build", "not compiled here"
+NOT_NEAR = "not found near its room"  # the other tests have not been run
 UNCHANGED = "(unchanged)"
 OWN_TEST = "mutants_test"  # it looks for the text that the fault has replaced
 USAGE, BAD_DATA, UNAVAILABLE, INTERRUPTED = 64, 65, 69, 75  # as the program's
@@ -150,8 +151,8 @@ def failed_tests(output):
 class Laboratory:
     """A clone with a build folder that is kept. One fault at a time is in its sources."""
 
-    def __init__(self, root, folder, jobs, thorough, definitions):
-        self.root, self.clone, self.jobs, self.thorough = root, folder, jobs, thorough
+    def __init__(self, root, folder, jobs, thorough, near, definitions):
+        self.root, self.clone, self.jobs, self.thorough, self.near = root, folder, jobs, thorough, near
         self.build_folder = folder / "build" / "release"
         self.log = folder / "build" / "mutants.log"
         self.definitions = definitions
@@ -200,12 +201,12 @@ class Laboratory:
         return next((line for line in output.splitlines() if "error" in line), output.strip().splitlines()[-1])
 
     def stages(self, room):
-        """(target, options of ctest) from the tests that are nearest to a room to all others."""
+        """(target, options of ctest) from the tests that are nearest to a room to all others, or without these."""
         label = pathlib.PurePath(room).parts[:2][-1]  # tests of cg/run/guard are those of cg/run
         left_out = [] if self.thorough else ["^thorough$"]
         done = []
         for stage, target in ((label, f"{label}_tests"), ("quick", "quick_tests"), ("", "all" if self.thorough else "default_tests")):
-            if stage and stage not in self.labels:
+            if stage not in self.labels if stage else self.near:
                 continue
             without = "|".join(left_out + done)
             yield target, [*(["-L", f"^{stage}$"] if stage else []), *(["-LE", without] if without else [])]
@@ -268,7 +269,7 @@ class Laboratory:
             self.git("update-index", "--no-assume-unchanged", placed.source)
 
     def look_in_stages(self, room):
-        row = {"state": SURVIVED, "test": "", "stage": "", "failed_once": [], "build_s": 0.0, "test_s": 0.0}
+        row = {"state": NOT_NEAR if self.near else SURVIVED, "test": "", "stage": "", "failed_once": [], "build_s": 0.0, "test_s": 0.0}
         for target, options in self.stages(room):
             begin = time.monotonic()
             complaint = self.build(target)
@@ -318,7 +319,9 @@ def table(placed, rows):
         lines.append(f"{room:<20} {sum(one.room == room for one in found):>6} {sum(one.room == room for one in judged):>4}")
     share = f" ({100.0 * len(found) / len(judged):.1f} %)" if judged else ""
     lines.append(f"{'all':<20} {len(found):>6} {len(judged):>4}{share}")
-    for state, title in ((SURVIVED, "Not found:"), (NOT_BUILT, "Do not build:"), (NOT_COMPILED, "In sources that this build leaves out:")):
+    titles = {SURVIVED: "Not found:", NOT_NEAR: "Not found near their room:", NOT_BUILT: "Do not build:",
+              NOT_COMPILED: "In sources that this build leaves out:"}  # fmt: skip
+    for state, title in titles.items():
         left = [one for one in made if rows[one.fault.name]["state"] == state]
         if left:
             lines += ["", title, *(f"  {one.fault.name} ({one.room}, {one.fault.kind}): {one.fault.harm}" for one in left)]
@@ -334,8 +337,9 @@ def run_all(chosen, laboratory, results, trusted):
     laboratory.unreliable += failing
     if failing:
         print(f"fail without a fault, and count for nothing: {', '.join(failing)}", flush=True)
+    not_yet = ("",) if laboratory.near else ("", NOT_NEAR)
     for number, one in enumerate(chosen, 1):
-        if one.fault.name in results.rows:
+        if results.rows.get(one.fault.name, {"state": ""})["state"] not in not_yet:
             continue
         row = laboratory.look_for(one)
         results.add({"name": one.fault.name, "room": one.room, "kind": one.fault.kind, **row})
@@ -363,6 +367,8 @@ def options_from(words):
     parser.add_argument("--only", type=comma_list, default=[], metavar="NAME,...", help="these faults")
     parser.add_argument("--rooms", type=comma_list, default=[], metavar="ROOM,...", help="faults in these rooms, such as comm,cg/solver")
     parser.add_argument("--thorough", action="store_true", help="all tests, in their thorough extent; otherwise the default ones")
+    parser.add_argument("--near", action="store_true", help="only the tests of the fault's room and the quick ones, in a tenth of the time; "
+                        "a later start without it goes on with the faults that they do not find")  # fmt: skip
     parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="append to this file; a later start goes on there")
     parser.add_argument("--trusted", action="store_true", help="do not run the tests without a fault first: all of them pass")
     parser.add_argument("--build-dir", type=pathlib.Path, metavar="DIR", help="clone and build, kept (default: build/mutants)")
@@ -389,7 +395,7 @@ def main(words):
         print("\n".join(f"{one.fault.name} ({one.room}, {one.fault.kind}): {one.fault.harm}" for one in chosen))
         return 0
     folder = (options.build_dir or root / "build" / "mutants").resolve()
-    laboratory = Laboratory(root, folder, options.jobs, options.thorough, options.definitions)
+    laboratory = Laboratory(root, folder, options.jobs, options.thorough, options.near, options.definitions)
     results = Results(options.results, laboratory.commit, "thorough" if options.thorough else "default")
     run_all(chosen, laboratory, results, options.trusted)
     return 0
