@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -17,14 +18,14 @@ namespace cg2d {
 template <typename Row>
 class TextTable {
  public:
-  /// format: of a cell, with alignment, width and unit, such as "{:>9.1f} %". value: a member of Row, or a function of one.
+  /// format: of a cell, with alignment, width and unit, such as "{:>9.1f} %", or "{}" for texts of any length. value: a member of Row, or
+  /// a function of one.
   template <typename Value>
   void column(std::string_view name, std::string format, Value value) {
-    const auto begin = format.find_first_of("<>");
+    const auto sign = std::min(format.find_first_of("<>"), format.find('}'));
     const auto unit_length = format.size() - format.find('}') - 1;
-    const auto width = std::strtoul(format.c_str() + begin + 1, nullptr, 10) + unit_length;
-    names_ +=
-        format[begin] == '<' ? fmt::format(" {:<{}}", name, width) : fmt::format(" {:>{}}", name, width);
+    const auto width = std::strtoul(format.c_str() + sign + 1, nullptr, 10) + unit_length;
+    names_ += format[sign] == '>' ? fmt::format(" {:>{}}", name, width) : fmt::format(" {:<{}}", name, width);
     cells_.push_back([format = std::move(format), value = std::move(value)](const Row& row) {
       return fmt::format(fmt::runtime(format), std::invoke(value, row));
     });
