@@ -26,8 +26,7 @@ namespace {
 constexpr int most_rounds = 3;
 constexpr double least_gain = 1.02;
 constexpr double most_sample_nonzeros = 1e6;
-constexpr double another_shape =
-    0.05;  // of a length of a block; speeds change with it by less than a gain that counts
+constexpr double another_shape = 0.05;  // of each length; speeds change with it by less than least_gain
 constexpr int window_count = 5;
 constexpr double window_s = 0.008;
 constexpr double shared_window_s = 0.025;  // several time slices, where ranks share a core
