@@ -205,8 +205,9 @@ class Laboratory:
         label = pathlib.PurePath(room).parts[:2][-1]  # tests of cg/run/guard are those of cg/run
         left_out = [] if self.thorough else ["^thorough$"]
         done = []
-        for stage, target in ((label, f"{label}_tests"), ("quick", "quick_tests"), ("", "all" if self.thorough else "default_tests")):
-            if stage not in self.labels if stage else self.near:
+        others = [] if self.near else [("", "all" if self.thorough else "default_tests")]
+        for stage, target in [(label, f"{label}_tests"), ("quick", "quick_tests"), *others]:
+            if stage and stage not in self.labels:
                 continue
             without = "|".join(left_out + done)
             yield target, [*(["-L", f"^{stage}$"] if stage else []), *(["-LE", without] if without else [])]
@@ -337,9 +338,9 @@ def run_all(chosen, laboratory, results, trusted):
     laboratory.unreliable += failing
     if failing:
         print(f"fail without a fault, and count for nothing: {', '.join(failing)}", flush=True)
-    not_yet = ("",) if laboratory.near else ("", NOT_NEAR)
     for number, one in enumerate(chosen, 1):
-        if results.rows.get(one.fault.name, {"state": ""})["state"] not in not_yet:
+        known = results.rows.get(one.fault.name)
+        if known and (laboratory.near or known["state"] != NOT_NEAR):
             continue
         row = laboratory.look_for(one)
         results.add({"name": one.fault.name, "room": one.room, "kind": one.fault.kind, **row})

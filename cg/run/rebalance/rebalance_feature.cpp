@@ -31,7 +31,7 @@ struct RebalanceOptions {
   bool is_on = false;
 };
 
-/// One rank's part in it. After: 0 where no outer iteration came after it.
+/// A rank around a new cut. After: 0 where no outer iteration came after it.
 struct MovedRank {
   int rank = 0;
   std::int64_t nonzeros_before = 0;
