@@ -58,6 +58,18 @@ TEST(CsrBlockTest, FirstRowsAreABlockOfTheirOwn) {
   EXPECT_EQ(block.first_rows(0).nonzero_count(), 0);
 }
 
+TEST(CsrBlockTest, ColumnsAreInRangeUpToTheLast) {
+  auto block = CsrBlock::from_rows(3, {{{.column = 2, .value = 1.0}}, {}, {{.column = 0, .value = 2.0}}});
+  EXPECT_TRUE(block.has_columns_in_range(0, 3));
+  for (const std::int32_t outside : {3, -1}) {
+    block.columns[1] = outside;
+    EXPECT_FALSE(block.has_columns_in_range(0, 3)) << outside;
+    EXPECT_FALSE(block.has_columns_in_range(2, 3)) << outside;
+    EXPECT_TRUE(block.has_columns_in_range(0, 2)) << outside << ", of rows that are not asked for";
+    EXPECT_TRUE(block.has_columns_in_range(1, 2)) << outside << ", of a row without entries";
+  }
+}
+
 /// The parts cover all rows in order, and none holds more than its share and one row.
 void expect_even_split(const std::vector<std::int64_t>& lengths, int part_count) {
   SCOPED_TRACE(std::to_string(lengths.size()) + " rows, " + std::to_string(part_count) + " parts");

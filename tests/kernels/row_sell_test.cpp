@@ -60,6 +60,18 @@ TEST(RowSellTest, FarColumnsTake32Bits) {
   EXPECT_EQ(part.windows.back().step, 128);
 }
 
+TEST(RowSellTest, NearEndsWhere16BitsEnd) {
+  for (const std::int32_t distance : {65'535, 65'536}) {
+    Rows rows(1024);
+    for (std::int32_t row = 0; row < 1024; ++row)
+      rows[static_cast<std::size_t>(row)] = {
+          {.column = row / 8 + (row % 8 == 7 ? distance : 0), .value = 2.0}};
+    const auto steps = part_of(CsrBlock::from_rows(70'000, rows)).windows.back();
+    EXPECT_EQ(steps.near_step, distance == 65'535 ? 128 : 0) << distance;
+    EXPECT_EQ(steps.far_step, distance == 65'535 ? 0 : 128) << distance;
+  }
+}
+
 /// All three kinds in one chunk: a band, a second diagonal that alternates nearby, and one that alternates far away.
 TEST(RowSellTest, AChunkHasStepsOfAllKinds) {
   constexpr std::int32_t column_count = 200'000;

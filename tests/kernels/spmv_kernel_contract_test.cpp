@@ -527,6 +527,19 @@ TEST(SpmvKernelContractTest, NotANumberAndInfinityComeThrough) {
   });
 }
 
+TEST(SpmvKernelContractTest, AnInfinityStaysInTheRowsThatNeedIt) {
+  for_every_loop([](const KernelRow& row, InstructionSet set) {
+    TestBlock block{.column_count = 20, .rows = Rows(3), .operand = std::vector<double>(20, 1.0)};
+    for (std::int32_t k = 0; k < 19; ++k) block.rows[0].push_back({.column = k, .value = 1.0});
+    block.rows[1] = {{.column = 1, .value = 1.0}, {.column = 19, .value = 2.0}};
+    block.operand[0] = std::numeric_limits<double>::infinity();
+    const auto q = TestedKernel(row, block, {.instruction_set = set}).multiply();
+    EXPECT_FALSE(std::isfinite(q.rows[0]));
+    EXPECT_EQ(q.rows[1], 3.0);
+    EXPECT_EQ(q.rows[2], 0.0) << "a row without entries";
+  });
+}
+
 TEST(SpmvKernelContractTest, AWholeSymmetricMatrixFromItsHalf) {
   //  4 -1  0        2 -1  0
   // -1  4  2   is   .  2  2   with the diagonal halved
