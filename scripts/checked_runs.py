@@ -1,4 +1,5 @@
-"""Runs of cg2d under a tool that looks for defects, each judged, and a table: for scripts/simulate and scripts/memcheck."""
+"""Runs of cg2d under a tool that looks for defects, each judged, and a table: for scripts/simulate, scripts/memcheck and
+scripts/emulate."""
 
 import argparse
 import collections
@@ -28,12 +29,13 @@ TRANSPORTS = ("two-sided", "native", "put", "shared", "put:2", "shared:2")
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One run. `row`: the line of the table that it is counted in; `name`: which of that line."""
+    """One run. `row`: the line of the table that it is counted in; `name`: which of that line; `right_words`: what a right one says."""
 
     row: str
     name: str
     command: tuple
     rank_count: int
+    right_words: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,22 +109,22 @@ def first_program(*names):
     return None
 
 
-def require(names, packages):
+def require(names, packages, extent="thorough"):
     """The paths of all these programs."""
     missing = [name for name in names if not shutil.which(name)]
     if missing:
-        raise ReportError(UNAVAILABLE, f"no {' and no '.join(missing)}: install {packages} (scripts/install-dependencies thorough)")
+        raise ReportError(UNAVAILABLE, f"no {' and no '.join(missing)}: install {packages} (scripts/install-dependencies {extent})")
     return [shutil.which(name) for name in names]
 
 
-def build(preset, options=()):
-    """Builds the program of a preset; its path."""
+def build(preset, options=(), targets=("cg2d_program",)):
+    """Builds the program of a preset, and what else is wanted; its path."""
     log = PROJECT / "build" / f"{preset}-build.log"
     log.parent.mkdir(exist_ok=True)
     with log.open("w") as output:
         for command in (
             ["cmake", "--preset", preset, "-DCG2D_WARNINGS_AS_ERRORS=ON", *options],
-            ["cmake", "--build", "--preset", preset, "--target", "cg2d_program", "--parallel", str(os.cpu_count())],
+            ["cmake", "--build", "--preset", preset, "--target", *targets, "--parallel", str(os.cpu_count())],
         ):
             try:
                 code = subprocess.run(command, cwd=PROJECT, stdin=subprocess.DEVNULL, stdout=output, stderr=output).returncode
@@ -192,20 +194,20 @@ def end_session(process):
             continue
 
 
-def run_all(cases, judge, *, seconds, jobs, kinds, niter):
+def run_all(cases, judge, *, seconds, jobs, kinds):
     """Runs all cases, prints every defect as it is found and the table at the end, or when it is interrupted; the exit code.
-    `kinds`: the defects that always have a column. A run that the judge lets pass must say the RIGHT_WORDS of `niter`."""
+    `kinds`: the defects that always have a column. A run that the judge lets pass must say its right words."""
 
-    def judge_zeta(case, code, output, folder):
+    def judge_words(case, code, output, folder):
         verdict = judge(case, code, output, folder)
-        if verdict.kind == PASSED and RIGHT_WORDS[niter] not in output:
-            return Verdict("failed", f"it does not say '{RIGHT_WORDS[niter]}'")
+        if verdict.kind == PASSED and case.right_words not in output:
+            return Verdict("failed", f"it does not say '{case.right_words}'")
         return verdict
 
     counts = collections.defaultdict(collections.Counter)
     pool = concurrent.futures.ThreadPoolExecutor(max_workers=jobs)
     try:
-        for case, (verdict, text) in zip(cases, pool.map(lambda one: run_case(one, judge_zeta, seconds), cases)):
+        for case, (verdict, text) in zip(cases, pool.map(lambda one: run_case(one, judge_words, seconds), cases)):
             counts[case.row][verdict.kind] += 1
             if verdict.kind != PASSED:
                 print(f"{case.row} {case.name}: {verdict.kind}: {verdict.reason}")

@@ -1,4 +1,4 @@
-"""scripts/simulate and scripts/memcheck find planted defects, judge by their tools' words, and refuse bad arguments in one line."""
+"""scripts/simulate, scripts/memcheck and scripts/emulate find planted defects, judge by their tools' words, and refuse bad arguments in one line."""
 
 import os
 import pathlib
@@ -14,6 +14,7 @@ from program_runner import INTERRUPTED, MPIEXEC, PROJECT, SUCCESS, UNAVAILABLE, 
 FOUND = 1
 SIMULATE = PROJECT / "scripts" / "simulate"
 MEMCHECK = PROJECT / "scripts" / "memcheck"
+EMULATE = PROJECT / "scripts" / "emulate"
 RIGHT_ZETA = "zeta 8.5733279203"
 
 # Words of SimGrid 3.32, and of valgrind 3.19.
@@ -70,7 +71,7 @@ RIGHT = '#include <cstdio>\nint main() { std::puts("zeta 8.5733279203"); }\n'
 def row(outcome, name):
     """{column: count} of a line of the table."""
     lines = outcome.stdout.splitlines()
-    heads = next(line for line in lines if line.split()[:2] == ["runs", "passed"]).replace("no end", "no-end").split()
+    heads = next(line for line in lines if line.split()[:2] == ["runs", "passed"]).replace("no end", "no-end").replace("other bits", "other-bits").split()
     counts = next(line for line in lines if line.split()[:1] == [name] and line.split()[1:2][0].isdigit()).split()[1:]
     return dict(zip(heads, map(int, counts)))
 
@@ -122,6 +123,8 @@ class Arguments(ScriptTest):
             (MEMCHECK, "memcheck", "--kernels", "dense"),
             (MEMCHECK, "memcheck", "--transports", "put:3"),
             (MEMCHECK, "memcheck", "--seconds", "0"),
+            (EMULATE, "emulate", "--processor", "cray-1"),
+            (EMULATE, "emulate", "--ranks", "3"),
         ):
             outcome = self.run_script(script, *arguments)
             self.assertEqual(outcome.exit_code, USAGE, outcome)
@@ -129,10 +132,14 @@ class Arguments(ScriptTest):
             self.assertRegex(outcome.stderr, rf"\A{name}: [^\n]+\n\Z")
 
     def test_without_the_tool_the_packages_are_named(self):
-        for script, name in ((SIMULATE, "smpirun"), (MEMCHECK, "valgrind")):
+        for script, name, extent in (
+            (SIMULATE, "smpirun", "thorough"),
+            (MEMCHECK, "valgrind", "thorough"),
+            (EMULATE, "qemu-aarch64", "cross"),
+        ):
             outcome = run_command(["/usr/bin/python3", script], env={"PATH": str(self.folder)})
             self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
-            self.assertRegex(outcome.stderr, rf"\A[^\n]*no {name}: [^\n]*scripts/install-dependencies thorough[^\n]*\n\Z")
+            self.assertRegex(outcome.stderr, rf"\A[^\n]*no {name}: [^\n]*scripts/install-dependencies {extent}[^\n]*\n\Z")
 
     def test_they_know_the_kernels_and_the_transports_of_the_program(self):
         def names(option):
@@ -142,7 +149,7 @@ class Arguments(ScriptTest):
             return set(re.search(r"none of (.*) \(", self.run_script(script, option, "?").stderr)[1].split(", "))
 
         self.assertEqual(known(MEMCHECK, "--kernels"), names("--list-kernels") - {"kernel"})
-        for script in (SIMULATE, MEMCHECK):
+        for script in (SIMULATE, MEMCHECK, EMULATE):
             self.assertEqual({name.split(":")[0] for name in known(script, "--transports")}, names("--list-transports"))
 
 
@@ -261,6 +268,50 @@ class Memcheck(ScriptTest):
             outcome = self.run_script(MEMCHECK, "--program", program, "--ranks", "1", "--kernels", "sell", "--transports", "")
             self.assertEqual(row(outcome, "sell")[expected], 1, outcome)
             self.assertEqual(outcome.exit_code, SUCCESS if expected == "passed" else FOUND, outcome)
+
+
+class EmulatorJudge(ScriptTest):
+    """With stand-ins for the emulator and for the program of this processor."""
+
+    # A run's words, and the result of one that is asked for it. The ranks share a folder.
+    PROGRAM = """#!/bin/sh
+[ "${{PMI_RANK:-0}}" = 0 ] || exit 0
+case "$*" in
+  *--output*) echo '{{"result": {{"zeta": {zeta}, "rnorm": 1e-15, "verified": true}}}}' >result.json;;
+  *check) echo 'all checks passed';;
+  *solve*) echo 'converged';;
+  *) echo '{words}';;
+esac
+case "$*" in *--checkpoint*) mkdir checkpoints; touch checkpoints/00000013.0-of-4.checkpoint checkpoints/00000014.0-of-4.checkpoint;; esac
+exit {code}
+"""
+
+    def judged(self, *, words=RIGHT_ZETA, zeta="8.5", code=0):
+        self.stand_in("qemu-aarch64", self.PROGRAM.format(words=words, zeta=zeta, code=code))
+        self.stand_in("native", self.PROGRAM.format(words="", zeta="8.5", code=0))
+        return self.run_script(EMULATE, "--program", "planted", "--native", self.folder / "native", "--ranks", "1,2", "--transports", "put")
+
+    def test_right_runs_pass(self):
+        outcome = self.judged()
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        self.assertEqual((row(outcome, "all")["passed"], row(outcome, "put")["passed"], row(outcome, "check")["passed"]), (9, 2, 1))
+
+    def test_other_words_other_bits_and_other_codes_are_defects(self):
+        for name, kind, count, changed in (
+            ("put", "failed", 2, {"words": "zeta 8.5"}),
+            ("reproducible", "other-bits", 2, {"zeta": "8.500000000000002"}),
+            ("restart", "other-bits", 2, {"zeta": "8.500000000000002"}),
+            ("check", "failed", 1, {"code": 70}),
+            ("solve", "failed", 2, {"code": 83}),
+        ):
+            outcome = self.judged(**changed)
+            self.assertEqual((outcome.exit_code, row(outcome, name)[kind]), (FOUND, count), outcome)
+
+    def test_a_program_that_fails_here_is_one_line(self):
+        self.stand_in("qemu-aarch64", self.PROGRAM.format(words="", zeta="8.5", code=0))
+        outcome = self.run_script(EMULATE, "--program", "planted", "--native", "/bin/false")
+        self.assertEqual((outcome.exit_code, outcome.stdout), (UNAVAILABLE, ""), outcome)
+        self.assertRegex(outcome.stderr, r"\Aemulate: /\S*false fails on this processor \(exit code 1\)[^\n]*\n\Z")
 
 
 if __name__ == "__main__":
