@@ -25,6 +25,7 @@ KINDS = ("bound", "count", "fence", "in-place", "order", "refusal", "rounding", 
 LEAST_FAULTS, LEAST_OF_A_ROOM = 60, 2
 FOUND, SURVIVED, NOT_BUILT, NOT_COMPILED = "found", "survived", "does not build", "not compiled here"
 NOT_NEAR = "not found near its room"  # the other tests have not been run
+HANG_S = 150  # faults of schedules hang; a room's tests take a minute
 UNCHANGED = "(unchanged)"
 OWN_TEST = "mutants_test"  # it looks for the text that the fault has replaced
 USAGE, BAD_DATA, UNAVAILABLE, INTERRUPTED = 64, 65, 69, 75  # as the program's
@@ -182,7 +183,7 @@ class Laboratory:
 
     def cmake_options(self):
         """As scripts/test has them, for MPICH where it has names of its own. Later definitions override earlier ones."""
-        options = ["-DCG2D_BUILD_TESTS=ON", "-DCG2D_BUILD_BENCH=OFF", "-DCG2D_WARNINGS_AS_ERRORS=ON"]
+        options = ["-DCG2D_BUILD_TESTS=ON", "-DCG2D_BUILD_BENCH=OFF", "-DCG2D_WARNINGS_AS_ERRORS=ON", f"-DCG2D_TEST_SECONDS={HANG_S}"]
         for name, program in (("MPI_CXX_COMPILER", "mpicxx.mpich"), ("MPIEXEC_EXECUTABLE", "mpiexec.mpich"),
                               ("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")):  # fmt: skip
             if path := shutil.which(program):
