@@ -2,7 +2,7 @@
 """Which faults do the tests find? Puts those of mutants.toml into the sources, one at a time, builds, and runs the tests.
 
 Works in a clone of the repository's HEAD: changes that are not committed are not in it. A fault is found where a test fails that passes
-without it, twice. The tests of the fault's own room come first, then the quick ones, then the others, up to the first that finds it.
+without it, twice, or hangs. The tests of the fault's own room come first, then the quick ones, then the others, up to the first that finds it.
 """
 
 import argparse
@@ -26,6 +26,7 @@ LEAST_FAULTS, LEAST_OF_A_ROOM = 60, 2
 FOUND, SURVIVED, NOT_BUILT, NOT_COMPILED = "found", "survived", "does not build", "not compiled here"
 NOT_NEAR = "not found near its room"  # the other tests have not been run
 HANG_S = 150  # faults of schedules hang; a room's tests take a minute
+HUNG = "Timeout"  # ctest's word; nothing else takes so long
 UNCHANGED = "(unchanged)"
 OWN_TEST = "mutants_test"  # it looks for the text that the fault has replaced
 USAGE, BAD_DATA, UNAVAILABLE, INTERRUPTED = 64, 65, 69, 75  # as the program's
@@ -144,9 +145,9 @@ def run_logged(words, log, environment=None):
 
 
 def failed_tests(output):
-    """The names below ctest's line "The following tests FAILED:"."""
+    """{name: "Failed", "Timeout", ...} below ctest's line "The following tests FAILED:"."""
     _, _, list_of_failed = output.partition("The following tests FAILED:")
-    return re.findall(r"^\s*\d+ - (\S+) \(", list_of_failed, re.MULTILINE)
+    return dict(re.findall(r"^\s*\d+ - (\S+) \((.+)\)$", list_of_failed, re.MULTILINE))
 
 
 class Laboratory:
@@ -227,7 +228,7 @@ class Laboratory:
 
     def failed(self, code, output):
         if code == 0:
-            return []
+            return {}
         if not (names := failed_tests(output)):
             raise Failure(UNAVAILABLE, f"ctest ends with code {code} ({self.log})")
         return names
@@ -244,8 +245,8 @@ class Laboratory:
             failed = self.failed(code, output)
             if not failed:
                 return "", failed_once
-            for test in failed:
-                if self.fails(test):
+            for test, how in failed.items():
+                if how == HUNG or self.fails(test):
                     return test, failed_once
                 failed_once.append(test)
 
