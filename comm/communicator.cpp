@@ -1,9 +1,13 @@
 #include "comm/communicator.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <utility>
 
+#include "comm/node_map.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d::comm {
@@ -31,6 +35,23 @@ const TransportRow* find_transport(std::string_view name) {
 }
 
 const TransportRow& default_transport() { return transport_table().front(); }
+
+namespace {
+
+/// A limit of files (ulimit -f) is one of memory that ranks share, too (shared_segment.hpp).
+bool has_limited_files() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+}  // namespace
+
+const TransportRow& default_transport(RankGroup& group, int ranks_per_node) {
+  if (make_node_map(group, ranks_per_node).node_count() > 1) return default_transport();
+  if (group.maximum(std::int64_t{has_limited_files()}) != 0) return default_transport();
+  const auto of_a_node = std::ranges::find(transport_table(), true, &TransportRow::is_default_on_a_node);
+  return of_a_node->why_unavailable(group).empty() ? *of_a_node : default_transport();
+}
 
 bool TransportRow::has(SumForm form) const { return std::ranges::find(sum_forms, form) != sum_forms.end(); }
 

@@ -292,6 +292,8 @@ struct TransportRow {
   /// Between nodes a rank waits inside of MPI until its target calls MPI, and keeps its core meanwhile: slow
   /// where ranks outnumber cores.
   bool needs_calls_of_target = false;
+  /// Taken by default where all ranks are on one node and share its memory. One row's.
+  bool is_default_on_a_node = false;
   /// Why the transport can't serve this group here; empty when it can. Collective.
   std::string (*why_unavailable)(RankGroup& group) = nullptr;
   /// Collective. The group must outlive the communicator. Throws MpiError.
@@ -309,8 +311,11 @@ struct TransportRow {
 std::span<const TransportRow> transport_table();
 /// The row of that name, or nullptr.
 const TransportRow* find_transport(std::string_view name);
-/// The transport of runs that name none.
+/// The transport that serves everywhere.
 const TransportRow& default_transport();
+/// The one of a group for which nobody has chosen: by the nodes, see is_default_on_a_node. `ranks_per_node`: as
+/// CommunicatorOptions has it. Collective; the same on every rank. Throws MpiError.
+const TransportRow& default_transport(RankGroup& group, int ranks_per_node);
 
 /// A communicator of one rank, for tests and for callers without MPI: it calls no MPI function, and sends
 /// nothing. Its sums have the bits of any transport on one rank. Throws std::invalid_argument when the layout

@@ -140,6 +140,7 @@ TransportRow shared_transport() {
       .tells_nodes_apart = true,
       .shares_memory = true,
       .reads_in_place = true,
+      .is_default_on_a_node = true,
       .why_unavailable = &why_not_mapped,
       .make = &make_shared,
       .make_halo = &make_halo,

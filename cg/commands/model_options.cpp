@@ -29,7 +29,8 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
   options.add({"--kernel", "NAME", "a kernel of the description", "the description's"},
               model.configuration.kernel);
   add_axis_option(options, "transport", model.configuration,
-                  "how data moves between ranks (cg2d run --list-transports)");
+                  "how data moves between ranks (cg2d run --list-transports)",
+                  comm::default_transport().name);
   add_axis_option(
       options, "cut", model.configuration,
       "pieces of the matrix: equal ones, shares by the speeds of the ranks, or shares from a file");

@@ -101,6 +101,7 @@ void add_feature_options(OptionSet& options, SessionOptions& session, WorkKind k
 }
 
 void resolve_session(SessionOptions& session, const OptionSet& given) {
+  session.transport_is_default = !given.has("--transport");
   check_configuration(session.configuration);
   if (session.open_grid.columns && (session.configuration.has_grid() || session.open_grid.is_official))
     throw InputError("--px and --grid both name a grid: give one of them");

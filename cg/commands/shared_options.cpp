@@ -223,16 +223,17 @@ namespace {
 OptionRow row_of_axis(const ConfigurationAxis& axis, std::string_view help) {
   return {std::string(axis.option),
           axis.values == nullptr ? std::string(axis.value_form) : one_of(axis.values()), std::string(help),
-          axis.print({})};
+          axis.standing.empty() ? axis.print({}) : std::string(axis.standing)};
 }
 
 }  // namespace
 
 void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
-                     std::string_view help) {
-  const auto& row = configuration_axis(axis);
-  options.add_texts(row_of_axis(row, help.empty() ? row.help : help), false,
-                    [&](const auto& texts) { row.parse(configuration, texts.front()); });
+                     std::string_view help, std::string_view standing) {
+  const auto& described = configuration_axis(axis);
+  auto row = row_of_axis(described, help.empty() ? described.help : help);
+  if (!standing.empty()) row.standing = standing;
+  options.add_texts(row, false, [&](const auto& texts) { described.parse(configuration, texts.front()); });
 }
 
 void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values, std::string_view standing) {

@@ -92,9 +92,9 @@ void add_event_options(OptionSet& options, CounterOptions& counters, const std::
 void add_limits_option(OptionSet& options, bool& measures_limits);
 void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace);
 
-/// The option of one axis for one value. help: instead of the table's text.
+/// The option of one axis for one value. help, standing: instead of the table's text and default.
 void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
-                     std::string_view help = {});
+                     std::string_view help = {}, std::string_view standing = {});
 /// Options for lists of values: of one axis, with this default in the help instead of the table's; of all that sweeps cross.
 void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values,
                    std::string_view standing = {});

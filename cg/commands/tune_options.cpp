@@ -54,6 +54,7 @@ void check_tune(TuneOptions& tune, const OptionSet& given) {
   if (!storage.out_of_core.is_used()) given.refuse({"--memory-limit"}, "goes with --out-of-core only");
   if (tune.problems.empty()) tune.problems.push_back(problem_class("A"));
   check_configuration(tune.configuration);
+  tune.transport_is_default = !given.has("--transport");
   if (!tune.configuration.has_transport()) {
     throw InputError(
         "--transport auto: tune compares kernels over one transport: name it; cg2d run --transport auto "

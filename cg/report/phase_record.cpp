@@ -74,13 +74,12 @@ const Record<RankPhase>& phase_record() {
   return record;
 }
 
-/// The figures of each phase on a rank; some phases never communicate.
+/// The figures of each phase on a rank; some phases never send. (They wait where other ranks still read what they write: shared.)
 FigureType rank_phases_type() {
   const auto phase = type_of(phase_record());
   const auto none = constant_type(0);
-  auto silent = with(phase, "properties", {{"waited_clocks", none}, {"messages", none}, {"bytes", none}});
-  silent =
-      named_type("silent_phase", with(std::move(silent), "description", "A phase without communication."));
+  auto silent = with(phase, "properties", {{"messages", none}, {"bytes", none}});
+  silent = named_type("silent_phase", with(std::move(silent), "description", "A phase without messages."));
   Json properties = Json::object();
   for (const auto one : benchmark_phases) {
     if (!operation_of(one)) properties[std::string(phase_name(one))] = silent;

@@ -194,12 +194,13 @@ std::string own_lines(const RunReport& report) {
                            format_count(configuration.grid.rows, "process row"),
                            report.grid_is_automatic ? ", chosen by auto" : ""));
   if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-  line("Transport", fmt::format("{}{}, sum {}, waiting ranks {}{}", configuration.transport,
-                                configuration.ranks_per_node > 0
-                                    ? " with " + configuration_axis("ranks_per_node").title(configuration)
-                                    : "",
-                                sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
-                                overlap_text(report) + reproducible_text(report)));
+  line("Transport",
+       fmt::format("{}{}, sum {}, waiting ranks {}{}", transport_text(configuration, report.transport_origin),
+                   configuration.ranks_per_node > 0
+                       ? " with " + configuration_axis("ranks_per_node").title(configuration)
+                       : "",
+                   sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
+                   overlap_text(report) + reproducible_text(report)));
   if (configuration.cut != even_cut) line("Cut", configuration.cut);
   if (report.speed_trial)
     line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));

@@ -7,6 +7,7 @@
 
 #include "cg/base/values.hpp"
 #include "cg/report/report_counters.hpp"
+#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {
@@ -74,8 +75,18 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
   } else if (is_automatic) {
     reason = ", " + reason_of_grid(trial);
   }
-  return fmt::format("{}{}; {} messages, {} per rank", configuration.grid.name(), reason,
-                     configuration.transport, format_count(configuration.thread_count, "thread"));
+  return fmt::format("{}{}; {}, {} per rank", configuration.grid.name(), reason,
+                     transport_words(configuration), format_count(configuration.thread_count, "thread"));
+}
+
+std::string transport_words(const Configuration& configuration) {
+  const auto* const row = comm::find_transport(configuration.transport);
+  const bool copies_nothing = row != nullptr && row->reads_in_place;
+  return configuration.transport + (copies_nothing ? " memory" : " messages");
+}
+
+std::string transport_text(const Configuration& configuration, ChoiceOrigin origin) {
+  return configuration.transport + (origin == ChoiceOrigin::built_in_rule ? " (default)" : "");
 }
 
 std::string_view origin_words(ChoiceOrigin origin) {

@@ -26,6 +26,10 @@ std::string summary_text(const Summary& summary);
 /// "1x2, the fastest of 3 tried: better than 2x1 by 85 % (80 ... 91 %); two-sided messages, 2 threads per rank".
 std::string grid_summary(const Configuration& configuration, bool is_automatic,
                          const std::optional<GridTrial>& trial);
+/// "two-sided messages", "shared memory".
+std::string transport_words(const Configuration& configuration);
+/// "shared (default)", "put".
+std::string transport_text(const Configuration& configuration, ChoiceOrigin origin);
 /// Who chose, for people: "default" where choice_origin_name() has the interface's "built-in rule".
 std::string_view origin_words(ChoiceOrigin origin);
 /// "sell, avx512 (requested)". trial: the verdict where a trial chose; nullptr else.

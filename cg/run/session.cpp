@@ -43,6 +43,11 @@ void Session::prepare() {
   if (group_.rank() == 0) report_.provenance = inspect_provenance(*report_.environment, options_.names_hosts);
   group_.waiter().set_mode(report_.environment->wait_mode());
   report_.wait_mode = group_.waiter().mode();
+  report_.transport_origin = options_.transport_origin;
+  if (options_.transport_is_default) {
+    report_.configuration = with_default_transport(group_, report_.configuration);
+    report_.transport_origin = ChoiceOrigin::built_in_rule;
+  }
   if (report_.environment->oversubscribed && thread_count > 1) {
     report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
                                            group_.size(), thread_count));
@@ -153,6 +158,7 @@ void Session::choose_transport(const MatrixSource& source, const comm::BlockLayo
 
 void Session::set_transport(TransportTrial trial) {
   report_.configuration.transport = trial.best;
+  report_.transport_origin = trial.from_profile ? ChoiceOrigin::profile : ChoiceOrigin::trial;
   report_.transport_trial = std::move(trial);
 }
 

@@ -42,7 +42,9 @@ std::optional<comm::ProcessGrid> grid_named_by(const OpenGridOptions& options, i
 
 /// The options that do not depend on what is measured.
 struct SessionOptions {
-  Configuration configuration;  ///< as asked for: grid, kernel and transport may be open
+  Configuration configuration;        ///< as asked for: grid, kernel and transport may be open
+  bool transport_is_default = false;  ///< nobody has named one: with_default_transport()
+  ChoiceOrigin transport_origin = ChoiceOrigin::asked_for;  ///< of one that the configuration has
   OpenGridOptions open_grid;
   kernels::Tuning tuning;  ///< settings of the kernel; the empty ones were not asked for
   ProfileSource profile;

@@ -94,7 +94,8 @@ struct SessionReport {
   bool is_symmetric = false;  ///< the kernel stores one entry of each mirrored pair
   /// The requested configuration; an open value is replaced when it is chosen.
   Configuration configuration;
-  std::optional<GridTrial> grid_trial;            ///< where one was asked for
+  std::optional<GridTrial> grid_trial;  ///< where one was asked for
+  ChoiceOrigin transport_origin = ChoiceOrigin::asked_for;
   std::optional<TransportTrial> transport_trial;  ///< with --transport auto
   std::optional<SpeedTrial> speed_trial;          ///< with --cut speed
   std::string instruction_set;

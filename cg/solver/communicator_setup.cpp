@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
@@ -12,6 +14,17 @@ namespace cg2d {
 comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& configuration) {
   if (!matrix.piece_starts.empty()) return {configuration.grid, matrix.piece_starts};
   return equal_pieces(matrix.key.order, configuration.grid);
+}
+
+Configuration with_default_transport(comm::RankGroup& group, const Configuration& configuration,
+                                     const AxisValues& values) {
+  auto changed = configuration;
+  changed.transport = comm::default_transport(group, configuration.ranks_per_node).name;
+  const bool goes_with_all = std::ranges::all_of(crossed(configuration, values), [&](auto one) {
+    one.transport = changed.transport;
+    return why_refused(one).empty();
+  });
+  return goes_with_all ? changed : configuration;
 }
 
 comm::BlockLayout equal_pieces(std::int64_t order, const comm::ProcessGrid& grid) {

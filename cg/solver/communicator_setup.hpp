@@ -18,6 +18,11 @@ namespace cg2d {
 /// grid, and for facts that name pieces for another number of ranks.
 comm::BlockLayout make_layout(const MatrixFacts& matrix, const Configuration& configuration);
 
+/// The configuration with the transport of a group for which nobody has named one: comm::default_transport(), unless that does not go
+/// with the other axes, or with one of these values that are crossed with it. Collective; the same on every rank. Throws MpiError.
+Configuration with_default_transport(comm::RankGroup& group, const Configuration& configuration,
+                                     const AxisValues& values = {});
+
 /// The cut of vectors that belong to no matrix, as measurements of messages move them: equal pieces.
 comm::BlockLayout equal_pieces(std::int64_t order, const comm::ProcessGrid& grid);
 

@@ -82,6 +82,7 @@ ConfigurationAxis transport_axis() {
   axis.values = &names_or_automatic<comm::transport_table>;
   axis.help = "how data moves between ranks (cg2d run --list-transports); auto measures them";
   axis.list_help = "how data moves between ranks (cg2d run --list-transports)";
+  axis.standing = "shared where all ranks share a node, else two-sided";
   axis.parse = [](Configuration& configuration, std::string_view text) {
     require_row_or_automatic(transport_option, text, comm::transport_table());
     configuration.transport = text;

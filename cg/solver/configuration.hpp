@@ -54,6 +54,7 @@ struct ConfigurationAxis {
   AxisType type;
   std::vector<std::string> (*values)() = nullptr;  ///< all that parse() takes; nullptr: others
   std::string_view value_form{"N"};                ///< of those others, for the help
+  std::string_view standing{};  ///< in the help, where the usual value is not that of every Configuration
   /// Throws InputError: the option, the text, and the texts that would be valid.
   void (*parse)(Configuration& configuration, std::string_view text) = nullptr;
   /// Parses a value in a file of results, which another version of the program may have written: names

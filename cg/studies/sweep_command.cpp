@@ -16,6 +16,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/studies/studied_work.hpp"
 #include "cg/studies/study_rounds.hpp"
 #include "cg/studies/sweep_file.hpp"
@@ -77,20 +78,31 @@ class GridSweep final : public StudyRuns {
   }
 
  private:
+  void name_default_transport(SessionOptions& session, const AxisValues& values) {
+    session.configuration = with_default_transport(group_, session.configuration, values);
+    session.transport_origin = ChoiceOrigin::built_in_rule;
+  }
+
   void plan() {
     auto axes = options_.axes;
     const bool names_ranks = !axes.rank_counts.empty();
     if (!names_ranks) axes.rank_counts = usual_rank_counts(axes.named, group_.size());
     require_started(names_ranks ? "--ranks" : "--grid", *std::ranges::max_element(axes.rank_counts),
                     group_.size());
-    configurations_ = options_.system ? system_configurations(axes, *options_.system)
-                                      : configurations_of(axes, options_.common.configuration);
+    auto system = options_.system;
+    auto common = options_.common;
+    if (axes.values["transport"].empty()) {
+      name_default_transport(common, axes.values);
+      if (system) name_default_transport(*system, axes.values);
+    }
+    configurations_ =
+        system ? system_configurations(axes, *system) : configurations_of(axes, common.configuration);
     // A file that is no profile, or no matrix, is an error of this command line, not a result of each of its runs.
     const auto& profile = options_.system ? options_.system->profile : options_.common.profile;
     static_cast<void>(load_profile(profile, inspect_environment(group_, 1), group_));
     require_countable();
-    work_ = options_.system ? system_work({*options_.system})
-                            : benchmark_work(axes.problems, options_.common, options_.extras, trace_file());
+    work_ = system ? system_work({*system})
+                   : benchmark_work(axes.problems, common, options_.extras, trace_file());
     agree_on(group_, [&] {
       for (const auto& asked : configurations_) {
         if (auto* const ranks = first_ranks_.of(asked.configuration.grid.rank_count()))

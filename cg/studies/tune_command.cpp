@@ -15,6 +15,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/communicator_setup.hpp"
 #include "cg/studies/profile_contents.hpp"
 #include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/retried_measurement.hpp"
@@ -119,7 +120,9 @@ void require_memory(const TuneOptions& options, const std::vector<comm::ProcessG
   });
 }
 
-ExitCode measure_profile(const TuneOptions& options, comm::RankGroup& group) {
+ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
+  if (options.transport_is_default)
+    options.configuration = with_default_transport(group, options.configuration);
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
   const auto environment = inspect_environment(group, options.configuration.thread_count);

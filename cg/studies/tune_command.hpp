@@ -21,8 +21,9 @@ namespace cg2d {
 /// The options of `cg2d tune`.
 struct TuneOptions {
   std::vector<Problem> problems;
-  NamedGrids grids;             ///< none: every grid of the ranks
-  Configuration configuration;  ///< configuration of every case, without grid and kernel
+  NamedGrids grids;                   ///< none: every grid of the ranks
+  Configuration configuration;        ///< configuration of every case, without grid and kernel
+  bool transport_is_default = false;  ///< nobody has named one: with_default_transport()
   BindMode bind = BindMode::automatic;
   ProfileSource profile;         ///< where the result goes; unused: nowhere
   StorageTuneOptions storage;    ///< with folders: measures their storage, and no kernels

@@ -61,6 +61,8 @@ def choice_text(key, value):
 def way_of(document, label, problem, arrangement):
     configuration = document["configuration"]
     chosen = {key: configuration.get(key, usual) for key, usual in USUAL.items()}
+    if configuration.get("transport_by") == "built-in rule":
+        chosen["transport"] = USUAL["transport"]
     unusual = ", ".join(choice_text(key, value) for key, value in chosen.items() if value != USUAL[key])
     return Way(label, problem, machine_of(document), configuration["ranks"], arrangement, configuration["kernel"], unusual)
 

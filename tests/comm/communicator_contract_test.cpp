@@ -19,6 +19,7 @@
 #include "comm/node_map.hpp"
 #include "comm/node_plan.hpp"
 #include "comm/rank_group.hpp"
+#include "comm/shared_segment.hpp"
 #include "support/bits.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
@@ -204,6 +205,14 @@ TEST(TransportTableTest, NamesAreFoundAndUnique) {
 
 TEST(TransportTableTest, TheDefaultServesEverywhere) {
   EXPECT_EQ(default_transport().why_unavailable(group()), "");
+}
+
+TEST(TransportTableTest, TheDefaultOfAGroupIsByItsNodes) {
+  EXPECT_EQ(std::ranges::count(transport_table(), true, &TransportRow::is_default_on_a_node), 1);
+  const auto& here = default_transport(group(), 0);
+  EXPECT_TRUE(here.is_default_on_a_node || !why_not_mapped(group()).empty()) << here.name;
+  const bool has_several_nodes = group().size() > 2;
+  EXPECT_EQ(&default_transport(group(), 2), has_several_nodes ? &default_transport() : &here);
 }
 
 TEST(TransportTableTest, EveryTransportHasAFormOfTheSum) {

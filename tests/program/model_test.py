@@ -179,7 +179,7 @@ class CalibrationTest(ProgramTest):
                 self.assertEqual(grid["phases"], run["prediction"]["phases"])
 
     def test_a_prediction_counts_slow_ranks(self):
-        words = ["--class", "S", "--grid", "1x2", "--slow-rank", "1:3,0:2@300", "--format", "json"]
+        words = ["--class", "S", "--grid", "1x2", "--transport", "two-sided", "--slow-rank", "1:3,0:2@300", "--format", "json"]
         run = self.run_well(2, "run", *words, **self.environment).document()
         (problem,) = json.loads(self.run_well(1, "model", *words, **self.environment).stdout)["problems"]
         (grid,) = problem["rank_counts"][0]["grids"]

@@ -55,12 +55,13 @@ class Overlap(ProgramTest):
         self.assertEqual([collection["hidden_clocks"] for collection in collections_of(overlapped)], [0, 0])
 
     def test_text(self):
-        text = self.run_well(2, *RUN, "--grid", "1x2", "--overlap", "on", "--verbose").stdout
+        overlapped = (*RUN, "--grid", "1x2", "--transport", "two-sided", "--overlap", "on")
+        text = self.run_well(2, *overlapped, "--verbose").stdout
         self.assertRegex(text, r"(?m)^ Transport .*, overlap on$")
         self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +GB/s +Gflop/s +messages bytes sent$")
         row = re.search(r"(?m)^ collection +[0-9.]+ % +[0-9.]+ +[0-9.]+ +([0-9.]+) +[0-9.]+ +- +1\.04 +\d+$", text)
         self.assertGreater(float(row[1]), 0.0, "hidden")
-        text = self.run_well(2, *RUN, "--grid", "1x2", "--overlap", "on", "--clocks").stdout
+        text = self.run_well(2, *overlapped, "--clocks").stdout
         self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +messages +bytes$")
         self.assertRegex(text, r"(?m)^ collection +[0-9.]+ %( +\d+){3} +[0-9.]+ % +\d+ +[1-9]\d* +1\.04 +\d+$")
         text = self.run_well(2, *RUN, "--grid", "2x1", "--overlap", "on", "--verbose").stdout
@@ -93,7 +94,7 @@ class Overlap(ProgramTest):
             words = ("sweep", "--class", "S", "--px", "1", "--overlap", "off,on", "--repeat", "1", "--no-profile")
             outcome = self.run_well(2, *words, "--output", path)
             lines = [json.loads(line) for line in path.read_text().splitlines()]
-            key = "S 1x2 auto two-sided 1 thread"
+            key = "S 1x2 auto shared 1 thread"
             self.assertEqual([line["sweep"]["key"] for line in lines], [key, key + " overlap"])
             for line in lines:
                 self.assertEqual(line["configuration"]["overlap"], line["sweep"]["configuration"]["overlap"])

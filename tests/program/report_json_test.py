@@ -293,6 +293,17 @@ class Configuration(SchemaTest):
         self.assertEqual(configuration["ranks"], 6)
         self.assertEqual(configuration["grid"], {"name": "3x2", "columns": 3, "rows": 2, "automatic": False})
 
+    def test_a_transport_that_nobody_names_is_that_of_the_nodes(self):
+        for words, transport in (
+            ((), "shared"),  # all ranks share a node
+            (("--ranks-per-node", "2"), "two-sided"),
+            (("--sum", "whole-block"), "two-sided"),  # shared has no such form
+        ):
+            configuration = self.valid_document_of(4, "run", "--class", "S", "--grid", "2x2", *words)["configuration"]
+            self.assertEqual((configuration["transport"], configuration["transport_by"]), (transport, "built-in rule"), words)
+        named = self.valid_document_of(2, "run", "--class", "S", "--transport", "shared")["configuration"]
+        self.assertEqual((named["transport"], named["transport_by"]), ("shared", "asked for"))
+
     def test_columns_give_the_grid(self):
         grid = self.valid_document_of(6, "run", "--class", "S", "--px", "2")["configuration"]["grid"]
         self.assertEqual(grid, {"name": "2x3", "columns": 2, "rows": 3, "automatic": False})
@@ -404,7 +415,7 @@ class Phases(SchemaTest):
             with self.subTest(n=n, grid=grid, sum=form):
                 columns, rows = map(int, grid.split("x"))
                 problem = ("--n", n, "--nonzer", nonzer, "--niter", niter, "--shift", "10")
-                arguments = ("run", *problem, "--grid", grid, "--sum", form)
+                arguments = ("run", *problem, "--grid", grid, "--sum", form, "--transport", "two-sided")
                 plan = self.valid_document_of(0, *arguments, "--dry-run", "--ranks", columns * rows)["plan"]
                 document = self.valid_document_of(columns * rows, *arguments)
                 self.assert_traffic(self.assert_phases_of(document, columns * rows), plan, niter)

@@ -131,7 +131,7 @@ class Solutions(SeveralTest):
 
         def calls_of(count, preconditioner, iterations):
             report = self.report_of(
-                6, *MATRIX, "--rhs", "random:1", "--rhs-count", count, "--grid", "2x3", "--kernel", "csr-simd",
+                6, *MATRIX, "--rhs", "random:1", "--rhs-count", count, "--grid", "2x3", "--kernel", "csr-simd", "--transport", "two-sided",
                 "--preconditioner", preconditioner, "--rtol", "0", "--max-iterations", iterations, code=NOT_CONVERGED,
             )
             return [

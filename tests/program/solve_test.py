@@ -241,7 +241,7 @@ class Operators(SolveTest):
             for rank_count, domains in cuts.items():
                 for domain in domains:
                     with self.subTest(text=text, domain=domain):
-                        report, values = self.solution_of(rank_count, text, "--domain", domain, *rhs)
+                        report, values = self.solution_of(rank_count, text, "--domain", domain, "--transport", "two-sided", *rhs)
                         self.assertEqual(report["configuration"]["matrix_free_arrangement"], f"domain {domain}")
                         self.assertLessEqual(abs(report["result"]["iterations"] - assembled["result"]["iterations"]), 1)
                         self.expect_near(values, expected, 2e-8)

@@ -194,7 +194,7 @@ class SweepTest(ProgramTest):
         verdicts = json.loads(self.run_well(0, "sweep", *words, "--format", "json").stdout)
         jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
         one, two = verdicts["grids"]
-        self.assertEqual((one["verdict"]["candidate"], one["verdict"]["certainty"]), ("S 1x1 auto two-sided 1 thread", "alone"))
+        self.assertEqual((one["verdict"]["candidate"], one["verdict"]["certainty"]), ("S 1x1 auto shared 1 thread", "alone"))
         self.assertEqual((one["verdict"]["best"], two["verdict"]["best"]), (None, None), "one grid gets no verdict")
         self.assertEqual(len(two["verdict"]["undecided"]), 1)
         text = self.run_well(0, "sweep", *words).stdout
@@ -291,7 +291,8 @@ class SweepTest(ProgramTest):
 
     def test_killed_within_the_writing_of_a_line(self):
         """The system kills a process that writes beyond its limit for files (SIGXFSZ), after the bytes within it."""
-        words = ["sweep", "--class", "S", "--ranks", "2,4", "--repeat", "2", "--output", self.file]
+        # The limit is one of shared memory, too.
+        words = ["sweep", "--class", "S", "--ranks", "2,4", "--repeat", "2", "--transport", "two-sided", "--output", self.file]
         for part in (0.25, 0.75):
             with BackgroundRun(4, *words) as run:
                 run.wait_for(r"cg2d: run 1 of ")
@@ -463,7 +464,7 @@ class PredictionTest(ProgramTest):
                 self.assertEqual(re.search(r"(?m)^    grid +(.*)$", table)[1].split(), [*PHASES, "total"])
                 for grid in ("1x2", "2x1"):
                     with self.subTest(kernel=kernel, grid=grid):
-                        self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} two-sided 1 thread"))
+                        self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} shared 1 thread"))
             self.assertEqual(self.run_well(0, "sweep", "--show", file).stdout, text)
 
     @staticmethod
@@ -548,7 +549,7 @@ class ReadersTest(ProgramTest):
 
     def test_compare_names_what_only_one_file_has(self):
         outcome = run_program(0, "compare", self.sweep, self.single)
-        self.assertIn("Only in A: S 2x1 auto two-sided 1 thread", outcome.stdout)
+        self.assertIn("Only in A: S 2x1 auto shared 1 thread", outcome.stdout)
 
     def test_what_cannot_be_compared(self):
         broken = pathlib.Path(self.folder.name) / "broken.json"

@@ -50,6 +50,25 @@ class CannotServe(ProgramTest):
         self.assertRegex(outcome.stdout, r"Transport +=  *(two-sided|native), ")
 
 
+class ByDefault(ProgramTest):
+    """A transport that nobody has named always serves."""
+
+    def transport_of(self, *namespaces, prefix=()):
+        outcome = run_in(namespaces, "--verbose", prefix=prefix)
+        self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+        return re.search(r"(?m)^ Transport +=  *(\S+) \(default\), ", outcome.stdout)[1]
+
+    def test_it_is_shared_on_a_node(self):
+        self.assertEqual(self.transport_of(), "shared")
+
+    def test_under_a_limit_of_files_it_is_messages(self):
+        self.assertEqual(self.transport_of(prefix=("prlimit", "--fsize=10000")), "two-sided")
+
+    @unittest.skipUnless(can_be_made(APART), "this system gives no user namespaces")
+    def test_where_ranks_cannot_share_memory_it_is_messages(self):
+        self.assertEqual(self.transport_of(*APART), "two-sided")
+
+
 @unittest.skipUnless(can_be_made(CONTAINERS), "this system gives no user and PID namespaces")
 class RanksInContainers(ProgramTest):
     """The other rank's process id and descriptor lead to a file of the rank's own: it must not be taken for the other's.

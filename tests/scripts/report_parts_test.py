@@ -837,7 +837,7 @@ class Verdict(ReportParts):
         self.assertEqual(head, "Class S on 2 ranks sure")
         kernel = documents[0]["configuration"]["kernel"]
         self.assertEqual(answer, f"2x1 with {kernel}: 1.04 s", "another kernel may have another best grid")
-        self.assertIn("Best is 2x1 auto two-sided 1 thread with 1.04 s, better than 1x2 auto", line)
+        self.assertIn("Best is 2x1 auto shared 1 thread with 1.04 s, better than 1x2 auto", line)
 
     def test_a_run_alone(self):
         head, answer, _, line, _ = self.verdict_of(copy.deepcopy(with_counters(self.sweep[:1])))

@@ -136,9 +136,10 @@ std::string configuration_lines(const SolveReport& report) {
   std::string text;
   const LineWriter line(text);
   if (!report.matrix_free) text += grid_lines(report);
-  line("Transport", fmt::format("{}, sum {}, waiting ranks {}{}", configuration.transport,
-                                sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
-                                configuration.overlaps ? ", overlap on" : ""));
+  line("Transport",
+       fmt::format("{}, sum {}, waiting ranks {}{}", transport_text(configuration, report.transport_origin),
+                   sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
+                   configuration.overlaps ? ", overlap on" : ""));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel", report.matrix_free ? configuration.kernel : kernel_text(report));
   if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
@@ -214,7 +215,7 @@ std::string time_summary(const SolveReport& report) {
 std::string grid_line(const SolveReport& report) {
   const auto& configuration = report.configuration;
   if (!report.matrix_free) return grid_summary(configuration, report.grid_is_automatic, report.grid_trial);
-  return fmt::format("{}; {} messages, {} per rank", report.matrix_free->arrangement, configuration.transport,
+  return fmt::format("{}; {}, {} per rank", report.matrix_free->arrangement, transport_words(configuration),
                      format_count(configuration.thread_count, "thread"));
 }
 
