@@ -228,10 +228,11 @@ class CalibrationTest(ProgramTest):
         self.assertRegex(text, r"(?m)^ phase .* predicted$")
 
     def test_an_open_grid_is_tried_by_the_shortlist_of_the_model(self):
-        outcome = self.run_well(2, "run", "--class", "W", "--format", "json", **self.environment)
+        words = ("--class", "W", "--transport", "shared", "--format", "json")
+        outcome = self.run_well(2, "run", *words, **self.environment)
         trial = outcome.document()["configuration"]["grid"]["trial"]
         self.assertEqual(trial["shortlist_by"], "model")
-        rows = json.loads(self.run_well(1, "model", "--class", "W", "--ranks", "2", "--format", "json", **self.environment).stdout)
+        rows = json.loads(self.run_well(1, "model", *words, "--ranks", "2", **self.environment).stdout)
         predicted = {grid["grid"]: grid["total_s"] for grid in rows["problems"][0]["rank_counts"][0]["grids"]}
         best = min(predicted.values())
         hopeful = [name for name in sorted(predicted, key=predicted.get) if predicted[name] <= 1.25 * best]
