@@ -117,6 +117,15 @@ def require(names, packages, extent="thorough"):
     return [shutil.which(name) for name in names]
 
 
+def mpi_programs():
+    """The paths of MPICH's compiler wrapper and launcher, unless the environment names others."""
+    mpicxx = first_program(os.environ.get("MPICXX"), "mpicxx.mpich", "mpicxx")
+    mpiexec = first_program(os.environ.get("MPIEXEC"), "mpiexec.mpich", "mpiexec.hydra", "mpiexec")
+    if not (mpicxx and mpiexec):
+        raise ReportError(UNAVAILABLE, "no mpicxx or mpiexec: install MPICH (scripts/install-dependencies)")
+    return mpicxx, mpiexec
+
+
 def build(preset, options=(), targets=("cg2d_program",)):
     """Builds the program of a preset, and what else is wanted; its path."""
     log = PROJECT / "build" / f"{preset}-build.log"

@@ -78,11 +78,6 @@ class GridSweep final : public StudyRuns {
   }
 
  private:
-  void name_default_transport(SessionOptions& session, const AxisValues& values) {
-    session.configuration = with_default_transport(group_, session.configuration, values);
-    session.transport_origin = ChoiceOrigin::built_in_rule;
-  }
-
   void plan() {
     auto axes = options_.axes;
     const bool names_ranks = !axes.rank_counts.empty();
@@ -92,8 +87,9 @@ class GridSweep final : public StudyRuns {
     auto system = options_.system;
     auto common = options_.common;
     if (axes.values["transport"].empty()) {
-      name_default_transport(common, axes.values);
-      if (system) name_default_transport(*system, axes.values);
+      SessionOptions& session = system ? static_cast<SessionOptions&>(*system) : common;
+      session.configuration = with_default_transport(group_, session.configuration, axes.values);
+      session.transport_origin = ChoiceOrigin::built_in_rule;
     }
     configurations_ =
         system ? system_configurations(axes, *system) : configurations_of(axes, common.configuration);
