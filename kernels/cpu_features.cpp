@@ -6,26 +6,34 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/vector_targets.hpp"
+
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace cg2d::kernels {
 namespace {
 
-InstructionSet widest_of_processor() {
+/// The sets of the processor, narrowest first.
+std::vector<InstructionSet> sets_of_processor() {
+  std::vector sets{InstructionSet::portable};
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  // The vector-length and byte/word parts come with every processor that is worth the 512-bit loops.
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl")) {
-    return InstructionSet::avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+      __builtin_cpu_supports("bmi2")) {
+    sets.insert(sets.end(), {InstructionSet::fma, InstructionSet::avx2});
+    // These parts come with every processor that is worth the 512-bit loops.
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+      sets.push_back(InstructionSet::avx512);
+    }
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return InstructionSet::avx2;
+#elif HWY_TARGETS & HWY_SVE
+  if ((getauxval(AT_HWCAP) & HWCAP_SVE) != 0) sets.push_back(InstructionSet::sve);
 #endif
-  return InstructionSet::portable;
-}
-
-std::vector<InstructionSet> up_to(InstructionSet widest, std::span<const InstructionSet> sets) {
-  std::vector<InstructionSet> found;
-  std::ranges::copy_if(sets, std::back_inserter(found), [&](InstructionSet set) { return set <= widest; });
-  return found;
+  return sets;
 }
 
 }  // namespace
@@ -47,11 +55,12 @@ std::optional<InstructionSet> named_instruction_set() {
 }
 
 std::vector<InstructionSet> processor_instruction_sets() {
-  return up_to(widest_of_processor(), all_instruction_sets);
+  static const auto sets = sets_of_processor();
+  return sets;
 }
 
 InstructionSet widest_instruction_set() {
-  static const auto widest = named_instruction_set().value_or(widest_of_processor());
+  static const auto widest = named_instruction_set().value_or(processor_instruction_sets().back());
   return widest;
 }
 
@@ -65,6 +74,8 @@ InstructionSet fastest_gathering_instruction_set() {
 
 std::string_view name_of(InstructionSet set) {
   switch (set) {
+    case InstructionSet::sve:
+      return "sve";
     case InstructionSet::avx512:
       return "avx512";
     case InstructionSet::avx2:
@@ -77,8 +88,20 @@ std::string_view name_of(InstructionSet set) {
   return "portable";
 }
 
+std::vector<std::string> instruction_set_names() {
+  std::vector<std::string> names;
+  names.reserve(all_instruction_sets.size());
+  for (const auto set : all_instruction_sets) names.emplace_back(name_of(set));
+  return names;
+}
+
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets) {
-  return up_to(widest_instruction_set(), sets);
+  const auto available = processor_instruction_sets();
+  std::vector<InstructionSet> found;
+  std::ranges::copy_if(sets, std::back_inserter(found), [&](InstructionSet set) {
+    return set <= widest_instruction_set() && std::ranges::find(available, set) != available.end();
+  });
+  return found;
 }
 
 InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,

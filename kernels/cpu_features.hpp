@@ -11,11 +11,12 @@
 
 namespace cg2d::kernels {
 
-/// The instruction sets for which kernels have loops, from the one that runs everywhere to the widest; fma
-/// stands for fused multiply-adds without gathers.
-enum class InstructionSet { portable, fma, avx2, avx512 };
+/// The instruction sets for which kernels have loops, from the one that every processor of a kind has (on Arm: with vectors of 128 bits,
+/// NEON) to the widest. x86-64: fma stands for fused multiply-adds without gathers. Arm: sve.
+enum class InstructionSet { portable, fma, avx2, avx512, sve };
 inline constexpr std::array all_instruction_sets{InstructionSet::portable, InstructionSet::fma,
-                                                 InstructionSet::avx2, InstructionSet::avx512};
+                                                 InstructionSet::avx2, InstructionSet::avx512,
+                                                 InstructionSet::sve};
 
 /// The variable whose value, the name of a set, is the widest for which kernels take a loop. Then loops are chosen by rule, not
 /// by their times, so that one command has the same bits whatever else the processor does.
@@ -38,8 +39,10 @@ InstructionSet widest_instruction_set();
 InstructionSet fastest_gathering_instruction_set();
 
 std::string_view name_of(InstructionSet set);
+/// The names of all sets, of whatever processor.
+std::vector<std::string> instruction_set_names();
 
-/// The sets out of `sets` that are not wider than the widest, in the same order.
+/// The sets out of `sets` that this processor has and that are not wider than the widest, in the same order.
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets);
 
 /// The set that a kernel runs with: the wanted one, else what preferred() says. Throws std::invalid_argument if

@@ -2,101 +2,97 @@
 
 #include "kernels/exact_row_sell.hpp"
 
-#include <cstddef>
-#include <cstring>
+#include "kernels/vector_targets.hpp"
 
-#include "kernels/exact_sums.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/exact_row_sell.cpp"
+#include <hwy/foreach_target.h>
 
-namespace cg2d::kernels {
-namespace row_sell_loops {
+#include "kernels/exact_vectors-inl.hpp"
+#include "kernels/row_sell_loops-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
+namespace exact_row_sell {
 
-/// Sums whose bits do not depend on order, in parts that fit a register: gcc 12 keeps longer vectors in memory, where the many
-/// operations on them take long.
-template <typename Part>
-class ExactSums {
- public:
-  CG2D_INLINE ExactSums(const ChunkRows& rows, const RowSellVectors& vectors) : begin_{}, low_{}, sums_{} {
-    double bounds[row_sell_lanes] = {};  // 0 for lanes without a row: their terms are zeros
-    const double* const first = vectors.row_bounds + rows.first;
-    if (rows.listed_count == 0) {
-      std::memcpy(bounds, first, sizeof(bounds));
-    } else {
-      for (int lane = 0; lane < rows.listed_count; ++lane) bounds[lane] = first[rows.listed[lane]];
+using Lanes = VectorOf<RowSellLanes>;
+
+struct Form {
+  static constexpr int most_registers = 4;
+
+  template <int Registers>
+  static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& rows,
+                                  std::int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
+    const RowSellLanes d;
+    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    double bounds_of_listed[row_sell_lanes];
+    const double* bounds = vectors.row_bounds + rows.first;
+    if (rows.listed_count != 0) {
+      for (int lane = 0; lane < row_sell_lanes; ++lane)  // lanes without a row: their terms are zeros
+        bounds_of_listed[lane] = lane < rows.listed_count ? bounds[rows.listed[lane]] : 0.0;
+      bounds = bounds_of_listed;
     }
-    for (std::size_t k = 0; k < part_count; ++k) {
-      Part part_bounds{};
-      std::memcpy(&part_bounds, bounds + k * part_lanes, sizeof(Part));
-      part_bounds *= vectors.p_bound;
-      begin_[k] = part_bounds * SplitConstants::high_factor;
-      low_[k] = part_bounds * vectors.low_factor;
-      sums_[k].high = begin_[k];
+    const auto p_bound = hn::Set(d, vectors.p_bound);
+    const auto high_factor = hn::Set(d, SplitConstants::high_factor);
+    const auto low_factor = hn::Set(d, vectors.low_factor);
+    const auto bounds_from = [&](std::int64_t lane)
+                                 HWY_ATTR { return hn::Mul(hn::LoadU(d, bounds + lane), p_bound); };
+    const auto begin = [&](std::int64_t lane, Lanes& high, Lanes& constants) HWY_ATTR {
+      const auto lane_bounds = bounds_from(lane);
+      high = hn::Mul(lane_bounds, high_factor);
+      constants = hn::Mul(lane_bounds, low_factor);
+    };
+    auto high0 = hn::Zero(d), low0 = high0, constants0 = high0;
+    [[maybe_unused]] auto high1 = high0, low1 = high0, constants1 = high0;
+    [[maybe_unused]] auto high2 = high0, low2 = high0, constants2 = high0;
+    [[maybe_unused]] auto high3 = high0, low3 = high0, constants3 = high0;
+    begin(first_lane, high0, constants0);
+    if constexpr (Registers > 1) begin(first_lane + n, high1, constants1);
+    if constexpr (Registers > 2) {
+      begin(first_lane + 2 * n, high2, constants2);
+      begin(first_lane + 3 * n, high3, constants3);
+    }
+    for_each_step(chunk, at, vectors.p, [&](const double* values, auto elements) HWY_ATTR {
+      const auto add = [&](std::int64_t lane, Lanes constants, Lanes& high, Lanes& low) HWY_ATTR {
+        add_terms(constants, hn::Mul(hn::LoadU(d, values + lane), elements(lane)), high, low);
+      };
+      add(first_lane, constants0, high0, low0);
+      if constexpr (Registers > 1) add(first_lane + n, constants1, high1, low1);
+      if constexpr (Registers > 2) {
+        add(first_lane + 2 * n, constants2, high2, low2);
+        add(first_lane + 3 * n, constants3, high3, low3);
+      }
+    });
+    const auto end = [&](std::int64_t lane, Lanes high, Lanes low) HWY_ATTR {
+      hn::StoreU(hn::Sub(high, hn::Mul(bounds_from(lane), high_factor)), d, sums.high + lane);
+      hn::StoreU(low, d, sums.low + lane);
+    };
+    end(first_lane, high0, low0);
+    if constexpr (Registers > 1) end(first_lane + n, high1, low1);
+    if constexpr (Registers > 2) {
+      end(first_lane + 2 * n, high2, low2);
+      end(first_lane + 3 * n, high3, low3);
     }
   }
-  CG2D_INLINE void add(const Lanes& values, const Lanes& operands) {
-    for (std::size_t k = 0; k < part_count; ++k) {
-      Part terms{};
-      Part factors{};
-      take_part(terms, values, k);
-      take_part(factors, operands, k);
-      terms *= factors;
-      add_term(low_[k], terms, sums_[k]);
-    }
-  }
-  CG2D_INLINE void store(const ChunkRows& rows, const RowSellVectors& vectors) const {
-    double high[row_sell_lanes];
-    double low[row_sell_lanes];
-    for (std::size_t k = 0; k < part_count; ++k) {
-      const Part part_high = sums_[k].high - begin_[k];
-      std::memcpy(high + k * part_lanes, &part_high, sizeof(Part));
-      std::memcpy(low + k * part_lanes, &sums_[k].low, sizeof(Part));
-    }
-    Lanes lanes{};
-    load(lanes, high);
-    store_rows(rows, lanes, vectors.q);
-    load(lanes, low);
-    store_rows(rows, lanes, vectors.q_low);
-  }
 
- private:
-  static constexpr std::size_t part_lanes = sizeof(Part) / sizeof(double);
-  static constexpr std::size_t part_count = row_sell_lanes / part_lanes;
-
-  static CG2D_INLINE void take_part(Part& part, const Lanes& lanes, std::size_t k) {
-    std::memcpy(&part, reinterpret_cast<const char*>(&lanes) + k * sizeof(Part), sizeof(Part));
+  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums, const RowSellVectors& vectors) {
+    store_rows(rows, sums.high, vectors.q);
+    store_rows(rows, sums.low, vectors.q_low);
   }
-
-  Part begin_[part_count];
-  Part low_[part_count];
-  RunningSums<Part> sums_[part_count];
 };
 
-void multiply_exact_portable(const RowSellWindows& range, const RowSellVectors& vectors) {
-  multiply_windows<ExactSums<TwoLanes>>(range, vectors);
-}
-#if defined(__x86_64__)
-CG2D_FMA void multiply_exact_fma(const RowSellWindows& range, const RowSellVectors& vectors) {
-  multiply_windows<ExactSums<FourLanes>>(range, vectors);
-}
-CG2D_AVX512 void multiply_exact_avx512(const RowSellWindows& range, const RowSellVectors& vectors) {
-  multiply_windows<ExactSums<Lanes>>(range, vectors);
-}
-#endif
+RowSellLoop loop_for(InstructionSet set) { return row_sell_loop_of<Form>(set); }
 
+}  // namespace exact_row_sell
 }  // namespace
-}  // namespace row_sell_loops
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-RowSellLoop exact_row_sell_loop(InstructionSet set) {
-  switch (set) {
-#if defined(__x86_64__)
-    case InstructionSet::avx512:
-      return &row_sell_loops::multiply_exact_avx512;
-    case InstructionSet::fma:
-      return &row_sell_loops::multiply_exact_fma;
-#endif
-    default:
-      return &row_sell_loops::multiply_exact_portable;
-  }
-}
+#if HWY_ONCE
+namespace cg2d::kernels {
+
+RowSellLoop exact_row_sell_loop(InstructionSet set) { return CG2D_OF_SET(set, exact_row_sell::loop_for); }
 
 }  // namespace cg2d::kernels
+#endif

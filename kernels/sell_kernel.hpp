@@ -1,7 +1,7 @@
 #pragma once
 
-// The part that the usual and the reproducible form of the kernel "sell" have in common: the format, its split over threads, and
-// the way through its chunks. A form brings a loop for each instruction set.
+// The part that the usual and the reproducible form of the kernel "sell" have in common: the format, and its split over threads. A form
+// brings a loop for each instruction set (sell_loops-inl.hpp).
 
 #include <cstdint>
 #include <string_view>
@@ -9,7 +9,6 @@
 
 #include "kernels/cpu_features.hpp"
 #include "kernels/sell_matrix.hpp"
-#include "kernels/simd.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::kernels {
@@ -34,63 +33,6 @@ struct SellVectors {
 };
 
 using SellLoop = void (*)(const SellBlocks& range, const SellVectors& vectors);
-
-/// A chunk, with its part of p.
-struct SellChunk {
-  const double* values;
-  const std::uint16_t* columns;
-  std::uint32_t steps;
-  const double* p;            // p of the column block
-  const std::uint16_t* rows;  // row of each lane, counted from the window's first row
-  std::int64_t window_row;    // the window's first row
-  std::int64_t prefetch_distance;
-};
-
-// The loop over chunks is the same for every instruction set; multiply_chunk is not. This is a macro, because
-// an attribute cannot be a template argument, and a function that has it is not inlined into one without it.
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_SELL_LOOP(function, attribute, multiply_chunk)                                            \
-  attribute void function(const SellBlocks& range, const SellVectors& vectors) {                       \
-    const SellPart& part = range.part;                                                                 \
-    const std::int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count; \
-    const std::uint32_t* steps = part.steps.data() + *first_chunk;                                     \
-    const std::int64_t first_entry =                                                                   \
-        part.first_step[static_cast<std::size_t>(range.first_block)] * sell_lanes;                     \
-    SellChunk chunk{.values = part.values.data() + first_entry,                                        \
-                    .columns = part.columns.data() + first_entry,                                      \
-                    .steps = 0,                                                                        \
-                    .p = vectors.p + range.first_block * part.shape.block_width,                       \
-                    .rows = part.rows.data() + *first_chunk * sell_lanes,                              \
-                    .window_row = 0,                                                                   \
-                    .prefetch_distance = range.prefetch_distance};                                     \
-    for (std::int64_t block = range.first_block; block < range.last_block; ++block) {                  \
-      chunk.window_row = part.first_row;                                                               \
-      for (std::int64_t window = 0; window < part.window_count; ++window) {                            \
-        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                  \
-          chunk.steps = *steps++;                                                                      \
-          multiply_chunk(chunk, vectors);                                                              \
-          chunk.values += chunk.steps * sell_lanes;                                                    \
-          chunk.columns += chunk.steps * sell_lanes;                                                   \
-          chunk.rows += sell_lanes;                                                                    \
-        }                                                                                              \
-        ++first_chunk;                                                                                 \
-        chunk.window_row += part.shape.window_rows;                                                    \
-      }                                                                                                \
-      chunk.p += part.shape.block_width;                                                               \
-    }                                                                                                  \
-  }
-
-#if defined(__x86_64__)
-// Four elements of p, loaded one by one. A core loads two floating-point operands per clock, whatever their
-// width, so four values are loaded at once. ns per nonzero of classes S, A and B, one thread:
-//   Zen 5, 2026-11: four lanes per register 0.229 0.259 0.37, two lanes 0.254 0.281 0.37,
-//     gathers of four 0.40 (A) 0.46 (B), of eight 0.53 0.61
-//   Zen 4, 2026-11: four lanes 0.289 (A) 0.455 (B), two lanes 0.312 0.474
-CG2D_FMA inline __attribute__((always_inline)) __m256d four_of(const double* p, std::uint64_t columns) {
-  return _mm256_set_m128d(two_of(p, column_at<2>(columns), column_at<3>(columns)),
-                          two_of(p, column_at<0>(columns), column_at<1>(columns)));
-}
-#endif
 
 /// A loop with its format.
 class SellKernel final : public SpmvKernel {

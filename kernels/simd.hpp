@@ -1,7 +1,7 @@
 #pragma once
 
-// The means by which kernels make loops for one instruction set: fetching ahead, and, on x86-64, target
-// attributes and gathers.
+// The means by which kernels make loops for one instruction set: fetching ahead, registers, and, on x86-64, target attributes. (Loops over
+// vectors of any length: vectors-inl.hpp.)
 
 #include <cstdint>
 #include <cstring>
@@ -38,42 +38,9 @@ inline __attribute__((always_inline)) void prefetch_entries(const double* values
 }  // namespace cg2d::kernels
 
 #if defined(__x86_64__)
-#include <immintrin.h>
-
-#include <cstddef>
-
 // Target attributes of single functions; the rest of the program runs on any processor, and cpu_features.hpp
 // tells at run time which of these functions may run. Macros, because an attribute cannot be a constant.
 #define CG2D_FMA __attribute__((target("avx2,fma")))
 #define CG2D_AVX2 __attribute__((target("avx2,fma")))
 #define CG2D_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx2,fma")))
-
-namespace cg2d::kernels {
-
-/// Column number `Place`, in memory order, of the four 16-bit columns in a word.
-template <int Place>
-constexpr std::uint64_t column_at(std::uint64_t word) {
-  return (word >> (16 * Place)) & 0xffff;  // x86-64 is little-endian
-}
-
-/// Two elements of p in one register; the second load merges.
-CG2D_FMA inline __attribute__((always_inline)) __m128d two_of(const double* p, std::size_t first,
-                                                              std::size_t second) {
-  return _mm_loadh_pd(_mm_load_sd(p + first), p + second);
-}
-
-/// Four elements of p. The gather has a mask of all lanes: one without a mask begins with an undefined
-/// register, and gcc 12 warns of that.
-CG2D_AVX2 inline __attribute__((always_inline)) __m256d gather_avx2(const double* p, __m128i index) {
-  const __m256d none = _mm256_setzero_pd();
-  return _mm256_mask_i32gather_pd(none, p, index, _mm256_cmp_pd(none, none, _CMP_EQ_OQ), sizeof(double));
-}
-
-/// The elements of p whose lanes are in the mask; zeros in the other lanes.
-CG2D_AVX512 inline __attribute__((always_inline)) __m512d gather_avx512(const double* p, __m256i index,
-                                                                        __mmask8 mask) {
-  return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), mask, index, p, sizeof(double));
-}
-
-}  // namespace cg2d::kernels
 #endif

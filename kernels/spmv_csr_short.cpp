@@ -2,12 +2,34 @@
 // loops of plain CSR. Blocks are as wide as 16 bits reach, so that rows stay long and their lengths cost
 // little.
 
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmv_csr_short.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/csr_row_loops-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
+namespace {
+namespace csr_short {
+
+using Loop = CsrRowsLoop<const std::uint32_t*, std::uint16_t>;
+
+Loop loop_for(InstructionSet set) { return csr_loop_for<const std::uint32_t*, std::uint16_t>(set); }
+
+}  // namespace csr_short
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <algorithm>
 #include <bit>
 #include <numeric>
 #include <utility>
 
-#include "kernels/csr_row_loops.hpp"
 #include "kernels/loop_choice.hpp"
 #include "kernels/parallel_parts.hpp"
 #include "kernels/several_vectors.hpp"
@@ -135,7 +157,7 @@ class CsrShortKernel final : public SpmvKernel {
   CsrShortKernel(const CsrBlock& block, const KernelOptions& options)
       : set_(choose_instruction_set(options.instruction_set, csr_instruction_sets(),
                                     preferred_instruction_set)),
-        loop_(csr_loop_for<const std::uint32_t*, std::uint16_t>(set_)),
+        loop_(CG2D_OF_SET(set_, csr_short::loop_for)),
         settings_(csr_loop_config(options.tuning, defaults)),
         block_width_(options.tuning.block_width.value_or(*defaults.block_width)),
         parts_(make_parts<Part>(block, options.thread_count,
@@ -211,3 +233,4 @@ KernelRow csr_short_kernel() {
 }
 
 }  // namespace cg2d::kernels
+#endif

@@ -1,8 +1,30 @@
 // Kernel "csr-simd": plain CSR, long rows in vector registers; 12 bytes per nonzero, and no conversion.
 
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmv_csr_simd.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/csr_row_loops-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
+namespace {
+namespace csr_simd {
+
+using Loop = CsrRowsLoop<RowLengths, std::int32_t>;
+
+Loop loop_for(InstructionSet set) { return csr_loop_for<RowLengths, std::int32_t>(set); }
+
+}  // namespace csr_simd
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <utility>
 
-#include "kernels/csr_row_loops.hpp"
 #include "kernels/csr_rows_kernel.hpp"
 #include "kernels/exact_csr.hpp"
 #include "kernels/loop_choice.hpp"
@@ -13,12 +35,6 @@ namespace {
 namespace csr_simd {
 
 constexpr Tuning defaults{.critical_vector_length = 8, .prefetch_distance = 256};
-
-/// The lengths of rows, from the positions at which they start.
-struct RowLengths {
-  const std::int64_t* starts;
-  std::int64_t operator[](std::int64_t row) const { return starts[row + 1] - starts[row]; }
-};
 
 CsrRows<RowLengths, std::int32_t> rows_of(const CsrBlock& block, const CsrRowOperands& operands) {
   const std::int64_t* starts = block.row_starts.data() + operands.first_row;
@@ -34,7 +50,7 @@ InstructionSet preferred_instruction_set();
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, csr_instruction_sets(), preferred_instruction_set);
-  const auto loop = csr_loop_for<RowLengths, std::int32_t>(set);
+  const auto loop = CG2D_OF_SET(set, csr_simd::loop_for);
   const auto settings = csr_loop_config(options.tuning, defaults);
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
     loop(rows_of(rows_block, operands), settings, operands.p, operands.q + operands.first_row);
@@ -67,3 +83,4 @@ KernelRow csr_simd_kernel() {
 }
 
 }  // namespace cg2d::kernels
+#endif

@@ -1,45 +1,68 @@
 // Kernel "sell-rows": SELL-8-256 over whole rows, with vector loads where the columns of eight rows follow each other.
 
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmv_sell_rows.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/row_sell_loops-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
+namespace {
+namespace sell_rows {
+
+struct Form {
+  static constexpr int most_registers = 4;
+
+  template <int Registers>
+  static HWY_INLINE void multiply(const RowChunk& chunk, const RowSellCursor& at, const ChunkRows& /*rows*/,
+                                  std::int64_t first_lane, const RowSellVectors& vectors, ChunkSums& sums) {
+    const RowSellLanes d;
+    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    auto sum0 = hn::Zero(d);
+    [[maybe_unused]] auto sum1 = hn::Zero(d);
+    [[maybe_unused]] auto sum2 = hn::Zero(d);
+    [[maybe_unused]] auto sum3 = hn::Zero(d);
+    for_each_step(chunk, at, vectors.p, [&](const double* values, auto elements) HWY_ATTR {
+      const auto add = [&](std::int64_t lane, VectorOf<RowSellLanes>& sum)
+                           HWY_ATTR { sum = hn::MulAdd(hn::LoadU(d, values + lane), elements(lane), sum); };
+      add(first_lane, sum0);
+      if constexpr (Registers > 1) add(first_lane + n, sum1);
+      if constexpr (Registers > 2) {
+        add(first_lane + 2 * n, sum2);
+        add(first_lane + 3 * n, sum3);
+      }
+    });
+    double* const stored = sums.high + first_lane;
+    hn::StoreU(sum0, d, stored);
+    if constexpr (Registers > 1) hn::StoreU(sum1, d, stored + n);
+    if constexpr (Registers > 2) {
+      hn::StoreU(sum2, d, stored + 2 * n);
+      hn::StoreU(sum3, d, stored + 3 * n);
+    }
+  }
+
+  static HWY_INLINE void store(const ChunkRows& rows, const ChunkSums& sums, const RowSellVectors& vectors) {
+    store_rows(rows, sums.high, vectors.q);
+  }
+};
+
+RowSellLoop loop_for(InstructionSet set) { return row_sell_loop_of<Form>(set); }
+
+}  // namespace sell_rows
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <array>
 
-#include "kernels/cpu_features.hpp"
 #include "kernels/exact_row_sell.hpp"
-#include "kernels/row_sell_kernel.hpp"
-#include "kernels/simd.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::kernels {
-namespace row_sell_loops {
-namespace {
-
-/// Sums as usual.
-class PlainSums {
- public:
-  CG2D_INLINE PlainSums(const ChunkRows&, const RowSellVectors&) {}
-  CG2D_INLINE void add(const Lanes& values, const Lanes& operands) { sums_ += values * operands; }
-  CG2D_INLINE void store(const ChunkRows& rows, const RowSellVectors& vectors) const {
-    store_rows(rows, sums_, vectors.q);
-  }
-
- private:
-  Lanes sums_{};
-};
-
-void multiply_portable(const RowSellWindows& range, const RowSellVectors& vectors) {
-  multiply_windows<PlainSums>(range, vectors);
-}
-#if defined(__x86_64__)
-CG2D_FMA void multiply_fma(const RowSellWindows& range, const RowSellVectors& vectors) {
-  multiply_windows<PlainSums>(range, vectors);
-}
-CG2D_AVX512 void multiply_avx512(const RowSellWindows& range, const RowSellVectors& vectors) {
-  multiply_windows<PlainSums>(range, vectors);
-}
-#endif
-
-}  // namespace
-}  // namespace row_sell_loops
-
 namespace {
 namespace sell_rows {
 
@@ -48,21 +71,9 @@ constexpr int default_prefetch_distance = 1024;
 
 /// The sets with a loop here that this processor has.
 std::vector<InstructionSet> instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::avx512};
+  constexpr std::array sets{InstructionSet::portable, InstructionSet::fma, InstructionSet::avx512,
+                            InstructionSet::sve};
   return of_this_processor(sets);
-}
-
-RowSellLoop loop_for(InstructionSet set) {
-  switch (set) {
-#if defined(__x86_64__)
-    case InstructionSet::avx512:
-      return &row_sell_loops::multiply_avx512;
-    case InstructionSet::fma:
-      return &row_sell_loops::multiply_fma;
-#endif
-    default:
-      return &row_sell_loops::multiply_portable;
-  }
 }
 
 InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
@@ -74,7 +85,7 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   return std::make_unique<RowSellKernel>(
       RowSellKernel::Form{
           .set = set,
-          .loop = options.most_terms > 0.0 ? exact_row_sell_loop(set) : loop_for(set),
+          .loop = options.most_terms > 0.0 ? exact_row_sell_loop(set) : CG2D_OF_SET(set, sell_rows::loop_for),
           .prefetch_distance = options.tuning.prefetch_distance.value_or(default_prefetch_distance)},
       block, options);
 }
@@ -102,3 +113,4 @@ KernelRow sell_rows_kernel() {
 }
 
 }  // namespace cg2d::kernels
+#endif

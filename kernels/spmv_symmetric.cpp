@@ -4,71 +4,18 @@
 // same column. The column block's parts of p and q lie side by side, element by element, so that one cache
 // line serves both.
 
-#include <array>
-#include <cstring>
-#include <utility>
+#include "kernels/vector_targets.hpp"
 
-#include "kernels/several_vectors.hpp"
-#include "kernels/symmetric_sell.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmv_symmetric.cpp"
+#include <hwy/foreach_target.h>
 
-namespace cg2d::kernels {
+#include "kernels/symmetric_loops-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace symmetric {
-
-using symmetric_sell::add_window;
-using symmetric_sell::Chunk;
-using symmetric_sell::ColumnPair;
-using symmetric_sell::Kernel;
-using symmetric_sell::lanes;
-using symmetric_sell::load_pairs;
-using symmetric_sell::Loop;
-using symmetric_sell::PartBlocks;
-using symmetric_sell::PartLoop;
-using symmetric_sell::PartOperands;
-using symmetric_sell::store_sums;
-
-constexpr int default_block_width = 8192;
-constexpr std::int64_t window_rows = 2048;
-
-inline __attribute__((always_inline)) void multiply_lane(double value, double p_row, ColumnPair& pair,
-                                                         double& sum) {
-  sum += value * pair.p;
-  pair.q += value * p_row;
-}
-
-inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& chunk) {
-  const double* values = chunk.values;
-  const std::uint16_t* columns = chunk.columns;
-  double p_rows[lanes];
-  double sums[lanes] = {};
-  for (std::int64_t lane = 0; lane < lanes; ++lane) p_rows[lane] = chunk.p_rows[chunk.rows[lane]];
-  for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
-    prefetch_entries(values, columns, chunk.prefetch_distance);
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      multiply_lane(values[lane], p_rows[lane], chunk.pairs[columns[lane]], sums[lane]);
-    }
-  }
-  std::copy_n(sums, lanes, chunk.row_sums);
-}
-CG2D_SYMMETRIC_LOOP(multiply_portable, , multiply_chunk_portable, add_window)
-
-#if defined(__x86_64__)
-/// The elements of p over the rows of two lanes, in one register.
-CG2D_FMA inline __attribute__((always_inline)) __m128d two_rows(const Chunk& chunk, int lane) {
-  return _mm_loadh_pd(_mm_load_sd(chunk.p_rows + chunk.rows[lane]), chunk.p_rows + chunk.rows[lane + 1]);
-}
-
-/// Multiplies two lanes, whose values, elements of p and products are in one register each. Their sums for q
-/// go one after the other, since both may have the same column.
-CG2D_FMA inline __attribute__((always_inline)) void multiply_two_lanes(const double* values,
-                                                                       ColumnPair& first, ColumnPair& second,
-                                                                       __m128d p_rows, __m128d& sums) {
-  const __m128d both = _mm_loadu_pd(values);
-  sums = _mm_fmadd_pd(both, _mm_loadh_pd(_mm_load_sd(&first.p), &second.p), sums);
-  const __m128d mirrored = _mm_mul_pd(both, p_rows);
-  _mm_store_sd(&first.q, _mm_add_sd(mirrored, _mm_load_sd(&first.q)));
-  _mm_store_sd(&second.q, _mm_add_sd(_mm_unpackhi_pd(mirrored, mirrored), _mm_load_sd(&second.q)));
-}
 
 // Takes the lanes in pairs. Variants on Zen 4, 2026-11, ns per nonzero of classes A and B:
 //   lanes in pairs                                                  0.338  0.410
@@ -76,49 +23,80 @@ CG2D_FMA inline __attribute__((always_inline)) void multiply_two_lanes(const dou
 //   single lanes, value times (p, q) in one register                0.36   0.42
 //   p and q in vectors of their own, so that blocks are narrower    0.32   0.43   (2048 columns)
 //   step counts known at compile time                               no gain
-CG2D_FMA inline __attribute__((always_inline)) void multiply_chunk_fma(const Chunk& chunk) {
-  const double* values = chunk.values;
-  const std::uint16_t* columns = chunk.columns;
-  ColumnPair* pairs = chunk.pairs;
-  const __m128d rows01 = two_rows(chunk, 0);
-  const __m128d rows23 = two_rows(chunk, 2);
-  const __m128d rows45 = two_rows(chunk, 4);
-  const __m128d rows67 = two_rows(chunk, 6);
-  __m128d sums01 = _mm_setzero_pd();
-  __m128d sums23 = _mm_setzero_pd();
-  __m128d sums45 = _mm_setzero_pd();
-  __m128d sums67 = _mm_setzero_pd();
-  for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
-    prefetch_entries(values, columns, chunk.prefetch_distance);
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    std::memcpy(&low, columns, sizeof(low));
-    std::memcpy(&high, columns + 4, sizeof(high));
-    multiply_two_lanes(values, pairs[column_at<0>(low)], pairs[column_at<1>(low)], rows01, sums01);
-    multiply_two_lanes(values + 2, pairs[column_at<2>(low)], pairs[column_at<3>(low)], rows23, sums23);
-    multiply_two_lanes(values + 4, pairs[column_at<0>(high)], pairs[column_at<1>(high)], rows45, sums45);
-    multiply_two_lanes(values + 6, pairs[column_at<2>(high)], pairs[column_at<3>(high)], rows67, sums67);
+struct Form {
+  using Two = hn::CappedTag<double, 2>;
+  using TwoLanes = VectorOf<Two>;
+
+  /// Multiplies two lanes, whose values, elements of p and products are in one register each. Their sums for q go one after the other,
+  /// since both may have the same column.
+  static HWY_INLINE void multiply_two(const double* values, ColumnPair& first, ColumnPair& second,
+                                      TwoLanes p_rows, TwoLanes& sums) {
+    const Two d;
+    const auto both = hn::LoadU(d, values);
+    sums = hn::MulAdd(both, two_lanes(d, first.p, second.p), sums);
+    const auto mirrored = hn::Mul(both, p_rows);
+    first.q += hn::GetLane(mirrored);
+    second.q += hn::ExtractLane(mirrored, 1);
   }
-  _mm_storeu_pd(chunk.row_sums, sums01);
-  _mm_storeu_pd(chunk.row_sums + 2, sums23);
-  _mm_storeu_pd(chunk.row_sums + 4, sums45);
-  _mm_storeu_pd(chunk.row_sums + 6, sums67);
-}
-CG2D_SYMMETRIC_LOOP(multiply_fma, CG2D_FMA, multiply_chunk_fma, symmetric_sell::add_window_by_fours)
-#endif
+
+  static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
+    using symmetric_sell::lanes;
+    const Two d;
+    const double* values = chunk.values;
+    const std::uint16_t* columns = chunk.columns;
+    ColumnPair* const pairs = chunk.pairs;
+    const auto rows01 = FewElements::load(d, chunk.p_rows, chunk.rows);
+    const auto rows23 = FewElements::load(d, chunk.p_rows, chunk.rows + 2);
+    const auto rows45 = FewElements::load(d, chunk.p_rows, chunk.rows + 4);
+    const auto rows67 = FewElements::load(d, chunk.p_rows, chunk.rows + 6);
+    auto sums01 = hn::Zero(d);
+    auto sums23 = hn::Zero(d);
+    auto sums45 = hn::Zero(d);
+    auto sums67 = hn::Zero(d);
+    for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+      prefetch_entries(values, columns, chunk.prefetch_distance);
+      const FourColumns low(columns);
+      const FourColumns high(columns + 4);
+      multiply_two(values, pairs[low.at(0)], pairs[low.at(1)], rows01, sums01);
+      multiply_two(values + 2, pairs[low.at(2)], pairs[low.at(3)], rows23, sums23);
+      multiply_two(values + 4, pairs[high.at(0)], pairs[high.at(1)], rows45, sums45);
+      multiply_two(values + 6, pairs[high.at(2)], pairs[high.at(3)], rows67, sums67);
+    }
+    hn::StoreU(sums01, d, chunk.row_sums);
+    hn::StoreU(sums23, d, chunk.row_sums + 2);
+    hn::StoreU(sums45, d, chunk.row_sums + 4);
+    hn::StoreU(sums67, d, chunk.row_sums + 6);
+  }
+};
+
+symmetric_sell::PartLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
+
+}  // namespace symmetric
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <array>
+#include <utility>
+
+#include "kernels/several_vectors.hpp"
+
+namespace cg2d::kernels {
+namespace {
+namespace symmetric {
+
+using symmetric_sell::Kernel;
+using symmetric_sell::lanes;
+using symmetric_sell::Loop;
+
+constexpr int default_block_width = 8192;
+constexpr std::int64_t window_rows = 2048;
 
 /// The sets with a loop here that this processor has.
 std::vector<InstructionSet> instruction_sets() {
   constexpr std::array sets{InstructionSet::portable, InstructionSet::fma};
   return of_this_processor(sets);
-}
-
-PartLoop loop_for(InstructionSet set) {
-#if defined(__x86_64__)
-  if (set == InstructionSet::fma) return &multiply_fma;
-#endif
-  static_cast<void>(set);
-  return &multiply_portable;
 }
 
 InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
@@ -127,7 +105,7 @@ template <typename Block>
 std::unique_ptr<SpmvKernel> kernel_of(const Block& block, const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
-  const Loop loop{.multiply = loop_for(set),
+  const Loop loop{.multiply = CG2D_OF_SET(set, symmetric::loop_for),
                   .shape = {.lanes = lanes,
                             .block_width = options.tuning.block_width.value_or(default_block_width),
                             .window_rows = window_rows,
@@ -167,3 +145,4 @@ KernelRow symmetric_kernel() {
 }
 
 }  // namespace cg2d::kernels
+#endif

@@ -1,159 +1,177 @@
 // Kernel "symmetric-distinct": SELL-8-1024 in column blocks with half storage, in which lanes that are
 // multiplied at once never have the same column. So their sums over the columns are loaded, added to and
-// stored at once: two lanes per register, or all eight by gathers and scatters.
+// stored at once: two lanes per register, or all of a register by gathers and scatters.
 
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmv_symmetric_distinct.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/symmetric_loops-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
+namespace {
+namespace symmetric_distinct {
+
+using symmetric_sell::lanes;
+
+#if HWY_TARGET == HWY_AVX3 || HWY_HAVE_SCALABLE
+/// As many lanes as a register has, by gathers and scatters.
+struct Form {
+  static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
+    const hn::CappedTag<double, lanes> d;
+    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    double* const p = &chunk.pairs->p;
+    double* const q = &chunk.pairs->q;
+    for (std::int64_t lane = 0; lane < lanes; lane += n) {
+      const double* values = chunk.values + lane;
+      const std::uint16_t* columns = chunk.columns + lane;
+      const auto p_rows = Gathers::load(d, chunk.p_rows, chunk.rows + lane);
+      auto sums = hn::Zero(d);
+      for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+        prefetch_entries(values, columns, chunk.prefetch_distance);
+        const auto pair = hn::ShiftLeft<1>(Gathers::places(d, columns));
+        const auto value = hn::LoadU(d, values);
+        sums = hn::MulAdd(value, Gathers::at(d, p, pair), sums);
+        Gathers::scatter(d, hn::MulAdd(value, p_rows, Gathers::at(d, q, pair)), q, pair);
+      }
+      hn::StoreU(sums, d, chunk.row_sums + lane);
+    }
+  }
+};
+#else
+/// One column pair in each half of a register of four lanes, or one in a register of two.
+///
+/// ns per nonzero of classes S, A and B, one thread, four lanes, Zen 5, 2026-11: 0.195 0.217 0.28; with gathers and scatters 0.65 (A) 0.69
+/// (B). In the first-level cache a step takes 8.9 clocks, one for each store; 7.5 without stores. Column numbers as byte offsets, loaded
+/// one by one or by bit extraction: no gain.
+struct Form {
+  using Pairs = hn::CappedTag<double, 4>;
+  using Register = VectorOf<Pairs>;
+  static constexpr std::int64_t lanes_of_two =
+      hn::MaxLanes(Pairs());  // in a register of even lanes and one of odd ones
+  static constexpr std::int64_t register_count = lanes / lanes_of_two;
+
+  /// The pairs of a lane, and of the next but one where a register has room for both.
+  static HWY_INLINE Register load(const double* pair, [[maybe_unused]] const double* other_pair) {
+    const Pairs d;
+#if HWY_MAX_BYTES == 16
+    return hn::Load(d, pair);
+#else
+    const hn::Half<Pairs> half;
+    return hn::Combine(d, hn::Load(half, other_pair), hn::Load(half, pair));
+#endif
+  }
+
+  /// Multiplies a lane and the next but one. `values` holds each one's value twice, so that one multiply-add serves their row sums (the
+  /// lower lanes of `sums`; the upper ones are of no use) and one the sums over the columns. rows: zeros, and p of the rows.
+  static HWY_INLINE void multiply_two(Register values, double* pair, [[maybe_unused]] double* other_pair,
+                                      Register rows, Register& sums) {
+    auto pairs = load(pair, other_pair);
+#if HWY_TARGET == HWY_AVX2
+    asm("" : "+x"(pairs.raw));  // keeps gcc from loading the pairs once more for the other multiply-add
+#endif
+    sums = hn::MulAdd(values, pairs, sums);
+    pairs = hn::MulAdd(values, rows, pairs);
+#if HWY_MAX_BYTES == 16
+    hn::Store(pairs, Pairs(), pair);
+#else
+    const hn::Half<Pairs> half;
+    hn::Store(hn::LowerHalf(half, pairs), half, pair);
+    hn::Store(hn::UpperHalf(half, pairs), half, other_pair);
+#endif
+  }
+
+  static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
+    const Pairs d;
+    constexpr std::int64_t next = lanes_of_two == 4 ? 2 : 0;  // from a lane to the other one in its register
+    const double* values = chunk.values;
+    const std::uint16_t* columns = chunk.columns;
+    Register even_rows[register_count];
+    Register odd_rows[register_count];
+    Register even_sums[register_count];
+    Register odd_sums[register_count];
+    const auto row_of = [&](std::int64_t lane) HWY_ATTR {
+      return two_lanes(hn::CappedTag<double, 2>(), 0.0, chunk.p_rows[chunk.rows[lane]]);
+    };
+    const auto rows_of = [&](std::int64_t lane) HWY_ATTR {
+#if HWY_MAX_BYTES == 16
+      return row_of(lane);
+#else
+      return hn::Combine(d, row_of(lane + next), row_of(lane));
+#endif
+    };
+#pragma GCC unroll 4
+    for (std::int64_t k = 0; k < register_count; ++k) {
+      even_rows[k] = rows_of(k * lanes_of_two);
+      odd_rows[k] = rows_of(k * lanes_of_two + 1);
+      even_sums[k] = odd_sums[k] = hn::Zero(d);
+    }
+    for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
+      prefetch_entries(values, columns, chunk.prefetch_distance);
+      const FourColumns low(columns);
+      const FourColumns high(columns + 4);
+      const auto pair_of = [&](std::int64_t lane) HWY_ATTR {
+        return &chunk.pairs[lane < 4 ? low.at(lane) : high.at(lane - 4)].p;
+      };
+#pragma GCC unroll 4
+      for (std::int64_t k = 0; k < register_count; ++k) {
+        const auto lane = k * lanes_of_two;
+        const auto both = hn::LoadU(d, values + lane);
+        multiply_two(hn::DupEven(both), pair_of(lane), pair_of(lane + next), even_rows[k], even_sums[k]);
+        multiply_two(hn::DupOdd(both), pair_of(lane + 1), pair_of(lane + 1 + next), odd_rows[k], odd_sums[k]);
+      }
+    }
+#pragma GCC unroll 4
+    for (std::int64_t k = 0; k < register_count; ++k)
+      hn::StoreU(hn::InterleaveLower(d, even_sums[k], odd_sums[k]), d, chunk.row_sums + k * lanes_of_two);
+  }
+};
+#endif
+
+symmetric_sell::PartLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
+
+}  // namespace symmetric_distinct
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <array>
-#include <cstring>
 #include <utility>
 
 #include "kernels/loop_choice.hpp"
-#include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
 namespace {
 namespace symmetric_distinct {
 
-using symmetric_sell::add_window;
-using symmetric_sell::Chunk;
-using symmetric_sell::ColumnPair;
 using symmetric_sell::Kernel;
 using symmetric_sell::lanes;
-using symmetric_sell::load_pairs;
 using symmetric_sell::Loop;
-using symmetric_sell::PartBlocks;
-using symmetric_sell::PartOperands;
-using symmetric_sell::store_sums;
 
 constexpr int default_block_width = 2048;
 constexpr int widest_block = 1 << 14;
 constexpr std::int64_t window_rows = 1024;
 
-inline __attribute__((always_inline)) void multiply_chunk_portable(const Chunk& chunk) {
-  const double* values = chunk.values;
-  const std::uint16_t* columns = chunk.columns;
-  double p_rows[lanes];
-  double sums[lanes] = {};
-  for (std::int64_t lane = 0; lane < lanes; ++lane) p_rows[lane] = chunk.p_rows[chunk.rows[lane]];
-  for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
-    prefetch_entries(values, columns, chunk.prefetch_distance);
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      ColumnPair& pair = chunk.pairs[columns[lane]];
-      sums[lane] += values[lane] * pair.p;
-      pair.q += values[lane] * p_rows[lane];
-    }
-  }
-  std::copy_n(sums, lanes, chunk.row_sums);
-}
-CG2D_SYMMETRIC_LOOP(multiply_portable, , multiply_chunk_portable, add_window)
-
-#if defined(__x86_64__)
-/// The column pair of the 16-bit column number `Place` in a word.
-template <int Place>
-inline __attribute__((always_inline)) double* pair_at(ColumnPair* pairs, std::uint64_t word) {
-  return &pairs[column_at<Place>(word)].p;
-}
-
-/// (0, p of the row, 0, p of the other row).
-CG2D_AVX2 inline __attribute__((always_inline)) __m256d two_rows(const double* p, std::size_t row,
-                                                                 std::size_t other_row) {
-  const __m128d zero = _mm_setzero_pd();
-  return _mm256_set_m128d(_mm_loadh_pd(zero, p + other_row), _mm_loadh_pd(zero, p + row));
-}
-
-/// Multiplies two lanes. `values` holds each one's value twice, so that one multiply-add serves their row sums
-/// (the lower halves of `sums`; the upper ones are of no use) and one the sums over the columns.
-CG2D_AVX2 inline __attribute__((always_inline)) void multiply_two_lanes(__m256d values, double* pair,
-                                                                        double* other_pair, __m256d rows,
-                                                                        __m256d& sums) {
-  __m256d pairs = _mm256_set_m128d(_mm_load_pd(other_pair), _mm_load_pd(pair));
-  asm("" : "+x"(pairs));  // keeps gcc from loading the pairs once more for the other multiply-add
-  sums = _mm256_fmadd_pd(values, pairs, sums);
-  pairs = _mm256_fmadd_pd(values, rows, pairs);
-  _mm_store_pd(pair, _mm256_castpd256_pd128(pairs));
-  _mm_store_pd(other_pair, _mm256_extractf128_pd(pairs, 1));
-}
-
-// ns per nonzero of classes S, A and B, one thread, Zen 5, 2026-11: 0.195 0.217 0.28; with gathers and scatters
-// (the loop for avx512) 0.65 (A) 0.69 (B). In the first-level cache a step takes 8.9 clocks, one for each store;
-// 7.5 without stores. Column numbers as byte offsets, loaded one by one or by bit extraction: no gain.
-CG2D_AVX2 inline __attribute__((always_inline)) void multiply_chunk_avx2(const Chunk& chunk) {
-  const double* values = chunk.values;
-  const std::uint16_t* columns = chunk.columns;
-  ColumnPair* pairs = chunk.pairs;
-  std::uint64_t low = 0;
-  std::uint64_t high = 0;
-  std::memcpy(&low, chunk.rows, sizeof(low));
-  std::memcpy(&high, chunk.rows + 4, sizeof(high));
-  const __m256d rows02 = two_rows(chunk.p_rows, column_at<0>(low), column_at<2>(low));
-  const __m256d rows13 = two_rows(chunk.p_rows, column_at<1>(low), column_at<3>(low));
-  const __m256d rows46 = two_rows(chunk.p_rows, column_at<0>(high), column_at<2>(high));
-  const __m256d rows57 = two_rows(chunk.p_rows, column_at<1>(high), column_at<3>(high));
-  __m256d sums02 = _mm256_setzero_pd();
-  __m256d sums13 = _mm256_setzero_pd();
-  __m256d sums46 = _mm256_setzero_pd();
-  __m256d sums57 = _mm256_setzero_pd();
-  for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
-    prefetch_entries(values, columns, chunk.prefetch_distance);
-    std::memcpy(&low, columns, sizeof(low));
-    std::memcpy(&high, columns + 4, sizeof(high));
-    const __m256d first = _mm256_loadu_pd(values);
-    multiply_two_lanes(_mm256_movedup_pd(first), pair_at<0>(pairs, low), pair_at<2>(pairs, low), rows02,
-                       sums02);
-    multiply_two_lanes(_mm256_permute_pd(first, 0xf), pair_at<1>(pairs, low), pair_at<3>(pairs, low), rows13,
-                       sums13);
-    const __m256d second = _mm256_loadu_pd(values + 4);
-    multiply_two_lanes(_mm256_movedup_pd(second), pair_at<0>(pairs, high), pair_at<2>(pairs, high), rows46,
-                       sums46);
-    multiply_two_lanes(_mm256_permute_pd(second, 0xf), pair_at<1>(pairs, high), pair_at<3>(pairs, high),
-                       rows57, sums57);
-  }
-  _mm256_storeu_pd(chunk.row_sums, _mm256_unpacklo_pd(sums02, sums13));
-  _mm256_storeu_pd(chunk.row_sums + 4, _mm256_unpacklo_pd(sums46, sums57));
-}
-CG2D_SYMMETRIC_LOOP(multiply_avx2, CG2D_AVX2, multiply_chunk_avx2, symmetric_sell::add_window_by_fours)
-
-CG2D_AVX512 inline __attribute__((always_inline)) void multiply_chunk_avx512(const Chunk& chunk) {
-  constexpr __mmask8 all_lanes = 0xff;
-  const double* values = chunk.values;
-  const std::uint16_t* columns = chunk.columns;
-  double* p = &chunk.pairs->p;
-  double* q = &chunk.pairs->q;
-  const __m128i rows = _mm_loadu_si128(reinterpret_cast<const __m128i*>(chunk.rows));
-  const __m512d p_rows = gather_avx512(chunk.p_rows, _mm256_cvtepu16_epi32(rows), all_lanes);
-  __m512d sums = _mm512_setzero_pd();
-  for (std::uint32_t step = chunk.steps; step > 0; --step, values += lanes, columns += lanes) {
-    prefetch_entries(values, columns, chunk.prefetch_distance);
-    const __m256i column = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(columns)));
-    const __m256i pair = _mm256_slli_epi32(column, 1);
-    const __m512d value = _mm512_loadu_pd(values);
-    sums = _mm512_fmadd_pd(value, gather_avx512(p, pair, all_lanes), sums);
-    const __m512d q_columns = gather_avx512(q, pair, all_lanes);
-    _mm512_mask_i32scatter_pd(q, all_lanes, pair, _mm512_fmadd_pd(value, p_rows, q_columns), sizeof(double));
-  }
-  _mm512_storeu_pd(chunk.row_sums, sums);
-}
-CG2D_SYMMETRIC_LOOP(multiply_avx512, CG2D_AVX512, multiply_chunk_avx512, symmetric_sell::add_window_by_fours)
-#endif
-
 /// The sets with a loop here that this processor has.
 std::vector<InstructionSet> instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512};
+  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512,
+                            InstructionSet::sve};
   return of_this_processor(sets);
 }
 
 Loop loop_for(InstructionSet set, const Tuning& tuning) {
-  SellShape shape{.lanes = lanes,
-                  .block_width = std::min(tuning.block_width.value_or(default_block_width), widest_block),
-                  .window_rows = window_rows,
-                  .distinct = DistinctLanes::all,
-                  .has_positions = true};
-#if defined(__x86_64__)
-  if (set == InstructionSet::avx512) return {.multiply = &multiply_avx512, .shape = shape};
-  shape.distinct = DistinctLanes::pairs;
-  if (set == InstructionSet::avx2) return {.multiply = &multiply_avx2, .shape = shape};
-#endif
-  static_cast<void>(set);
-  return {.multiply = &multiply_portable, .shape = shape};
+  const bool is_scattering = set == InstructionSet::avx512 || set == InstructionSet::sve;
+  const SellShape shape{
+      .lanes = lanes,
+      .block_width = std::min(tuning.block_width.value_or(default_block_width), widest_block),
+      .window_rows = window_rows,
+      .distinct = is_scattering ? DistinctLanes::all : DistinctLanes::pairs,
+      .has_positions = true};
+  return {.multiply = CG2D_OF_SET(set, symmetric_distinct::loop_for), .shape = shape};
 }
 
 InstructionSet preferred_instruction_set();
@@ -189,8 +207,8 @@ KernelRow symmetric_distinct_kernel() {
       .description =
           "symmetric storage; SELL-8-1024 in column blocks, 16-bit columns, lanes with distinct columns",
       .storage = Storage::half,
-      .is_default = widest_instruction_set() != InstructionSet::portable,
-      .is_tried = widest_instruction_set() != InstructionSet::portable,
+      .is_default = symmetric_distinct::instruction_sets().size() > 1,
+      .is_tried = symmetric_distinct::instruction_sets().size() > 1,
       .bytes_per_nonzero = 5.6,
       .converts = true,
       .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance,
@@ -206,3 +224,4 @@ KernelRow symmetric_distinct_kernel() {
 }
 
 }  // namespace cg2d::kernels
+#endif

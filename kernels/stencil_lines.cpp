@@ -7,7 +7,7 @@
 #include "kernels/simd.hpp"
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace cg2d::kernels {

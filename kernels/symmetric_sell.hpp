@@ -9,16 +9,13 @@
 // rows of a band stay in a cache from one column block to the next. Bands are whole windows, and go on with the sums
 // over the columns, so that every sum has the order that it has without them.
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
 #include "kernels/column_sums.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/sell_matrix.hpp"
-#include "kernels/simd.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d::kernels::symmetric_sell {
@@ -62,111 +59,6 @@ struct PartBlocks {
 
 /// Adds to q_rows, and overwrites q_columns within the column blocks, or adds to it.
 using PartLoop = void (*)(const PartBlocks& range, const PartOperands& operands);
-
-/// A chunk, with its parts of the vectors.
-struct Chunk {
-  const double* values;
-  const std::uint16_t* columns;
-  std::uint32_t steps;
-  const std::uint16_t* rows;  // row of each lane
-  const double* p_rows;       // p of the window
-  double* row_sums;           // sums of the lanes; overwritten
-  ColumnPair* pairs;          // pairs of the column block
-  std::int64_t prefetch_distance;
-};
-
-/// A window of a column block whose chunks are multiplied.
-struct WindowSums {
-  const double* row_sums;
-  const std::uint16_t* positions;  // position of each row
-  double* q_rows;                  // q of the window
-  std::int64_t row_count;
-};
-
-inline void load_pairs(const PartOperands& operands, std::int64_t first_column, std::int64_t count) {
-  const double* const p = operands.p_columns + first_column;
-  if (operands.is_continued) {
-    const double* const q = operands.q_columns + first_column;
-    for (std::int64_t k = 0; k < count; ++k) operands.pairs[k] = {.p = p[k], .q = q[k]};
-  } else {
-    for (std::int64_t k = 0; k < count; ++k) operands.pairs[k] = {.p = p[k], .q = 0.0};
-  }
-}
-
-inline void store_sums(const ColumnPair* pairs, std::int64_t count, double* q) {
-  for (std::int64_t k = 0; k < count; ++k) q[k] = pairs[k].q;
-}
-
-inline __attribute__((always_inline)) void add_window_from(std::int64_t row, const WindowSums& window) {
-  for (; row < window.row_count; ++row) window.q_rows[row] += window.row_sums[window.positions[row]];
-}
-
-inline __attribute__((always_inline)) void add_window(const WindowSums& window) {
-  add_window_from(0, window);
-}
-
-#if defined(__x86_64__)
-/// Four rows at once: one store instead of four. With some three entries per row of a window (class C) adding them one
-/// by one took a fifth of the product.
-CG2D_AVX2 inline __attribute__((always_inline)) void add_window_by_fours(const WindowSums& window) {
-  std::int64_t row = 0;
-  for (; row + 4 <= window.row_count; row += 4) {
-    std::uint64_t positions = 0;
-    std::memcpy(&positions, window.positions + row, sizeof(positions));
-    const __m128d low = two_of(window.row_sums, column_at<0>(positions), column_at<1>(positions));
-    const __m128d high = two_of(window.row_sums, column_at<2>(positions), column_at<3>(positions));
-    double* q = window.q_rows + row;
-    _mm256_storeu_pd(q, _mm256_add_pd(_mm256_loadu_pd(q), _mm256_set_m128d(high, low)));
-  }
-  add_window_from(row, window);
-}
-#endif
-
-// The walk is the same for every instruction set; multiply_chunk and add_window are not. This is a macro, because an
-// attribute cannot be a template argument, and a function that has it is not inlined into one without it.
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_SYMMETRIC_LOOP(function, attribute, multiply_chunk, add_window)                               \
-  attribute void function(const PartBlocks& range, const PartOperands& operands) {                         \
-    const SellPart& part = range.part;                                                                     \
-    const std::int64_t* first_chunk = part.first_chunk.data() + range.first_block * part.window_count;     \
-    const std::uint32_t* steps = part.steps.data() + *first_chunk;                                         \
-    const std::uint16_t* positions =                                                                       \
-        part.positions.data() + part.first_position[static_cast<std::size_t>(range.first_block)];          \
-    const std::int64_t first_entry = part.first_step[static_cast<std::size_t>(range.first_block)] * lanes; \
-    Chunk chunk{.values = part.values.data() + first_entry,                                                \
-                .columns = part.columns.data() + first_entry,                                              \
-                .steps = 0,                                                                                \
-                .rows = part.rows.data() + *first_chunk * lanes,                                           \
-                .p_rows = nullptr,                                                                         \
-                .row_sums = nullptr,                                                                       \
-                .pairs = operands.pairs,                                                                   \
-                .prefetch_distance = range.prefetch_distance};                                             \
-    for (std::int64_t block = range.first_block; block < range.last_block; ++block) {                      \
-      const std::int64_t first_column = block * part.shape.block_width;                                    \
-      const std::int64_t width = std::min(part.shape.block_width, operands.column_count - first_column);   \
-      load_pairs(operands, first_column, width);                                                           \
-      for (std::int64_t window = 0; window < part.window_count; ++window, ++first_chunk) {                 \
-        if (first_chunk[0] == first_chunk[1]) continue;                                                    \
-        const std::int64_t first_row = window * part.shape.window_rows;                                    \
-        chunk.p_rows = operands.p_rows + part.first_row + first_row;                                       \
-        chunk.row_sums = operands.row_sums;                                                                \
-        for (std::int64_t rest = first_chunk[1] - first_chunk[0]; rest > 0; --rest) {                      \
-          chunk.steps = *steps++;                                                                          \
-          multiply_chunk(chunk);                                                                           \
-          chunk.values += chunk.steps * lanes;                                                             \
-          chunk.columns += chunk.steps * lanes;                                                            \
-          chunk.rows += lanes;                                                                             \
-          chunk.row_sums += lanes;                                                                         \
-        }                                                                                                  \
-        add_window({.row_sums = operands.row_sums,                                                         \
-                    .positions = positions,                                                                \
-                    .q_rows = operands.q_rows + part.first_row + first_row,                                \
-                    .row_count = std::min(part.shape.window_rows, part.row_count - first_row)});           \
-        positions += part.shape.window_rows;                                                               \
-      }                                                                                                    \
-      store_sums(chunk.pairs, width, operands.q_columns + first_column);                                   \
-    }                                                                                                      \
-  }
 
 /// A loop, and the shape of the matrix that it needs.
 struct Loop {

@@ -14,6 +14,7 @@
 #include "cg/machine/json_quiet.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
+#include "kernels/cpu_features.hpp"
 
 namespace cg2d {
 namespace {
@@ -305,7 +306,7 @@ std::vector<Figure<StencilReport>> head_figures() {
        "Of the program on every rank."},
       {"machine", text_type(), &StencilReport::machine, "The processor of rank 0, with its caches."},
       {"mpi", text_type(), &StencilReport::mpi},
-      {"instruction_set", word_type({"portable", "avx2", "avx512"}), &StencilReport::instruction_set,
+      {"instruction_set", word_type(kernels::instruction_set_names()), &StencilReport::instruction_set,
        "Of the loop on rank 0."},
       {"nodes", positive_count_type(), &StencilReport::node_count},
       {"method", word_type({"heat", "s-step-cg"}), &StencilReport::method},

@@ -11,6 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/json_record.hpp"
 #include "cg/base/values.hpp"
+#include "kernels/cpu_features.hpp"
 
 namespace cg2d {
 namespace {
@@ -112,7 +113,7 @@ const Record<CheckReport>& check_record() {
       {"blas", text_type(), &CheckReport::blas},
       {"ranks", positive_count_type(), &CheckReport::rank_count},
       {"nodes", positive_count_type(), &CheckReport::node_count},
-      {"instruction_sets", list_type(word_type({"portable", "fma", "avx2", "avx512"}), 1),
+      {"instruction_sets", list_type(word_type(kernels::instruction_set_names()), 1),
        &CheckReport::instruction_sets, "Those of rank 0's processor for which kernels have loops."},
       list_figure<CheckReport>(
           "checks", check_row_record(), [](const auto& /*report*/) { return check_table(); },

@@ -42,6 +42,7 @@ class Cg2d(CMakePackage):
     depends_on("zlib-api")
     depends_on("zstd")
     depends_on("liburing")
+    depends_on("highway", type="build")  # headers only
     depends_on("papi", when="+papi")
     depends_on("hwloc@2:", when="+hwloc")
 
