@@ -131,14 +131,8 @@ void multiply_windows(const RowSellWindows& range, const RowSellVectors& vectors
 /// The loop of a form for this processor.
 template <typename Form>
 RowSellLoop row_sell_loop_of(InstructionSet /*set*/) {
-#if HWY_HAVE_SCALABLE
-  const auto registers = row_sell_lanes / static_cast<std::int64_t>(hn::Lanes(RowSellLanes()));
-  if (registers >= 4 && Form::most_registers >= 4) return &multiply_windows<Form, 4>;
-  return registers >= 2 ? &multiply_windows<Form, 2> : &multiply_windows<Form, 1>;
-#else
-  return &multiply_windows<Form, std::min<int>(Form::most_registers,
-                                               row_sell_lanes / hn::MaxLanes(RowSellLanes()))>;
-#endif
+  return with_registers_for<row_sell_lanes, Form::most_registers>(
+      [](auto registers) -> RowSellLoop { return &multiply_windows<Form, registers()>; });
 }
 
 }  // namespace cg2d::kernels::HWY_NAMESPACE

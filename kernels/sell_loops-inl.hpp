@@ -65,14 +65,8 @@ void multiply_blocks(const SellBlocks& range, const SellVectors& vectors) {
 template <typename Form>
 SellLoop sell_loop_of(InstructionSet set) {
   return with_elements_of(set, []<typename Elements>(Elements) -> SellLoop {
-#if HWY_HAVE_SCALABLE
-    const auto registers = sell_lanes / static_cast<std::int64_t>(hn::Lanes(SellLanes()));
-    if (registers >= 4 && Form::most_registers >= 4) return &multiply_blocks<Form, 4, Elements>;
-    return registers >= 2 ? &multiply_blocks<Form, 2, Elements> : &multiply_blocks<Form, 1, Elements>;
-#else
-    constexpr auto registers = std::min<int>(Form::most_registers, sell_lanes / hn::MaxLanes(SellLanes()));
-    return &multiply_blocks<Form, registers, Elements>;
-#endif
+    return with_registers_for<sell_lanes, Form::most_registers>(
+        [](auto registers) -> SellLoop { return &multiply_blocks<Form, registers(), Elements>; });
   });
 }
 

@@ -20,6 +20,8 @@ using symmetric_sell::lanes;
 #if HWY_TARGET == HWY_AVX3 || HWY_HAVE_SCALABLE
 /// As many lanes as a register has, by gathers and scatters.
 struct Form {
+  static constexpr auto distinct = DistinctLanes::all;
+
   static HWY_INLINE void multiply(const SymmetricChunk& chunk) {
     const hn::CappedTag<double, lanes> d;
     const auto n = static_cast<std::int64_t>(hn::Lanes(d));
@@ -48,6 +50,8 @@ struct Form {
 /// (B). In the first-level cache a step takes 8.9 clocks, one for each store; 7.5 without stores. Column numbers as byte offsets, loaded
 /// one by one or by bit extraction: no gain.
 struct Form {
+  static constexpr auto distinct = DistinctLanes::pairs;
+
   using Pairs = hn::CappedTag<double, 4>;
   using Register = VectorOf<Pairs>;
   static constexpr std::int64_t lanes_of_two =
@@ -132,6 +136,7 @@ struct Form {
 #endif
 
 symmetric_sell::PartLoop loop_for(InstructionSet /*set*/) { return &multiply_symmetric<Form>; }
+DistinctLanes distinct_for(InstructionSet /*set*/) { return Form::distinct; }
 
 }  // namespace symmetric_distinct
 }  // namespace
@@ -164,12 +169,11 @@ std::vector<InstructionSet> instruction_sets() {
 }
 
 Loop loop_for(InstructionSet set, const Tuning& tuning) {
-  const bool is_scattering = set == InstructionSet::avx512 || set == InstructionSet::sve;
   const SellShape shape{
       .lanes = lanes,
       .block_width = std::min(tuning.block_width.value_or(default_block_width), widest_block),
       .window_rows = window_rows,
-      .distinct = is_scattering ? DistinctLanes::all : DistinctLanes::pairs,
+      .distinct = CG2D_OF_SET(set, symmetric_distinct::distinct_for),
       .has_positions = true};
   return {.multiply = CG2D_OF_SET(set, symmetric_distinct::loop_for), .shape = shape};
 }

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/simd.hpp"
 
@@ -155,6 +156,21 @@ auto with_elements_of([[maybe_unused]] InstructionSet set, Make make) {
   return make(SingleLoads());
 #else
   return make(Gathers());
+#endif
+}
+
+/// make(registers) with as many registers side by side, as a constant, as the lanes of a chunk take: 1, 2 or 4, and no more than MostRegisters.
+template <std::size_t ChunkLanes, int MostRegisters, typename Make>
+auto with_registers_for(Make make) {
+  const hn::CappedTag<double, ChunkLanes> d;
+#if HWY_HAVE_SCALABLE
+  const auto registers = ChunkLanes / hn::Lanes(d);
+  if constexpr (MostRegisters >= 4) {
+    if (registers >= 4) return make(std::integral_constant<int, 4>());
+  }
+  return registers >= 2 ? make(std::integral_constant<int, 2>()) : make(std::integral_constant<int, 1>());
+#else
+  return make(std::integral_constant<int, std::min<int>(MostRegisters, ChunkLanes / hn::MaxLanes(d))>());
 #endif
 }
 
