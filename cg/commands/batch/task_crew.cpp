@@ -47,7 +47,7 @@ TaskOrder order_from(const std::string& text) {
 
 /// Does a task, with all that its ranks write caught. Collective over them; the result is whole on the first of them.
 TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& node,
-                const CommandLine& command_line) {
+                CommandLine command_line) {
   std::vector<const char*> words;
   words.reserve(order.words.size());
   for (const auto& word : order.words) words.push_back(word.c_str());
@@ -79,7 +79,7 @@ TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& 
 /// A rank that does what the boss tells it, until no order comes any more.
 class Worker {
  public:
-  Worker(comm::RankGroup& group, NodeCrew node, const CommandLine& command_line)
+  Worker(comm::RankGroup& group, NodeCrew node, CommandLine command_line)
       : group_(group), node_(node), command_line_(command_line) {}
 
   void work() {
@@ -103,7 +103,7 @@ class Worker {
 
   comm::RankGroup& group_;
   NodeCrew node_;
-  const CommandLine& command_line_;
+  CommandLine command_line_;
   std::map<std::vector<int>, comm::RankGroup> groups_;
 };
 
@@ -144,8 +144,7 @@ class OtherRanks final : public TaskCrew {
 /// The only rank, which does a task when it is told to.
 class OwnRank final : public TaskCrew {
  public:
-  OwnRank(comm::RankGroup& group, const CommandLine& command_line)
-      : group_(group), command_line_(command_line) {}
+  OwnRank(comm::RankGroup& group, CommandLine command_line) : group_(group), command_line_(command_line) {}
 
   [[nodiscard]] const std::vector<WorkerPlace>& places() const override { return places_; }
   [[nodiscard]] int rank_of(int worker) const override { return worker; }
@@ -157,7 +156,7 @@ class OwnRank final : public TaskCrew {
 
  private:
   comm::RankGroup& group_;
-  const CommandLine& command_line_;
+  CommandLine command_line_;
   std::vector<WorkerPlace> places_{WorkerPlace{}};
   TaskReport report_;
 };
@@ -188,7 +187,7 @@ std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment&
 
 }  // namespace
 
-std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, const CommandLine& command_line) {
+std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, CommandLine command_line) {
   if (group.size() == 1) return std::make_unique<OwnRank>(group, command_line);
   const auto environment = inspect_environment(group, 1);
   // Those who hand out, and those who have nothing to do, must not take a core from the others.

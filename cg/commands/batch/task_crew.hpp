@@ -3,7 +3,6 @@
 // Those who do the tasks of a batch: other ranks, or this one.
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +26,7 @@ struct TaskOrder {
 };
 
 /// do_command_line(), which a batch must not know.
-using CommandLine =
-    std::function<ExitCode(int argument_count, const char* const* arguments, comm::RankGroup& group)>;
+using CommandLine = ExitCode (*)(int argument_count, const char* const* arguments, comm::RankGroup& group);
 
 /// A task that has ended.
 struct TaskReport {
@@ -54,6 +52,6 @@ class TaskCrew : public Interface {
 /// The crew on rank 0, which hands out, and costs no processor: all other ranks, or, where it is the only rank, this one. On the other
 /// ranks null: they have done all tasks that they got when this returns. Where no node has more workers than cores, their speeds are measured first, in
 /// less than 0.1 s. Collective. Throws MpiError.
-std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, const CommandLine& command_line);
+std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, CommandLine command_line);
 
 }  // namespace cg2d
