@@ -28,12 +28,13 @@ constexpr double lines_interval_s = 10.0;
 constexpr double shortest_interval_s = 0.1;
 constexpr std::string_view erase_line = "\r\033[K";
 
-// A signal handler can reach nothing but flags like these.
-static_assert(std::atomic<bool>::is_always_lock_free);
+// A signal handler can reach nothing but flags like these. (Not of a byte: gcc before 13 makes those with locks on RISC-V.)
+using Flag = std::atomic<int>;
+static_assert(Flag::is_always_lock_free);
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<bool> line_is_drawn = false;
+Flag line_is_drawn = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-std::atomic<bool> line_has_ended = false;
+Flag line_has_ended = 0;
 
 void write_on_stderr(std::string_view text) noexcept {
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
@@ -253,7 +254,7 @@ void ProgressDisplay::end_region() {
 
 bool ProgressDisplay::erase() {
   const std::lock_guard lock(mutex_);
-  if (!line_is_drawn.exchange(false)) return false;
+  if (line_is_drawn.exchange(0) == 0) return false;
   write_on_stderr(erase_line);
   return true;
 }
@@ -300,15 +301,15 @@ ProgressText ProgressDisplay::text() const {
 
 /// A text that comes right after another one is left to the thread.
 void ProgressDisplay::draw_soon() {
-  if (!line_is_drawn || stopwatch_.seconds() >= shown_s_ + shortest_interval_s) draw();
+  if (line_is_drawn == 0 || stopwatch_.seconds() >= shown_s_ + shortest_interval_s) draw();
 }
 
 void ProgressDisplay::draw() {
   shown_s_ = stopwatch_.seconds();
-  if (is_held_ || line_has_ended || !stderr_takes_text()) return;
+  if (is_held_ || line_has_ended != 0 || !stderr_takes_text()) return;
   const auto columns = width_of(*terminal_);  // one stays free: a full line would wrap
   const auto line = fmt::format("\r{}\033[K", text().line(std::max<std::size_t>(columns, 2) - 1));
-  line_is_drawn = true;
+  line_is_drawn = 1;
   write_on_stderr(line);
 }
 
@@ -321,8 +322,8 @@ void ProgressDisplay::write_line() {
 }
 
 void end_progress_line() noexcept {
-  line_has_ended = true;
-  if (line_is_drawn) write_on_stderr(erase_line);
+  line_has_ended = 1;
+  if (line_is_drawn != 0) write_on_stderr(erase_line);
 }
 
 }  // namespace cg2d

@@ -4,6 +4,11 @@
 #include <cstring>
 #include <vector>
 
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 namespace cg2d {
 namespace {
 
@@ -26,14 +31,37 @@ std::uint32_t by_table(std::uint32_t state, std::span<const std::byte> bytes) {
   return state;
 }
 
+// What differs between processors with an instruction for it: what a function that uses it needs, the state after a word of eight bytes, and
+// whether this processor has it. NOLINTBEGIN(cppcoreguidelines-macro-usage): an attribute cannot be a constant
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(std::uint32_t state,
-                                                               std::span<const std::byte> bytes) {
+#define CG2D_CRC_ATTRIBUTE __attribute__((target("sse4.2")))
+CG2D_CRC_ATTRIBUTE inline std::uint64_t after_word(std::uint64_t state, std::uint64_t word) {
+  return __builtin_ia32_crc32di(state, word);
+}
+bool has_instruction() {
+  static const bool is_there = __builtin_cpu_supports("sse4.2") != 0;
+  return is_there;
+}
+#elif defined(__AARCH64EL__)
+#define CG2D_CRC_ATTRIBUTE
+inline std::uint64_t after_word(std::uint64_t state, std::uint64_t word) {
+  asm(".arch_extension crc\n\tcrc32cx %w0, %w0, %1" : "+r"(state) : "r"(word));
+  return state;
+}
+bool has_instruction() {
+  static const bool is_there = (getauxval(AT_HWCAP) & HWCAP_CRC32) != 0;
+  return is_there;
+}
+#endif
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+#ifdef CG2D_CRC_ATTRIBUTE
+CG2D_CRC_ATTRIBUTE std::uint32_t by_instruction(std::uint32_t state, std::span<const std::byte> bytes) {
   std::uint64_t wide = state;
   while (bytes.size() >= sizeof(std::uint64_t)) {
     std::uint64_t word = 0;
     std::memcpy(&word, bytes.data(), sizeof(word));
-    wide = __builtin_ia32_crc32di(wide, word);
+    wide = after_word(wide, word);
     bytes = bytes.subspan(sizeof(word));
   }
   return by_table(static_cast<std::uint32_t>(wide), bytes);
@@ -63,16 +91,15 @@ class ZerosAppended {
 };
 
 /// The states of three pieces, whole words at a time. Returns how many bytes of each it took.
-__attribute__((target("sse4.2"))) std::size_t go_on(std::array<std::uint64_t, 3>& states,
-                                                    const std::array<const std::byte*, 3>& pieces,
-                                                    std::size_t byte_count) {
+CG2D_CRC_ATTRIBUTE std::size_t go_on(std::array<std::uint64_t, 3>& states,
+                                     const std::array<const std::byte*, 3>& pieces, std::size_t byte_count) {
   auto now = states;
   std::size_t done = 0;
   for (; done + sizeof(std::uint64_t) <= byte_count; done += sizeof(std::uint64_t)) {
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
       std::uint64_t word = 0;
       std::memcpy(&word, pieces[piece] + done, sizeof(word));
-      now[piece] = __builtin_ia32_crc32di(now[piece], word);
+      now[piece] = after_word(now[piece], word);
     }
   }
   states = now;
@@ -91,11 +118,6 @@ std::uint32_t by_three_pieces(std::uint32_t state, std::span<const std::byte> by
     bytes = bytes.subspan(3 * piece_bytes);
   }
   return by_instruction(state, bytes);
-}
-
-bool has_instruction() {
-  static const bool is_there = __builtin_cpu_supports("sse4.2") != 0;
-  return is_there;
 }
 
 std::array<std::uint32_t, 3> three_by_instruction(const std::array<std::span<const std::byte>, 3>& pieces) {
@@ -141,14 +163,14 @@ std::uint32_t crc32c_share(std::uint32_t checksum, const PieceLength& length) {
 
 std::array<std::uint32_t, 3> crc32c_of_three(const std::array<std::span<const std::byte>, 3>& pieces) {
   assert(pieces[1].size() == pieces[0].size() && pieces[2].size() == pieces[0].size());
-#if defined(__x86_64__)
+#ifdef CG2D_CRC_ATTRIBUTE
   if (has_instruction()) return three_by_instruction(pieces);
 #endif
   return {crc32c(pieces[0]), crc32c(pieces[1]), crc32c(pieces[2])};
 }
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
-#if defined(__x86_64__)
+#ifdef CG2D_CRC_ATTRIBUTE
   if (has_instruction()) return ~by_three_pieces(~before, bytes);
 #endif
   return ~by_table(~before, bytes);
