@@ -11,6 +11,7 @@
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #endif
 
 namespace cg2d::kernels {
@@ -88,6 +89,25 @@ std::string_view name_of(InstructionSet set) {
   return "portable";
 }
 
+int register_bits(InstructionSet set) {
+  const auto sets = processor_instruction_sets();
+  if (std::ranges::find(sets, set) == sets.end()) return 0;
+  switch (set) {
+    case InstructionSet::avx512:
+      return 512;
+    case InstructionSet::avx2:
+    case InstructionSet::fma:
+      return 256;
+    case InstructionSet::sve:
+#if defined(__aarch64__)
+      return (prctl(PR_SVE_GET_VL) & PR_SVE_VL_LEN_MASK) * 8;
+#endif
+    case InstructionSet::portable:
+      break;
+  }
+  return 128;
+}
+
 std::vector<std::string> instruction_set_names() {
   std::vector<std::string> names;
   names.reserve(all_instruction_sets.size());
@@ -112,6 +132,12 @@ InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wante
     throw std::invalid_argument("no loop for " + std::string(name_of(*wanted)) + " on this processor");
   }
   return *wanted;
+}
+
+InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
+                                      std::span<const InstructionSet> sets) {
+  const auto available = of_this_processor(sets);
+  return choose_instruction_set(wanted.value_or(available.back()), available, nullptr);
 }
 
 }  // namespace cg2d::kernels

@@ -18,6 +18,10 @@ inline constexpr std::array all_instruction_sets{InstructionSet::portable, Instr
                                                  InstructionSet::avx2, InstructionSet::avx512,
                                                  InstructionSet::sve};
 
+/// Those of loops that gather nothing: without gathers fma and avx2 are the same.
+inline constexpr std::array sets_without_gathers{InstructionSet::portable, InstructionSet::avx2,
+                                                 InstructionSet::avx512, InstructionSet::sve};
+
 /// The variable whose value, the name of a set, is the widest for which kernels take a loop. Then loops are chosen by rule, not
 /// by their times, so that one command has the same bits whatever else the processor does.
 inline constexpr const char* instruction_set_variable = "CG2D_INSTRUCTION_SET";
@@ -39,6 +43,8 @@ InstructionSet widest_instruction_set();
 InstructionSet fastest_gathering_instruction_set();
 
 std::string_view name_of(InstructionSet set);
+/// The length of the set's registers in bits, and 0 for a set that this processor does not have.
+int register_bits(InstructionSet set);
 /// The names of all sets, of whatever processor.
 std::vector<std::string> instruction_set_names();
 
@@ -50,5 +56,9 @@ std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> se
 InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
                                       const std::vector<InstructionSet>& available,
                                       InstructionSet (*preferred)());
+
+/// The same among those of `sets` that this processor has, and by default the widest of them.
+InstructionSet choose_instruction_set(const std::optional<InstructionSet>& wanted,
+                                      std::span<const InstructionSet> sets);
 
 }  // namespace cg2d::kernels

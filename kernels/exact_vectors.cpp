@@ -4,52 +4,54 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernels/cpu_features.hpp"
-#include "kernels/simd.hpp"
+#include "kernels/vector_targets.hpp"
 
-namespace cg2d::kernels {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/exact_vectors.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/exact_sums.hpp"
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace exact_vectors {
 
-// The loops are the same for all instruction sets, but for the register that Lanes fits; so are their results, whatever that is.
+// The loops are the same for all instruction sets, but for the register that Register fits; so are their results, whatever that is.
 
-template <typename Lanes>
-constexpr std::size_t lane_count = sizeof(Lanes) / sizeof(double);
+constexpr std::size_t lane_count = sizeof(Register) / sizeof(double);
 
-template <typename Lanes>
-CG2D_INLINE void load_products(Lanes& target, const double* x, const double* y) {
-  Lanes factors{};
-  load_lanes(factors, x);
-  load_lanes(target, y);
+void load_products(Register& target, const double* x, const double* y) {
+  Register factors{};
+  load_register(factors, x);
+  load_register(target, y);
   target *= factors;
 }
 
 /// Numbers that are not greater than any other, such as NaN, are passed over.
-template <typename Lanes>
-CG2D_INLINE void keep_largest(const Lanes& numbers, Lanes& largest) {
-  const Lanes magnitudes = numbers < 0.0 ? -numbers : numbers;
+void keep_largest(const Register& numbers, Register& largest) {
+  const Register magnitudes = numbers < 0.0 ? -numbers : numbers;
   largest = magnitudes > largest ? magnitudes : largest;
 }
 
-template <typename Lanes>
-CG2D_INLINE double largest_of(const Lanes& first, const Lanes& second) {
+double largest_of(const Register& first, const Register& second) {
   double largest = 0.0;
-  for (std::size_t lane = 0; lane < lane_count<Lanes>; ++lane)
+  for (std::size_t lane = 0; lane < lane_count; ++lane)
     largest = std::max({largest, first[lane], second[lane]});
   return largest;
 }
 
-template <typename Lanes>
-CG2D_INLINE double largest_magnitude(std::span<const double> x) {
-  constexpr auto count = lane_count<Lanes>;
-  Lanes first{};
-  Lanes second{};
+double largest_magnitude(std::span<const double> x) {
+  constexpr auto count = lane_count;
+  Register first{};
+  Register second{};
   std::size_t k = 0;
   for (; k + 2 * count <= x.size(); k += 2 * count) {
-    Lanes numbers{};
-    load_lanes(numbers, x.data() + k);
+    Register numbers{};
+    load_register(numbers, x.data() + k);
     keep_largest(numbers, first);
-    load_lanes(numbers, x.data() + k + count);
+    load_register(numbers, x.data() + k + count);
     keep_largest(numbers, second);
   }
   double largest = largest_of(first, second);
@@ -57,14 +59,13 @@ CG2D_INLINE double largest_magnitude(std::span<const double> x) {
   return largest;
 }
 
-template <typename Lanes>
-CG2D_INLINE double largest_product(std::span<const double> x, std::span<const double> y) {
-  constexpr auto count = lane_count<Lanes>;
-  Lanes first{};
-  Lanes second{};
+double largest_product(std::span<const double> x, std::span<const double> y) {
+  constexpr auto count = lane_count;
+  Register first{};
+  Register second{};
   std::size_t k = 0;
   for (; k + 2 * count <= x.size(); k += 2 * count) {
-    Lanes products{};
+    Register products{};
     load_products(products, x.data() + k, y.data() + k);
     keep_largest(products, first);
     load_products(products, x.data() + k + count, y.data() + k + count);
@@ -75,24 +76,22 @@ CG2D_INLINE double largest_product(std::span<const double> x, std::span<const do
   return largest;
 }
 
-template <typename Lanes>
-CG2D_INLINE ExactSum dot(std::span<const double> x, std::span<const double> y,
-                         const SplitConstants& constants) {
-  constexpr auto count = lane_count<Lanes>;
-  const Lanes high = Lanes{} + constants.high;
-  const Lanes low = Lanes{} + constants.low;
-  RunningSums<Lanes> first{.high = high, .low = Lanes{}};
-  RunningSums<Lanes> second{.high = high, .low = Lanes{}};
+ExactSum dot(std::span<const double> x, std::span<const double> y, const SplitConstants& constants) {
+  constexpr auto count = lane_count;
+  const Register high = Register{} + constants.high;
+  const Register low = Register{} + constants.low;
+  RunningSums<Register> first{.high = high, .low = Register{}};
+  RunningSums<Register> second{.high = high, .low = Register{}};
   std::size_t k = 0;
   for (; k + 2 * count <= x.size(); k += 2 * count) {
-    Lanes terms{};
+    Register terms{};
     load_products(terms, x.data() + k, y.data() + k);
     add_term(low, terms, first);
     load_products(terms, x.data() + k + count, y.data() + k + count);
     add_term(low, terms, second);
   }
-  const Lanes highs = (first.high - high) + (second.high - high);
-  const Lanes lows = first.low + second.low;
+  const Register highs = (first.high - high) + (second.high - high);
+  const Register lows = first.low + second.low;
   RunningSums<double> rest{.high = constants.high, .low = 0.0};
   for (; k < x.size(); ++k) add_term(constants.low, x.data()[k] * y.data()[k], rest);
   ExactSum total{.high = rest.high - constants.high, .low = rest.low};
@@ -103,15 +102,14 @@ CG2D_INLINE ExactSum dot(std::span<const double> x, std::span<const double> y,
   return total;
 }
 
-template <typename Lanes>
-CG2D_INLINE void add_scaled(double a, std::span<const double> x, std::span<double> y) {
-  constexpr auto count = lane_count<Lanes>;
+void add_scaled(double a, std::span<const double> x, std::span<double> y) {
+  constexpr auto count = lane_count;
   std::size_t k = 0;
   for (; k + count <= y.size(); k += count) {
-    Lanes products{};
-    Lanes sums{};
-    load_lanes(products, x.data() + k);
-    load_lanes(sums, y.data() + k);
+    Register products{};
+    Register sums{};
+    load_register(products, x.data() + k);
+    load_register(sums, y.data() + k);
     products *= a;
     sums += products;
     std::memcpy(y.data() + k, &sums, sizeof(sums));
@@ -122,55 +120,47 @@ CG2D_INLINE void add_scaled(double a, std::span<const double> x, std::span<doubl
   }
 }
 
-#if defined(__x86_64__)
-CG2D_FMA double largest_magnitude_fma(std::span<const double> x) { return largest_magnitude<FourLanes>(x); }
-CG2D_FMA double largest_product_fma(std::span<const double> x, std::span<const double> y) {
-  return largest_product<FourLanes>(x, y);
-}
-CG2D_FMA ExactSum dot_fma(std::span<const double> x, std::span<const double> y,
-                          const SplitConstants& constants) {
-  return dot<FourLanes>(x, y, constants);
-}
-CG2D_FMA void add_scaled_fma(double a, std::span<const double> x, std::span<double> y) {
-  add_scaled<FourLanes>(a, x, y);
-}
+auto largest_magnitude_for(InstructionSet /*set*/) { return &largest_magnitude; }
+auto largest_product_for(InstructionSet /*set*/) { return &largest_product; }
+auto dot_for(InstructionSet /*set*/) { return &dot; }
+auto add_scaled_for(InstructionSet /*set*/) { return &add_scaled; }
 
-bool has_fma() {
-  static const bool has = widest_instruction_set() != InstructionSet::portable;
-  return has;
+}  // namespace exact_vectors
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cg2d::kernels {
+namespace {
+namespace exact_vectors {
+
+/// 256 bits: longer registers gain nothing here.
+InstructionSet chosen_set() {
+  static const auto set =
+      choose_instruction_set({}, std::array{InstructionSet::portable, InstructionSet::fma});
+  return set;
 }
-#endif
 
 }  // namespace exact_vectors
 }  // namespace
 
 double largest_magnitude(std::span<const double> x) {
-#if defined(__x86_64__)
-  if (exact_vectors::has_fma()) return exact_vectors::largest_magnitude_fma(x);
-#endif
-  return exact_vectors::largest_magnitude<TwoLanes>(x);
+  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::largest_magnitude_for)(x);
 }
 
 double largest_product(std::span<const double> x, std::span<const double> y) {
-#if defined(__x86_64__)
-  if (exact_vectors::has_fma()) return exact_vectors::largest_product_fma(x, y);
-#endif
-  return exact_vectors::largest_product<TwoLanes>(x, y);
+  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::largest_product_for)(x, y);
 }
 
 ExactSum exact_dot(std::span<const double> x, std::span<const double> y, double bound, double most_terms) {
-  const SplitConstants constants(bound, most_terms);
-#if defined(__x86_64__)
-  if (exact_vectors::has_fma()) return exact_vectors::dot_fma(x, y, constants);
-#endif
-  return exact_vectors::dot<TwoLanes>(x, y, constants);
+  return CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::dot_for)(x, y,
+                                                                          SplitConstants(bound, most_terms));
 }
 
 void add_scaled_rounded(double a, std::span<const double> x, std::span<double> y) {
-#if defined(__x86_64__)
-  if (exact_vectors::has_fma()) return exact_vectors::add_scaled_fma(a, x, y);
-#endif
-  exact_vectors::add_scaled<TwoLanes>(a, x, y);
+  CG2D_OF_SET(exact_vectors::chosen_set(), exact_vectors::add_scaled_for)(a, x, y);
 }
 
 }  // namespace cg2d::kernels
+#endif

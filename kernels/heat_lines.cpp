@@ -1,14 +1,20 @@
 #include "kernels/heat_lines.hpp"
 
-#include <array>
+#include "kernels/vector_targets.hpp"
 
-#include "kernels/simd.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/heat_lines.cpp"
+#include <hwy/foreach_target.h>
 
-namespace cg2d::kernels {
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
+namespace heat_lines {
 
-CG2D_INLINE void step_on_line(const HeatLines& all_lines, const HeatWeights& all_weights, std::int64_t count,
-                              double* target) {
+void step_on_line(const HeatLines& all_lines, const HeatWeights& all_weights, std::int64_t count,
+                  double* target) {
   const HeatLines lines = all_lines;  // local copies: no store can change them
   const HeatWeights weights = all_weights;
 #pragma omp simd
@@ -21,41 +27,21 @@ CG2D_INLINE void step_on_line(const HeatLines& all_lines, const HeatWeights& all
   }
 }
 
-// The portable loop, compiled for each instruction set: see CG2D_STENCIL_LOOP in stencil_lines.cpp.
-void heat_loop_portable(const HeatLines& lines, const HeatWeights& weights, std::int64_t count,
-                        double* target) {
-  step_on_line(lines, weights, count, target);
-}
-#if defined(__x86_64__)
-CG2D_AVX2 void heat_loop_avx2(const HeatLines& lines, const HeatWeights& weights, std::int64_t count,
-                              double* target) {
-  step_on_line(lines, weights, count, target);
-}
-CG2D_AVX512 void heat_loop_avx512(const HeatLines& lines, const HeatWeights& weights, std::int64_t count,
-                                  double* target) {
-  step_on_line(lines, weights, count, target);
-}
-#endif
+HeatLoop loop_for(InstructionSet /*set*/) { return &step_on_line; }
 
+}  // namespace heat_lines
 }  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-std::vector<InstructionSet> heat_instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512};
-  return of_this_processor(sets);
-}
+#if HWY_ONCE
+namespace cg2d::kernels {
+
+std::vector<InstructionSet> heat_instruction_sets() { return of_this_processor(sets_without_gathers); }
 
 HeatLoop heat_loop(std::optional<InstructionSet> set) {
-  switch (
-      choose_instruction_set(set, heat_instruction_sets(), [] { return heat_instruction_sets().back(); })) {
-#if defined(__x86_64__)
-    case InstructionSet::avx512:
-      return &heat_loop_avx512;
-    case InstructionSet::avx2:
-      return &heat_loop_avx2;
-#endif
-    default:
-      return &heat_loop_portable;
-  }
+  return CG2D_OF_SET(choose_instruction_set(set, sets_without_gathers), heat_lines::loop_for);
 }
 
 }  // namespace cg2d::kernels
+#endif

@@ -1,5 +1,67 @@
 #include "kernels/machine_rates.hpp"
 
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/machine_rates.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
+namespace {
+namespace machine_rates {
+
+constexpr std::size_t lanes = register_bytes / sizeof(double);
+
+constexpr std::size_t accumulators = 8;  // keeps two additions per clock under way, four clocks each
+
+/// The sum of numbers that are aligned to 64 bytes, as many as a multiple of doubles_per_step.
+double sum(const double* numbers, std::size_t count) {
+  Register sums[accumulators] = {};
+  for (std::size_t first = 0; first < count; first += accumulators * lanes) {
+#pragma GCC unroll 8
+    for (std::size_t k = 0; k < accumulators; ++k) {
+      Register vector{};
+      load_register(vector, numbers + first + k * lanes);
+      sums[k] += vector;
+    }
+  }
+  double total = 0.0;
+  for (const auto& sum : sums)
+    for (std::size_t lane = 0; lane < lanes; ++lane) total += sum[lane];
+  return total;
+}
+
+constexpr std::size_t chains =
+    12;  // enough for two units with a latency of five clocks; they and two constants fit into 16 registers
+
+/// Computes x := factor x + addend again and again. The chains begin with different numbers: otherwise a compiler could make one chain
+/// do for all. The sum of all chains, of which each element tends to addend / (1 - factor).
+double chain(double factor, double addend, std::int64_t step_count) {
+  const Register factors = Register{} + factor;
+  const Register addends = Register{} + addend;
+  Register values[chains];
+  for (std::size_t k = 0; k < chains; ++k) values[k] = Register{} + static_cast<double>(k);
+  for (std::int64_t step = 0; step < step_count; ++step)
+    for (auto& value : values) value = value * factors + addends;
+  double total = 0.0;
+  for (const auto& value : values)
+    for (std::size_t lane = 0; lane < lanes; ++lane) total += value[lane];
+  return total;
+}
+
+auto sum_for(InstructionSet /*set*/) { return &sum; }
+auto chain_for(InstructionSet /*set*/) { return &chain; }
+std::int64_t chain_elements(InstructionSet /*set*/) { return chains * lanes; }
+
+}  // namespace machine_rates
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -8,97 +70,18 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/cpu_features.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d::kernels {
 namespace {
 
-// ---------------------------------------------------------------- read bandwidth
-
-constexpr std::size_t accumulators = 8;       // keeps two additions per clock under way, four clocks each
 constexpr std::size_t doubles_per_step = 64;  // as many as the accumulators of the widest loop hold
-using SumLoop = double (*)(const double* numbers, std::size_t count);
-
-// count: a multiple of doubles_per_step; numbers: aligned to 64 bytes. A macro, because an attribute cannot
-// be a template argument. NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_SUM_LOOP(function, attribute, vector_byte_count)                      \
-  attribute double function(const double* numbers, std::size_t count) {            \
-    using Vector [[gnu::vector_size(vector_byte_count), gnu::may_alias]] = double; \
-    constexpr std::size_t lanes = sizeof(Vector) / sizeof(double);                 \
-    const auto* vectors = reinterpret_cast<const Vector*>(numbers);                \
-    const auto* end = vectors + count / lanes;                                     \
-    Vector sums[accumulators] = {};                                                \
-    for (; vectors != end; vectors += accumulators)                                \
-      for (std::size_t k = 0; k < accumulators; ++k) sums[k] += vectors[k];        \
-    double total = 0.0;                                                            \
-    for (const auto& sum : sums)                                                   \
-      for (std::size_t lane = 0; lane < lanes; ++lane) total += sum[lane];         \
-    return total;                                                                  \
-  }
-
-CG2D_SUM_LOOP(sum_portable, , 16)
-#if defined(__x86_64__)
-CG2D_SUM_LOOP(sum_avx2, __attribute__((target("avx2"))), 32)
-CG2D_SUM_LOOP(sum_avx512, __attribute__((target("avx512f"))), 64)
-#endif
-
-SumLoop widest_loop() {
-#if defined(__x86_64__)
-  const auto set = widest_instruction_set();
-  if (set >= InstructionSet::avx512) return &sum_avx512;
-  if (set >= InstructionSet::avx2) return &sum_avx2;
-#endif
-  return &sum_portable;
-}
-
-// ---------------------------------------------------------------- arithmetic rate
-
-// Enough for two units with a latency of four or five clocks; they and two constants fit into 16 registers.
-constexpr std::size_t chains = 12;
 constexpr std::int64_t steps_per_pass = 200'000;
 constexpr std::int64_t flops_per_element = 2;
 
-/// The result of one thread.
-struct ChainResult {
-  double sum = 0.0;  // 2 for every element of every chain
-  std::int64_t element_count = 0;
-};
-using ChainLoop = ChainResult (*)(double factor, double addend, std::int64_t step_count);
-
-// Computes x := factor x + addend again and again. The chains begin with different numbers: otherwise a
-// compiler could make one chain do for all. A macro, because an attribute cannot be a template argument.
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CG2D_CHAIN_LOOP(function, attribute, vector_byte_count)                                 \
-  attribute ChainResult function(double factor, double addend, std::int64_t step_count) {       \
-    using Vector [[gnu::vector_size(vector_byte_count)]] = double;                              \
-    constexpr std::size_t lanes = sizeof(Vector) / sizeof(double);                              \
-    const Vector factors = Vector{} + factor;                                                   \
-    const Vector addends = Vector{} + addend;                                                   \
-    Vector values[chains];                                                                      \
-    for (std::size_t k = 0; k < chains; ++k) values[k] = Vector{} + static_cast<double>(k);     \
-    for (std::int64_t step = 0; step < step_count; ++step)                                      \
-      for (std::size_t k = 0; k < chains; ++k) values[k] = values[k] * factors + addends;       \
-    ChainResult result{.sum = 0.0, .element_count = static_cast<std::int64_t>(chains * lanes)}; \
-    for (const auto& value : values)                                                            \
-      for (std::size_t lane = 0; lane < lanes; ++lane) result.sum += value[lane];               \
-    return result;                                                                              \
-  }
-
-CG2D_CHAIN_LOOP(chain_portable, , 16)
-#if defined(__x86_64__)
-CG2D_CHAIN_LOOP(chain_avx2, __attribute__((target("avx2,fma"))), 32)
-CG2D_CHAIN_LOOP(chain_avx512, __attribute__((target("avx512f,fma"))), 64)
-#endif
-
-ChainLoop widest_chain() {
-#if defined(__x86_64__)
-  const auto set = widest_instruction_set();
-  if (set >= InstructionSet::avx512) return &chain_avx512;
-  if (set >= InstructionSet::avx2) return &chain_avx2;
-#endif
-  return &chain_portable;
-}
+auto widest_loop() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::sum_for); }
+auto widest_chain() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_for); }
+std::int64_t chain_elements() { return CG2D_OF_SET(widest_instruction_set(), machine_rates::chain_elements); }
 
 }  // namespace
 
@@ -150,7 +133,7 @@ ReadWork::ReadWork(int thread_count, std::int64_t byte_count) {
 }
 
 bool ReadWork::read(std::int64_t pass_count) {
-  const SumLoop loop = widest_loop();
+  const auto loop = widest_loop();
   const int thread_count = static_cast<int>(parts_.size());
   // The schedule is that of writing: each thread reads its own part.
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
@@ -166,21 +149,21 @@ bool ReadWork::read(std::int64_t pass_count) {
 }
 
 std::int64_t ArithmeticWork::flop_count() const {
-  return widest_chain()(0.0, 0.0, 1).element_count * steps_per_pass * flops_per_element * thread_count_;
+  return chain_elements() * steps_per_pass * flops_per_element * thread_count_;
 }
 
 bool ArithmeticWork::compute(std::int64_t pass_count) const {
   constexpr double factor = 0.5;
   constexpr double addend = 1.0;
   constexpr double fixed_point = addend / (1.0 - factor);
-  const ChainLoop loop = widest_chain();
-  std::vector<ChainResult> results(static_cast<std::size_t>(thread_count_));
+  const auto loop = widest_chain();
+  std::vector<double> sums(static_cast<std::size_t>(thread_count_));
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
   for (int thread = 0; thread < thread_count_; ++thread)
-    results[static_cast<std::size_t>(thread)] = loop(factor, addend, pass_count * steps_per_pass);
-  return std::ranges::all_of(results, [](const auto& result) {
-    return result.sum == fixed_point * static_cast<double>(result.element_count);
-  });
+    sums[static_cast<std::size_t>(thread)] = loop(factor, addend, pass_count * steps_per_pass);
+  return std::ranges::all_of(
+      sums, [](double sum) { return sum == fixed_point * static_cast<double>(chain_elements()); });
 }
 
 }  // namespace cg2d::kernels
+#endif

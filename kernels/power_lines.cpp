@@ -1,15 +1,22 @@
 #include "kernels/power_lines.hpp"
 
+#include <array>
 #include <cstring>
 
-#include "kernels/simd.hpp"
+#include "kernels/vector_targets.hpp"
 
-namespace cg2d::kernels {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/power_lines.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace power_lines {
 
-CG2D_INLINE void step_on_line(const PowerLines& all_lines, double weight, std::int64_t count,
-                              double* target) {
+void step_on_line(const PowerLines& all_lines, double weight, std::int64_t count, double* target) {
   const PowerLines lines = all_lines;  // a local copy: no store can change it
 #pragma omp simd
   for (std::int64_t x = 0; x < count; ++x) {
@@ -19,8 +26,8 @@ CG2D_INLINE void step_on_line(const PowerLines& all_lines, double weight, std::i
   }
 }
 
-CG2D_INLINE void combine_lines(const LinePair& polynomial, const PowerWeights& all_weights,
-                               std::int64_t count, const SumLines& sums) {
+void combine_lines(const LinePair& polynomial, const PowerWeights& all_weights, std::int64_t count,
+                   const SumLines& sums) {
   const PowerWeights weights = all_weights;
   const double* const of_p = polynomial.p;
   const double* const of_r = polynomial.r;
@@ -46,40 +53,37 @@ constexpr double sum_of(const Parts& parts) {
 }
 
 /// One of the six sums, in registers.
-template <typename Lanes>
 struct LaneSum {
-  static constexpr std::size_t lane_count = sizeof(Lanes) / sizeof(double);
-  std::array<Lanes, part_count / lane_count> lanes{};
+  static constexpr std::size_t lane_count = sizeof(Register) / sizeof(double);
+  std::array<Register, part_count / lane_count> lanes{};
 
-  [[nodiscard]] CG2D_INLINE Parts parts() const {
+  [[nodiscard]] HWY_INLINE Parts parts() const {
     Parts result{};
     std::memcpy(result.data(), lanes.data(), sizeof(result));
     return result;
   }
 };
 
-template <typename Lanes>
-CG2D_INLINE void add_sums_of_lines(const LinePair& now, const LinePair& before, std::int64_t count,
-                                   PowerSums& sums) {
-  constexpr auto lane_count = LaneSum<Lanes>::lane_count;
-  LaneSum<Lanes> pp{};
-  LaneSum<Lanes> rr{};
-  LaneSum<Lanes> pr{};
-  LaneSum<Lanes> pp_before{};
-  LaneSum<Lanes> rr_before{};
-  LaneSum<Lanes> pr_before{};
+void add_sums_of_lines(const LinePair& now, const LinePair& before, std::int64_t count, PowerSums& sums) {
+  constexpr auto lane_count = LaneSum::lane_count;
+  LaneSum pp{};
+  LaneSum rr{};
+  LaneSum pr{};
+  LaneSum pp_before{};
+  LaneSum rr_before{};
+  LaneSum pr_before{};
   const auto whole = static_cast<std::size_t>(count) / part_count * part_count;
   for (std::size_t x = 0; x < whole; x += part_count) {
     for (std::size_t part = 0; part < part_count / lane_count; ++part) {
       const auto place = x + part * lane_count;
-      Lanes p{};
-      Lanes r{};
-      Lanes p_before{};
-      Lanes r_before{};
-      load_lanes(p, now.p + place);
-      load_lanes(r, now.r + place);
-      load_lanes(p_before, before.p + place);
-      load_lanes(r_before, before.r + place);
+      Register p{};
+      Register r{};
+      Register p_before{};
+      Register r_before{};
+      load_register(p, now.p + place);
+      load_register(r, now.r + place);
+      load_register(p_before, before.p + place);
+      load_register(r_before, before.r + place);
       pp.lanes[part] += p * p;
       rr.lanes[part] += r * r;
       pr.lanes[part] += p * r;
@@ -88,7 +92,7 @@ CG2D_INLINE void add_sums_of_lines(const LinePair& now, const LinePair& before, 
       pr_before.lanes[part] += p * r_before;
     }
   }
-  const auto add = [&](const LaneSum<Lanes>& sum, const double* left, const double* right, double& total) {
+  const auto add = [&](const LaneSum& sum, const double* left, const double* right, double& total) {
     auto parts = sum.parts();
     for (auto x = whole; x < static_cast<std::size_t>(count); ++x) parts[x - whole] += left[x] * right[x];
     total += sum_of(parts);
@@ -101,53 +105,23 @@ CG2D_INLINE void add_sums_of_lines(const LinePair& now, const LinePair& before, 
   add(pr_before, now.p, before.r, sums.pr_before);
 }
 
-// The portable loops, compiled for each instruction set: see CG2D_STENCIL_LOOP in stencil_lines.cpp.
-// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has no parentheses
-#define CG2D_POWER_LOOPS(suffix, target_attribute, Lanes)                                                  \
-  target_attribute void step_##suffix(const PowerLines& lines, double weight, std::int64_t count,          \
-                                      double* target) {                                                    \
-    step_on_line(lines, weight, count, target);                                                            \
-  }                                                                                                        \
-  target_attribute void add_sums_##suffix(const LinePair& now, const LinePair& before, std::int64_t count, \
-                                          PowerSums& sums) {                                               \
-    add_sums_of_lines<Lanes>(now, before, count, sums);                                                    \
-  }                                                                                                        \
-  target_attribute void combine_##suffix(const LinePair& polynomial, const PowerWeights& weights,          \
-                                         std::int64_t count, const SumLines& sums) {                       \
-    combine_lines(polynomial, weights, count, sums);                                                       \
-  }                                                                                                        \
-  constexpr PowerLoops loops_##suffix {                                                                    \
-    .step = step_##suffix, .add_sums = add_sums_##suffix, .combine = combine_##suffix                      \
-  }
-
-// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
-CG2D_POWER_LOOPS(portable, , TwoLanes);
-#if defined(__x86_64__)
-CG2D_POWER_LOOPS(avx2, CG2D_AVX2, FourLanes);
-CG2D_POWER_LOOPS(avx512, CG2D_AVX512, EightLanes);
-#endif
-#undef CG2D_POWER_LOOPS
+PowerLoops loops_for(InstructionSet /*set*/) {
+  return {.step = &step_on_line, .add_sums = &add_sums_of_lines, .combine = &combine_lines};
+}
 
 }  // namespace power_lines
 }  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-std::vector<InstructionSet> power_instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512};
-  return of_this_processor(sets);
-}
+#if HWY_ONCE
+namespace cg2d::kernels {
+
+std::vector<InstructionSet> power_instruction_sets() { return of_this_processor(sets_without_gathers); }
 
 PowerLoops power_loops(std::optional<InstructionSet> set) {
-  switch (
-      choose_instruction_set(set, power_instruction_sets(), [] { return power_instruction_sets().back(); })) {
-#if defined(__x86_64__)
-    case InstructionSet::avx512:
-      return power_lines::loops_avx512;
-    case InstructionSet::avx2:
-      return power_lines::loops_avx2;
-#endif
-    default:
-      return power_lines::loops_portable;
-  }
+  return CG2D_OF_SET(choose_instruction_set(set, sets_without_gathers), power_lines::loops_for);
 }
 
 }  // namespace cg2d::kernels
+#endif

@@ -1,17 +1,16 @@
 // Whole storage in column blocks for several vectors: SELL-4-1024, see several_chunks.hpp. A block's part of the operand
 // stays in the second-level cache, where plain CSR takes each entry's elements from the third-level one.
 
-#include <algorithm>
-#include <bit>
-#include <stdexcept>
-#include <utility>
+#include "kernels/vector_targets.hpp"
 
-#include "kernels/parallel_parts.hpp"
-#include "kernels/sell_matrix.hpp"
-#include "kernels/several_chunks.hpp"
-#include "kernels/several_vectors.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/several_blocks.cpp"
+#include <hwy/foreach_target.h>
 
-namespace cg2d::kernels {
+#include "kernels/several_chunks-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace several_blocks {
 
@@ -25,8 +24,7 @@ struct WholeForm {
   static constexpr std::int64_t registers_per_lane = 1;  // the sums
 
   template <typename Row, std::int64_t LaneCount>
-  static inline __attribute__((always_inline)) void multiply_lanes(const Chunk& chunk,
-                                                                   std::int64_t first_lane) {
+  static HWY_INLINE void multiply_lanes(const Chunk& chunk, std::int64_t first_lane) {
     const double* values = chunk.values + first_lane;
     const std::uint16_t* columns = chunk.columns + first_lane;
     Row sums[LaneCount];
@@ -46,11 +44,34 @@ struct WholeForm {
 };
 using BlocksLoop = several_chunks::Loop<WholeForm>;
 
+using Loops = several::LoopsByCount<BlocksLoop::Operands>;
+Loops loops_for(InstructionSet set) { return several_loops_for<BlocksLoop>(set); }
+
+}  // namespace several_blocks
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/parallel_parts.hpp"
+#include "kernels/sell_matrix.hpp"
+#include "kernels/several_chunks.hpp"
+#include "kernels/several_vectors.hpp"
+
+namespace cg2d::kernels {
+namespace {
+namespace several_blocks {
+
 class SeveralBlocks final : public SpmvKernel {
  public:
   SeveralBlocks(const CsrBlock& block, std::int64_t block_width, const KernelOptions& options)
       : set_(several::chosen_set(options)),
-        loop_(several::loop_for<BlocksLoop>(set_, options.vector_count)),
+        loop_(several::loop_for(CG2D_OF_SET(set_, several_blocks::loops_for), options.vector_count)),
         vector_count_(options.vector_count),
         parts_(sell_parts(block, options.thread_count, several_chunks::shape_of(block_width))) {}
 
@@ -87,7 +108,7 @@ class SeveralBlocks final : public SpmvKernel {
 
  private:
   InstructionSet set_;
-  several::LoopFunction<BlocksLoop> loop_;
+  several::LoopFunction<several_chunks::PartOperands> loop_;
   std::int64_t vector_count_;
   std::vector<SellPart> parts_;  // one per thread
 };
@@ -115,8 +136,8 @@ bool are_worthwhile(const CsrBlock& block, std::int64_t width) {
 }  // namespace
 
 std::unique_ptr<SpmvKernel> make_several_blocks(CsrBlock block, const KernelOptions& options) {
-  static_cast<void>(
-      several::loop_for<several_blocks::BlocksLoop>(several::chosen_set(options), options.vector_count));
+  static_cast<void>(several::loop_for(CG2D_OF_SET(several::chosen_set(options), several_blocks::loops_for),
+                                      options.vector_count));
   const auto width = several_chunks::block_width(options);
   if (!several_blocks::are_worthwhile(block, width))
     return make_several_rows("csr-short", std::move(block), options);
@@ -125,3 +146,4 @@ std::unique_ptr<SpmvKernel> make_several_blocks(CsrBlock block, const KernelOpti
 }
 
 }  // namespace cg2d::kernels
+#endif

@@ -1,29 +1,31 @@
 // Plain CSR for several vectors: the sums of a row are in registers, and each entry takes one contiguous load of
 // as many elements as there are vectors.
 
-#include <utility>
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/several_csr.cpp"
+#include <hwy/foreach_target.h>
 
 #include "kernels/csr_rows_kernel.hpp"
-#include "kernels/several_vectors.hpp"
+#include "kernels/several_loops-inl.hpp"
 
-namespace cg2d::kernels {
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace several_csr {
 
 constexpr std::int64_t prefetch_distance = 256;
 
 struct CsrLoop {
-  struct Operands {
-    const CsrBlock& block;
-    const CsrRowOperands& rows;
-  };
+  using Operands = std::pair<const CsrBlock&, const CsrRowOperands&>;
 
   template <typename Row>
-  static inline __attribute__((always_inline)) void run(const Operands& operands) {
-    const auto& rows = operands.rows;
-    const std::int64_t* starts = operands.block.row_starts.data();
-    const std::int32_t* columns = operands.block.columns.data();
-    const double* values = operands.block.values.data();
+  static HWY_INLINE void run(const Operands& operands) {
+    const auto& [block, rows] = operands;
+    const std::int64_t* starts = block.row_starts.data();
+    const std::int32_t* columns = block.columns.data();
+    const double* values = block.values.data();
     for (std::int64_t row = rows.first_row; row < rows.last_row; ++row) {
       double* const q = rows.q + row * Row::size;
       Row sums{};
@@ -43,15 +45,25 @@ struct CsrLoop {
   }
 };
 
+using Loops = several::LoopsByCount<CsrLoop::Operands>;
+Loops loops_for(InstructionSet set) { return several_loops_for<CsrLoop>(set); }
+
 }  // namespace several_csr
 }  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <utility>
+
+namespace cg2d::kernels {
 
 std::unique_ptr<SpmvKernel> make_several_rows(std::string_view name, CsrBlock block,
                                               const KernelOptions& options) {
   const auto set = several::chosen_set(options);
-  const auto loop = several::loop_for<several_csr::CsrLoop>(set, options.vector_count);
+  const auto loop = several::loop_for(CG2D_OF_SET(set, several_csr::loops_for), options.vector_count);
   const auto multiply_rows = [=](const CsrBlock& rows_block, const CsrRowOperands& operands) {
-    loop({.block = rows_block, .rows = operands});
+    loop({rows_block, operands});
   };
   return std::make_unique<CsrRowsKernel>(name, name_of(set), multiply_rows, std::move(block),
                                          options.thread_count);
@@ -62,3 +74,4 @@ std::unique_ptr<SpmvKernel> make_several_csr(CsrBlock block, const KernelOptions
 }
 
 }  // namespace cg2d::kernels
+#endif

@@ -2,17 +2,16 @@
 // column for the sums of its row, which are in registers, and adds to q over its column, which is in memory: as p, in the second-level
 // cache. Lanes may have the same column: they add one after the other.
 
-#include <algorithm>
-#include <stdexcept>
-#include <utility>
+#include "kernels/vector_targets.hpp"
 
-#include "kernels/column_sums.hpp"
-#include "kernels/parallel_parts.hpp"
-#include "kernels/sell_matrix.hpp"
-#include "kernels/several_chunks.hpp"
-#include "kernels/several_vectors.hpp"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/several_symmetric.cpp"
+#include <hwy/foreach_target.h>
 
-namespace cg2d::kernels {
+#include "kernels/several_chunks-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace several_symmetric {
 
@@ -26,8 +25,7 @@ struct HalfForm {
   static constexpr std::int64_t registers_per_lane = 2;  // the sums, and p over the row
 
   template <typename Row, std::int64_t LaneCount>
-  static inline __attribute__((always_inline)) void multiply_lanes(const Chunk& chunk,
-                                                                   std::int64_t first_lane) {
+  static HWY_INLINE void multiply_lanes(const Chunk& chunk, std::int64_t first_lane) {
     const double* values = chunk.values + first_lane;
     const std::uint16_t* columns = chunk.columns + first_lane;
     Row sums[LaneCount];
@@ -55,6 +53,29 @@ struct HalfForm {
   }
 };
 using HalfLoop = several_chunks::Loop<HalfForm>;
+
+using Loops = several::LoopsByCount<HalfLoop::Operands>;
+Loops loops_for(InstructionSet set) { return several_loops_for<HalfLoop>(set); }
+
+}  // namespace several_symmetric
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/column_sums.hpp"
+#include "kernels/parallel_parts.hpp"
+#include "kernels/sell_matrix.hpp"
+#include "kernels/several_chunks.hpp"
+#include "kernels/several_vectors.hpp"
+
+namespace cg2d::kernels {
+namespace {
+namespace several_symmetric {
 
 class SeveralSymmetric final : public SpmvKernel {
  public:
@@ -85,7 +106,7 @@ class SeveralSymmetric final : public SpmvKernel {
  private:
   SeveralSymmetric(const KernelOptions& options, std::int64_t column_count)
       : set_(several::chosen_set(options)),
-        loop_(several::loop_for<HalfLoop>(set_, options.vector_count)),
+        loop_(several::loop_for(CG2D_OF_SET(set_, several_symmetric::loops_for), options.vector_count)),
         vector_count_(options.vector_count),
         column_count_(column_count),
         shape_(several_chunks::shape_of(several_chunks::block_width(options))),
@@ -99,7 +120,7 @@ class SeveralSymmetric final : public SpmvKernel {
   }
 
   InstructionSet set_;
-  several::LoopFunction<HalfLoop> loop_;
+  several::LoopFunction<several_chunks::PartOperands> loop_;
   std::int64_t vector_count_;
   std::int64_t column_count_;
   SellShape shape_;
@@ -157,3 +178,4 @@ std::unique_ptr<SpmvKernel> make_several_symmetric_external(const ExternalArrays
 }
 
 }  // namespace cg2d::kernels
+#endif

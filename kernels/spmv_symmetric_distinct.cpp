@@ -53,13 +53,13 @@ struct Form {
   static constexpr auto distinct = DistinctLanes::pairs;
 
   using Pairs = hn::CappedTag<double, 4>;
-  using Register = VectorOf<Pairs>;
+  using PairsVector = VectorOf<Pairs>;
   static constexpr std::int64_t lanes_of_two =
       hn::MaxLanes(Pairs());  // in a register of even lanes and one of odd ones
   static constexpr std::int64_t register_count = lanes / lanes_of_two;
 
   /// The pairs of a lane, and of the next but one where a register has room for both.
-  static HWY_INLINE Register load(const double* pair, [[maybe_unused]] const double* other_pair) {
+  static HWY_INLINE PairsVector load(const double* pair, [[maybe_unused]] const double* other_pair) {
     const Pairs d;
 #if HWY_MAX_BYTES == 16
     return hn::Load(d, pair);
@@ -71,8 +71,8 @@ struct Form {
 
   /// Multiplies a lane and the next but one. `values` holds each one's value twice, so that one multiply-add serves their row sums (the
   /// lower lanes of `sums`; the upper ones are of no use) and one the sums over the columns. rows: zeros, and p of the rows.
-  static HWY_INLINE void multiply_two(Register values, double* pair, [[maybe_unused]] double* other_pair,
-                                      Register rows, Register& sums) {
+  static HWY_INLINE void multiply_two(PairsVector values, double* pair, [[maybe_unused]] double* other_pair,
+                                      PairsVector rows, PairsVector& sums) {
     auto pairs = load(pair, other_pair);
 #if HWY_TARGET == HWY_AVX2
     asm("" : "+x"(pairs.raw));  // keeps gcc from loading the pairs once more for the other multiply-add
@@ -93,10 +93,10 @@ struct Form {
     constexpr std::int64_t next = lanes_of_two == 4 ? 2 : 0;  // from a lane to the other one in its register
     const double* values = chunk.values;
     const std::uint16_t* columns = chunk.columns;
-    Register even_rows[register_count];
-    Register odd_rows[register_count];
-    Register even_sums[register_count];
-    Register odd_sums[register_count];
+    PairsVector even_rows[register_count];
+    PairsVector odd_rows[register_count];
+    PairsVector even_sums[register_count];
+    PairsVector odd_sums[register_count];
     const auto row_of = [&](std::int64_t lane) HWY_ATTR {
       return two_lanes(hn::CappedTag<double, 2>(), 0.0, chunk.p_rows[chunk.rows[lane]]);
     };

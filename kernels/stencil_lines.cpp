@@ -1,17 +1,19 @@
 #include "kernels/stencil_lines.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
-#include "kernels/simd.hpp"
+#include "kernels/vector_targets.hpp"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/stencil_lines.cpp"
+#include <hwy/foreach_target.h>
 
-namespace cg2d::kernels {
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
+namespace stencil_lines {
 
 /// The places of the lines around the middle one that a stencil reads.
 template <bool HasCorners, std::size_t... Outer>
@@ -19,10 +21,10 @@ struct Neighbours {
   static constexpr bool has_corners = HasCorners;
   static constexpr double diagonal = static_cast<double>((HasCorners ? 3 : 1) * sizeof...(Outer) + 2);
 
-  static inline __attribute__((always_inline)) double outer(const StencilLines& lines, std::int64_t x) {
+  static HWY_INLINE double outer(const StencilLines& lines, std::int64_t x) {
     return (lines[Outer][x] + ...);
   }
-  static inline __attribute__((always_inline)) double side(const StencilLines& lines, std::int64_t x) {
+  static HWY_INLINE double side(const StencilLines& lines, std::int64_t x) {
     return HasCorners ? outer(lines, x) + lines[middle_line][x] : lines[middle_line][x];
   }
 };
@@ -38,14 +40,13 @@ using TwentySevenPoints =
 /// cache lines, and with it, in runs of whole cache lines, all but two of what is read: 0.33 ns per point, not 0.36
 /// (7 points in lines of 1024, second-level cache, avx512, Zen 5, 2026-11-22).
 template <typename Points>
-inline __attribute__((always_inline)) void compute_star(const StencilLines& all_lines, std::int64_t begin,
-                                                        std::int64_t end, double* q) {
+HWY_INLINE void compute_star(const StencilLines& all_lines, std::int64_t begin, std::int64_t end, double* q) {
   const StencilLines lines = all_lines;  // a local copy: no store to q can change it
   const double* const middle = lines[middle_line];
   const auto from_border =
       static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(middle + begin) / 8 % 8);
   const auto border = std::min(end, begin + (8 - from_border) % 8);
-  const auto point = [&](std::int64_t x) __attribute__((always_inline)) {
+  const auto point = [&](std::int64_t x) HWY_ATTR {
     return Points::diagonal * middle[x] - (middle[x - 1] + middle[x + 1]) - Points::outer(lines, x);
   };
   for (std::int64_t x = begin; x < border; ++x) q[x - begin] = point(x);
@@ -55,8 +56,7 @@ inline __attribute__((always_inline)) void compute_star(const StencilLines& all_
 
 /// With corners: the nine points at x once for their three uses, in a buffer that stays in the first-level cache.
 template <typename Points>
-inline __attribute__((always_inline)) void compute_full(const StencilLines& all_lines, std::int64_t begin,
-                                                        std::int64_t end, double* q) {
+HWY_INLINE void compute_full(const StencilLines& all_lines, std::int64_t begin, std::int64_t end, double* q) {
   constexpr std::int64_t chunk = 512;
   const StencilLines lines = all_lines;
   const double* const middle = lines[middle_line];
@@ -93,92 +93,72 @@ void compute_ends(const StencilLines& lines, const LineRun& run, double* q) {
   }
 }
 
-// The loop is the same for every instruction set, but compiled for each. A macro, because an attribute cannot be
-// a template argument, and a function that has it is not inlined into one without it.
-// NOLINTBEGIN(cppcoreguidelines-macro-usage,bugprone-macro-parentheses): an attribute has no parentheses
-#define CG2D_STENCIL_LOOP(function, attribute)                                                          \
-  template <typename Points>                                                                            \
-  attribute void function(const StencilLines& lines, std::int64_t begin, std::int64_t end, double* q) { \
-    if constexpr (Points::has_corners) {                                                                \
-      compute_full<Points>(lines, begin, end, q);                                                       \
-    } else {                                                                                            \
-      compute_star<Points>(lines, begin, end, q);                                                       \
-    }                                                                                                   \
-  }
-// NOLINTEND(cppcoreguidelines-macro-usage,bugprone-macro-parentheses)
-CG2D_STENCIL_LOOP(stencil_loop_portable, )
-#if defined(__x86_64__)
-CG2D_STENCIL_LOOP(stencil_loop_avx2, CG2D_AVX2)
-CG2D_STENCIL_LOOP(stencil_loop_avx512, CG2D_AVX512)
-#endif
-
 template <typename Points>
-StencilLoop loop_for(InstructionSet set) {
-  switch (set) {
-#if defined(__x86_64__)
-    case InstructionSet::avx512:
-      return &stencil_loop_avx512<Points>;
-    case InstructionSet::avx2:
-      return &stencil_loop_avx2<Points>;
-#endif
-    default:
-      return &stencil_loop_portable<Points>;
+void compute(const StencilLines& lines, std::int64_t begin, std::int64_t end, double* q) {
+  if constexpr (Points::has_corners) {
+    compute_full<Points>(lines, begin, end, q);
+  } else {
+    compute_star<Points>(lines, begin, end, q);
   }
 }
 
 template <typename Points>
-StencilKernel kernel_of(InstructionSet set) {
+StencilKernel kernel_of() {
   return {.diagonal = Points::diagonal,
-          .loop = loop_for<Points>(set),
+          .loop = &compute<Points>,
           .ends = &compute_ends<Points>,
           .outer = &Points::outer,
           .side = &Points::side};
 }
 
-}  // namespace
-
-std::vector<InstructionSet> stencil_instruction_sets() {
-  constexpr std::array sets{InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512};
-  return of_this_processor(sets);
-}
-
-StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set) {
-  const auto available = stencil_instruction_sets();
-  const auto chosen =
-      choose_instruction_set(set, available, [] { return stencil_instruction_sets().back(); });
+StencilKernel kernel(int point_count) {
   switch (point_count) {
     case 5:
-      return kernel_of<FivePoints>(chosen);
+      return kernel_of<FivePoints>();
     case 7:
-      return kernel_of<SevenPoints>(chosen);
+      return kernel_of<SevenPoints>();
     case 27:
-      return kernel_of<TwentySevenPoints>(chosen);
+      return kernel_of<TwentySevenPoints>();
     default:
       throw std::invalid_argument("no stencil of " + std::to_string(point_count) + " points");
   }
 }
 
-namespace {
+using Maker = StencilKernel (*)(int point_count);
+Maker maker_for(InstructionSet /*set*/) { return &kernel; }
 
 #if defined(__x86_64__)
 constexpr std::int64_t numbers_of_line = 8;
 
-void stream_lines_portable(const double* from, double* to, std::int64_t count) {
-  for (std::int64_t k = 0; k < count * numbers_of_line; k += 2) _mm_stream_pd(to + k, _mm_loadu_pd(from + k));
-}
-CG2D_AVX512 void stream_lines_avx512(const double* from, double* to, std::int64_t count) {
-  for (std::int64_t k = 0; k < count * numbers_of_line; k += numbers_of_line)
-    _mm512_stream_pd(to + k, _mm512_loadu_pd(from + k));
-}
-
 /// Writes whole cache lines past the caches.
 void stream_lines(const double* from, double* to, std::int64_t count) {
-  static const bool has_avx512 = widest_instruction_set() == InstructionSet::avx512;
-  (has_avx512 ? stream_lines_avx512 : stream_lines_portable)(from, to, count);
+#if HWY_TARGET == HWY_STATIC_TARGET
+  for (std::int64_t k = 0; k < count * numbers_of_line; k += 2) _mm_stream_pd(to + k, _mm_loadu_pd(from + k));
+#else
+  const hn::ScalableTag<double> d;
+  for (std::int64_t k = 0; k < count * numbers_of_line; k += hn::MaxLanes(d))
+    hn::Stream(hn::LoadU(d, from + k), d, to + k);
+#endif
 }
+
+using Stream = void (*)(const double* from, double* to, std::int64_t count);
+Stream stream_for(InstructionSet /*set*/) { return &stream_lines; }
 #endif
 
+}  // namespace stencil_lines
 }  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace cg2d::kernels {
+
+std::vector<InstructionSet> stencil_instruction_sets() { return of_this_processor(sets_without_gathers); }
+
+StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set) {
+  const auto make = CG2D_OF_SET(choose_instruction_set(set, sets_without_gathers), stencil_lines::maker_for);
+  return make(point_count);
+}
 
 void fetch_ahead(const double* numbers, std::int64_t count) {
   constexpr std::int64_t numbers_of_a_line = 8;
@@ -208,6 +188,7 @@ void StreamWriter::write_lines() {
   std::int64_t done = 0;
   for (; done < count_ && !is_at_line(done); ++done) target_[done] = buffer_[static_cast<std::size_t>(done)];
   const auto line_count = (count_ - done) / line;
+  static const auto stream_lines = CG2D_OF_SET(widest_instruction_set(), stencil_lines::stream_for);
   stream_lines(buffer_.data() + done, target_ + done, line_count);
   done += line_count * line;
   std::copy(buffer_.data() + done, buffer_.data() + count_, buffer_.data());
@@ -235,3 +216,4 @@ void StreamWriter::finish() {
 }
 
 }  // namespace cg2d::kernels
+#endif

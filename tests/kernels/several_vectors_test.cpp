@@ -101,7 +101,7 @@ TEST(SeveralVectorsTest, EveryKernelLoopCountAndBlockWidthGivesTheProductsOfTheR
     for (const auto& row : kernel_table()) {
       if (row.make_for_several == nullptr) continue;
       for (const int vector_count : vector_counts) {
-        for (const auto set : of_this_processor(several::instruction_sets)) {
+        for (const auto set : of_this_processor(sets_without_gathers)) {
           for (const int thread_count : {1, 3}) {
             SCOPED_TRACE(testing::Message()
                          << row.name << ' ' << name_of(set) << ' ' << vector_count << " vectors, "
@@ -151,7 +151,7 @@ TEST(SeveralVectorsTest, RowsBeyondOneWindowOfColumnBlocksAndWithoutEntriesAreMu
   const auto block = CsrBlock::from_rows(130, rows);
   ASSERT_LT(bytes_per_nonzero(block, 64), 12.0) << "these are column blocks";
   for (const int vector_count : vector_counts) {
-    for (const auto set : of_this_processor(several::instruction_sets)) {
+    for (const auto set : of_this_processor(sets_without_gathers)) {
       for (const int thread_count : {1, 2, 7}) {
         SCOPED_TRACE(testing::Message()
                      << name_of(set) << ' ' << vector_count << " vectors, " << thread_count << " threads");
