@@ -34,6 +34,12 @@ std::string Flags::take_choice(std::string_view name, std::initializer_list<std:
   return word;
 }
 
+bool Flags::take_switch(std::string_view name) {
+  const std::string flag = "--" + std::string(name);
+  return std::erase_if(arguments_,
+                       [&](const char* argument) { return argument != nullptr && argument == flag; }) > 0;
+}
+
 std::optional<int> Flags::take_number(std::string_view name, int least) {
   const std::size_t before = arguments_.size();
   const std::string text = take(name, "");

@@ -23,6 +23,8 @@ class Flags {
   std::string take(std::string_view name, std::string_view otherwise);
   /// Takes a flag whose value is one of some words; the first word is the default. Throws InputError.
   std::string take_choice(std::string_view name, std::initializer_list<std::string_view> words);
+  /// Takes "--<name>", without a value; whether it was there.
+  bool take_switch(std::string_view name);
   /// Takes a flag whose value is a whole number >= 1. Throws InputError.
   int take_count(std::string_view name, int otherwise);
   /// Takes a flag whose value is the letters of problem classes, such as "SWA". Throws InputError.

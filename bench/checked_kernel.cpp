@@ -9,6 +9,7 @@
 #include "bench/generated_block.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/matrix/random_stream.hpp"
+#include "kernels/cpu_features.hpp"
 
 namespace cg2d::bench {
 namespace {
@@ -112,20 +113,42 @@ void CheckedKernel::check(const KernelConfig& config, const ReferenceBlock& refe
   if (!reference.is_right(q_rows_, q_columns_)) fault_ = "the result differs from the reference";
 }
 
-void Workbench::time(benchmark::State& state, const BlockSource& source, const KernelConfig& config) {
+void Workbench::measure(benchmark::State& state, const BlockSource& source, const KernelConfig& config) {
   prepare(source, config);
   if (!kernel_->fault().empty()) {
     found_faults_ = true;
     state.SkipWithError(kernel_->fault().c_str());
     return;
   }
+  counter_ ? count(state) : time(state);
+  set_counters(state, source);
+}
+
+void Workbench::time(benchmark::State& state) {
   const auto start = Clock::now();
   for ([[maybe_unused]] auto iteration : state) {
     kernel_->multiply();
     benchmark::ClobberMemory();
   }
   const std::chrono::duration<double, std::nano> elapsed = Clock::now() - start;
-  set_counters(state, source, elapsed.count() / static_cast<double>(state.iterations()));
+  const double ns_per_product = elapsed.count() / static_cast<double>(state.iterations());
+  const auto bytes = static_cast<double>(kernel_->kernel().matrix_byte_count());
+  const double bandwidth = read_bandwidth_.at(kernel_->kernel().matrix_byte_count());
+  state.counters["ns_per_nonzero"] = ns_per_product / nonzero_count();
+  state.counters["GB/s"] = bytes / ns_per_product;
+  state.counters["read_bandwidth_GB/s"] = bandwidth;
+  state.counters["share_of_read_bandwidth"] = bytes / ns_per_product / bandwidth;
+  state.counters["conversion_ms"] = kernel_->conversion_ms();
+}
+
+void Workbench::count(benchmark::State& state) {
+  std::int64_t instructions = 0;
+  for ([[maybe_unused]] auto iteration : state) instructions = counter_->count([&] { kernel_->multiply(); });
+  state.counters["instructions_per_nonzero"] = static_cast<double>(instructions) / nonzero_count();
+  for (const auto set : kernels::all_instruction_sets) {
+    if (name_of(set) == kernel_->kernel().instruction_set())
+      state.counters["register_bits"] = register_bits(set);
+  }
 }
 
 void Workbench::prepare(const BlockSource& source, const KernelConfig& config) {
@@ -151,30 +174,25 @@ const ReferenceBlock& Workbench::block_for(const BlockSource& source, const Kern
   return *half_;
 }
 
-void Workbench::set_counters(benchmark::State& state, const BlockSource& source, double ns_per_product) {
-  // Per nonzero of the whole block, so that kernels of both storages can be compared. Plain numbers: the
-  // rates of Google Benchmark carry units of their own.
-  const auto nonzeros = static_cast<double>(whole_->block().nonzero_count());
+// Per nonzero of the whole block, so that kernels of both storages can be compared. Plain numbers: the rates of Google Benchmark carry
+// units of their own.
+void Workbench::set_counters(benchmark::State& state, const BlockSource& source) {
   const auto bytes = static_cast<double>(kernel_->kernel().matrix_byte_count());
-  const double bandwidth = read_bandwidth_.at(kernel_->kernel().matrix_byte_count());
-  state.counters["ns_per_nonzero"] = ns_per_product / nonzeros;
-  state.counters["GB/s"] = bytes / ns_per_product;
-  state.counters["read_bandwidth_GB/s"] = bandwidth;
-  state.counters["share_of_read_bandwidth"] = bytes / ns_per_product / bandwidth;
-  state.counters["format_bytes_per_nonzero"] = bytes / nonzeros;
+  state.counters["format_bytes_per_nonzero"] = bytes / nonzero_count();
   constexpr double bytes_per_megabyte = 1e6;
   state.counters["matrix_MB"] = bytes / bytes_per_megabyte;
-  state.counters["conversion_ms"] = kernel_->conversion_ms();
-  state.counters["nonzeros_per_row"] = nonzeros / static_cast<double>(whole_->block().row_count);
+  state.counters["nonzeros_per_row"] = nonzero_count() / static_cast<double>(whole_->block().row_count);
   if (source.row_length > 0) state.counters["row_length"] = source.row_length;
   state.SetLabel(std::string(kernel_->kernel().instruction_set()));
 }
 
 void register_product(Workbench& workbench, const BlockSource& source, const KernelConfig& config) {
   const auto name = source.name + "/" + config.label;
-  benchmark::RegisterBenchmark(name.c_str(), [&workbench, source, config](benchmark::State& state) {
-    workbench.time(state, source, config);
-  })->UseRealTime();
+  auto* const registered =
+      benchmark::RegisterBenchmark(name.c_str(), [&workbench, source, config](benchmark::State& state) {
+        workbench.measure(state, source, config);
+      })->UseRealTime();
+  if (workbench.counter() != nullptr) registered->Iterations(1);
 }
 
 int run_registered(Flags& flags, const Workbench& workbench, int thread_count) {

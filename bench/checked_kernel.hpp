@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bench/bench_flags.hpp"
+#include "bench/instruction_counter.hpp"
 #include "cg/base/process_memory.hpp"
 #include "kernels/machine_rates.hpp"
 #include "kernels/spmv.hpp"
@@ -110,22 +111,30 @@ struct BlockSource {
   int row_length = 0;                                 ///< length of every row; 0: the lengths differ
 };
 
-/// Times kernels on blocks. Keeps the block and the kernel of the last benchmark: Google Benchmark calls one
+/// Times kernels on blocks, or counts their instructions. Keeps the block and the kernel of the last benchmark: Google Benchmark calls one
 /// several times to find its iteration count.
 class Workbench {
  public:
-  explicit Workbench(int thread_count) : read_bandwidth_(thread_count) {}
+  /// counter: counts a product's instructions, and nothing is timed; null: the other way round.
+  explicit Workbench(int thread_count, std::unique_ptr<InstructionCounter> counter = nullptr)
+      : read_bandwidth_(thread_count), counter_(std::move(counter)) {}
 
-  /// Sets the counters. A wrong result is an error of the state, and nothing is timed.
-  void time(benchmark::State& state, const BlockSource& source, const KernelConfig& config);
+  /// Sets the counters. A wrong result is an error of the state, and nothing is measured.
+  void measure(benchmark::State& state, const BlockSource& source, const KernelConfig& config);
+  /// Null: products are timed.
+  [[nodiscard]] const InstructionCounter* counter() const { return counter_.get(); }
   [[nodiscard]] bool found_faults() const { return found_faults_; }
 
  private:
   void prepare(const BlockSource& source, const KernelConfig& config);
   const ReferenceBlock& block_for(const BlockSource& source, const KernelConfig& config);
-  void set_counters(benchmark::State& state, const BlockSource& source, double ns_per_product);
+  void time(benchmark::State& state);
+  void count(benchmark::State& state);
+  void set_counters(benchmark::State& state, const BlockSource& source);
+  [[nodiscard]] double nonzero_count() const { return static_cast<double>(whole_->block().nonzero_count()); }
 
   kernels::ReadBandwidth read_bandwidth_;
+  std::unique_ptr<InstructionCounter> counter_;
   std::string block_name_;
   std::optional<ReferenceBlock> whole_;
   std::optional<ReferenceBlock> half_;
@@ -134,7 +143,7 @@ class Workbench {
   bool found_faults_ = false;
 };
 
-/// A benchmark named <block>/<label>, in wall time.
+/// A benchmark named <block>/<label>, in wall time, or of one product where instructions are counted.
 void register_product(Workbench& workbench, const BlockSource& source, const KernelConfig& config);
 
 /// Passes the rest of the command line to Google Benchmark and runs the registered benchmarks. Returns the

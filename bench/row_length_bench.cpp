@@ -1,5 +1,7 @@
-// Finds the row length from which on vectors pay: every kernel on blocks whose rows all have the same length.
-// Each result is compared with the reference before anything is timed.
+// Finds the row length from which on vectors pay: every kernel on blocks whose rows all have the same length. Each result is compared
+// with the reference before anything is timed, or with --count its instructions counted.
+
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
@@ -41,11 +43,13 @@ void draw_columns(std::mt19937_64& random, std::int32_t* columns, int length) {
   }
 }
 
+constexpr std::int64_t chunk_rows = 8;  // of SELL, which fills up the last chunk with zeros
+
 /// A block of about this many bytes in CSR.
 CsrBlock block_of_rows(int length, std::int64_t byte_count) {
   const auto row_bytes = static_cast<std::int64_t>(sizeof(std::int64_t)) +
                          length * static_cast<std::int64_t>(sizeof(double) + sizeof(std::int32_t));
-  const std::int64_t row_count = std::max<std::int64_t>(byte_count / row_bytes, 1);
+  const std::int64_t row_count = std::max<std::int64_t>(byte_count / row_bytes / chunk_rows, 1) * chunk_rows;
   const auto entry_count = static_cast<std::size_t>(row_count * length);
   CsrBlock block{
       .row_count = row_count,
@@ -75,13 +79,12 @@ void keep_half_of_tiles(CsrBlock& block) {
             {.begin = first_column, .end = first_column + block.column_count}, rule);
 }
 
-/// The kernels; those with a critical vector length twice: always vectors, and as in the paper, whose first
-/// compiler made vectors from 50 entries on. And with the length of --cvl, if there is one.
-std::vector<KernelConfig> configs_of(const cg2d::kernels::KernelOptions& options) {
-  std::set<int> critical_lengths{0, 50};
+/// The kernels; those with a critical vector length for each of these lengths, and that of --cvl, if there is one.
+std::vector<KernelConfig> configs_of(const cg2d::kernels::KernelOptions& options, bool has_all_loops,
+                                     std::set<int> critical_lengths) {
   if (const auto length = options.tuning.critical_vector_length) critical_lengths.insert(*length);
   std::vector<KernelConfig> configs;
-  for (const auto& config : cg2d::bench::kernel_configs(options)) {
+  for (const auto& config : cg2d::bench::kernel_configs(options, has_all_loops)) {
     if (!config.row->defaults.critical_vector_length) {
       configs.push_back(config);
       continue;
@@ -129,18 +132,39 @@ BlockSource source_of(const BlockSize& size, int length) {
           .row_length = length};
 }
 
-int run(Flags& flags) {
-  const int thread_count = flags.take_count("threads", 1);
-  const auto configs = configs_of({.thread_count = thread_count, .tuning = flags.take_tuning()});
-  Workbench workbench(thread_count);
-  for (const auto& size : take_sizes(flags)) {
-    benchmark::AddCustomContext(size.name + "_kilobytes", std::to_string(size.kilobytes));
-    for (const int length : row_lengths) {
-      const auto source = source_of(size, length);
-      for (const auto& config : configs) register_product(workbench, source, config);
-    }
+void register_products(Workbench& workbench, const BlockSize& size,
+                       const std::vector<KernelConfig>& configs) {
+  benchmark::AddCustomContext(size.name + "_kilobytes", std::to_string(size.kilobytes));
+  for (const int length : row_lengths) {
+    const auto source = source_of(size, length);
+    for (const auto& config : configs) register_product(workbench, source, config);
   }
+}
+
+/// Always vectors, and as in the paper, whose first compiler made vectors from 50 entries on.
+int time_products(Flags& flags) {
+  const int thread_count = flags.take_count("threads", 1);
+  const auto configs =
+      configs_of({.thread_count = thread_count, .tuning = flags.take_tuning()}, false, {0, 50});
+  Workbench workbench(thread_count);
+  for (const auto& size : take_sizes(flags)) register_products(workbench, size, configs);
   return run_registered(flags, workbench, thread_count);
+}
+
+/// Every loop, always with vectors. Instructions do not depend on caches.
+int count_instructions(Flags& flags) {
+  const auto configs = configs_of({.tuning = flags.take_tuning()}, true, {0});
+  Workbench workbench(1, cg2d::bench::make_instruction_counter());
+  benchmark::AddCustomContext("instructions_by", std::string(workbench.counter()->means()));
+  utsname system{};
+  uname(&system);
+  benchmark::AddCustomContext("processor", system.machine);
+  register_products(workbench, {.name = "count", .kilobytes = flags.take_count("kilobytes", 256)}, configs);
+  return run_registered(flags, workbench, 1);
+}
+
+int run(Flags& flags) {
+  return flags.take_switch("count") ? count_instructions(flags) : time_products(flags);
 }
 
 }  // namespace

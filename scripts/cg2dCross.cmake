@@ -9,7 +9,15 @@ set(CMAKE_CXX_COMPILER ${triple}-g++)
 cmake_path(SET libraries NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../build/cross/${CMAKE_SYSTEM_PROCESSOR}")
 set(CMAKE_SYSROOT ${libraries})
 set(CMAKE_LIBRARY_ARCHITECTURE ${triple})
-set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${CMAKE_SYSTEM_PROCESSOR} -L ${libraries})
+# Before the libraries that came with the compiler, which may be older ones.
+file(GLOB folders_of_gcc ${libraries}/usr/lib/gcc/${triple}/*)
+list(TRANSFORM folders_of_gcc PREPEND "-L" OUTPUT_VARIABLE folders)
+list(JOIN folders " " folders)
+foreach(kind IN ITEMS EXE SHARED MODULE)
+  set(CMAKE_${kind}_LINKER_FLAGS_INIT "-B${libraries}/usr/lib/${triple} ${folders}")
+endforeach()
+string(REPLACE "qemu-powerpc" "qemu-ppc" emulator qemu-${CMAKE_SYSTEM_PROCESSOR})  # it has a name of its own for POWER
+set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator} -L ${libraries})
 
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from program_runner import CANNOT_CREATE, PROJECT, SUCCESS, USAGE, ProgramTest, run_command
+from program_runner import CANNOT_CREATE, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command
 
 BENCH_FOLDER = PROJECT / "build" / "release" / "bench"
 SPMV_BENCH = os.environ.get("CG2D_SPMV_BENCH", str(BENCH_FOLDER / "spmv_bench"))
@@ -20,6 +20,7 @@ BAD_DATA, NO_INPUT = 65, 66
 
 CROSSOVER_FILES = {"crossover.png", "crossover.svg"}
 ROOFLINE_FILES = {"roofline.png", "roofline.svg"}
+INSTRUCTION_FILES = {"instructions.png", "instructions.svg"}
 
 
 def kernels_of(path):
@@ -45,6 +46,17 @@ class BenchFigures(ProgramTest):
         if outcome.exit_code != 0:
             raise AssertionError(f"no measurements: {outcome}")
         return path
+
+    @classmethod
+    def count(cls):
+        """Instructions of a few row lengths; skips the test where nothing counts them."""
+        if not hasattr(cls, "counts"):
+            if run_command([ROW_LENGTH_BENCH, "--count", "--benchmark_filter=count/1/scalar"]).exit_code == UNAVAILABLE:
+                raise unittest.SkipTest("neither the processor nor single steps count instructions here")
+            cls.counts = cls.measure(
+                "counts", ROW_LENGTH_BENCH, "--count", "--kilobytes=1", "--benchmark_filter=count/(2|8|16)/(scalar|csr-simd|sell)"
+            )
+        return cls.counts
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="cg2d-figures-")
@@ -130,6 +142,31 @@ class BenchFigures(ProgramTest):
         self.draw_well(self.changed(self.spmv, with_outlier))
         self.assertEqual(self.text_of("roofline.svg").count("42"), 5 * len(kernels_of(self.spmv)))
 
+    def test_instructions_are_those_of_the_loops(self):
+        counts = {}
+        for entry in json.loads(self.count().read_text())["benchmarks"]:
+            _, length, kernel = entry["run_name"].split("/")[:3]
+            counts[int(length), kernel] = entry["instructions_per_nonzero"]
+        scalar = [counts[length, "scalar"] for length in (2, 8, 16)]
+        self.assertEqual(scalar, sorted(scalar, reverse=True), "the rows' ends are shared by more nonzeros")
+        # Two loads, a multiply-add, a counter and a jump are the least that a nonzero takes.
+        self.assertTrue(4 <= scalar[-1] <= 20, scalar)
+
+    def test_files_of_several_processors_give_one_figure_of_instructions(self):
+        def of_another(document):
+            document["context"]["processor"] = "rv128"
+            for entry in document["benchmarks"]:
+                entry["label"], entry["register_bits"] = "long", 1024
+
+        other = self.changed(self.count(), of_another)
+        outcome = self.draw_well(self.count(), other)
+        self.assertIn("crossover.png and crossover.svg are left out", outcome.stdout)
+        self.assert_figures(INSTRUCTION_FILES)
+        processor = json.loads(self.count().read_text())["context"]["processor"]
+        texts = set(self.text_of("instructions.svg"))
+        panels = {f"{kernel}, {name}" for kernel in ("csr-simd", "sell") for name in (processor, "rv128")}
+        self.assertLessEqual(panels | {"portable, 128 bits", "long, 1024 bits", "scalar, 64 bits"}, texts)
+
     def test_lines_without_a_kernel(self):
         def without_scalar(document):
             document["benchmarks"] = [entry for entry in document["benchmarks"] if "/scalar/" not in entry["name"]]
@@ -144,7 +181,6 @@ class BenchFigures(ProgramTest):
         self.assert_refused(USAGE, "unrecognized arguments: --nope", self.spmv, "-o", self.output, "--nope")
         self.assert_refused(USAGE, "both of spmv_bench", self.spmv, self.spmv, "-o", self.output)
         self.assert_refused(USAGE, "both of row_length_bench", self.rows, self.rows, "-o", self.output)
-        self.assert_refused(USAGE, "at most two", self.rows, self.spmv, self.rows, "-o", self.output)
 
     def test_files_that_are_none(self):
         self.assert_refused(NO_INPUT, "No such file", self.output.parent / "none.json", "-o", self.output)

@@ -125,6 +125,7 @@ class Arguments(ScriptTest):
             (MEMCHECK, "memcheck", "--seconds", "0"),
             (EMULATE, "emulate", "--processor", "cray-1"),
             (EMULATE, "emulate", "--ranks", "3"),
+            (EMULATE, "emulate", "--processor", "riscv64", "--count", "counts"),
         ):
             outcome = self.run_script(script, *arguments)
             self.assertEqual(outcome.exit_code, USAGE, outcome)
