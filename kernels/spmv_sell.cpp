@@ -28,40 +28,41 @@ struct Form {
     [[maybe_unused]] auto sum1 = hn::Zero(d);
     [[maybe_unused]] auto sum2 = hn::Zero(d);
     [[maybe_unused]] auto sum3 = hn::Zero(d);
-    const auto add = [&](std::int64_t place, VectorOf<SellLanes>& sum) HWY_ATTR {
-      sum = hn::MulAdd(hn::LoadU(d, values + place), Elements::load(d, chunk.p, columns + place), sum);
+    const auto add = [&](std::int64_t lane, VectorOf<SellLanes>& sum) HWY_ATTR {
+      sum = hn::MulAdd(hn::LoadU(d, values + lane), Elements::load(d, chunk.p, columns + lane), sum);
     };
-    const auto add_step = [&](std::int64_t place) HWY_ATTR {
-      add(place, sum0);
-      if constexpr (Registers > 1) add(place + n, sum1);
-      if constexpr (Registers > 2) {
-        add(place + 2 * n, sum2);
-        add(place + 3 * n, sum3);
-      }
-    };
-    auto rest = static_cast<std::int64_t>(chunk.steps);
+    std::uint32_t step = 0;
 #if HWY_HAVE_SCALABLE
     // Four steps are four cache lines of values and one of columns: with SVE of 512 bits 7 instructions a step, not 10.
-    for (; rest >= 4; rest -= 4, values += 4 * sell_lanes, columns += 4 * sell_lanes) {
+    for (; step + 4 <= chunk.steps; step += 4, values += 4 * sell_lanes, columns += 4 * sell_lanes) {
       prefetch(columns, chunk.prefetch_distance);
 #pragma GCC unroll 4
       for (std::int64_t place = 0; place < 4 * sell_lanes; place += sell_lanes) {
         prefetch(values + place, chunk.prefetch_distance);
-        add_step(place);
+        add(place, sum0);
+        if constexpr (Registers > 1) add(place + n, sum1);
+        if constexpr (Registers > 2) {
+          add(place + 2 * n, sum2);
+          add(place + 3 * n, sum3);
+        }
       }
     }
 #endif
-    for (; rest > 0; --rest, values += sell_lanes, columns += sell_lanes) {
+    for (; step < chunk.steps; ++step, values += sell_lanes, columns += sell_lanes) {
       prefetch_entries(values, columns, chunk.prefetch_distance);
-      add_step(0);
+      add(0, sum0);
+      if constexpr (Registers > 1) add(n, sum1);
+      if constexpr (Registers > 2) {
+        add(2 * n, sum2);
+        add(3 * n, sum3);
+      }
     }
-    const std::uint16_t* rows = chunk.rows + first_lane;
-    double* const window = vectors.q + chunk.window_row;
 #if HWY_HAVE_SCALABLE
     // Lanes without a row repeat the first lane's row, so that the last one tells whether there is any.
     if (chunk.rows[sell_lanes - 1] != chunk.rows[0]) {
+      double* const window = vectors.q + chunk.window_row;
       const auto add_to_rows = [&](std::int64_t lane, VectorOf<SellLanes> sum) HWY_ATTR {
-        const auto places = Elements::places(d, rows + lane);
+        const auto places = Elements::places(d, chunk.rows + first_lane + lane);
         Elements::scatter(d, hn::Add(Elements::at(d, window, places), sum), window, places);
       };
       add_to_rows(0, sum0);
@@ -81,7 +82,9 @@ struct Form {
       hn::StoreU(sum3, d, sums + 3 * n);
     }
     // One lane after the other, since lanes without a row repeat the first lane's row.
-    for (std::int64_t lane = 0; lane < Registers * n; ++lane) window[rows[lane]] += sums[lane];
+    double* const window = vectors.q + chunk.window_row;
+    for (std::int64_t lane = 0; lane < Registers * n; ++lane)
+      window[chunk.rows[first_lane + lane]] += sums[lane];
   }
 };
 
