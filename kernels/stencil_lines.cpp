@@ -156,8 +156,11 @@ namespace cg2d::kernels {
 std::vector<InstructionSet> stencil_instruction_sets() { return of_this_processor(sets_without_gathers); }
 
 StencilKernel stencil_kernel(int point_count, std::optional<InstructionSet> set) {
+  // The loop alone is the set's. Single points are computed without fused multiply-adds in every set, so that they keep their bits.
+  auto kernel = HWY_STATIC_DISPATCH(stencil_lines::kernel)(point_count);
   const auto make = CG2D_OF_SET(choose_instruction_set(set, sets_without_gathers), stencil_lines::maker_for);
-  return make(point_count);
+  kernel.loop = make(point_count).loop;
+  return kernel;
 }
 
 void fetch_ahead(const double* numbers, std::int64_t count) {

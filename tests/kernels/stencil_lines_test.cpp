@@ -73,6 +73,19 @@ TEST(StencilLinesTest, APointAtAnEndTakesTheNeighboursThatItIsGiven) {
   }
 }
 
+// A fused multiply-add in them would give the results of each set other bits.
+TEST(StencilLinesTest, SinglePointsAreThoseOfThePortableSet) {
+  for (const int point_count : {5, 7, 27}) {
+    const auto portable = stencil_kernel(point_count, InstructionSet::portable);
+    for (const auto set : stencil_instruction_sets()) {
+      const auto kernel = stencil_kernel(point_count, set);
+      EXPECT_EQ(kernel.ends, portable.ends) << point_count << " points, " << name_of(set);
+      EXPECT_EQ(kernel.outer, portable.outer) << point_count << " points, " << name_of(set);
+      EXPECT_EQ(kernel.side, portable.side) << point_count << " points, " << name_of(set);
+    }
+  }
+}
+
 TEST(StencilLinesTest, OtherStencilsAreRefused) {
   EXPECT_THROW(stencil_kernel(9), std::invalid_argument);
   EXPECT_EQ(stencil_instruction_sets().front(), InstructionSet::portable);
