@@ -1,4 +1,5 @@
-// Loops for several vectors: the elements of a row, and the loops by the number of vectors. Included once for each processor that a source is compiled for: see vector_targets.hpp.
+// Loops for several vectors: the elements of a row, and the loops by the number of vectors. Included once for each processor that a source
+// is compiled for: see vector_targets.hpp.
 
 #if defined(CG2D_KERNELS_SEVERAL_LOOPS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef CG2D_KERNELS_SEVERAL_LOOPS_INL_HPP
