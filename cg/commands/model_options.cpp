@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/machine/machine_description.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/model_command.hpp"
@@ -14,13 +16,17 @@
 namespace cg2d {
 namespace {
 
+/// The description that --paper takes where none is named.
+constexpr std::string_view paper_machine = "cp-pacs-measured";
+
 void add_model_options(OptionSet& options, ModelOptions& model) {
-  options.add({"--machine",
-               "cp-pacs|FILE",
-               "a machine that comes with cg2d (cp-pacs) or a description file",
-               "this machine's",
-               {.file = FileUse::updates}},
-              model.machine);
+  options.add(
+      {"--machine",
+       "NAME|FILE",
+       fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
+       "this machine's",
+       {.file = FileUse::updates}},
+      model.machine);
   add_classes_option(options, model.problems, "B; W,A,B with --calibrate");
   options.add_list(
       {"--ranks", "N", "numbers of ranks, such as 1,2,4", "those that run", {.most = most_modelled_ranks}},
@@ -37,6 +43,9 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
   options.add({std::string(slow_rank_option), "R:FACTOR[@PRODUCT],...",
                "products of rank R take FACTOR times as long, from that product of the run on", "none"},
               model.slow, &slow_ranks_from);
+  options.add_flag(
+      "--paper", "the tables of the paper, each number beside the model's; with a description of its machine",
+      model.compares_paper);
   options.add_flag(
       "--calibrate",
       "measure this machine with the ranks that run, and write its description (to --machine FILE)",
@@ -56,9 +65,15 @@ void check_model(ModelOptions& model, const OptionSet& given) {
   check_configuration(model.configuration);
   require_cut_of_benchmark(model.configuration.cut);
   const bool asks_more = given.has("--ranks") || given.has("--grid") || model.configuration.has_kernel() ||
-                         model.is_uneven() || model.format != "text" ||
-                         model.configuration.transport != comm::default_transport().name;
-  if (model.calibrates && asks_more) {
+                         model.is_uneven() || model.configuration.transport != comm::default_transport().name;
+  if (model.compares_paper && (asks_more || given.has("--class") || model.calibrates)) {
+    throw InputError(
+        "--paper is about the paper's own runs: --class, --ranks, --grid, --kernel, --transport, --cut, "
+        "--slow-rank "
+        "and --calibrate do not go with it");
+  }
+  if (model.compares_paper && model.machine.empty()) model.machine = paper_machine;
+  if (model.calibrates && (asks_more || model.format != "text")) {
     throw InputError(
         "--calibrate measures every grid of the ranks that run, and every transport: --ranks, --grid, "
         "--kernel, --transport, --cut, --slow-rank and --format do not go with it");
@@ -77,8 +92,8 @@ void check_model(ModelOptions& model, const OptionSet& given) {
 SubcommandRow model_subcommand() {
   return {.name = "model",
           .description = "predict the time of every phase and grid on a described machine",
-          .examples = {"cg2d model --machine cp-pacs --class A,B --ranks 16",
-                       "cg2d model --machine cp-pacs --class C --ranks 64 --grid 8x8,4x16"},
+          .examples = {"cg2d model --machine cp-pacs --class C --ranks 64 --grid 8x8,4x16",
+                       "cg2d model --paper --machine cp-pacs"},
           .declare = subcommand_with<ModelOptions, add_model_options, check_model, model>};
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -53,10 +52,20 @@ struct CostFields {
   }
 };
 
+void describe_software(const CostFields& fields, StepSoftwareCost& software) {
+  if (!fields.json.has("software", software.step_s > 0.0 || software.seconds_per_byte > 0.0)) return;
+  fields.json.object("software", [&](JsonFields& inner) {
+    const CostFields costs{inner, fields.clock_hz};
+    costs.seconds("step_s", "step_clocks", software.step_s);
+    costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
+  });
+}
+
 void describe(const CostFields& fields, NetworkCost& network) {
   fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
   fields.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
   fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
+  describe_software(fields, network.software);
 }
 
 /// A transport that copies nothing may have no rate: then its bytes take no time.
@@ -66,6 +75,7 @@ void describe_transport(const CostFields& fields, NetworkCost& network) {
   if (has_rate) return describe(fields, network);
   fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
   fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
+  describe_software(fields, network.software);
   network.bytes_per_s = std::numeric_limits<double>::infinity();
 }
 
@@ -147,6 +157,12 @@ void describe(JsonFields& json, MachineDescription& machine) {
       inner.count("ranks", machine.node.ranks, 1);
       CostFields{inner, clock_hz}.per_second("link_bytes_per_s", "link_bytes_per_clock",
                                              machine.node.link_bytes_per_s);
+    });
+  }
+  if (json.has("outside_phases", machine.outside_s_per_nonzero > 0.0)) {
+    json.object("outside_phases", [&](JsonFields& inner) {
+      CostFields{inner, clock_hz}.seconds("seconds_per_nonzero", "clocks_per_nonzero",
+                                          machine.outside_s_per_nonzero);
     });
   }
   if (json.has("default_kernel", !machine.default_kernel.empty()))
@@ -254,20 +270,23 @@ std::string format_machine(const Machine& machine) {
   return json_text(json, 2) + "\n";
 }
 
-std::span<const ShippedMachine> shipped_machines() {
-  static constexpr std::array table{ShippedMachine{.name = "cp-pacs", .text = embedded::cp_pacs}};
-  return table;
+std::span<const ShippedMachine> shipped_machines() { return embedded::machines; }
+
+std::string shipped_machine_names() {
+  std::string names;
+  for (const auto& machine : shipped_machines())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", machine.name);
+  return names;
 }
 
 Machine find_machine(const std::string& name_or_file) {
-  std::string known;
   for (const auto& machine : shipped_machines()) {
     if (machine.name == name_or_file) return parse_machine(machine.text);
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", machine.name);
   }
   const auto text = text_of_file(name_or_file);
   if (!text)
-    throw InputError(fmt::format("is neither a file nor a machine that comes with cg2d ({})", known));
+    throw InputError(
+        fmt::format("is neither a file nor a machine that comes with cg2d ({})", shipped_machine_names()));
   return parse_machine(*text);
 }
 

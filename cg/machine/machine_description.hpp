@@ -60,11 +60,18 @@ struct KernelCost {
   [[nodiscard]] double at_row_length(double row_length) const;
 };
 
+/// Times of the software beside the wire, in each step of a collection or a summation: addresses, copies, waiting for the partner.
+struct StepSoftwareCost {
+  double step_s = 0.0;
+  double seconds_per_byte = 0.0;
+};
+
 /// Times of the network as one rank sees them.
 struct NetworkCost {
   double start_up_s = 0.0;
   double bytes_per_s = 0.0;  ///< infinity: more bytes take no longer
   double add_s_per_element = 0.0;
+  StepSoftwareCost software{};
 };
 
 /// The network through one transport.
@@ -98,6 +105,8 @@ struct MachineDescription {
   bool shuffles_kept_pieces = false;
   VectorCost vectors{};
   NodeSharing node{};
+  /// Time of a run outside of its phases, by the nonzeros of a rank.
+  double outside_s_per_nonzero = 0.0;
   std::string default_kernel{};  ///< empty: the fastest of each grid
   std::vector<KernelCost> kernels{};
   /// The ranks and threads that a calibration ran on. 0: good for any number.
@@ -133,12 +142,14 @@ std::optional<Machine> machine_named(const Machine& machine, std::string_view na
 Machine parse_machine(std::string_view text);
 std::string format_machine(const Machine& machine);
 
-/// The machines that come with the program.
+/// The machines that come with the program: one for each cg/machine/NAME.json.
 struct ShippedMachine {
   std::string_view name;
   std::string_view text;
 };
 std::span<const ShippedMachine> shipped_machines();
+/// "cp-pacs, ...".
+std::string shipped_machine_names();
 
 /// A shipped machine's name or a file. Local: reads the file. Throws InputError.
 Machine find_machine(const std::string& name_or_file);

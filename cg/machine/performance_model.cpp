@@ -33,6 +33,10 @@ class MessageCost {
   [[nodiscard]] double message(double elements) const {
     return elements > 0.0 ? machine_.network.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
   }
+  [[nodiscard]] double software(double elements) const {
+    const auto& cost = machine_.network.software;
+    return elements > 0.0 ? cost.step_s + elements * element_bytes * cost.seconds_per_byte : 0.0;
+  }
   [[nodiscard]] double addition(double elements) const {
     return elements * machine_.network.add_s_per_element;
   }
@@ -45,7 +49,7 @@ class MessageCost {
       const bool receives = step.receive_from != comm::ScheduleStep::no_partner;
       const auto sent = sends ? static_cast<double>(pieces.element_count(step.sent)) : 0.0;
       const auto received = receives ? static_cast<double>(pieces.element_count(step.received)) : 0.0;
-      seconds += message(std::max(sent, received));
+      seconds += message(std::max(sent, received)) + software(std::max(sent, received));
       if (step.combine == comm::Combine::add) seconds += addition(received);
     }
     return seconds;
@@ -260,6 +264,7 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
   put(Phase::shuffle, Calls::products * calls.shuffle_s);
   put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
   put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
+  prediction.outside_s = machine.outside_s_per_nonzero * run.matrix.nonzero_count / grid.rank_count();
   // Ranks wait for the slower ones in the first phase after the product that has messages.
   const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
   prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
@@ -269,7 +274,7 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
 
 }  // namespace
 
-double Prediction::total_s() const { return std::accumulate(phases.begin(), phases.end(), 0.0); }
+double Prediction::total_s() const { return std::accumulate(phases.begin(), phases.end(), outside_s); }
 
 CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
                                        const comm::CommunicatorOptions& options) {

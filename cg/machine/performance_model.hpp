@@ -27,6 +27,7 @@ struct Prediction {
   std::string machine;
   Configuration configuration;  ///< with the kernel that was counted with
   PhaseSeconds phases{};        ///< seconds of each phase in all outer steps
+  double outside_s = 0.0;       ///< outside of the phases
 
   [[nodiscard]] double total_s() const;
   [[nodiscard]] double phase_s(Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }

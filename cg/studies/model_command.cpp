@@ -28,6 +28,7 @@
 #include "cg/report/run_record.hpp"
 #include "cg/run/feature_section.hpp"
 #include "cg/solver/matrix_cut.hpp"
+#include "cg/studies/paper_comparison.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/calibration.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -145,11 +146,14 @@ std::string unevenness_text(const ModelOptions& options) {
 }
 
 std::string grid_table(const RankCountModel& row, double clock_hz, int product_count, bool is_uneven) {
+  const bool has_outside =
+      std::ranges::any_of(row.grids, [](const auto& one) { return one.outside_s > 0.0; });
   TextTable<GridModel> table;
   table.column("grid", "{:<14}", [](const auto& one) { return one.configuration.grid.name(); });
   table.column("kernel", "{:<12}", [](const auto& one) { return one.configuration.kernel; });
   for (std::size_t k = 0; k < benchmark_phase_count; ++k)
     table.column(phase_name(phase_at(k)), "{:>14.6g}", [k](const auto& one) { return one.phases[k]; });
+  if (has_outside) table.column("outside", "{:>10.6g}", &GridModel::outside_s);
   table.column("seconds", "{:>12.6g}", &GridModel::total_s);
   if (is_uneven)
     table.column("of the speeds", "{:>13.1f} %", [](const auto& one) { return 100.0 * one.reached_share; });
@@ -215,6 +219,7 @@ const Record<GridModel>& modelled_grid_record() {
        {"rows", positive_count_type(), [](const auto& one) { return one.configuration.grid.rows; }},
        {"kernel", name_type(), [](const auto& one) { return one.configuration.kernel; }},
        {"total_s", positive_seconds_type(), &GridModel::total_s},
+       {"outside_s", seconds_type(), &GridModel::outside_s, "Outside of the phases."},
        {"reached_share", positive_seconds_type(), &GridModel::reached_share,
         "Speed of the products of all ranks together, by the sum of the ranks' own speeds."},
        {"phases", map_type(seconds_type()),
@@ -253,6 +258,10 @@ const Record<MachineModel>& model_record() {
        list_figure<MachineModel>("problems", problem_model_record(), &MachineModel::problems, "", 1)},
       "Predicted seconds of whole timed regions."};
   return record;
+}
+
+std::string paper_of(const MachineDescription& machine, std::string_view format) {
+  return format == "json" ? json_text(comparison_json(machine), 2) + "\n" : comparison_text(machine);
 }
 
 std::string default_place() {
@@ -413,6 +422,7 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   const auto output = open_output(options.output, group);
   write_output(output.get(), group, [&] {
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
+    if (options.compares_paper) return paper_of(machine.for_ranks(group.size()), options.format);
     const auto models = model_all(machine, options, group.size());
     return options.format == "json" ? json_text(json_of(model_record(), {machine, models, options}), 2) + "\n"
                                     : text_of(machine, models, options);

@@ -29,6 +29,7 @@ struct ModelOptions {
   SlowRanks slow;  ///< in every prediction
   std::string format = "text";
   std::string output;
+  bool compares_paper = false;
   bool calibrates = false;
   bool keeps_disturbed = false;  ///< with calibrates: saves what was measured beside other load
   ProgressMode progress = ProgressMode::on_a_terminal;

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include "cg/machine/cp_pacs_times.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "support/cp_pacs_tables.hpp"
 
 namespace cg2d::cp_pacs_model_test {
 namespace {
@@ -18,7 +18,7 @@ constexpr double start_up_clocks = 5500.0;
 constexpr double clocks_per_element = 8.0 / 2.0;  // bytes of an element, at 2 bytes per clock
 constexpr double addition_clocks = 7.0;
 
-MachineDescription cp_pacs() { return find_machine("cp-pacs").conditions.front(); }
+MachineDescription basic_costs() { return find_machine("cp-pacs").conditions.front(); }
 
 comm::ProcessGrid grid_of(int rank_count, int columns) {
   return {.columns = columns, .rows = rank_count / columns};
@@ -44,10 +44,10 @@ class CpPacsModelTest : public ::testing::Test {
   }
   int best_columns(const std::string& kernel, int rank_count) {
     const auto seconds = [&](int columns) { return predict_with(kernel, rank_count, columns).total_s(); };
-    return *std::ranges::min_element(test::paper_columns, {}, seconds);
+    return *std::ranges::min_element(cp_pacs::columns, {}, seconds);
   }
 
-  MachineDescription machine_ = cp_pacs();
+  MachineDescription machine_ = basic_costs();
   Problem problem_ = *find_class("B");
 };
 
@@ -56,7 +56,7 @@ class CpPacsModelTest : public ::testing::Test {
 TEST_F(CpPacsModelTest, CommunicationMeetsThePapersFormulas) {
   const auto n = static_cast<double>(problem_.n);
   const double piece = n / paper_ranks;
-  for (const int columns : test::paper_columns) {
+  for (const int columns : cp_pacs::columns) {
     SCOPED_TRACE(columns);
     const int rows = paper_ranks / columns;
     const double collect_steps = std::log2(rows);
@@ -76,10 +76,10 @@ TEST_F(CpPacsModelTest, CommunicationMeetsThePapersFormulas) {
 
 /// The digits that the paper prints: about 343 k, 187 k, 107 k, 64 k; 0, 12 k, 37 k, 94 k.
 TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
-  constexpr test::ByColumns collection{343, 187, 107, 64};
-  constexpr test::ByColumns summation{0, 12, 37, 94};
+  constexpr cp_pacs::ByColumns collection{343, 187, 107, 64};
+  constexpr cp_pacs::ByColumns summation{0, 12, 37, 94};
   for (std::size_t k = 0; k < collection.size(); ++k) {
-    const auto clocks = clocks_of(test::paper_columns[k]);
+    const auto clocks = clocks_of(cp_pacs::columns[k]);
     EXPECT_EQ(std::round(clocks.collection_s / 1000), collection[k]);
     EXPECT_EQ(std::round(clocks.summation_s / 1000), summation[k]);
   }
@@ -89,16 +89,19 @@ TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
 /// collection while all units send at the same time, and little of the summation. Figures of this model, held
 /// to 0.1.
 TEST_F(CpPacsModelTest, DeviationsFromTheMeasuredClocksAreKnown) {
-  constexpr test::ByColumns collection{-22.8, -26.0, -28.3, -25.9};
-  constexpr test::ByColumns summation{-100.0, -21.0, -8.2, 6.8};
+  constexpr cp_pacs::ByColumns collection{-22.8, -26.0, -28.3, -25.9};
+  constexpr cp_pacs::ByColumns summation{-100.0, -21.0, -8.2, 6.8};
   for (std::size_t k = 0; k < collection.size(); ++k) {
-    SCOPED_TRACE(test::paper_columns[k]);
-    const auto clocks = clocks_of(test::paper_columns[k]);
-    EXPECT_NEAR(100 * (clocks.collection_s / test::table_4_collection[k] - 1), collection[k], 0.1);
-    EXPECT_NEAR(100 * (clocks.summation_s / test::table_4_summation[k] - 1), summation[k], 0.1);
+    SCOPED_TRACE(cp_pacs::columns[k]);
+    const auto clocks = clocks_of(cp_pacs::columns[k]);
+    EXPECT_NEAR(100 * (clocks.collection_s / cp_pacs::clocks_of(cp_pacs::table_4, "collection")[k] - 1),
+                collection[k], 0.1);
+    EXPECT_NEAR(100 * (clocks.summation_s / cp_pacs::clocks_of(cp_pacs::table_4, "summation")[k] - 1),
+                summation[k], 0.1);
   }
-  for (std::size_t k = 1; k < test::paper_columns.size(); ++k) {
-    const double ratio = clocks_of(test::paper_columns[k]).shuffle_s / test::table_4_shuffle[k];
+  for (std::size_t k = 1; k < cp_pacs::columns.size(); ++k) {
+    const double ratio =
+        clocks_of(cp_pacs::columns[k]).shuffle_s / cp_pacs::clocks_of(cp_pacs::table_4, "shuffle")[k];
     EXPECT_NEAR(ratio, 1.0, 0.04);
   }
 }
@@ -108,31 +111,33 @@ TEST_F(CpPacsModelTest, VectorOperationsMeetTable3) {
   const double elements = static_cast<double>(problem_.n) / paper_ranks;
   const double dot = clocks_of(1).dot_s + machine_.vectors.dot_s_per_element * machine_.clock_hz * elements;
   const double update = machine_.vectors.update_s_per_element * machine_.clock_hz * elements;
-  for (std::size_t k = 0; k < test::table_3_dot.size(); ++k) {
-    EXPECT_NEAR(dot / test::table_3_dot[k], 1.0, k == 0 ? 0.001 : 0.1);
-    EXPECT_NEAR(update / test::table_3_update[k], 1.0, k == 0 ? 0.001 : 0.05);
+  for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+    EXPECT_NEAR(dot / cp_pacs::clocks_of(cp_pacs::table_3, "dotpro")[k], 1.0, k == 0 ? 0.001 : 0.1);
+    EXPECT_NEAR(update / cp_pacs::clocks_of(cp_pacs::table_3, "daxpy")[k], 1.0, k == 0 ? 0.001 : 0.05);
   }
 }
 
 TEST_F(CpPacsModelTest, TheLeastCommunicationIsWhereThePaperHasIt) {
-  for (const auto& row : test::table_6) {
+  for (const int rank_count : cp_pacs::rank_counts) {
     const auto seconds = [&](int columns) {
-      const auto prediction = predict_with("hand-made", row.rank_count, columns);
+      const auto prediction = predict_with("hand-made", rank_count, columns);
       return prediction.phase_s(Phase::collection) + prediction.phase_s(Phase::summation) +
              prediction.phase_s(Phase::shuffle);
     };
-    EXPECT_EQ(*std::ranges::min_element(test::paper_columns, {}, seconds), row.rank_count >= 128 ? 4 : 2)
-        << row.rank_count;
+    EXPECT_EQ(*std::ranges::min_element(cp_pacs::columns, {}, seconds), rank_count >= 128 ? 4 : 2)
+        << rank_count;
   }
 }
 
 TEST_F(CpPacsModelTest, TheBestGridIsRightForEveryRankCount) {
-  for (const auto* table : {&test::table_2, &test::table_6}) {
-    for (const auto& row : *table) {
-      const auto best = std::ranges::min_element(row.seconds) - row.seconds.begin();
-      EXPECT_EQ(best_columns(table == &test::table_2 ? "compiled" : "hand-made", row.rank_count),
-                test::paper_columns[static_cast<std::size_t>(best)])
-          << row.rank_count;
+  for (const auto* table : {&cp_pacs::table_2, &cp_pacs::table_6}) {
+    for (std::size_t row = 0; row < table->size(); ++row) {
+      const auto& seconds = (*table)[row];
+      const auto best = std::ranges::min_element(seconds) - seconds.begin();
+      EXPECT_EQ(
+          best_columns(table == &cp_pacs::table_2 ? "compiled" : "hand-made", cp_pacs::rank_counts[row]),
+          cp_pacs::columns[static_cast<std::size_t>(best)])
+          << cp_pacs::rank_counts[row];
     }
   }
 }
@@ -141,18 +146,19 @@ TEST_F(CpPacsModelTest, TheBestGridIsRightForEveryRankCount) {
 /// on 16 and 32 units, where the measured Px = 1 is slower than the clocks of Table 4 account for: within 25
 /// %.
 TEST_F(CpPacsModelTest, WholeTimesMeetTables2And6) {
-  for (const auto* table : {&test::table_2, &test::table_6}) {
-    const bool is_compiled = table == &test::table_2;
-    for (const auto& row : *table) {
-      const double first = predict_with(is_compiled ? "compiled" : "hand-made", row.rank_count, 1).total_s();
-      for (std::size_t k = 0; k < row.seconds.size(); ++k) {
-        SCOPED_TRACE(std::to_string(row.rank_count) + " units, Px " + std::to_string(test::paper_columns[k]));
-        const double seconds =
-            predict_with(is_compiled ? "compiled" : "hand-made", row.rank_count, test::paper_columns[k])
-                .total_s();
-        const bool is_exception = is_compiled && row.rank_count <= 32 && k >= 2;
-        EXPECT_NEAR(seconds / row.seconds[k], 1.0, 0.25);
-        EXPECT_NEAR(seconds / first / (row.seconds[k] / row.seconds[0]), 1.0, is_exception ? 0.25 : 0.20);
+  for (const auto* table : {&cp_pacs::table_2, &cp_pacs::table_6}) {
+    const bool is_compiled = table == &cp_pacs::table_2;
+    const std::string kernel = is_compiled ? "compiled" : "hand-made";
+    for (std::size_t row = 0; row < table->size(); ++row) {
+      const auto& measured = (*table)[row];
+      const int rank_count = cp_pacs::rank_counts[row];
+      const double first = predict_with(kernel, rank_count, 1).total_s();
+      for (std::size_t k = 0; k < measured.size(); ++k) {
+        SCOPED_TRACE(std::to_string(rank_count) + " units, Px " + std::to_string(cp_pacs::columns[k]));
+        const double seconds = predict_with(kernel, rank_count, cp_pacs::columns[k]).total_s();
+        const bool is_exception = is_compiled && rank_count <= 32 && k >= 2;
+        EXPECT_NEAR(seconds / measured[k], 1.0, 0.25);
+        EXPECT_NEAR(seconds / first / (measured[k] / measured[0]), 1.0, is_exception ? 0.25 : 0.20);
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -15,7 +16,7 @@ namespace {
 
 /// The shipped description with one text replaced.
 std::string changed(const std::string& from, const std::string& to) {
-  std::string text(shipped_machines().front().text);
+  std::string text(std::ranges::find(shipped_machines(), "cp-pacs", &ShippedMachine::name)->text);
   const auto place = text.find(from);
   EXPECT_NE(place, std::string::npos) << from;
   return text.replace(place, from.size(), to);

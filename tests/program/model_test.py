@@ -89,12 +89,39 @@ class DescribedMachineTest(ProgramTest):
         self.assertIn(" Class B, 4 ranks, cut speed, slowed rank 2 by 2: predicted seconds by phase\n", text)
         self.assertRegex(text, r"(?m)^ 2x2 .* 83\.\d % ")
 
+    def test_time_outside_of_the_phases_is_told(self):
+        (problem,) = json.loads(
+            self.run_well(1, "model", "--machine", "cp-pacs-measured", "--ranks", "16", "--format", "json").stdout
+        )["problems"]
+        for grid in problem["rank_counts"][0]["grids"]:
+            self.assertGreater(grid["outside_s"], 0)
+            self.assert_close(sum(grid["phases"].values()) + grid["outside_s"], grid["total_s"], 1e-9)
+        self.assertRegex(self.run_well(1, "model", "--machine", "cp-pacs-measured").stdout, r" outside +seconds ")
+        self.assertNotIn("outside", self.run_well(1, *PAPER).stdout)
+
+    def test_the_tables_of_the_paper(self):
+        tables = json.loads(self.run_well(1, "model", "--paper", "--format", "json").stdout)["tables"]
+        text = self.run_well(1, "model", "--paper").stdout
+        for table in tables:
+            self.assertRegex(text, rf"(?m)^ {table['name']}: {re.escape(table['title'])}")
+            errors = [cell["error"] for row in table["rows"] for cell in row["cells"] if "error" in cell]
+            self.assertEqual(table["errors"]["worst"], max(errors, key=abs))
+            self.assertEqual(table["errors"]["median"], sorted(errors)[(len(errors) - 1) // 2])
+            for row in table["rows"]:
+                for cell in row["cells"]:
+                    if "model" in cell:
+                        self.assert_close(cell["error"], cell["model"] / cell["paper"] - 1, 1e-9)
+        # The basic costs alone are low in all 40 cells.
+        for table in json.loads(self.run_well(1, *PAPER, "--paper", "--format", "json").stdout)["tables"]:
+            if table["name"] in ("Table 2", "Table 6"):
+                self.assertTrue(all(cell["error"] < 0 for row in table["rows"] for cell in row["cells"]))
+
     def test_bad_input_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
             broken = pathlib.Path(folder) / "broken.json"
             broken.write_text('{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
             for arguments, words in (
-                (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs)"),
+                (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs-measured, cp-pacs)"),
                 (["--machine", broken], '"network.start_up_s" is -1: it must be at least 0'),
                 (["--machine", "cp-pacs", "--ranks", "0"], "--ranks"),
                 (["--machine", "cp-pacs", "--ranks", "two"], '"two" is not a whole number'),
@@ -108,6 +135,8 @@ class DescribedMachineTest(ProgramTest):
                 (["--machine", "cp-pacs", "--slow-rank", "0"], "--slow-rank 0: must be RANK:FACTOR"),
                 (["--machine", "cp-pacs", "--cut", "random:1"], "--cut random:1: the benchmark's rows are in a random order already"),
                 (["--calibrate", "--slow-rank", "0:2"], "do not go with it"),
+                (["--paper", "--class", "A"], "--paper is about the paper's own runs"),
+                (["--paper", "--calibrate"], "do not go with it"),
             ):
                 with self.subTest(arguments=arguments):
                     outcome = run_program(2, "model", *arguments)

@@ -7,6 +7,7 @@
 #include "cg/run/check/check_report.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/studies/model_command.hpp"
+#include "cg/studies/paper_comparison.hpp"
 #include "cg/studies/pingpong_report.hpp"
 #include "cg/studies/scaling_table.hpp"
 #include "cg/studies/sweep_verdict.hpp"
@@ -21,6 +22,7 @@ TEST(Schema, SchemasAreThoseOfTheRecords) {
   test::expect_schema_file("cg/explain/explain_result.schema.json", explanation_schema());
   test::expect_schema_file("cg/stencil/stencil_result.schema.json", stencil_schema());
   test::expect_schema_file("cg/studies/model_result.schema.json", model_schema());
+  test::expect_schema_file("cg/studies/paper_result.schema.json", paper_comparison_schema());
   test::expect_schema_file("cg/studies/pingpong_result.schema.json", pingpong_schema());
   test::expect_schema_file("cg/studies/scaling_result.schema.json", scaling_schema());
   test::expect_schema_file("cg/studies/sweep_verdict.schema.json", sweep_verdict_schema());

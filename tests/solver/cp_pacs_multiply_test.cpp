@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cg/machine/cp_pacs_times.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "support/cp_pacs_tables.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::cp_pacs_multiply_test {
@@ -65,8 +65,8 @@ TEST(CpPacsMultiplyTest, MeetsTables4And5) {
   const auto machine = find_machine("cp-pacs").conditions.front();
   const auto& problem = *find_class("B");
   const auto matrix = whole_matrix(problem);
-  for (std::size_t k = 0; k < test::paper_columns.size(); ++k) {
-    const int columns = test::paper_columns[k];
+  for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+    const int columns = cp_pacs::columns[k];
     SCOPED_TRACE("Px " + std::to_string(columns));
     const auto lengths = real_row_lengths(matrix, columns);
     const auto expected = expected_row_lengths(problem, columns);
@@ -78,9 +78,10 @@ TEST(CpPacsMultiplyTest, MeetsTables4And5) {
     };
     // Fitted: Px = 1, 2 of both tables, and Px = 8 of Table 4. The others are predictions.
     const bool is_fitted = columns <= 2;
-    EXPECT_NEAR(clocks("compiled", lengths) / test::table_4_multiply[k], 1.0,
+    EXPECT_NEAR(clocks("compiled", lengths) / cp_pacs::clocks_of(cp_pacs::table_4, "multiply")[k], 1.0,
                 is_fitted || columns == 8 ? 0.005 : 0.05);
-    EXPECT_NEAR(clocks("hand-made", lengths) / test::table_5_multiply[k], 1.0, is_fitted ? 0.005 : 0.05);
+    EXPECT_NEAR(clocks("hand-made", lengths) / cp_pacs::clocks_of(cp_pacs::table_5, "multiply")[k], 1.0,
+                is_fitted ? 0.005 : 0.05);
     // The expected row lengths, with which the model computes if it does not make the matrix.
     EXPECT_NEAR(clocks("hand-made", expected) / clocks("hand-made", lengths), 1.0, 0.01);
     EXPECT_NEAR(clocks("compiled", expected) / clocks("compiled", lengths), 1.0, 0.02);

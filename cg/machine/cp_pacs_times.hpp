@@ -1,0 +1,71 @@
+#pragma once
+
+// Times measured on CP-PACS and other machines: Tables 2 to 7 of K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa, "Performance
+// Evaluation of NPB Kernel CG on CP-PACS", IPSJ Transactions 39(6), 1998; class B.
+
+#include <array>
+#include <limits>
+#include <string_view>
+
+namespace cg2d::cp_pacs {
+
+inline constexpr std::array columns{1, 2, 4, 8};  ///< Px
+using ByColumns = std::array<double, columns.size()>;
+inline constexpr std::array rank_counts{16, 32, 64, 128, 256};  ///< processing units
+using ByRanks = std::array<double, rank_counts.size()>;
+inline constexpr int most_ranks = rank_counts.back();
+
+/// Seconds: [place in rank_counts][place in columns]
+using SecondsTable = std::array<ByColumns, rank_counts.size()>;
+/// The compiler's loop, critical vector length 50.
+inline constexpr SecondsTable table_2{{{106.21, 126.41, 203.43, 252.83},
+                                       {55.75, 66.18, 105.24, 129.66},
+                                       {30.89, 35.07, 55.34, 69.11},
+                                       {19.66, 20.54, 30.44, 39.00},
+                                       {13.19, 13.00, 17.66, 19.73}}};
+/// The hand-made loop, critical vector length 20.
+inline constexpr SecondsTable table_6{{{101.25, 110.22, 138.96, 198.46},
+                                       {54.51, 58.98, 71.04, 100.95},
+                                       {30.30, 31.09, 36.93, 52.54},
+                                       {18.38, 17.59, 19.92, 27.90},
+                                       {12.94, 11.38, 11.86, 15.41}}};
+
+/// Clocks of a call on 256 units.
+struct ClockRow {
+  std::string_view name;
+  ByColumns clocks;
+};
+/// The paper calls them clocks per iteration, but the 8 steps of one dot product alone take 44000 of them, and only one of each fits the
+/// times of Table 2.
+inline constexpr std::array table_3{ClockRow{.name = "matvec", .clocks = {804846, 797683, 1143634, 1290212}},
+                                    ClockRow{.name = "dotpro", .clocks = {55478, 59084, 61063, 59976}},
+                                    ClockRow{.name = "daxpy", .clocks = {3115, 3130, 3207, 3059}}};
+/// Critical vector length 50.
+inline constexpr std::array table_4{ClockRow{.name = "collection", .clocks = {444295, 253017, 148965, 86151}},
+                                    ClockRow{.name = "multiply", .clocks = {351274, 490649, 873599, 1091424}},
+                                    ClockRow{.name = "summation", .clocks = {94, 15115, 40072, 87841}},
+                                    ClockRow{.name = "shuffle", .clocks = {9757, 6914, 6874, 6749}}};
+/// Critical vector length 20.
+inline constexpr std::array table_5{ClockRow{.name = "multiply", .clocks = {357818, 419084, 531332, 769355}}};
+constexpr const ByColumns& clocks_of(const auto& table, std::string_view name) {
+  for (const auto& row : table) {
+    if (row.name == name) return row.clocks;
+  }
+  return table.front().clocks;
+}
+
+/// Seconds on each machine's best grid; NaN: the paper has none.
+struct MachineRow {
+  std::string_view name;
+  ByRanks seconds;
+};
+inline constexpr double no_time = std::numeric_limits<double>::quiet_NaN();
+inline constexpr std::array table_7{
+    MachineRow{.name = "CP-PACS", .seconds = {101.25, 54.51, 30.30, 17.59, 11.38}},
+    MachineRow{.name = "Cray T3E (Nov 96)", .seconds = {107.1, 59.3, 33.8, 22.9, 22.2}},
+    MachineRow{.name = "IBM RS/6000 SP Wide-node 1 67 MHz (Mar 94)",
+               .seconds = {88.4, 52.53, 33.79, 25.44, no_time}},
+    MachineRow{.name = "IBM RS/6000 SP P2SC 120 MHz (Nov 96)",
+               .seconds = {62.21, 36.22, 22.71, no_time, no_time}}};
+
+}  // namespace cg2d::cp_pacs

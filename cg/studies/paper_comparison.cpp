@@ -1,0 +1,314 @@
+#include "cg/studies/paper_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "cg/base/sample.hpp"
+#include "cg/machine/cp_pacs_times.hpp"
+#include "cg/machine/performance_model.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/solver/communicator_setup.hpp"
+
+namespace cg2d {
+namespace {
+
+/// Kernels of the descriptions of CP-PACS.
+constexpr std::string_view compiled_loop = "compiled";    // critical vector length 50
+constexpr std::string_view hand_made_loop = "hand-made";  // 20
+
+constexpr std::string_view own_machine = "CP-PACS";  // in Table 7
+
+std::string column_name(int columns) { return fmt::format("Px = {}", columns); }
+
+/// The machine's times for the runs of the paper.
+class PaperModel {
+ public:
+  explicit PaperModel(const MachineDescription& machine) : machine_(machine) {
+    if (machine.clock_hz <= 0.0)
+      throw InputError(
+          fmt::format("machine {} has no \"clock_hz\", in which the paper's tables are", machine.name));
+  }
+
+  [[nodiscard]] double seconds(std::string_view kernel, int rank_count, int columns) const {
+    return predicted(kernel, rank_count, columns).total_s();
+  }
+  [[nodiscard]] double best_seconds(std::string_view kernel, int rank_count) const {
+    double best = std::numeric_limits<double>::infinity();
+    for (const int columns : cp_pacs::columns) best = std::min(best, seconds(kernel, rank_count, columns));
+    return best;
+  }
+  /// Clocks of one product on 256 units, or of a part of it.
+  [[nodiscard]] double product_clocks(std::string_view kernel, int columns, Phase phase) const {
+    const int products = OuterStepCalls::products * problem_.niter;
+    return machine_.clock_hz * predicted(kernel, cp_pacs::most_ranks, columns).phase_s(phase) / products;
+  }
+  /// One dot product, and one vector update.
+  [[nodiscard]] double dot_clocks(int columns) const {
+    const auto layout = make_layout(facts_, configuration(compiled_loop, cp_pacs::most_ranks, columns));
+    const auto calls = communication_costs(machine_, layout, {.sum_form = machine_.sum_form});
+    const auto& vectors = machine_.vectors;
+    return machine_.clock_hz * (calls.dot_s + vectors.dot_call_s + piece() * vectors.dot_s_per_element);
+  }
+  [[nodiscard]] double update_clocks() const {
+    const auto& vectors = machine_.vectors;
+    return machine_.clock_hz * (vectors.update_call_s + piece() * vectors.update_s_per_element);
+  }
+
+ private:
+  [[nodiscard]] Configuration configuration(std::string_view kernel, int rank_count, int columns) const {
+    return {.grid = {.columns = columns, .rows = rank_count / columns},
+            .kernel = std::string(kernel),
+            .sum_form = machine_.sum_form};
+  }
+  [[nodiscard]] Prediction predicted(std::string_view kernel, int rank_count, int columns) const {
+    return predict(machine_, facts_, configuration(kernel, rank_count, columns), problem_.niter);
+  }
+  [[nodiscard]] double piece() const { return static_cast<double>(problem_.n) / cp_pacs::most_ranks; }
+
+  const MachineDescription& machine_;
+  Problem problem_ = *find_class("B");
+  MatrixFacts facts_ = facts_of(problem_);
+};
+
+ComparedTable seconds_table(std::string name, std::string title, const cp_pacs::SecondsTable& paper,
+                            const std::function<double(int, int)>& model) {
+  ComparedTable table{
+      .name = std::move(name), .title = std::move(title), .unit = "s", .row_title = "units", .rows = {}};
+  for (std::size_t row = 0; row < paper.size(); ++row) {
+    auto& named =
+        table.rows.emplace_back(ComparedRow{.name = std::to_string(cp_pacs::rank_counts[row]), .cells = {}});
+    for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+      named.cells.push_back({.column = column_name(cp_pacs::columns[k]),
+                             .paper = paper[row][k],
+                             .model = model(cp_pacs::rank_counts[row], cp_pacs::columns[k])});
+    }
+  }
+  return table;
+}
+
+/// How much faster than on the fewest units, with the same Px.
+ComparedTable speed_up_of(const ComparedTable& seconds, std::string title) {
+  ComparedTable table = seconds;
+  table.name = "Speed-up of " + seconds.name;
+  table.title = std::move(title);
+  table.unit.clear();
+  for (auto& row : table.rows) {
+    for (std::size_t k = 0; k < row.cells.size(); ++k) {
+      const auto& first = seconds.rows.front().cells[k];
+      row.cells[k].paper = first.paper / row.cells[k].paper;
+      row.cells[k].model = *first.model / *row.cells[k].model;
+    }
+  }
+  table.rows.erase(table.rows.begin());
+  return table;
+}
+
+/// model(name of the row, Px): clocks
+template <std::size_t count, typename Model>
+ComparedTable clock_table(std::string name, std::string title,
+                          const std::array<cp_pacs::ClockRow, count>& paper, const Model& model) {
+  ComparedTable table{
+      .name = std::move(name), .title = std::move(title), .unit = "clocks", .row_title = "part", .rows = {}};
+  for (const auto& row : paper) {
+    auto& named = table.rows.emplace_back(ComparedRow{.name = std::string(row.name), .cells = {}});
+    for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+      named.cells.push_back({.column = column_name(cp_pacs::columns[k]),
+                             .paper = row.clocks[k],
+                             .model = model(row.name, cp_pacs::columns[k])});
+    }
+  }
+  return table;
+}
+
+ComparedTable other_machines(const PaperModel& model) {
+  ComparedTable table{.name = "Table 7",
+                      .title = "CP-PACS and other machines, on the best grid",
+                      .unit = "s",
+                      .row_title = "machine",
+                      .rows = {}};
+  for (const auto& row : cp_pacs::table_7) {
+    auto& named = table.rows.emplace_back(ComparedRow{.name = std::string(row.name), .cells = {}});
+    for (std::size_t k = 0; k < cp_pacs::rank_counts.size(); ++k) {
+      if (std::isnan(row.seconds[k])) continue;
+      auto& cell = named.cells.emplace_back(
+          ComparedCell{.column = fmt::format("P = {}", cp_pacs::rank_counts[k]), .paper = row.seconds[k]});
+      if (row.name == own_machine) cell.model = model.best_seconds(hand_made_loop, cp_pacs::rank_counts[k]);
+    }
+  }
+  return table;
+}
+
+/// The parts of a product.
+constexpr std::array product_phases{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
+
+std::string cell_text(const ComparedCell& cell, int decimals) {
+  if (!cell.model) return fmt::format(" {:>9.{}f} {:>9} {:>8}", cell.paper, decimals, "", "");
+  return fmt::format(" {:>9.{}f} {:>9.{}f} {:>+6.1f} %", cell.paper, decimals, *cell.model, decimals,
+                     100.0 * *cell.error());
+}
+
+std::string table_text(const ComparedTable& table) {
+  const auto& widest =
+      *std::ranges::max_element(table.rows, {}, [](const auto& row) { return row.cells.size(); });
+  std::size_t name_width = table.row_title.size();
+  for (const auto& row : table.rows) name_width = std::max(name_width, row.name.size());
+  std::string text = fmt::format("\n {}: {}{}{}\n {:<{}}", table.name, table.title,
+                                 table.unit.empty() ? "" : ", ", table.unit, table.row_title, name_width);
+  for (const auto& cell : widest.cells)
+    text += fmt::format(" {:>9} {:>9} {:>8}", cell.column, "model", "error");
+  const int decimals = table.unit == "clocks" ? 0 : 2;
+  for (const auto& row : table.rows) {
+    auto line = fmt::format("\n {:<{}}", row.name, name_width);
+    for (const auto& cell : row.cells) line += cell_text(cell, decimals);
+    text += line.substr(0, line.find_last_not_of(' ') + 1);
+  }
+  const auto errors = table.errors();
+  constexpr double percent = 100.0;
+  return text +
+         fmt::format("\n errors: median {:+.1f} %, of their magnitudes {:.1f} %, worst {:+.1f} % ({}, {})\n",
+                     percent * errors.median, percent * errors.median_magnitude, percent * errors.worst,
+                     errors.worst_row, errors.worst_column);
+}
+
+struct PaperComparison {
+  std::string machine;
+  std::vector<ComparedTable> tables;
+};
+
+FigureType error_type() { return number_type(); }
+
+const Record<ComparedCell>& cell_record() {
+  static const Record<ComparedCell> record{
+      {{"column", name_type(), &ComparedCell::column},
+       {"paper", positive_seconds_type(), &ComparedCell::paper},
+       {"model", seconds_type(), &ComparedCell::model, "Not for other machines.", Presence::if_known},
+       {"error", error_type(), &ComparedCell::error, "model / paper - 1.", Presence::if_known}}};
+  return record;
+}
+
+const Record<ComparedRow>& row_record() {
+  static const Record<ComparedRow> record{
+      {{"name", name_type(), &ComparedRow::name},
+       list_figure<ComparedRow>("cells", cell_record(), &ComparedRow::cells, "", 1)}};
+  return record;
+}
+
+const Record<ComparisonErrors>& errors_record() {
+  static const Record<ComparisonErrors> record{
+      {{"median", error_type(), &ComparisonErrors::median, "With its sign."},
+       {"median_magnitude", seconds_type(), &ComparisonErrors::median_magnitude},
+       {"worst", error_type(), &ComparisonErrors::worst, "The largest magnitude, with its sign."},
+       {"worst_row", name_type(), &ComparisonErrors::worst_row},
+       {"worst_column", name_type(), &ComparisonErrors::worst_column}}};
+  return record;
+}
+
+const Record<ComparedTable>& table_record() {
+  static const Record<ComparedTable> record{
+      {{"name", name_type(), &ComparedTable::name},
+       {"title", name_type(), &ComparedTable::title},
+       {"unit", word_type({"s", "clocks", ""}), &ComparedTable::unit},
+       {"row_title", name_type(), &ComparedTable::row_title},
+       list_figure<ComparedTable>("rows", row_record(), &ComparedTable::rows, "", 1),
+       part<ComparedTable>("errors", errors_record(), &ComparedTable::errors)}};
+  return record;
+}
+
+const Record<PaperComparison>& document_record() {
+  static const Record<PaperComparison> record{
+      {{"schema_version", constant_type(1), [](const auto& /*document*/) { return 1; }},
+       {"machine", name_type(), &PaperComparison::machine},
+       list_figure<PaperComparison>("tables", table_record(), &PaperComparison::tables, "", 1)},
+      "The tables of the paper, each number beside the model's."};
+  return record;
+}
+
+}  // namespace
+
+std::optional<double> ComparedCell::error() const {
+  return model ? std::optional(*model / paper - 1.0) : std::nullopt;
+}
+
+ComparisonErrors ComparedTable::errors() const {
+  std::vector<double> signed_errors;
+  std::vector<double> magnitudes;
+  ComparisonErrors errors;
+  for (const auto& row : rows) {
+    for (const auto& cell : row.cells) {
+      const auto error = cell.error();
+      if (!error) continue;
+      signed_errors.push_back(*error);
+      magnitudes.push_back(std::abs(*error));
+      if (std::abs(*error) < std::abs(errors.worst)) continue;
+      errors.worst = *error;
+      errors.worst_row = row.name;
+      errors.worst_column = cell.column;
+    }
+  }
+  errors.median = sample_of(signed_errors).median;
+  errors.median_magnitude = sample_of(magnitudes).median;
+  return errors;
+}
+
+std::vector<ComparedTable> compared_tables(const MachineDescription& machine) {
+  const PaperModel model(machine);
+  const auto seconds_with = [&](std::string_view kernel) {
+    return
+        [&model, kernel](int rank_count, int columns) { return model.seconds(kernel, rank_count, columns); };
+  };
+  const auto parts_with = [&](std::string_view kernel) {
+    return [&model, kernel](std::string_view name, int columns) {
+      const auto phase = std::ranges::find(product_phases, name, &phase_name);
+      return model.product_clocks(kernel, columns, *phase);
+    };
+  };
+  const auto operations = [&](std::string_view name, int columns) {
+    if (name == "dotpro") return model.dot_clocks(columns);
+    if (name == "daxpy") return model.update_clocks();
+    double clocks = 0.0;
+    for (const auto phase : product_phases) clocks += model.product_clocks(compiled_loop, columns, phase);
+    return clocks;
+  };
+  const std::string on_256 = ", 256 units";
+  const std::string compiled = "compiled loop, critical vector length 50";
+  const std::string hand_made = "hand-made loop, critical vector length 20";
+  std::vector<ComparedTable> tables;
+  tables.push_back(
+      seconds_table("Table 2", "class B, " + compiled, cp_pacs::table_2, seconds_with(compiled_loop)));
+  tables.push_back(clock_table("Table 3", "one product, dot product and update, " + compiled + on_256,
+                               cp_pacs::table_3, operations));
+  tables.push_back(clock_table("Table 4", "parts of a product, " + compiled + on_256, cp_pacs::table_4,
+                               parts_with(compiled_loop)));
+  tables.push_back(clock_table("Table 5", "part of a product, " + hand_made + on_256, cp_pacs::table_5,
+                               parts_with(hand_made_loop)));
+  tables.push_back(
+      seconds_table("Table 6", "class B, " + hand_made, cp_pacs::table_6, seconds_with(hand_made_loop)));
+  tables.push_back(other_machines(model));
+  const std::string over_16 = "over 16 units with the same Px";
+  tables.push_back(speed_up_of(tables.front(), over_16));
+  tables.push_back(speed_up_of(*std::ranges::find(tables, "Table 6", &ComparedTable::name), over_16));
+  return tables;
+}
+
+std::string comparison_text(const MachineDescription& machine) {
+  std::string text = fmt::format("\n cg2d model --paper - {}: {}\n", machine.name, machine.description);
+  for (const auto& table : compared_tables(machine)) text += table_text(table);
+  return text + " error: model / paper - 1; the model knows nothing of other machines\n";
+}
+
+Json comparison_json(const MachineDescription& machine) {
+  return json_of(document_record(), {machine.name, compared_tables(machine)});
+}
+
+FigureType paper_comparison_schema() {
+  return document_schema("What cg2d model --paper --format json writes", type_of(document_record()));
+}
+
+}  // namespace cg2d
