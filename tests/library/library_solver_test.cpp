@@ -52,6 +52,9 @@ Solution expect_solved(const SolverOptions& options) {
   std::vector<double> x(solver.local_size());
   auto solution = solver.solve(b, x, {.relative = 1e-12});
   EXPECT_EQ(solution.result.end, SolveEnd::converged);
+  const auto times_s = group().gather_one(solver.time_s());
+  EXPECT_EQ(std::ranges::count(times_s, times_s.front()), group().size())
+      << "the slowest rank's, on all ranks";
   EXPECT_LE(solution.result.true_residual_norm, solution.target_norm);
   expect_ramp(solver, x);
   return solution;

@@ -74,6 +74,20 @@ TEST_F(CpPacsModelTest, CommunicationMeetsThePapersFormulas) {
   }
 }
 
+/// With four ranks on a link as fast as their own, a byte takes four times as long; nothing else changes, also not where all are on one node.
+TEST_F(CpPacsModelTest, RanksOfANodeShareItsLink) {
+  machine_.network.start_up_s = 0.0;
+  machine_.node = {.ranks = 4, .link_bytes_per_s = machine_.network.bytes_per_s};
+  const auto seconds_on = [&](const MachineDescription& machine, int rank_count) {
+    const auto layout = comm::BlockLayout::even(problem_.n, grid_of(rank_count, 1));
+    return communication_costs(machine, layout, {}).collection_s;
+  };
+  auto alone = machine_;
+  alone.node = {};
+  EXPECT_DOUBLE_EQ(seconds_on(machine_, 16), 4.0 * seconds_on(alone, 16));
+  EXPECT_EQ(seconds_on(machine_, 4), seconds_on(alone, 4));
+}
+
 /// The digits that the paper prints: about 343 k, 187 k, 107 k, 64 k; 0, 12 k, 37 k, 94 k.
 TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
   constexpr cp_pacs::ByColumns collection{343, 187, 107, 64};

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace cg2d::physical_bounds_test {
 namespace {
 
@@ -39,6 +41,9 @@ TEST(PhysicalBoundsTest, FitsThatHitTheirBoundAreNamed) {
   expect(fault_after([](auto& machine) { machine.network.bytes_per_s = 1e12; }), "two-sided: the rate");
   expect(fault_after([](auto& machine) { machine.network.add_s_per_element = 0.0; }), "an addition");
   expect(fault_after([](auto& machine) { machine.network.start_up_s = 0.0; }), "start-up");
+  expect(fault_after(
+             [](auto& machine) { machine.network.start_up_s = std::numeric_limits<double>::quiet_NaN(); }),
+         "start-up");
   expect(fault_after([](auto& machine) { machine.transports.front().network.bytes_per_s = 1e12; }),
          "put: the rate");
   expect(fault_after([](auto& machine) { machine.vectors.dot_s_per_element = 0.0; }), "dot product");

@@ -67,6 +67,14 @@ class Roofline(JsonTest):
             read = [size // 512 * 512 for size in sizes]
             self.assertEqual(footprint, {"rank": max(read), "total": sum(read)})
 
+    def test_messages_are_read_and_written(self):
+        document, roofline = self.roofline_of(2, "--grid", "1x2", "--transport", "two-sided", "--bind", "none")
+        if roofline is None:
+            self.skipTest("two ranks share cores here")
+        sent = [rank["phases"]["collection"]["bytes"] for rank in document["phases"]["ranks"]]
+        self.assertGreater(min(sent), 0)
+        self.assertEqual(roofline["phases"]["collection"]["bytes"], 2 * sum(sent) / len(sent))
+
     def test_ranks_that_share_cores_have_no_limits_of_their_own(self):
         document, _ = self.roofline_of(1)
         cores = sum(node["cores"] for node in document["environment"]["nodes"])

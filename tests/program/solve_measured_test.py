@@ -8,6 +8,7 @@ import pathlib
 import re
 import signal
 import tempfile
+import time
 import unittest
 
 from program_runner import INTERRUPTED, INTERRUPTED_AT_ONCE, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, run_program
@@ -29,9 +30,11 @@ class Measured(ProgramTest):
         self.folder = pathlib.Path(folder.name)
 
     def report_of(self, rank_count, *arguments, code=SUCCESS):
+        begin_s = time.monotonic()
         outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
         self.assertEqual(outcome.exit_code, code, outcome)
         document = outcome.document()
+        self.assertLess(document["result"]["time_s"], time.monotonic() - begin_s, "a part of the command's time")
         validator_of("solve_result.schema.json").validate(document)
         return document
 

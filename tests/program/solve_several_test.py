@@ -232,6 +232,7 @@ class Refusals(SeveralTest):
             ("8 right-hand sides: --rhs ones makes them all the same", (*MATRIX, *eight)),
             ("8 right-hand sides: they need a matrix", (*MATRIX[:2], *random)),
             ("8 right-hand sides: --variant pipelined takes one", (*MATRIX, *random, "--variant", "pipelined")),
+            ("--reproducible on: it solves for one right-hand side", (*MATRIX, *random, "--reproducible", "on")),
             ("8 right-hand sides: --overlap on takes one", (*MATRIX, *random, "--overlap", "on")),
             ("8 right-hand sides: --preconditioner block-jacobi takes one", (*MATRIX, *random, "--preconditioner", "block-jacobi")),
             ("8 right-hand sides: --kernel sell takes one; take one of csr-simd, csr-short, symmetric", (*MATRIX, *random, "--kernel", "sell")),
@@ -240,6 +241,13 @@ class Refusals(SeveralTest):
         ):
             with self.subTest(line=line):
                 self.expect_line(USAGE, line, *arguments)
+
+    def test_solutions_in_files_have_all_digits(self):
+        self.report_of(1, *MATRIX, "--rhs", "random:1", "-o", self.x)
+        values = [line for line in self.x.read_text().splitlines()[2:] if not line.startswith("%")]
+        digits = [len(value.lstrip("-0.").split("e")[0].replace(".", "")) for value in values]
+        # One double in ten has neighbours that 16 digits do not tell apart; nearly all have some that 15 do not.
+        self.assertGreater(max(digits), 15)
 
     def test_files_with_another_number_of_columns(self):
         two = self.columns_file([[1.0] * N] * 2)

@@ -88,7 +88,8 @@ class Trace(ProgramTest):
         facts = self.document["otherData"]
         self.assertEqual(len(facts["clock_uncertainty_us"]), RANKS)
         self.assertEqual(facts["clock_uncertainty_us"][0], 0)
-        self.assertTrue(all(value > 0 for value in facts["clock_uncertainty_us"][1:]))
+        # Half of a message's way there and back: no message takes less than 20 ns.
+        self.assertTrue(all(value > 0.02 for value in facts["clock_uncertainty_us"][1:]))
         self.assertEqual((facts["class"], facts["grid"]), ("S", "4x2"))
 
     def test_nothing_else_remains(self):

@@ -81,6 +81,27 @@ TEST(LanczosTest, ARestartBeginsABlockOfItsOwn) {
   EXPECT_NEAR(observed.spectrum.largest, 2.0 + 2.0 * std::cos(angle), 1e-9);
 }
 
+TEST(LanczosTest, GoesBackToTheEstimateOfAnEarlierStep) {
+  const auto see = [](LanczosEstimates& lanczos, int step_count) {
+    CgState state;
+    for (int k = 1; k <= step_count; ++k) {
+      state.number = k;
+      state.alpha = 1.0 / k;
+      state.beta = 0.5 / k;
+      lanczos.after_step(state);
+    }
+  };
+  LanczosEstimates three(8);
+  see(three, 3);
+  LanczosEstimates back_from_six(8);
+  see(back_from_six, 6);
+  back_from_six.go_back_to(3);
+  ASSERT_EQ(three.estimate().step_count, 3);
+  EXPECT_EQ(back_from_six.estimate().step_count, 3);
+  EXPECT_EQ(back_from_six.estimate().smallest, three.estimate().smallest);
+  EXPECT_EQ(back_from_six.estimate().largest, three.estimate().largest);
+}
+
 TEST(LanczosTest, StepsThatTellNothingLeaveNoEstimate) {
   const auto negative = observe(test::negated(test::line_rows(9, 1.0)), FixedSteps(5));
   EXPECT_EQ(negative.spectrum.step_count, 0);

@@ -57,6 +57,12 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST(SolveEndTest, TheLargerToleranceCounts) {
+  const Tolerance both({.relative = 0.25, .absolute = 3.0});
+  EXPECT_EQ(both.residual_norm_for(8.0), 3.0);
+  EXPECT_EQ(both.residual_norm_for(16.0), 4.0);
+}
+
 TEST(SolveEndTest, ConvergenceIsDeclaredFromTheRecomputedResidual) {
   DenseOperator matrix(line_rows(23, 1.1));
   const auto result = solve_system(matrix, matrix.piece_of(one_two_three(23)), {.relative = 1e-10}).result;

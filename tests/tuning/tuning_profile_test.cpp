@@ -92,9 +92,12 @@ TEST(TuningProfileTest, ACaseIsAboutItsProblemGridAndThreads) {
 }
 
 TEST(TuningProfileTest, SettingsOfTheNearestSize) {
-  const auto processor = example().at("Some processor, L1d 32 KiB");
+  auto processor = example().at("Some processor, L1d 32 KiB");
+  processor.put(case_of(*find_class("C"), {.columns = 1, .rows = 2}, "sell", 4096));
   const double s_nonzeros = expected_nonzero_count(*find_class("S")) / 2;
   EXPECT_EQ(processor.nearest_tuning("sell", s_nonzeros)->prefetch_distance, 512);
+  EXPECT_EQ(processor.nearest_tuning("sell", expected_nonzero_count(*find_class("B")) / 2)->prefetch_distance,
+            4096);
   EXPECT_EQ(processor.nearest_tuning("symmetric", s_nonzeros)->prefetch_distance, 2048)
       << "the only case that has it";
   EXPECT_FALSE(processor.nearest_tuning("csr-simd", s_nonzeros).has_value());
