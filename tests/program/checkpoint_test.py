@@ -162,6 +162,22 @@ class Damage(CheckpointTest):
 
 
 class Refusals(CheckpointTest):
+    def test_files_of_different_cuts_are_not_one_checkpoint(self):
+        def save(folder, shares):
+            file = self.folder / "shares"
+            file.write_text(shares)
+            arguments = ("--grid", "1x2", "--cut", f"file:{file}", "--checkpoint", folder, "--checkpoint-interval", "0s")
+            self.run_well(2, *FIXED, *arguments)
+
+        long_second, long_first = self.folder / "long-second", self.folder / "long-first"
+        save(long_second, "1\n3\n")
+        save(long_first, "3\n1\n")
+        # The piece of rank 0 now ends after that of rank 1 has begun.
+        for path in long_first.glob("*.0-of-2.*"):
+            path.replace(long_second / path.name)
+        outcome = run_program(2, *FIXED, "--grid", "1x2", "--restart", long_second)
+        self.assert_refused(outcome, BAD_DATA, "its files do not cut the vectors into pieces")
+
     def test_another_problem(self):
         self.saved(2, "1x2")
         for rank_count in (0, 2):

@@ -89,6 +89,17 @@ class Streaming(OutOfCoreTest):
                 self.assertLessEqual(2 * rank["panels"], short["panels"])
                 self.assertIs(rank["reused"], is_reused)
 
+    def test_files_of_another_instruction_set_are_made_anew(self):
+        def reused(name):
+            words = ("run", "--class", "S", "--kernel", "symmetric-distinct", "--out-of-core", self.store, *FORM)
+            document = self.run_well(0, *words, env={**os.environ, "CG2D_INSTRUCTION_SET": name}).document()
+            return document["configuration"]["instruction_set"], document["out_of_core"]["ranks"][0]["reused"]
+
+        sets = [reused(name) for name in ("portable", os.environ["CG2D_INSTRUCTION_SET"])]
+        self.assertEqual(sets[0], ("portable", False))
+        self.assertIs(sets[1][1], sets[1][0] == "portable")
+        self.assertIs(reused(sets[1][0])[1], True)
+
     def test_half_storage_is_taken_where_no_kernel_is_asked_for(self):
         outcome = self.run_well(2, "run", "--class", "S", "--grid", "1x2", "--out-of-core", self.store, *FORM)
         configuration = outcome.document()["configuration"]
