@@ -470,6 +470,11 @@ class Repeats(SchemaTest):
         # The phases are those of the repetition reported.
         self.assertEqual(max(rank["region_s"] for rank in document["phases"]["ranks"]), result["time_s"])
 
+    def test_the_time_is_the_slowest_ranks(self):
+        for _ in range(6):  # rank 0 may be the slowest one
+            document = self.valid_document_of(3, "run", "--class", "S")
+            self.assertEqual(max(rank["region_s"] for rank in document["phases"]["ranks"]), document["result"]["time_s"])
+
     def test_the_median_of_two_lies_within_its_quartiles_and_its_spread_is_by_that_median(self):
         result = self.valid_document_of(1, "run", "--class", "S", "--repeat", "2")["result"]
         repeats = result["repeats"]
