@@ -157,6 +157,11 @@ void describe(JsonFields& json, MachineDescription& machine) {
       inner.count("ranks", machine.node.ranks, 1);
       CostFields{inner, clock_hz}.per_second("link_bytes_per_s", "link_bytes_per_clock",
                                              machine.node.link_bytes_per_s);
+      if (!inner.has("network", machine.node.network.has_value())) return;
+      if (inner.reads()) machine.node.network.emplace();
+      inner.object("network", [&](JsonFields& fields) {
+        describe({fields, clock_hz}, *machine.node.network);
+      });
     });
   }
   if (json.has("outside_phases", machine.outside_s_per_nonzero > 0.0)) {

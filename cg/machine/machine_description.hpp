@@ -88,10 +88,11 @@ struct VectorCost {
   double update_call_s = 0.0;
 };
 
-/// Ranks of one node that share a link to the others. 0: no sharing.
+/// Ranks of one node, in their order, that share a link to the others. 0: no sharing.
 struct NodeSharing {
   int ranks = 0;
   double link_bytes_per_s = 0.0;
+  std::optional<NetworkCost> network{};  ///< between ranks of a node; empty: as between others
 };
 
 struct MachineDescription {

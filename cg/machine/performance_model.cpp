@@ -15,49 +15,64 @@ namespace {
 
 constexpr auto element_bytes = static_cast<double>(sizeof(double));
 
-/// Bytes per second of one rank, with the others of its node on the same link.
-double bytes_per_second(const MachineDescription& machine, int rank_count) {
+/// Between nodes: bytes per second of one rank, with the others of its node on the same link.
+NetworkCost network_between_nodes(const MachineDescription& machine, int rank_count) {
+  auto network = machine.network;
   const auto& node = machine.node;
-  if (node.ranks <= 0 || rank_count <= node.ranks) return machine.network.bytes_per_s;
-  return std::min(machine.network.bytes_per_s, node.link_bytes_per_s / node.ranks);
+  if (node.ranks > 0 && rank_count > node.ranks)
+    network.bytes_per_s = std::min(network.bytes_per_s, node.link_bytes_per_s / node.ranks);
+  return network;
 }
 
-/// Seconds of messages on one machine with one number of ranks.
+/// Seconds of the messages of one rank.
 class MessageCost {
  public:
-  MessageCost(const MachineDescription& machine, int rank_count)
-      : machine_(machine), bytes_per_s_(bytes_per_second(machine, rank_count)) {}
+  MessageCost(const MachineDescription& machine, int rank_count, int rank)
+      : machine_(machine), between_nodes_(network_between_nodes(machine, rank_count)), rank_(rank) {}
 
   [[nodiscard]] bool shuffles_kept_pieces() const { return machine_.shuffles_kept_pieces; }
 
-  [[nodiscard]] double message(double elements) const {
-    return elements > 0.0 ? machine_.network.start_up_s + elements * element_bytes / bytes_per_s_ : 0.0;
-  }
-  [[nodiscard]] double software(double elements) const {
-    const auto& cost = machine_.network.software;
-    return elements > 0.0 ? cost.step_s + elements * element_bytes * cost.seconds_per_byte : 0.0;
+  /// No partner: the rank itself, where it takes as long as between nodes.
+  [[nodiscard]] double message(int partner, double elements) const {
+    const auto& network = network_to(partner);
+    return elements > 0.0 ? network.start_up_s + elements * element_bytes / network.bytes_per_s : 0.0;
   }
   [[nodiscard]] double addition(double elements) const {
     return elements * machine_.network.add_s_per_element;
   }
 
-  /// One member's steps, one after the other; both directions of a step overlap.
-  [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces) const {
+  /// One member's steps, one after the other; both directions of a step overlap. rank_of(member): a rank.
+  template <typename RankOf>
+  [[nodiscard]] double steps(const comm::Schedule& schedule, const comm::GroupPieces& pieces,
+                             const RankOf& rank_of) const {
+    const auto transfer = [&](int partner, const comm::PieceRun& run) {
+      if (partner == comm::ScheduleStep::no_partner) return 0.0;
+      const auto elements = static_cast<double>(pieces.element_count(run));
+      return message(rank_of(partner), elements) + software(rank_of(partner), elements);
+    };
     double seconds = 0.0;
     for (const auto& step : schedule.steps) {
-      const bool sends = step.send_to != comm::ScheduleStep::no_partner;
-      const bool receives = step.receive_from != comm::ScheduleStep::no_partner;
-      const auto sent = sends ? static_cast<double>(pieces.element_count(step.sent)) : 0.0;
-      const auto received = receives ? static_cast<double>(pieces.element_count(step.received)) : 0.0;
-      seconds += message(std::max(sent, received)) + software(std::max(sent, received));
-      if (step.combine == comm::Combine::add) seconds += addition(received);
+      seconds += std::max(transfer(step.send_to, step.sent), transfer(step.receive_from, step.received));
+      if (step.combine == comm::Combine::add && step.receive_from != comm::ScheduleStep::no_partner)
+        seconds += addition(static_cast<double>(pieces.element_count(step.received)));
     }
     return seconds;
   }
 
  private:
+  [[nodiscard]] const NetworkCost& network_to(int partner) const {
+    const auto& node = machine_.node;
+    const bool is_within = node.network && partner / node.ranks == rank_ / node.ranks;
+    return is_within ? *node.network : between_nodes_;
+  }
+  [[nodiscard]] double software(int partner, double elements) const {
+    const auto& cost = network_to(partner).software;
+    return elements > 0.0 ? cost.step_s + elements * element_bytes * cost.seconds_per_byte : 0.0;
+  }
+
   const MachineDescription& machine_;
-  double bytes_per_s_;
+  NetworkCost between_nodes_;
+  int rank_;
 };
 
 std::vector<int> sampled_ranks(int rank_count) {
@@ -71,31 +86,39 @@ std::vector<int> sampled_ranks(int rank_count) {
 
 /// The shuffle of one rank, which sends and receives at the same time.
 double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
-  double elements = 0.0;
-  if (layout.shuffle_destination(rank) != rank || cost.shuffles_kept_pieces())
-    elements = static_cast<double>(layout.piece(layout.row_piece_of(rank)).size());
-  if (layout.shuffle_source(rank) != rank)
-    elements = std::max(elements, static_cast<double>(layout.piece(layout.column_piece_of(rank)).size()));
-  return cost.message(elements);
+  const int destination = layout.shuffle_destination(rank);
+  const int source = layout.shuffle_source(rank);
+  double seconds = 0.0;
+  if (destination != rank || cost.shuffles_kept_pieces())
+    seconds = cost.message(destination, static_cast<double>(layout.piece(layout.row_piece_of(rank)).size()));
+  if (source != rank)
+    seconds = std::max(
+        seconds,
+        cost.message(source, static_cast<double>(layout.piece(layout.column_piece_of(rank)).size())));
+  return seconds;
 }
 
-CommunicationCosts costs_of_rank(const MessageCost& cost, const comm::BlockLayout& layout, int rank,
+CommunicationCosts costs_of_rank(const MachineDescription& machine, const comm::BlockLayout& layout, int rank,
                                  const comm::CommunicatorOptions& options) {
+  const auto& grid = layout.grid();
+  const MessageCost cost(machine, grid.rank_count(), rank);
   const auto over_column = comm::collection_pieces(layout, rank);
   const auto over_row = comm::summation_pieces(layout, rank);
+  const auto in_column = [&](int member) { return grid.rank_at(member, grid.column_of(rank)); };
+  const auto in_row = [&](int member) { return grid.rank_at(grid.row_of(rank), member); };
   CommunicationCosts costs;
-  costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column);
-  costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, options.sum_form), over_row);
+  costs.collection_s = cost.steps(comm::collection_schedule(layout, rank), over_column, in_column);
+  costs.summation_s = cost.steps(comm::summation_schedule(layout, rank, options.sum_form), over_row, in_row);
   costs.shuffle_s = shuffle_seconds(cost, layout, rank);
   if (options.mirrored) {
     // The collection over the rows includes a shuffle backwards.
     costs.collection_s +=
-        costs.shuffle_s + cost.steps(comm::mirrored_collection_schedule(layout, rank), over_row);
+        costs.shuffle_s + cost.steps(comm::mirrored_collection_schedule(layout, rank), over_row, in_row);
     costs.summation_s +=
-        cost.steps(comm::mirrored_summation_schedule(layout, rank, options.sum_form), over_column);
+        cost.steps(comm::mirrored_summation_schedule(layout, rank, options.sum_form), over_column, in_column);
   }
-  for (const auto& step : comm::all_reduce_schedule(layout.grid().rank_count(), rank).steps) {
-    costs.dot_s += cost.message(1.0);
+  for (const auto& step : comm::all_reduce_schedule(grid.rank_count(), rank).steps) {
+    costs.dot_s += cost.message(std::max(step.send_to, step.receive_from), 1.0);
     if (step.combine == comm::Combine::add) costs.dot_s += cost.addition(1.0);
   }
   return costs;
@@ -279,10 +302,9 @@ double Prediction::total_s() const { return std::accumulate(phases.begin(), phas
 CommunicationCosts communication_costs(const MachineDescription& machine, const comm::BlockLayout& layout,
                                        const comm::CommunicatorOptions& options) {
   const int rank_count = layout.grid().rank_count();
-  const MessageCost cost(machine, rank_count);
   CommunicationCosts busiest;
   for (const int rank : sampled_ranks(rank_count)) {
-    const auto costs = costs_of_rank(cost, layout, rank, options);
+    const auto costs = costs_of_rank(machine, layout, rank, options);
     busiest.collection_s = std::max(busiest.collection_s, costs.collection_s);
     busiest.summation_s = std::max(busiest.summation_s, costs.summation_s);
     busiest.shuffle_s = std::max(busiest.shuffle_s, costs.shuffle_s);

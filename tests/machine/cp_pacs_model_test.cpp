@@ -88,6 +88,30 @@ TEST_F(CpPacsModelTest, RanksOfANodeShareItsLink) {
   EXPECT_EQ(seconds_on(machine_, 4), seconds_on(alone, 4));
 }
 
+/// Two nodes of four ranks: the butterfly's last step goes to the other node, and so does half of the shuffle.
+TEST_F(CpPacsModelTest, MessagesWithinANodeTakeItsNetwork) {
+  constexpr NetworkCost none{.start_up_s = 0.0, .bytes_per_s = 1e30, .add_s_per_element = 0.0};
+  auto slow = none;
+  slow.start_up_s = 10.0;
+  auto fast = none;
+  fast.start_up_s = 1.0;
+  machine_.network = slow;
+  machine_.node = {.ranks = 4, .link_bytes_per_s = 1e30, .network = fast};
+  machine_.shuffles_kept_pieces = false;
+  const auto costs_on = [&](int rank_count, int columns) {
+    return communication_costs(machine_, comm::BlockLayout::even(problem_.n, grid_of(rank_count, columns)),
+                               {});
+  };
+  EXPECT_NEAR(costs_on(8, 1).collection_s, 1.0 + 1.0 + 10.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 1).dot_s, 1.0 + 1.0 + 10.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 8).summation_s, 1.0 + 1.0 + 10.0, 1e-9);
+  EXPECT_NEAR(costs_on(4, 1).collection_s, 1.0 + 1.0, 1e-9);
+  EXPECT_NEAR(costs_on(4, 2).shuffle_s, 1.0, 1e-9);
+  EXPECT_NEAR(costs_on(8, 2).shuffle_s, 10.0, 1e-9);
+  machine_.node.network.reset();
+  EXPECT_NEAR(costs_on(8, 1).collection_s, 30.0, 1e-9);
+}
+
 /// The digits that the paper prints: about 343 k, 187 k, 107 k, 64 k; 0, 12 k, 37 k, 94 k.
 TEST_F(CpPacsModelTest, CommunicationRoundsToTheFiguresOfThePaper) {
   constexpr cp_pacs::ByColumns collection{343, 187, 107, 64};
