@@ -59,7 +59,7 @@ cg2d_add_program_test(counters_test ALONE SCRIPT program/counters_test.py TIMEOU
 cg2d_add_program_test(stray_memory_test ALONE SCRIPT program/stray_memory_test.py TIMEOUT 300)
 cg2d_add_program_test(memory_limit_test SCRIPT program/memory_limit_test.py TIMEOUT 3600)
 cg2d_add_program_test(transport_refusal_test SCRIPT program/transport_refusal_test.py TIMEOUT 300)
-cg2d_add_program_test(roofline_test SCRIPT program/roofline_test.py TIMEOUT 300)
+cg2d_add_program_test(roofline_test ALONE SCRIPT program/roofline_test.py TIMEOUT 300)
 cg2d_add_program_test(checkpoint_test SCRIPT program/checkpoint_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_checkpoint_test SCRIPT program/solve_checkpoint_test.py TIMEOUT 600)
 cg2d_add_program_test(checkpoint_kill_test ALONE SCRIPT program/checkpoint_kill_test.py TIMEOUT 1800)
