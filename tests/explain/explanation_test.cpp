@@ -280,6 +280,7 @@ TEST(Rounds, MembersThatWaitForEachOtherAreADefect) {
 TEST(PiecesText, RunsAndWraps) {
   EXPECT_EQ(pieces_text("p", std::vector{0, 1, 2, 5}), "p0-2 p5");
   EXPECT_EQ(pieces_text("q", std::vector{2, 0}), "q2 q0");
+  EXPECT_EQ(pieces_text("p", std::vector{3, 4}), "p3-4");
   EXPECT_EQ(pieces_text("p", std::vector<int>{}), "");
 }
 
