@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -111,9 +112,8 @@ ComparedTable speed_up_of(const ComparedTable& seconds, std::string title) {
 }
 
 /// model(name of the row, Px): clocks
-template <std::size_t count, typename Model>
-ComparedTable clock_table(std::string name, std::string title,
-                          const std::array<cp_pacs::ClockRow, count>& paper, const Model& model) {
+ComparedTable clock_table(std::string name, std::string title, std::span<const cp_pacs::ClockRow> paper,
+                          const std::function<double(std::string_view, int)>& model) {
   ComparedTable table{
       .name = std::move(name), .title = std::move(title), .unit = "clocks", .row_title = "part", .rows = {}};
   for (const auto& row : paper) {
