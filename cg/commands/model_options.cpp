@@ -69,8 +69,7 @@ void check_model(ModelOptions& model, const OptionSet& given) {
   if (model.compares_paper && (asks_more || given.has("--class") || model.calibrates)) {
     throw InputError(
         "--paper is about the paper's own runs: --class, --ranks, --grid, --kernel, --transport, --cut, "
-        "--slow-rank "
-        "and --calibrate do not go with it");
+        "--slow-rank and --calibrate do not go with it");
   }
   if (model.compares_paper && model.machine.empty()) model.machine = paper_machine;
   if (model.calibrates && (asks_more || model.format != "text")) {

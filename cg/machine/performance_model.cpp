@@ -32,7 +32,7 @@ class MessageCost {
 
   [[nodiscard]] bool shuffles_kept_pieces() const { return machine_.shuffles_kept_pieces; }
 
-  /// No partner: the rank itself, where it takes as long as between nodes.
+  /// partner: a rank, which may be this one where the machine's shuffle takes its time for that.
   [[nodiscard]] double message(int partner, double elements) const {
     const auto& network = network_to(partner);
     return elements > 0.0 ? network.start_up_s + elements * element_bytes / network.bytes_per_s : 0.0;
