@@ -261,15 +261,13 @@ class Signals(CheckpointTest):
                 solve = run_program(2, "solve", "npb:S", "--no-profile", *owned, *restart)
                 self.assert_refused(solve, FOLDER_IN_USE, "another run uses this folder")
             run.wait_for_next(r"outer iteration \d+/")
-            for rank in run.ranks():
-                os.kill(rank, signal.SIGTERM)
+            run.send(signal.SIGTERM)
             self.assertEqual(run.finish().exit_code, INTERRUPTED)
         command = shlex.split(json.loads(file.read_text())["reason"].partition("as many ranks to go on: ")[2])
         self.assertEqual({path.suffix for path in self.state.iterdir()} & {".lock"}, set())
         with BackgroundRun(2, *command[1:]) as run:
             run.wait_for(r"outer iteration \d+")
-            for rank in run.ranks():
-                os.kill(rank, signal.SIGKILL)
+            run.send(signal.SIGKILL)
             run.finish()
         with BackgroundRun(2, *command[1:]) as run:  # the lock of the killed run is none
             run.wait_for(r"outer iteration \d+")
@@ -278,8 +276,7 @@ class Signals(CheckpointTest):
         file = self.folder / "result.json"
         with BackgroundRun(2, *self.LONG, "--grid", "auto", "--format", "json", "--output", file, "--checkpoint", self.state) as run:
             run.wait_for(r"outer iteration [3-9]")
-            for rank in run.ranks():
-                os.kill(rank, signal.SIGTERM)
+            run.send(signal.SIGTERM)
             self.assertEqual(run.finish().exit_code, INTERRUPTED)
         document = json.loads(file.read_text())
         command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])

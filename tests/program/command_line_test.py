@@ -420,7 +420,7 @@ class Signals(ProgramTest):
                 self.assert_interrupted(self.interrupt(2, send, "--format", "json"), exit_codes=(INTERRUPTED, SUCCESS))
 
     def test_text_says_that_the_run_did_not_end_and_gives_no_verdict(self):
-        outcome = self.interrupt(2, lambda run: [os.kill(rank, signal.SIGTERM) for rank in run.ranks()])
+        outcome = self.interrupt(2, lambda run: run.send(signal.SIGTERM))
         self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
         text = self.file.read_text()
         self.assertIn(" NOT COMPLETED: interrupted by a signal after outer iteration ", text)
@@ -432,8 +432,7 @@ class Signals(ProgramTest):
         arguments = ["run", "--class", "W", "--grid", "rule", *few, "--repeat", "1000000", "--format", "json", "--output", self.file]
         with BackgroundRun(2, *arguments) as run:
             run.wait_for(r"run 3, outer iteration")
-            for rank in run.ranks():
-                os.kill(rank, signal.SIGTERM)
+            run.send(signal.SIGTERM)
             outcome = run.finish()
         self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
         document = json.loads(self.file.read_text())

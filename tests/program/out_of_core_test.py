@@ -230,8 +230,7 @@ class Trouble(OutOfCoreTest):
         for pattern in ("writing the matrix", "outer iteration [2-9]"):
             with BackgroundRun(2, "run", *arguments, *KERNEL[:-2], "--progress") as run:
                 run.wait_for(pattern)
-                for rank in run.ranks():
-                    os.kill(rank, signal.SIGKILL)
+                run.send(signal.SIGKILL)
                 run.finish()
             whole = self.run_document(2, "--class", "W", "--grid", "1x2")
             self.assertEqual(self.streamed(2, "--class", "W", "--grid", "1x2")["outer_steps"], whole["outer_steps"])

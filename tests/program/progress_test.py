@@ -83,8 +83,7 @@ class OnATerminal(ProgressTest):
             for at in ("generating|trying", "outer iteration"):
                 with self.subTest(rank_count=rank_count, at=at), TerminalRun(rank_count, *ENDLESS) as run:
                     run.wait_for(at)
-                    for rank in run.ranks():
-                        os.kill(rank, signal.SIGINT)
+                    run.send(signal.SIGINT)
                     code, text = run.finish()
                     self.assertIn(code, INTERRUPTED_AT_ONCE if rank_count else (INTERRUPTED,), text)
                     self.assert_rewritten(text)
@@ -127,8 +126,7 @@ class OnATerminal(ProgressTest):
         with TerminalRun(2, "model", "--calibrate", "--class", "S", "--machine", machine) as run:
             for stage in ("class S, grid 1x2, transport two-sided: ", "class S: CG steps of 2 grids", "messages"):
                 run.wait_for(rf"\rcg2d: {stage}[^\r\n]*, about [^\r\n]* left\)\033\[K")
-            for rank in run.ranks():
-                os.kill(rank, signal.SIGINT)
+            run.send(signal.SIGINT)
             code, text = run.finish()
             self.assertIn(code, INTERRUPTED_AT_ONCE, text)
             self.assert_rewritten(text)

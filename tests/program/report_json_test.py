@@ -141,8 +141,7 @@ class Schema(SchemaTest):
                 fixed = ("run", "--class", "W", "--format", "json", "--output", file)
                 with BackgroundRun(2, *fixed, *arguments) as run:
                     run.wait_for(line)
-                    for rank in run.ranks():
-                        os.kill(rank, signal.SIGTERM)
+                    run.send(signal.SIGTERM)
                     self.assertEqual(run.finish().exit_code, 75)
                 document = json.loads(file.read_text())
                 self.assert_valid(document)

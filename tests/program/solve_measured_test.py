@@ -193,8 +193,7 @@ class Signals(Measured):
 
     def test_a_signal_before_the_first_iteration_leaves_no_file(self):
         def send(run):
-            for rank in run.ranks():
-                os.kill(rank, signal.SIGTERM)
+            run.send(signal.SIGTERM)
 
         outcome = self.interrupt(2, send, *self.LARGE, "-o", self.folder / "x", "--output", self.folder / "r", at="generating")
         self.assertIn(outcome.exit_code, INTERRUPTED_AT_ONCE, outcome)

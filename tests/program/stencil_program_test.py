@@ -184,8 +184,7 @@ class Ends(StencilTest):
             with self.under_way() as run:
                 run.wait_for("writing the start values")
                 time.sleep(delay_s)
-                for rank in run.ranks():
-                    os.kill(rank, signal.SIGKILL)
+                run.send(signal.SIGKILL)
                 run.finish()
             self.assert_nothing_left()
         self.assertEqual(run_program(2, "stencil", *SHAPE, *STEPS, "--out-of-core", self.folder).exit_code, SUCCESS)

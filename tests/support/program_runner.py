@@ -12,6 +12,7 @@ The program to run comes from the environment, set by program_tests.cmake; by ha
 
 import atexit
 import concurrent.futures
+import contextlib
 import ctypes
 import dataclasses
 import json
@@ -336,6 +337,12 @@ class BackgroundRun:
     @property
     def launcher(self):
         return self._process.pid
+
+    def send(self, number):
+        """A signal to each rank. Where it ends one of them, the launcher may end the others first."""
+        for rank in self.ranks():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(rank, number)
 
     def ranks(self):
         return program_processes(self.launcher)
