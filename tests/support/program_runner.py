@@ -117,6 +117,13 @@ def descendants(process_id):
     return found
 
 
+def send_to_all(processes, number):
+    """A signal. Where it ends one of them, their launcher may end the others first."""
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
 def program_processes(process_id, program=PROGRAM):
     """Ids of the ranks below a launcher."""
     ranks = []
@@ -339,10 +346,7 @@ class BackgroundRun:
         return self._process.pid
 
     def send(self, number):
-        """A signal to each rank. Where it ends one of them, the launcher may end the others first."""
-        for rank in self.ranks():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(rank, number)
+        send_to_all(self.ranks(), number)
 
     def ranks(self):
         return program_processes(self.launcher)

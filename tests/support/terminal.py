@@ -12,7 +12,7 @@ import threading
 import time
 import unittest
 
-from program_runner import HANG_S, PROGRAM, kill_all, launch_words, program_processes, steady
+from program_runner import HANG_S, PROGRAM, kill_all, launch_words, program_processes, send_to_all, steady
 
 ERASE = "\033[K"
 
@@ -86,6 +86,9 @@ class TerminalRun:
                     self._changed.notify_all()
         with self._changed:
             self._changed.notify_all()
+
+    def send(self, number):
+        send_to_all(self.ranks(), number)
 
     def ranks(self):
         return program_processes(self._process.pid) or [self._process.pid]
