@@ -137,11 +137,7 @@ def program_processes(process_id, program=PROGRAM):
 
 
 def kill_all(process):
-    for process_id in [*descendants(process.pid), process.pid]:
-        try:
-            os.kill(process_id, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
+    send_to_all([*descendants(process.pid), process.pid], signal.SIGKILL)
 
 
 def start(command, **options):
