@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -26,8 +25,6 @@ constexpr std::string_view hand_made_loop = "hand-made";  // 20
 
 constexpr std::string_view own_machine = "CP-PACS";  // in Table 7
 
-std::string column_name(int columns) { return fmt::format("Px = {}", columns); }
-
 /// The machine's times for the runs of the paper.
 class PaperModel {
  public:
@@ -40,12 +37,7 @@ class PaperModel {
   [[nodiscard]] double seconds(std::string_view kernel, int rank_count, int columns) const {
     return predicted(kernel, rank_count, columns).total_s();
   }
-  [[nodiscard]] double best_seconds(std::string_view kernel, int rank_count) const {
-    double best = std::numeric_limits<double>::infinity();
-    for (const int columns : cp_pacs::columns) best = std::min(best, seconds(kernel, rank_count, columns));
-    return best;
-  }
-  /// Clocks of one product on 256 units, or of a part of it.
+  /// Clocks of a part of one product on 256 units.
   [[nodiscard]] double product_clocks(std::string_view kernel, int columns, Phase phase) const {
     const int products = OuterStepCalls::products * problem_.niter;
     return machine_.clock_hz * predicted(kernel, cp_pacs::most_ranks, columns).phase_s(phase) / products;
@@ -78,18 +70,27 @@ class PaperModel {
   MatrixFacts facts_ = facts_of(problem_);
 };
 
+/// A row by Px. model(Px): the cell's number.
+ComparedRow row_by_columns(std::string name, const cp_pacs::ByColumns& paper,
+                           const std::function<double(int)>& model) {
+  ComparedRow row{.name = std::move(name), .cells = {}};
+  for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
+    const int columns = cp_pacs::columns[k];
+    row.cells.push_back(
+        {.column = fmt::format("Px = {}", columns), .paper = paper[k], .model = model(columns)});
+  }
+  return row;
+}
+
 ComparedTable seconds_table(std::string name, std::string title, const cp_pacs::SecondsTable& paper,
-                            const std::function<double(int, int)>& model) {
+                            const PaperModel& model, std::string_view kernel) {
   ComparedTable table{
       .name = std::move(name), .title = std::move(title), .unit = "s", .row_title = "units", .rows = {}};
-  for (std::size_t row = 0; row < paper.size(); ++row) {
-    auto& named =
-        table.rows.emplace_back(ComparedRow{.name = std::to_string(cp_pacs::rank_counts[row]), .cells = {}});
-    for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
-      named.cells.push_back({.column = column_name(cp_pacs::columns[k]),
-                             .paper = paper[row][k],
-                             .model = model(cp_pacs::rank_counts[row], cp_pacs::columns[k])});
-    }
+  for (std::size_t k = 0; k < paper.size(); ++k) {
+    const int rank_count = cp_pacs::rank_counts[k];
+    table.rows.push_back(row_by_columns(std::to_string(rank_count), paper[k], [&](int columns) {
+      return model.seconds(kernel, rank_count, columns);
+    }));
   }
   return table;
 }
@@ -117,17 +118,14 @@ ComparedTable clock_table(std::string name, std::string title, std::span<const c
   ComparedTable table{
       .name = std::move(name), .title = std::move(title), .unit = "clocks", .row_title = "part", .rows = {}};
   for (const auto& row : paper) {
-    auto& named = table.rows.emplace_back(ComparedRow{.name = std::string(row.name), .cells = {}});
-    for (std::size_t k = 0; k < cp_pacs::columns.size(); ++k) {
-      named.cells.push_back({.column = column_name(cp_pacs::columns[k]),
-                             .paper = row.clocks[k],
-                             .model = model(row.name, cp_pacs::columns[k])});
-    }
+    table.rows.push_back(row_by_columns(std::string(row.name), row.clocks,
+                                        [&](int columns) { return model(row.name, columns); }));
   }
   return table;
 }
 
-ComparedTable other_machines(const PaperModel& model) {
+/// own: Table 6, whose best grids are this machine's row.
+ComparedTable other_machines(const ComparedTable& own) {
   ComparedTable table{.name = "Table 7",
                       .title = "CP-PACS and other machines, on the best grid",
                       .unit = "s",
@@ -139,7 +137,8 @@ ComparedTable other_machines(const PaperModel& model) {
       if (std::isnan(row.seconds[k])) continue;
       auto& cell = named.cells.emplace_back(
           ComparedCell{.column = fmt::format("P = {}", cp_pacs::rank_counts[k]), .paper = row.seconds[k]});
-      if (row.name == own_machine) cell.model = model.best_seconds(hand_made_loop, cp_pacs::rank_counts[k]);
+      if (row.name == own_machine)
+        cell.model = std::ranges::min_element(own.rows[k].cells, {}, &ComparedCell::model)->model;
     }
   }
   return table;
@@ -259,10 +258,6 @@ ComparisonErrors ComparedTable::errors() const {
 
 std::vector<ComparedTable> compared_tables(const MachineDescription& machine) {
   const PaperModel model(machine);
-  const auto seconds_with = [&](std::string_view kernel) {
-    return
-        [&model, kernel](int rank_count, int columns) { return model.seconds(kernel, rank_count, columns); };
-  };
   const auto parts_with = [&](std::string_view kernel) {
     return [&model, kernel](std::string_view name, int columns) {
       const auto phase = std::ranges::find(product_phases, name, &phase_name);
@@ -279,22 +274,22 @@ std::vector<ComparedTable> compared_tables(const MachineDescription& machine) {
   const std::string on_256 = ", 256 units";
   const std::string compiled = "compiled loop, critical vector length 50";
   const std::string hand_made = "hand-made loop, critical vector length 20";
-  std::vector<ComparedTable> tables;
-  tables.push_back(
-      seconds_table("Table 2", "class B, " + compiled, cp_pacs::table_2, seconds_with(compiled_loop)));
-  tables.push_back(clock_table("Table 3", "one product, dot product and update, " + compiled + on_256,
-                               cp_pacs::table_3, operations));
-  tables.push_back(clock_table("Table 4", "parts of a product, " + compiled + on_256, cp_pacs::table_4,
-                               parts_with(compiled_loop)));
-  tables.push_back(clock_table("Table 5", "part of a product, " + hand_made + on_256, cp_pacs::table_5,
-                               parts_with(hand_made_loop)));
-  tables.push_back(
-      seconds_table("Table 6", "class B, " + hand_made, cp_pacs::table_6, seconds_with(hand_made_loop)));
-  tables.push_back(other_machines(model));
   const std::string over_16 = "over 16 units with the same Px";
-  tables.push_back(speed_up_of(tables.front(), over_16));
-  tables.push_back(speed_up_of(*std::ranges::find(tables, "Table 6", &ComparedTable::name), over_16));
-  return tables;
+  const auto table_2 =
+      seconds_table("Table 2", "class B, " + compiled, cp_pacs::table_2, model, compiled_loop);
+  const auto table_6 =
+      seconds_table("Table 6", "class B, " + hand_made, cp_pacs::table_6, model, hand_made_loop);
+  return {table_2,
+          clock_table("Table 3", "one product, dot product and update, " + compiled + on_256,
+                      cp_pacs::table_3, operations),
+          clock_table("Table 4", "parts of a product, " + compiled + on_256, cp_pacs::table_4,
+                      parts_with(compiled_loop)),
+          clock_table("Table 5", "part of a product, " + hand_made + on_256, cp_pacs::table_5,
+                      parts_with(hand_made_loop)),
+          table_6,
+          other_machines(table_6),
+          speed_up_of(table_2, over_16),
+          speed_up_of(table_6, over_16)};
 }
 
 std::string comparison_text(const MachineDescription& machine) {

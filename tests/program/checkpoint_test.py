@@ -1,7 +1,6 @@
 """Checkpoints of cg2d run: restarted runs, what their reports say, signals, damaged files, and refusals."""
 
 import json
-import os
 import pathlib
 import shlex
 import signal
@@ -11,7 +10,7 @@ import unittest
 import jsonschema
 
 from program_runner import (
-    CANNOT_CREATE, FOLDER_IN_USE, INTERRUPTED, SCHEMA, SUCCESS, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program,
+    CANNOT_CREATE, FOLDER_IN_USE, INTERRUPTED, SCHEMA, SUCCESS, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program, send_to_all,
 )  # fmt: skip
 
 BAD_DATA = 65
@@ -230,8 +229,7 @@ class Signals(CheckpointTest):
                 arguments = (*self.LONG, "--reference", reference, "--grid", "1x2", "--format", "json", "--output", file)
                 with BackgroundRun(2, *arguments, "--checkpoint", state) as run:
                     run.wait_for(r"outer iteration [3-9]")
-                    for rank in run.ranks()[sent_to]:
-                        os.kill(rank, number)
+                    send_to_all(run.ranks()[sent_to], number)
                     outcome = run.finish()
                 self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
                 document = self.valid(json.loads(file.read_text()))

@@ -26,6 +26,7 @@ from program_runner import (
     launch_words,
     run_command,
     run_program,
+    send_to_all,
     some_of,
 )
 
@@ -365,8 +366,7 @@ class Signals(ProgramTest):
                     def send(run, number=number, rank_count=rank_count):
                         ranks = run.ranks()
                         self.assertEqual(len(ranks), rank_count)
-                        for rank in ranks:
-                            os.kill(rank, number)
+                        send_to_all(ranks, number)
 
                     self.assert_interrupted(self.interrupt(rank_count, send, "--format", "json"))
 

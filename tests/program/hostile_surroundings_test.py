@@ -32,6 +32,7 @@ from program_runner import (
     launch_words,
     run_command,
     run_program,
+    send_to_all,
     some_of,
 )
 
@@ -297,8 +298,7 @@ class Orphans(ProgramTest):
             while any(map(lives, ranks)) and time.monotonic() < deadline:
                 time.sleep(0.05)
             left = [rank for rank in ranks if lives(rank)]
-            for rank in left:
-                os.kill(rank, signal.SIGKILL)
+            send_to_all(left, signal.SIGKILL)
             self.assertEqual(left, [], words)
 
     def test_they_end_in_set_up_and_in_iterations(self):

@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from program_runner import CANNOT_CREATE, INTERRUPTED, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program
+from program_runner import CANNOT_CREATE, INTERRUPTED, MEMORY, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, process_bytes, run_program, send_to_all
 from schemas import validator_of
 
 NOT_CONVERGED = 81
@@ -159,8 +159,7 @@ class Ends(StencilTest):
             with self.under_way() as run:
                 run.wait_for("steps 5 to 8 of 1000000")
                 self.assert_nothing_left()  # the files have no names
-                for rank in run.ranks()[sent_to]:
-                    os.kill(rank, number)
+                send_to_all(run.ranks()[sent_to], number)
                 outcome = run.finish()
             self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
             self.assertRegex(outcome.stderr, r"interrupted by a signal after \d+ of 1000000 steps")
