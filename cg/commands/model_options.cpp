@@ -16,8 +16,9 @@
 namespace cg2d {
 namespace {
 
-/// The description that --paper takes where none is named.
+/// The descriptions that --paper and --template take where none is named.
 constexpr std::string_view paper_machine = "cp-pacs-measured";
+constexpr std::string_view template_machine = "infiniband-cluster";
 
 void add_model_options(OptionSet& options, ModelOptions& model) {
   options.add(
@@ -47,6 +48,11 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
       "--paper", "the tables of the paper, each number beside the model's; with a description of its machine",
       model.compares_paper);
   options.add_flag(
+      "--template",
+      fmt::format("write a description to begin one's own with: {}, or the one of --machine NAME",
+                  template_machine),
+      model.shows_template);
+  options.add_flag(
       "--calibrate",
       "measure this machine with the ranks that run, and write its description (to --machine FILE)",
       model.calibrates);
@@ -58,25 +64,18 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
     options.require_with(option, "--calibrate");
   add_progress_options(options, model.progress);
   add_result_options(options, model.format, {"text", "json"}, model.output);
+  options.exclude_others("--paper", {"--machine", "--format", "--output", "--progress", "--quiet"});
+  options.exclude_others("--template", {"--machine", "--output", "--progress", "--quiet"});
+  options.exclude_others("--calibrate", {"--machine", "--class", "--threads", "--keep-disturbed", "--output",
+                                         "--progress", "--quiet"});
 }
 
-void check_model(ModelOptions& model, const OptionSet& given) {
+void check_model(ModelOptions& model, const OptionSet& /*given*/) {
   model.configuration = with_cut(model.configuration, even_cut);
   check_configuration(model.configuration);
   require_cut_of_benchmark(model.configuration.cut);
-  const bool asks_more = given.has("--ranks") || given.has("--grid") || model.configuration.has_kernel() ||
-                         model.is_uneven() || model.configuration.transport != comm::default_transport().name;
-  if (model.compares_paper && (asks_more || given.has("--class") || model.calibrates)) {
-    throw InputError(
-        "--paper is about the paper's own runs: --class, --ranks, --grid, --kernel, --transport, --cut, "
-        "--slow-rank and --calibrate do not go with it");
-  }
   if (model.compares_paper && model.machine.empty()) model.machine = paper_machine;
-  if (model.calibrates && (asks_more || model.format != "text")) {
-    throw InputError(
-        "--calibrate measures every grid of the ranks that run, and every transport: --ranks, --grid, "
-        "--kernel, --transport, --cut, --slow-rank and --format do not go with it");
-  }
+  if (model.shows_template && model.machine.empty()) model.machine = template_machine;
   if (model.problems.empty()) {
     for (const auto* const letter : {"W", "A", "B"}) {
       if (model.calibrates || *letter == 'B') model.problems.push_back(problem_class(letter));

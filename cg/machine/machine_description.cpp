@@ -27,28 +27,22 @@ struct CostFields {
 
   /// A time under one of two keys, in seconds or in clocks.
   void seconds(const std::string& in_seconds, const std::string& in_clocks, double& value) const {
-    if (json.has_first(in_seconds, in_clocks)) return json.number(in_seconds, value);
-    json.number(in_clocks, value);
-    value /= clock();
-    require(std::isfinite(value), in_clocks);
+    if (json.one_of(in_seconds, in_clocks, value, &JsonFields::number) == in_clocks)
+      convert(in_clocks, value, value / clock_hz);
   }
   /// A rate under one of two keys, per second or per clock.
   void per_second(const std::string& by_second, const std::string& by_clock, double& value) const {
-    if (json.has_first(by_second, by_clock)) return json.positive(by_second, value);
-    json.positive(by_clock, value);
-    value *= clock();
-    require(std::isfinite(value) && value > 0.0, by_clock);
+    if (json.one_of(by_second, by_clock, value, &JsonFields::positive) == by_clock)
+      convert(by_clock, value, value * clock_hz);
   }
 
  private:
-  void require(bool is_in_range, const std::string& name) const {
-    if (!is_in_range)
-      throw InputError(
-          fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", json.where(name), clock_hz));
-  }
-  [[nodiscard]] double clock() const {
-    if (clock_hz > 0.0) return clock_hz;
-    throw InputError(fmt::format(R"("clock_hz" is missing: "{}" has keys in clocks)", json.path()));
+  void convert(const std::string& key, double& value, double converted) const {
+    if (clock_hz <= 0.0) return json.complain(R"("clock_hz" is needed for keys in clocks)");
+    if (!std::isfinite(converted) || (value > 0.0 && converted <= 0.0))
+      return json.complain(
+          fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", json.where(key), clock_hz));
+    value = converted;
   }
 };
 
@@ -70,9 +64,9 @@ void describe(const CostFields& fields, NetworkCost& network) {
 
 /// A transport that copies nothing may have no rate: then its bytes take no time.
 void describe_transport(const CostFields& fields, NetworkCost& network) {
-  const bool has_rate = fields.json.has("bytes_per_s", std::isfinite(network.bytes_per_s)) ||
-                        fields.json.has("bytes_per_clock", false);
-  if (has_rate) return describe(fields, network);
+  auto& json = fields.json;
+  const bool has_rate = json.has("bytes_per_s", std::isfinite(network.bytes_per_s));
+  if (json.has("bytes_per_clock", false) || has_rate) return describe(fields, network);
   fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
   fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
   describe_software(fields, network.software);
@@ -105,27 +99,42 @@ void describe(JsonFields& json, BlockShapeCost& shape) {
   if (json.has("waiting_share")) json.number("waiting_share", shape.waiting_share);
 }
 
-void describe(const CostFields& fields, KernelCost& kernel) {
-  auto& json = fields.json;
-  json.text("name", kernel.name);
-  if (json.has("symmetric")) json.flag("symmetric", kernel.is_symmetric);
-  if (!json.has("shapes", !kernel.loop)) {
-    if (!kernel.loop) kernel.loop.emplace();
-    return describe(fields, *kernel.loop);
-  }
+void describe_shapes(JsonFields& json, KernelCost& kernel) {
   json.list("shapes", kernel.shapes, 1, [](auto& inner, auto& shape) { describe(inner, shape); });
   if (!json.has("row_lengths", !kernel.row_lengths.empty())) return;
   double length_before = 0.0;
   json.list("row_lengths", kernel.row_lengths, 1, [&](JsonFields& inner, RowLengthCost& point) {
-    inner.positive("row_length", point.row_length);
+    if (inner.positive("row_length", point.row_length) && point.row_length <= length_before)
+      inner.complain(fmt::format("{} must be greater than the one before it", inner.where("row_length")));
     inner.positive("seconds_per_nonzero", point.seconds_per_nonzero);
-    if (inner.reads() && point.row_length <= length_before)
-      throw InputError(fmt::format("{} must be greater than the one before it", inner.where("row_length")));
     length_before = point.row_length;
   });
 }
 
+void describe(const CostFields& fields, KernelCost& kernel) {
+  auto& json = fields.json;
+  json.text("name", kernel.name);
+  if (json.has("symmetric")) json.flag("symmetric", kernel.is_symmetric);
+  json.either(
+      json.has("shapes", !kernel.loop), [&] { describe_shapes(json, kernel); },
+      [&] {
+        if (!kernel.loop) kernel.loop.emplace();
+        describe(fields, *kernel.loop);
+      });
+}
+
+/// Members that are needed once in a file, and may be in each description of several: so that whole files can be put together.
+void describe_form(JsonFields& json) {
+  int version = machine_version;
+  if (json.has("schema_version", false) && json.count("schema_version", version, 1) &&
+      version != machine_version)
+    json.complain(fmt::format("{} must be {}", json.where("schema_version"), machine_version));
+  std::string schema;
+  if (json.has("$schema", false)) json.text("$schema", schema);  // by which editors know the keys
+}
+
 void describe(JsonFields& json, MachineDescription& machine) {
+  describe_form(json);
   json.text("name", machine.name);
   if (json.has("description", !machine.description.empty())) json.text("description", machine.description);
   if (json.has("sources")) json.texts("sources", machine.sources);
@@ -147,8 +156,9 @@ void describe(JsonFields& json, MachineDescription& machine) {
     json.list("transports", machine.transports, 1, [&](JsonFields& inner, TransportCost& transport) {
       inner.text("name", transport.name);
       describe_transport({inner, clock_hz}, transport.network);
-      if (std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
-        throw InputError(fmt::format("{} is \"{}\" a second time", inner.where("name"), transport.name));
+      if (!transport.name.empty() &&
+          std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
+        inner.complain(fmt::format("{} is \"{}\" a second time", inner.where("name"), transport.name));
     });
   }
   json.object("vectors", [&](JsonFields& inner) { describe({inner, clock_hz}, machine.vectors); });
@@ -158,7 +168,7 @@ void describe(JsonFields& json, MachineDescription& machine) {
       CostFields{inner, clock_hz}.per_second("link_bytes_per_s", "link_bytes_per_clock",
                                              machine.node.link_bytes_per_s);
       if (!inner.has("network", machine.node.network.has_value())) return;
-      if (inner.reads()) machine.node.network.emplace();
+      if (!machine.node.network) machine.node.network.emplace();
       inner.object("network", [&](JsonFields& fields) {
         describe({fields, clock_hz}, *machine.node.network);
       });
@@ -177,9 +187,9 @@ void describe(JsonFields& json, MachineDescription& machine) {
   });
 }
 
-void read(JsonFields& json, MachineDescription& machine) {
-  describe(json, machine);
-  if (!machine.default_kernel.empty()) static_cast<void>(machine.kernel(machine.default_kernel));
+void describe_conditions(JsonFields& json, Machine& machine) {
+  describe_form(json);
+  json.list("conditions", machine.conditions, 1, [](auto& inner, auto& one) { describe(inner, one); });
 }
 
 }  // namespace
@@ -246,19 +256,16 @@ std::optional<Machine> machine_named(const Machine& machine, std::string_view na
 Machine parse_machine(std::string_view text) {
   try {
     const auto json = json_from(text);
-    if (!json.is_object()) throw InputError("a machine description must be a JSON object");
-    if (json.value("schema_version", Json()) != machine_version)
+    if (json.is_object() && json.value("schema_version", Json()) != machine_version)
       throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
     Machine machine;
-    auto top = JsonFields::reader(json, "");
-    int file_version = machine_version;
-    top.count("schema_version", file_version, machine_version);
-    if (top.has("conditions")) {
-      top.list("conditions", machine.conditions, 1, [](auto& fields, auto& one) { read(fields, one); });
-    } else {
-      read(top, machine.conditions.emplace_back());
+    JsonFields::read(json, [&](JsonFields& fields) {
+      if (json.contains("conditions")) return describe_conditions(fields, machine);
+      describe(fields, machine.conditions.emplace_back());
+    });
+    for (const auto& one : machine.conditions) {
+      if (!one.default_kernel.empty()) static_cast<void>(one.kernel(one.default_kernel));
     }
-    top.require_no_others();
     return machine;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(plain_text(error));
@@ -266,13 +273,28 @@ Machine parse_machine(std::string_view text) {
 }
 
 std::string format_machine(const Machine& machine) {
-  Json json;
+  Json json{{"schema_version", machine_version}};
   auto fields = JsonFields::writer(json);
-  int file_version = machine_version;
-  auto conditions = machine.conditions;
-  fields.count("schema_version", file_version, machine_version);
-  fields.list("conditions", conditions, 1, [](JsonFields& inner, auto& one) { describe(inner, one); });
+  auto written = machine;
+  describe_conditions(fields, written);
   return json_text(json, 2) + "\n";
+}
+
+FigureType machine_schema() {
+  MachineDescription machine;
+  const auto one =
+      named_type("description", JsonFields::schema([&](auto& fields) { describe(fields, machine); }));
+  const Json several{{"properties",
+                      {{"schema_version", constant_type(machine_version)},
+                       {"$schema", text_type()},
+                       {"conditions", list_type(one, 1)}}},
+                     {"required", {"conditions"}},
+                     {"additionalProperties", false}};
+  return document_schema("A machine description, as cg2d model --machine FILE takes it",
+                         {{"type", "object"},
+                          {"required", {"schema_version"}},
+                          {"properties", {{"schema_version", constant_type(machine_version)}}},
+                          {"oneOf", Json::array({one, several})}});
 }
 
 std::span<const ShippedMachine> shipped_machines() { return embedded::machines; }

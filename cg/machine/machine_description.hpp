@@ -3,6 +3,7 @@
 // The costs of a machine: start-up and bytes of a message, additions, vector operations, products. From a
 // JSON file.
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -138,12 +139,14 @@ struct Machine {
 /// The conditions of the machine of that name; empty if it has none.
 std::optional<Machine> machine_named(const Machine& machine, std::string_view name);
 
-/// Throws InputError that says which key is wrong and what it must be, without the name of the file. A file
+/// Throws InputError that has every problem: which key is wrong and what it must be, without the name of the file. A file
 /// holds one description, or several as {"schema_version": 1, "conditions": [...]}.
 Machine parse_machine(std::string_view text);
 std::string format_machine(const Machine& machine);
+/// machine_description.schema.json.
+nlohmann::ordered_json machine_schema();
 
-/// The machines that come with the program: one for each cg/machine/NAME.json.
+/// The machines that come with the program: one for each cg/machine/descriptions/NAME.json.
 struct ShippedMachine {
   std::string_view name;
   std::string_view text;

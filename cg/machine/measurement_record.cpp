@@ -25,10 +25,9 @@ std::optional<std::time_t> seconds_of(const std::string& date) {
 void describe(JsonFields& json, MeasurementRecord& record) {
   if (!json.has("measured", !record.date.empty())) return;
   json.object("measured", [&](JsonFields& inner) {
-    inner.text("date", record.date);
-    if (inner.reads() && !seconds_of(record.date)) {
-      throw InputError(fmt::format("{} is \"{}\": a date as 2026-11-22T12:30:00Z is needed",
-                                   inner.where("date"), record.date));
+    if (inner.text("date", record.date) && !seconds_of(record.date)) {
+      inner.complain(fmt::format("{} is \"{}\": a date as 2026-11-22T12:30:00Z is needed",
+                                 inner.where("date"), record.date));
     }
     inner.count("attempts", record.attempts, 0);
     inner.number("switches_per_s", record.quality.switches_per_s);

@@ -24,7 +24,7 @@ struct MeasurementRecord {
   std::string disturbance{};  ///< why it is not to be trusted, where the user kept it nevertheless
 };
 
-/// The member "measured", where there is one. Reading throws InputError.
+/// The member "measured", where there is one.
 void describe(JsonFields& json, MeasurementRecord& record);
 
 /// The time now, as MeasurementRecord::date.

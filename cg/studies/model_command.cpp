@@ -270,6 +270,14 @@ std::string default_place() {
   throw InputError("no place for machine.json: neither XDG_CACHE_HOME nor HOME is set; give --machine");
 }
 
+std::string template_named(const std::string& name) {
+  for (const auto& machine : shipped_machines()) {
+    if (machine.name == name) return std::string(machine.text);
+  }
+  throw InputError(fmt::format("--machine {}: --template has the machines that come with cg2d ({})", name,
+                               shipped_machine_names()));
+}
+
 /// The description asked for, or that of this machine.
 Machine described_machine(const ModelOptions& options, const std::string& processor) {
   if (!options.machine.empty()) {
@@ -421,6 +429,7 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   const auto environment = inspect_environment(group, options.configuration.thread_count);
   const auto output = open_output(options.output, group);
   write_output(output.get(), group, [&] {
+    if (options.shows_template) return template_named(options.machine);
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
     if (options.compares_paper) return paper_of(machine.for_ranks(group.size()), options.format);
     const auto models = model_all(machine, options, group.size());

@@ -30,6 +30,7 @@ struct ModelOptions {
   std::string format = "text";
   std::string output;
   bool compares_paper = false;
+  bool shows_template = false;  ///< writes the text of a machine that comes with cg2d
   bool calibrates = false;
   bool keeps_disturbed = false;  ///< with calibrates: saves what was measured beside other load
   ProgressMode progress = ProgressMode::on_a_terminal;

@@ -183,7 +183,7 @@ struct PaperComparison {
 
 FigureType error_type() { return number_type(); }
 
-const Record<ComparedCell>& cell_record() {
+const Record<ComparedCell>& compared_cell_record() {
   static const Record<ComparedCell> record{
       {{"column", name_type(), &ComparedCell::column},
        {"paper", positive_seconds_type(), &ComparedCell::paper},
@@ -195,7 +195,7 @@ const Record<ComparedCell>& cell_record() {
 const Record<ComparedRow>& row_record() {
   static const Record<ComparedRow> record{
       {{"name", name_type(), &ComparedRow::name},
-       list_figure<ComparedRow>("cells", cell_record(), &ComparedRow::cells, "", 1)}};
+       list_figure<ComparedRow>("cells", compared_cell_record(), &ComparedRow::cells, "", 1)}};
   return record;
 }
 

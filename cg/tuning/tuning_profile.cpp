@@ -43,13 +43,13 @@ void describe(JsonFields& json, MatrixKey& matrix, Configuration& configuration)
     json.text("pattern_hash", hash);
     const auto* const end = hash.data() + hash.size();
     if (std::from_chars(hash.data(), end, matrix.pattern_hash, 16).ptr != end)
-      throw InputError(
+      json.complain(
           fmt::format("{} is \"{}\": hexadecimal digits are needed", json.where("pattern_hash"), hash));
   }
   json.object("grid", [&](JsonFields& inner) {
-    inner.count("columns", configuration.grid.columns, 1);
-    inner.count("rows", configuration.grid.rows, 1);
-    static_cast<void>(grid_of(configuration.grid.columns, configuration.grid.rows));
+    const bool has_columns = inner.count("columns", configuration.grid.columns, 1);
+    if (inner.count("rows", configuration.grid.rows, 1) && has_columns)
+      static_cast<void>(grid_of(configuration.grid.columns, configuration.grid.rows));
   });
   json.count("threads", configuration.thread_count, 1);
 }
@@ -62,7 +62,7 @@ void describe(JsonFields& json, TunedKernel& kernel) {
   json.count("block_width", tuning.block_width, 1);
   json.positive("step_s", kernel.step_s);
   if (tuning.block_width && !kernels::is_block_width(*tuning.block_width))
-    throw InputError(
+    json.complain(
         fmt::format("{} is {}: no kernel has such blocks", json.where("block_width"), *tuning.block_width));
 }
 
@@ -111,15 +111,15 @@ void describe(JsonFields& json, SpeedCase& timed) {
     if (inner.has("rank_here", true)) inner.count("rank_here", rank.rank_here, 0);
   });
   if (std::ssize(ranks) != configuration.grid.rank_count())
-    throw InputError(fmt::format("{} has {} entries: the grid has {}", json.where("ranks"), ranks.size(),
-                                 format_count(configuration.grid.rank_count(), "rank")));
+    json.complain(fmt::format("{} has {} entries: the grid has {}", json.where("ranks"), ranks.size(),
+                              format_count(configuration.grid.rank_count(), "rank")));
   std::vector<int> standing(ranks.size(), 0);
   for (std::size_t place = 0; place < ranks.size(); ++place) {
     auto& rank = ranks[place].rank_here;
     if (rank < 0) rank = static_cast<int>(place);  // a file of before has no places
     if (rank >= std::ssize(standing) || ++standing[static_cast<std::size_t>(rank)] > 1)
-      throw InputError(fmt::format("{}: rank {} stands at two places, or there is none of that number",
-                                   json.where("ranks"), rank));
+      json.complain(fmt::format("{}: rank {} stands at two places, or there is none of that number",
+                                json.where("ranks"), rank));
   }
   describe(json, measured);
 }
@@ -307,14 +307,14 @@ TuningProfile parse_profile(std::string_view text) {
           fmt::format("it has version {}, not {}", json_text(json.at("schema_version")), profile_version));
     }
     TuningProfile profile;
-    auto top = JsonFields::reader(json, "");
-    static_cast<void>(top.has("schema_version"));
-    top.object("processors", [&](JsonFields& processors) {
-      for (const auto& [name, processor] : json.at("processors").items())
-        processors.object(
-            name, [&profile_of = profile[name]](JsonFields& fields) { describe(fields, profile_of); });
+    JsonFields::read(json, [&](JsonFields& top) {
+      static_cast<void>(top.has("schema_version"));
+      top.object("processors", [&](JsonFields& processors) {
+        for (const auto& [name, processor] : json.at("processors").items())
+          processors.object(
+              name, [&profile_of = profile[name]](JsonFields& fields) { describe(fields, profile_of); });
+      });
     });
-    top.require_no_others();
     return profile;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(plain_text(error));

@@ -52,7 +52,7 @@ TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
     EXPECT_NE(message_of(text).find(part), std::string::npos) << message_of(text);
   };
   expect("", "parse error");
-  expect("[]", "must be a JSON object");
+  expect("[]", "a JSON object is needed");
   expect("{}", "\"schema_version\" must be 1");
   expect(changed("\"name\": \"cp-pacs\"", "\"nome\": 1"), "\"name\" is missing");
   expect(changed("start_up_clocks", "start_up"),
@@ -63,12 +63,33 @@ TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
          "\"network.start_up_clocks\" is -1: it must be at least 0");
   expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": \"5\""), "must be a number, not \"5\"");
   expect(changed("whole-block", "all"), "it must be reduce-scatter or whole-block");
-  expect(changed("\"clock_hz\": 150000000,", ""), "\"clock_hz\" is missing");
+  expect(changed("\"clock_hz\": 150000000,", ""), "\"clock_hz\" is needed for keys in clocks");
   expect(changed("\"critical_vector_length\": 20", "\"critical_vector_length\": 20.5"),
          "\"kernels[0].critical_vector_length\" is 20.5: a whole number is needed");
   expect(changed("\"default_kernel\": \"hand-made\"", "\"default_kernel\": \"x\""),
          "has no kernel \"x\"; it describes hand-made, compiled");
-  expect(changed("\"sources\": [", "\"sources\": [1,"), "type must be string");
+  expect(changed("\"sources\": [", "\"sources\": [1,"), "\"sources\" must be a list of texts");
+}
+
+/// A person mends a file once, not once for each problem.
+TEST(MachineDescriptionTest, OneAnswerHasAllProblems) {
+  constexpr std::string_view text = R"({"schema_version": 1, "name": "", "clock_hz": 0, "colour": "red",
+    "network": {"startup_s": 1e-6, "bytes_per_s": 1e9, "add_seconds_per_element": -1},
+    "vectors": {"dot_clocks_per_element": 1, "update_clocks_per_element": 2},
+    "transports": [7],
+    "kernels": [{"name": "a", "shapes": []}, {"symmetric": 1}]})";
+  EXPECT_EQ(
+      message_of(std::string(text)),
+      R"(15 problems: "name" is missing: a text is needed; "clock_hz" must be greater than 0; )"
+      R"("network.start_up_s" or "network.start_up_clocks" is needed, one of the two; )"
+      R"("network.add_seconds_per_element" is -1: it must be at least 0; )"
+      R"("network.startup_s" is nothing that is read here; did you mean start_up_s?; )"
+      R"("transports[0]" must be an object; "clock_hz" is needed for keys in clocks; )"
+      R"("kernels[0].shapes" is missing: a list with at least one entry is needed; )"
+      R"("kernels[1].name" is missing: a text is needed; "kernels[1].symmetric" must be true or false; )"
+      R"("kernels[1].critical_vector_length" is missing: a number is needed; )"
+      R"("kernels[1].row_start_up_s" or "kernels[1].row_start_up_clocks" is needed, one of the two; )"
+      R"(and 3 more)");
 }
 
 MachineDescription condition_of(int ranks, double start_up_s) {

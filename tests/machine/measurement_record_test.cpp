@@ -27,8 +27,7 @@ Json json_of(MeasurementRecord record) {
 
 MeasurementRecord record_in(const Json& json) {
   MeasurementRecord record;
-  auto fields = JsonFields::reader(json, "");
-  describe(fields, record);
+  JsonFields::read(json, [&](JsonFields& fields) { describe(fields, record); });
   return record;
 }
 

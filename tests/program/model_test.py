@@ -8,7 +8,8 @@ import re
 import tempfile
 import unittest
 
-from program_runner import CANNOT_CREATE, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical
+from program_runner import CANNOT_CREATE, PROJECT, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical
+from schemas import validator_of
 
 BAD_DATA = 65
 PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
@@ -116,27 +117,65 @@ class DescribedMachineTest(ProgramTest):
             if table["name"] in ("Table 2", "Table 6"):
                 self.assertTrue(all(cell["error"] < 0 for row in table["rows"] for cell in row["cells"]))
 
+    def test_machines_that_come_with_it(self):
+        """Each is a description by the schema, has sources, and is there for beginning one's own."""
+        validator = validator_of("machine_description.schema.json")
+        for file in sorted((PROJECT / "cg/machine/descriptions").glob("*.json")):
+            with self.subTest(machine=file.stem):
+                description = json.loads(file.read_text())
+                validator.validate(description)
+                self.assertEqual(description["name"], file.stem)
+                self.assertTrue(all(description["sources"]))
+                self.assertEqual(self.run_well(1, "model", "--template", "--machine", file.stem).stdout, file.read_text())
+                self.run_well(1, "model", "--machine", file, "--ranks", "1,256", "--class", "A")
+        own = json.loads(self.run_well(1, "model", "--template").stdout)
+        del own["network"]["start_up_s"]
+        self.assertFalse(validator.is_valid(own))
+        own["network"]["start_up_clocks"] = 1
+        self.assertTrue(validator.is_valid(own))
+        own["network"]["start_up_s"] = 1
+        self.assertFalse(validator.is_valid(own), "one of the two")
+        own["network"].pop("start_up_s")
+        own["kernels"][0]["shapes"] = [{}]
+        self.assertFalse(validator.is_valid(own), "neither a loop nor shapes")
+
+    def test_the_manual_has_each_key(self):
+        """The reference in the README, and nothing else that is written like a key of it."""
+
+        def keys_of(schema):
+            for name, member in schema["properties"].items():
+                yield name
+                inner = member.get("items", member)
+                yield from keys_of(inner) if "properties" in inner else []
+
+        schema = json.loads((PROJECT / "cg/machine/machine_description.schema.json").read_text())["$defs"]["description"]
+        manual = (PROJECT / "cg/machine/README.md").read_text().split("### Keys of a description")[1].split("\n### ")[0]
+        named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", manual))))
+        self.assertEqual({key for key in keys_of(schema) if "clock" not in key or key == "clock_hz"} - named - {"$schema"}, set())
+
     def test_bad_input_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:
             broken = pathlib.Path(folder) / "broken.json"
             broken.write_text('{"schema_version": 1, "name": "x", "network": {"start_up_s": -1}}')
             for arguments, words in (
-                (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs-measured, cp-pacs)"),
-                (["--machine", broken], '"network.start_up_s" is -1: it must be at least 0'),
+                (["--machine", "pc"], "neither a file nor a machine that comes with cg2d (cp-pacs-measured, cp-pacs, ethernet-cluster, "),
+                (["--machine", broken], '5 problems: "network.start_up_s" is -1: it must be at least 0; "network.bytes_per_s" or '),
+                (["--template", "--machine", broken], "--template has the machines that come with cg2d"),
+                (["--template", "--ranks", "4"], "--ranks"),
                 (["--machine", "cp-pacs", "--ranks", "0"], "--ranks"),
                 (["--machine", "cp-pacs", "--ranks", "two"], '"two" is not a whole number'),
                 (["--machine", "cp-pacs", "--ranks", "1048577"], "1048576"),
                 (["--machine", "cp-pacs", "--ranks", "16", "--grid", "3x3"], "1x16, 2x8, 4x4, 8x2, 16x1"),
                 (["--machine", "cp-pacs", "--kernel", "x"], "it describes hand-made, compiled"),
-                (["--calibrate", "--ranks", "4"], "do not go with it"),
+                (["--calibrate", "--ranks", "4"], "--ranks"),
                 (["--machine", "cp-pacs", "--transport", "shared"], "has no network of it; it has two-sided"),
                 (["--machine", "cp-pacs", "--transport", "x"], "--transport x: unknown"),
                 (["--machine", "cp-pacs", "--ranks", "4", "--slow-rank", "4:2"], "--slow-rank 4:2: there are 4 ranks, numbered from 0"),
                 (["--machine", "cp-pacs", "--slow-rank", "0"], "--slow-rank 0: must be RANK:FACTOR"),
                 (["--machine", "cp-pacs", "--cut", "random:1"], "--cut random:1: the benchmark's rows are in a random order already"),
-                (["--calibrate", "--slow-rank", "0:2"], "do not go with it"),
-                (["--paper", "--class", "A"], "--paper is about the paper's own runs"),
-                (["--paper", "--calibrate"], "do not go with it"),
+                (["--calibrate", "--slow-rank", "0:2"], "--slow-rank"),
+                (["--paper", "--class", "A"], "--class"),
+                (["--paper", "--calibrate"], "--calibrate"),
             ):
                 with self.subTest(arguments=arguments):
                     outcome = run_program(2, "model", *arguments)

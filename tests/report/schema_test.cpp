@@ -4,6 +4,7 @@
 
 #include "cg/commands/batch/task_result.hpp"
 #include "cg/explain/explanation.hpp"
+#include "cg/machine/machine_description.hpp"
 #include "cg/run/check/check_report.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/studies/model_command.hpp"
@@ -17,6 +18,7 @@ namespace cg2d::schema_test {
 namespace {
 
 TEST(Schema, SchemasAreThoseOfTheRecords) {
+  test::expect_schema_file("cg/machine/machine_description.schema.json", machine_schema());
   test::expect_schema_file("cg/run/check/check_result.schema.json", check_schema());
   test::expect_schema_file("cg/commands/batch/batch_result.schema.json", task_schema());
   test::expect_schema_file("cg/explain/explain_result.schema.json", explanation_schema());
