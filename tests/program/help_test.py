@@ -340,6 +340,15 @@ class ConfigFiles(ProgramTest):
         outcome = run_program(2, "run", "--config", self.folder / "none.toml")
         self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
 
+    def test_what_no_file_can_hold_is_refused(self):
+        """The format has no escapes: such a value would be read back as another one."""
+        saved = self.folder / "a.toml"
+        for value in ("a#b", "it's \"x\""):
+            outcome = run_program(1, "run", "--class", "S", "--output", self.folder / value, "--save-config", saved)
+            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (USAGE, 1), outcome)
+            self.assertIn("--save-config: --output: no file of options can hold", outcome.stderr)
+            self.assertFalse(saved.exists())
+
     def test_ranks_with_different_files(self):
         """As nodes with disks of their own may have them; one of the files may be missing."""
         for texts in (('class = "S"\n', 'class = "W"\n'), ('class = "S"\n', None), (None, 'class = "S"\n')):

@@ -529,13 +529,20 @@ class Refusals(SolveTest):
     def test_the_memory_check_counts_the_preconditioner(self):
         # 400 rows, 1920 nonzeros: block-jacobi needs 88 bytes for each row and 36 for each nonzero, so 104 kB more.
         matrix = self.file("A.mtx", matrix_text(400, poisson(20)))
-        needed = {}
-        for name in ("none", "block-jacobi"):
-            outcome = self.solve(1, matrix, "--preconditioner", name, "--memory-limit", "1kB")
-            self.assertEqual(outcome.exit_code, MEMORY, outcome)
-            number, unit = re.search(r"the run needs ([0-9.]+) (kB|MB) there", outcome.stderr).groups()
-            needed[name] = float(number) * {"kB": 1e3, "MB": 1e6}[unit]
-        self.assertAlmostEqual(needed["block-jacobi"] - needed["none"], 88 * 400 + 36 * 1920, delta=1e4)  # the sentence has three digits
+        needed = {name: self.needed_bytes(matrix, "--preconditioner", name) for name in ("none", "block-jacobi")}
+        self.assertAlmostEqual(needed["block-jacobi"] - needed["none"], 88 * 400 + 36 * 1920, delta=1e4)
+
+    def test_the_memory_check_counts_the_vectors_of_other_forms(self):
+        matrix = self.file("A.mtx", matrix_text(10000, poisson(100)))
+        needed = {variant: self.needed_bytes(matrix, "--variant", variant) for variant in ("classic", "pipelined")}
+        self.assertAlmostEqual(needed["pipelined"] - needed["classic"], 8 * 8 * 10000, delta=2e5)
+
+    def needed_bytes(self, matrix, *arguments):
+        """Of three digits, as the refusal says it."""
+        outcome = self.solve(1, matrix, *arguments, "--memory-limit", "1kB")
+        self.assertEqual(outcome.exit_code, MEMORY, outcome)
+        number, unit = re.search(r"the run needs ([0-9.]+) (kB|MB) there", outcome.stderr).groups()
+        return float(number) * {"kB": 1e3, "MB": 1e6}[unit]
 
     def test_a_solution_that_cannot_be_written_is_known_before_the_solve(self):
         matrix = self.file("A.mtx", matrix_text(4, poisson(2)))

@@ -158,6 +158,23 @@ TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
   EXPECT_EQ(saver.facts().count, 1) << "the last iteration has its report";
 }
 
+/// The last good state is what a run that became NaN goes on from.
+TEST(RunCheckpoints, AreNotWrittenWhereSomethingIsNotFinite) {
+  const auto& problem = *find_class("S");
+  const CommonFolder folder;
+  GridRun run(problem, {1, group().size()});
+  CheckpointSaver saver(0.0, CheckpointWriter(folder.path, std::nullopt, group()));
+  RunCheckpoints checkpoints(problem, {run.solver().iteration(), &run.range()}, {}, saver);
+  checkpoints.begin();
+  run.solver().reset();
+  checkpoints.after_outer_step(1, run.solver().outer_step());
+  auto broken = run.solver().outer_step();
+  broken.zeta = std::nan("");
+  checkpoints.after_outer_step(2, broken);
+  EXPECT_EQ(saver.facts().count, 1);
+  EXPECT_EQ(restart_facts(newest_checkpoint(folder.path, group()), problem).step_count(), 1);
+}
+
 TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;

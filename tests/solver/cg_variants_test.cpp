@@ -141,6 +141,7 @@ TEST(CgVariantTest, ThePipelinedFormReplacesItsVectorsEveryFiftySteps) {
   EXPECT_EQ(products(49) - products(48), 1);
   EXPECT_EQ(products(50) - products(49), 5);
   EXPECT_EQ(products(51) - products(50), 1);
+  EXPECT_EQ(products(100) - products(99), 5) << "again and again";
 }
 
 /// || b - A x ||, from all rows on every rank: no sum and no product of the solver's own. x: whole.

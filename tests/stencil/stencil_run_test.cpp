@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -16,6 +17,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
+#include "cg/stencil/stencil_method.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/heat_domain.hpp"
 #include "support/mpi_test.hpp"
@@ -231,6 +233,22 @@ TEST(StencilRunTest, AFaultOnOneRankIsMendedOrEndsAllRanks) {
     }
   }
   test::plan_faults({});
+}
+
+/// Comparisons with NaN are false, so none may stand between it and the verdict.
+TEST(StencilRunTest, AFieldOfNanIsNotVerified) {
+  const StencilOptions options{.shape = shape};
+  const auto method = stencil_method_table().front().make(options);
+  const PlaneFigures right{.largest_error = 1e-17};
+  const PlaneFigures broken{.largest_error = std::nan("")};
+  for (const auto& planes : {std::vector{broken, right}, std::vector{right, broken, right}}) {
+    StencilReport report;
+    method->judge(planes, report);
+    EXPECT_EQ(report.code(), ExitCode::verification_failed);
+  }
+  StencilReport report;
+  method->judge(std::vector{right, right}, report);
+  EXPECT_EQ(report.code(), ExitCode::success);
 }
 
 TEST(StencilRunTest, TextAndVerdictSayWhatIsWrong) {

@@ -67,6 +67,18 @@ TEST_F(SweepFileTest, KeepsWhatIsAppended) {
   EXPECT_EQ(record.duration_s, 0.25);
 }
 
+/// At once, not only when the file is read anew.
+TEST_F(SweepFileTest, ALaterAttemptReplacesAnEarlierOne) {
+  SweepFile file(path_, false, maker);
+  auto run = sweep_json_of(1, 2, 1);
+  file.append(run);
+  run["sweep"]["attempt"] = 2;
+  file.append(run);
+  ASSERT_EQ(file.records().size(), 2U);
+  EXPECT_TRUE(file.records()[0].is_replaced);
+  EXPECT_FALSE(file.records()[1].is_replaced);
+}
+
 TEST_F(SweepFileTest, DropsALineThatWasCutOffAnywhere) {
   const auto first = line_of(1, 2, 1);
   const auto second = line_of(2, 1, 1);
