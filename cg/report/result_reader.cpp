@@ -213,8 +213,8 @@ struct OtherDocument {
   std::string_view text;
 };
 constexpr std::array other_documents{
-    OtherDocument{"machine", "problems",
-                  "predictions of cg2d model, which prints them as tables without --format json"},
+    OtherDocument{"machine", "problems", "predictions of cg2d model, which cg2d report shows"},
+    OtherDocument{"machine", "tables", "the paper beside cg2d model, which cg2d report shows"},
     OtherDocument{"per_cg_step", "steps",
                   "a plan of messages of cg2d explain, which draws it with --format text or svg"},
     OtherDocument{"method", "passes",

@@ -10,6 +10,7 @@ from . import (
     figures_grid,
     figures_machine,
     figures_messages,
+    figures_model,
     figures_phases,
     figures_prediction,
     figures_roofline,
@@ -145,6 +146,18 @@ FIGURES = (
     Row(
         "messages", "Messages between ranks", "a result of cg2d pingpong",
         figures_messages.why_no_pingpong, figures_messages.pingpong,
+    ),
+    Row(
+        "model", "Grids as the model predicts them", "a result of cg2d model",
+        figures_model.why_no_models, figures_model.models,
+    ),
+    Row(
+        "paper", "The paper beside the model", "a result of cg2d model --paper",
+        figures_model.why_no_papers, figures_model.papers,
+    ),
+    Row(
+        "paper-speed-up", "Speed-up in the paper and in the model", "a result of cg2d model --paper",
+        figures_model.why_no_papers, figures_model.paper_speed_ups,
     ),
     Row(
         "kernels", "Kernels of the tuning profile", "a tuning profile",

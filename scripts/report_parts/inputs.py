@@ -10,7 +10,7 @@ from .progress import SILENT
 from .schema import schema_of
 from .versions import completed, upgraded_scaling, upgraded_solve
 
-KNOWN = "a run, sweep, batch, scaling, pingpong, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
+KNOWN = "a run, sweep, batch, scaling, pingpong, model, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +80,8 @@ KINDS = (
     Kind("system_scalings", is_scaling_of_system, checked("scaling_result.schema.json", upgraded_scaling)),
     Kind("scalings", has("scaling", "ways"), checked("scaling_result.schema.json", upgraded_scaling)),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong_result.schema.json")),
+    Kind("models", has("machine", "problems"), checked("model_result.schema.json")),
+    Kind("papers", has("machine", "tables"), checked("paper_result.schema.json")),
     Kind("comparisons", has("compared", "threshold"), comparison.comparison_of),
     Kind("solves", lambda document: systems.is_system(document) and "sweep" not in document, checked("solve_result.schema.json", upgraded_solve)),
 )
@@ -95,7 +97,6 @@ class Shown:
 
 # cg/report/result_reader.cpp has the same for the commands that read results.
 SHOWN_ELSEWHERE = (
-    Shown(has("machine", "problems"), "predictions of cg2d model, which prints them as tables without --format json"),
     Shown(has("conditions"), "a machine description, for cg2d model --machine"),
     Shown(has("network", "vectors"), "a machine description, for cg2d model --machine"),
     Shown(has("per_cg_step", "steps"), "a plan of messages of cg2d explain, which draws it with --format text or svg"),
@@ -118,6 +119,8 @@ class Inputs:
     system_scalings: list = dataclasses.field(default_factory=list)
     scalings: list = dataclasses.field(default_factory=list)
     pingpongs: list = dataclasses.field(default_factory=list)
+    models: list = dataclasses.field(default_factory=list)
+    papers: list = dataclasses.field(default_factory=list)
     comparisons: list = dataclasses.field(default_factory=list)
     solves: list = dataclasses.field(default_factory=list)
 

@@ -19,6 +19,7 @@ from terminal import open_terminal
 
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE
+from report_parts.studies import seconds
 
 MOST_BYTES = 1_500_000  # issue: one real session on one page
 MOST_SECONDS = 5.0  # of processor time: what the machine does besides is not counted
@@ -94,6 +95,29 @@ class OnePage(ReportCommand):
     def test_files_without_runs_are_enough(self):
         page = self.made(*(path for path in self.files if path.name in ("pingpong.json", "solve.json")))
         self.assertEqual([name for name in page.sections if name != "left-out"], ["messages", "solves"])
+
+    def test_models(self):
+        """Predictions of several machines, and the paper beside the model: each number is on the page."""
+        files = {"cp-pacs": ["--ranks", "16,256"], "laptop": ["--class", "A", "--ranks", "2"], "paper": []}
+        for name, words in files.items():
+            machine = ["--paper"] if name == "paper" else ["--machine", name]
+            output = ["--format", "json", "--output", self.folder / f"{name}.json"]
+            self.assertEqual(run_command([PROGRAM, "model", *machine, *words, *output]).exit_code, SUCCESS)
+        page = self.made(*(self.folder / f"{name}.json" for name in files))
+        self.assertEqual([name for name in page.sections if name != "left-out"], ["model", "paper", "paper-speed-up"])
+        shown = page.text_of("model")
+        (problem,) = json.loads((self.folder / "cp-pacs.json").read_text())["problems"]
+        for row in problem["rank_counts"]:
+            for word in (row["best_grid"], f"{100 * row['efficiency']:.1f} %", *(seconds(grid["total_s"]) for grid in row["grids"])):
+                self.assertIn(word, shown)
+        self.assertIn("Predicted time, laptop, class A", shown)
+        shown = page.text_of("paper")
+        for table in json.loads((self.folder / "paper.json").read_text())["tables"]:
+            self.assertIn(f"{100 * table['errors']['worst']:+.1f} %", shown)
+            for row in table["rows"]:
+                for cell in row["cells"]:
+                    self.assertIn(f"{cell['paper']:.0f}" if table["unit"] == "clocks" else f"{cell['paper']:.2f}", shown)
+        self.assertIn("Px = 8, 256 units the model: 13.", page.text_of("paper-speed-up"))
 
     def test_text_can_be_read_in_light_and_dark(self):
         for which, scheme in enumerate(("light", "dark")):
