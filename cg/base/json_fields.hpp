@@ -158,6 +158,19 @@ class JsonFields {
     values = found->get<std::vector<std::string>>();
     return true;
   }
+  /// A list of whole numbers.
+  bool counts(const std::string& key, std::vector<int>& values, int least) {
+    if (put(key, values, list_type(integer_type(least)))) return true;
+    const auto* const found = required(key, "a list of whole numbers", &Json::is_array);
+    if (found == nullptr) return false;
+    const auto is_right = [&](const Json& entry) {
+      return entry.is_number_integer() && entry >= least && entry <= std::numeric_limits<int>::max();
+    };
+    if (!std::ranges::all_of(*found, is_right))
+      return refuse(fmt::format("{} must be a list of whole numbers from {} on", where(key), least));
+    values = found->get<std::vector<int>>();
+    return true;
+  }
   bool flag(const std::string& key, bool& value) {
     if (put(key, value, flag_type())) return true;
     if (!has(key) || !source_->at(key).is_boolean())

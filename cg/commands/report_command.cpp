@@ -1,26 +1,15 @@
 // cg2d report: a page of figures, which a Python package beside the program makes.
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/child_process.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -40,33 +29,7 @@ struct PageOptions {
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
-namespace fs = std::filesystem;
-
 constexpr std::string_view package = "report_parts/__main__.py";
-// Variables of launchers. The page asks this program for verdicts: with these it would look for the launcher's other ranks.
-constexpr std::array<std::string_view, 8> launcher_prefixes{
-    "PMI_", "PMIX_", "PALS_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte"};
-constexpr int not_started = 127;  ///< as a shell has it
-
-fs::path own_path() {
-  std::error_code error;
-  auto path = fs::read_symlink("/proc/self/exe", error);
-  if (error) throw RunError(ExitCode::unavailable, "report: the program's own place cannot be read");
-  return path;
-}
-
-/// In an installed tree, or in the one where the program was built.
-fs::path package_beside(const fs::path& program) {
-  const auto folder = program.parent_path();
-  const std::array places{folder / build_info::data_from_program / package, folder / "share/cg2d" / package};
-  for (const auto& place : places) {
-    std::error_code error;
-    if (fs::exists(place, error)) return place.lexically_normal();
-  }
-  throw RunError(ExitCode::unavailable,
-                 fmt::format("report: {} is missing; cmake --install puts it there with the program",
-                             places.front().lexically_normal().string()));
-}
 
 std::string_view word_of(ProgressMode mode) {
   if (mode == ProgressMode::always) return "always";
@@ -76,13 +39,14 @@ std::string_view word_of(ProgressMode mode) {
 std::vector<std::string> command_line(const PageOptions& options) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): no variable is set once threads run
   const char* const named = std::getenv("CG2D_PYTHON");
-  const auto program = own_path();
+  const auto package_path = file_beside_program(build_info::data_from_program, "share/cg2d", package,
+                                                "report", "cmake --install puts it there with the program");
   // -B: nothing is written beside the package, so that an uninstallation leaves nothing.
   std::vector<std::string> words{named != nullptr && *named != '\0' ? named : "python3",
                                  "-B",
-                                 package_beside(program).string(),
+                                 package_path,
                                  "--cg2d",
-                                 program.string(),
+                                 own_program(),
                                  "--output",
                                  options.page,
                                  "--progress",
@@ -99,62 +63,19 @@ std::vector<std::string> command_line(const PageOptions& options) {
   return words;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (auto& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-std::vector<std::string> environment_without_launcher() {
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
-    if (std::ranges::none_of(launcher_prefixes, [&](const auto prefix) { return text.starts_with(prefix); }))
-      variables.emplace_back(text);
-  }
-  return variables;
-}
-
-/// The other process, from its start on. Only calls that are safe after a fork of a process with threads.
-[[noreturn]] void become(char** words, char** environment) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-  execvpe(words[0], words, environment);
-  _exit(not_started);
-}
-
-ExitCode code_of(int status, const std::string& python) {
-  if (WIFSIGNALED(status))
-    throw RunError(ExitCode::internal,
-                   fmt::format("report: {} was ended by signal {}", python, WTERMSIG(status)));
-  if (WEXITSTATUS(status) == not_started)
+/// Runs it to its end.
+ExitCode run_python(const PageOptions& options) {
+  const auto words = command_line(options);
+  const auto& python = words.front();
+  const auto end = run_child(words, "report");
+  if (end.signal != 0)
+    throw RunError(ExitCode::internal, fmt::format("report: {} was ended by signal {}", python, end.signal));
+  if (!end.is_started)
     throw RunError(ExitCode::unavailable,
                    fmt::format("report: {} cannot be started; install Python 3.10 or later, or name it by "
                                "CG2D_PYTHON",
                                python));
-  return static_cast<ExitCode>(WEXITSTATUS(status));
-}
-
-/// Runs it to its end.
-ExitCode run_python(const PageOptions& options) {
-  auto words = command_line(options);
-  auto variables = environment_without_launcher();
-  const auto word_pointers = pointers_to(words);
-  const auto variable_pointers = pointers_to(variables);
-  const auto process = fork();
-  if (process == 0)
-    become(const_cast<char**>(word_pointers.data()), const_cast<char**>(variable_pointers.data()));
-  if (process < 0)
-    throw RunError(ExitCode::unavailable,
-                   fmt::format("report: no process can be started: {}", std::strerror(errno)));
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  return code_of(status, words.front());
+  return static_cast<ExitCode>(end.code);
 }
 
 /// Rank 0 runs the package by the Python of CG2D_PYTHON, or python3 of the path, and waits for it; the others wait

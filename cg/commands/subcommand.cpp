@@ -63,6 +63,7 @@ SubcommandRow tune_subcommand();
 SubcommandRow sweep_subcommand();
 SubcommandRow scaling_subcommand();
 SubcommandRow model_subcommand();
+SubcommandRow simulate_subcommand();
 SubcommandRow explain_subcommand();
 SubcommandRow pingpong_subcommand();
 SubcommandRow stencil_subcommand();
@@ -77,11 +78,11 @@ SubcommandRow completion_subcommand();
 
 std::span<const SubcommandRow> subcommand_table() {
   static const std::array table{
-      run_subcommand(),    solve_subcommand(),   convert_subcommand(),   tune_subcommand(),
-      check_subcommand(),  sweep_subcommand(),   compare_subcommand(),   export_subcommand(),
-      report_subcommand(), model_subcommand(),   explain_subcommand(),   pingpong_subcommand(),
-      batch_subcommand(),  scaling_subcommand(), stencil_subcommand(),   events_subcommand(),
-      help_subcommand(),   version_subcommand(), completion_subcommand()};
+      run_subcommand(),      solve_subcommand(), convert_subcommand(),  tune_subcommand(),
+      check_subcommand(),    sweep_subcommand(), compare_subcommand(),  export_subcommand(),
+      report_subcommand(),   model_subcommand(), simulate_subcommand(), explain_subcommand(),
+      pingpong_subcommand(), batch_subcommand(), scaling_subcommand(),  stencil_subcommand(),
+      events_subcommand(),   help_subcommand(),  version_subcommand(),  completion_subcommand()};
   return table;
 }
 

@@ -123,6 +123,20 @@ void describe(const CostFields& fields, KernelCost& kernel) {
       });
 }
 
+void describe(const CostFields& fields, InterconnectCost& interconnect) {
+  auto& json = fields.json;
+  auto& shape = interconnect.shape;
+  const bool has_topology = json.text("topology", shape.topology);
+  if (json.has("dimensions", !shape.dimensions.empty())) json.counts("dimensions", shape.dimensions, 1);
+  if (const auto fault = why_no_interconnect(shape); has_topology && !fault.empty())
+    json.complain(fmt::format("{}: {}", json.where("topology"), fault));
+  const bool has_rate = json.has("link_bytes_per_s", interconnect.link_bytes_per_s > 0.0);
+  if (json.has("link_bytes_per_clock", false) || has_rate)
+    fields.per_second("link_bytes_per_s", "link_bytes_per_clock", interconnect.link_bytes_per_s);
+  const bool has_hop = json.has("hop_s", interconnect.hop_s > 0.0);
+  if (json.has("hop_clocks", false) || has_hop) fields.seconds("hop_s", "hop_clocks", interconnect.hop_s);
+}
+
 /// Members that are needed once in a file, and may be in each description of several: so that whole files can be put together.
 void describe_form(JsonFields& json) {
   int version = machine_version;
@@ -172,6 +186,12 @@ void describe(JsonFields& json, MachineDescription& machine) {
       inner.object("network", [&](JsonFields& fields) {
         describe({fields, clock_hz}, *machine.node.network);
       });
+    });
+  }
+  if (json.has("interconnect", machine.interconnect.has_value())) {
+    if (!machine.interconnect) machine.interconnect.emplace();
+    json.object("interconnect", [&](JsonFields& inner) {
+      describe({inner, clock_hz}, *machine.interconnect);
     });
   }
   if (json.has("outside_phases", machine.outside_s_per_nonzero > 0.0)) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/machine/interconnect.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "comm/schedule.hpp"
 
@@ -96,6 +97,14 @@ struct NodeSharing {
   std::optional<NetworkCost> network{};  ///< between ranks of a node; empty: as between others
 };
 
+/// The network between nodes, for `cg2d simulate`.
+struct InterconnectCost {
+  InterconnectShape shape{};
+  double link_bytes_per_s =
+      0.0;             ///< of each link and direction; 0: as one rank's messages, or as a node's link
+  double hop_s = 0.0;  ///< more for each link of a message
+};
+
 struct MachineDescription {
   std::string name;
   std::string description{};
@@ -107,6 +116,7 @@ struct MachineDescription {
   bool shuffles_kept_pieces = false;
   VectorCost vectors{};
   NodeSharing node{};
+  std::optional<InterconnectCost> interconnect{};
   /// Time of a run outside of its phases, by the nonzeros of a rank.
   double outside_s_per_nonzero = 0.0;
   std::string default_kernel{};  ///< empty: the fastest of each grid

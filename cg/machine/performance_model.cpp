@@ -7,38 +7,28 @@
 #include <span>
 #include <utility>
 
+#include "cg/machine/message_cost.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {
 namespace {
 
-constexpr auto element_bytes = static_cast<double>(sizeof(double));
-
-/// Between nodes: bytes per second of one rank, with the others of its node on the same link.
-NetworkCost network_between_nodes(const MachineDescription& machine, int rank_count) {
-  auto network = machine.network;
-  const auto& node = machine.node;
-  if (node.ranks > 0 && rank_count > node.ranks)
-    network.bytes_per_s = std::min(network.bytes_per_s, node.link_bytes_per_s / node.ranks);
-  return network;
-}
-
-/// Seconds of the messages of one rank.
-class MessageCost {
+/// Seconds of the messages of one rank, where nothing else is on their links but the node's other ranks.
+class MessageSeconds : public MessageCost {
  public:
-  MessageCost(const MachineDescription& machine, int rank_count, int rank)
-      : machine_(machine), between_nodes_(network_between_nodes(machine, rank_count)), rank_(rank) {}
-
-  [[nodiscard]] bool shuffles_kept_pieces() const { return machine_.shuffles_kept_pieces; }
+  MessageSeconds(const MachineDescription& machine, int rank_count, int rank)
+      : MessageCost(machine, rank), between_nodes_bytes_per_s_(machine.network.bytes_per_s) {
+    const auto& node = machine.node;
+    if (node.ranks > 0 && rank_count > node.ranks)
+      between_nodes_bytes_per_s_ = std::min(between_nodes_bytes_per_s_, node.link_bytes_per_s / node.ranks);
+  }
 
   /// partner: a rank, which may be this one where the machine's shuffle takes its time for that.
   [[nodiscard]] double message(int partner, double elements) const {
     const auto& network = network_to(partner);
-    return elements > 0.0 ? network.start_up_s + elements * element_bytes / network.bytes_per_s : 0.0;
-  }
-  [[nodiscard]] double addition(double elements) const {
-    return elements * machine_.network.add_s_per_element;
+    const double bytes_per_s = is_within_node(partner) ? network.bytes_per_s : between_nodes_bytes_per_s_;
+    return elements > 0.0 ? network.start_up_s + elements * element_bytes / bytes_per_s : 0.0;
   }
 
   /// One member's steps, one after the other; both directions of a step overlap. rank_of(member): a rank.
@@ -48,31 +38,19 @@ class MessageCost {
     const auto transfer = [&](int partner, const comm::PieceRun& run) {
       if (partner == comm::ScheduleStep::no_partner) return 0.0;
       const auto elements = static_cast<double>(pieces.element_count(run));
-      return message(rank_of(partner), elements) + software(rank_of(partner), elements);
+      return message(rank_of(partner), elements) + software_s(rank_of(partner), elements);
     };
     double seconds = 0.0;
     for (const auto& step : schedule.steps) {
       seconds += std::max(transfer(step.send_to, step.sent), transfer(step.receive_from, step.received));
       if (step.combine == comm::Combine::add && step.receive_from != comm::ScheduleStep::no_partner)
-        seconds += addition(static_cast<double>(pieces.element_count(step.received)));
+        seconds += addition_s(static_cast<double>(pieces.element_count(step.received)));
     }
     return seconds;
   }
 
  private:
-  [[nodiscard]] const NetworkCost& network_to(int partner) const {
-    const auto& node = machine_.node;
-    const bool is_within = node.network && partner / node.ranks == rank_ / node.ranks;
-    return is_within ? *node.network : between_nodes_;
-  }
-  [[nodiscard]] double software(int partner, double elements) const {
-    const auto& cost = network_to(partner).software;
-    return elements > 0.0 ? cost.step_s + elements * element_bytes * cost.seconds_per_byte : 0.0;
-  }
-
-  const MachineDescription& machine_;
-  NetworkCost between_nodes_;
-  int rank_;
+  double between_nodes_bytes_per_s_;
 };
 
 std::vector<int> sampled_ranks(int rank_count) {
@@ -85,7 +63,7 @@ std::vector<int> sampled_ranks(int rank_count) {
 }
 
 /// The shuffle of one rank, which sends and receives at the same time.
-double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout, int rank) {
+double shuffle_seconds(const MessageSeconds& cost, const comm::BlockLayout& layout, int rank) {
   const int destination = layout.shuffle_destination(rank);
   const int source = layout.shuffle_source(rank);
   double seconds = 0.0;
@@ -101,7 +79,7 @@ double shuffle_seconds(const MessageCost& cost, const comm::BlockLayout& layout,
 CommunicationCosts costs_of_rank(const MachineDescription& machine, const comm::BlockLayout& layout, int rank,
                                  const comm::CommunicatorOptions& options) {
   const auto& grid = layout.grid();
-  const MessageCost cost(machine, grid.rank_count(), rank);
+  const MessageSeconds cost(machine, grid.rank_count(), rank);
   const auto over_column = comm::collection_pieces(layout, rank);
   const auto over_row = comm::summation_pieces(layout, rank);
   const auto in_column = [&](int member) { return grid.rank_at(member, grid.column_of(rank)); };
@@ -119,7 +97,7 @@ CommunicationCosts costs_of_rank(const MachineDescription& machine, const comm::
   }
   for (const auto& step : comm::all_reduce_schedule(grid.rank_count(), rank).steps) {
     costs.dot_s += cost.message(std::max(step.send_to, step.receive_from), 1.0);
-    if (step.combine == comm::Combine::add) costs.dot_s += cost.addition(1.0);
+    if (step.combine == comm::Combine::add) costs.dot_s += cost.addition_s(1.0);
   }
   return costs;
 }

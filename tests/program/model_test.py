@@ -5,10 +5,11 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import tempfile
 import unittest
 
-from program_runner import CANNOT_CREATE, PROJECT, SUCCESS, USAGE, ProgramTest, run_program, run_until_physical
+from program_runner import CANNOT_CREATE, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, run_until_physical
 from schemas import validator_of
 
 BAD_DATA = 65
@@ -138,6 +139,13 @@ class DescribedMachineTest(ProgramTest):
         own["network"].pop("start_up_s")
         own["kernels"][0]["shapes"] = [{}]
         self.assertFalse(validator.is_valid(own), "neither a loop nor shapes")
+
+    def test_without_the_simulator(self):
+        """A program beside which there is none says how to get it."""
+        with tempfile.TemporaryDirectory() as folder:
+            program = shutil.copy(PROGRAM, folder)
+            outcome = run_command([program, "simulate", "--ranks", "4"])
+        self.assert_refused(outcome, UNAVAILABLE, "simulate: ", "/simulator is missing; build it: ", "-DCG2D_BUILD_SIMULATOR=ON", "libsimgrid-dev")
 
     def test_the_manual_has_each_key(self):
         """The reference in the README, and nothing else that is written like a key of it."""

@@ -6,6 +6,7 @@
 #include "cg/explain/explanation.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/run/check/check_report.hpp"
+#include "cg/simulation/simulate_command.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/paper_comparison.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 TEST(Schema, SchemasAreThoseOfTheRecords) {
   test::expect_schema_file("cg/machine/machine_description.schema.json", machine_schema());
+  test::expect_schema_file("cg/simulation/simulate_result.schema.json", simulation_schema());
   test::expect_schema_file("cg/run/check/check_result.schema.json", check_schema());
   test::expect_schema_file("cg/commands/batch/batch_result.schema.json", task_schema());
   test::expect_schema_file("cg/explain/explain_result.schema.json", explanation_schema());

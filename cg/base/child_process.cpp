@@ -1,0 +1,93 @@
+#include "cg/base/child_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d {
+namespace {
+
+// Variables of launchers: a program of MPI that had them would look for the launcher's other ranks.
+constexpr std::array<std::string_view, 8> launcher_prefixes{
+    "PMI_", "PMIX_", "PALS_", "HYDI_", "MPI_LOCAL", "OMPI_COMM_WORLD_", "OMPI_MCA_ess", "OMPI_MCA_orte"};
+constexpr int not_started = 127;  ///< as a shell has it
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> environment_without_launcher() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    if (std::ranges::none_of(launcher_prefixes, [&](const auto prefix) { return text.starts_with(prefix); }))
+      variables.emplace_back(text);
+  }
+  return variables;
+}
+
+/// The other process, from its start on. Only calls that are safe after a fork of a process with threads.
+[[noreturn]] void become(char** words, char** environment) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  execvpe(words[0], words, environment);
+  _exit(not_started);
+}
+
+}  // namespace
+
+std::string own_program() {
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw RunError(ExitCode::unavailable, "the program's own place cannot be read");
+  return path.string();
+}
+
+std::string file_beside_program(std::string_view folder_from_program, std::string_view built_folder,
+                                std::string_view file, std::string_view subject, std::string_view remedy) {
+  const auto folder = std::filesystem::path(own_program()).parent_path();
+  const std::array places{folder / folder_from_program / file, folder / built_folder / file};
+  for (const auto& place : places) {
+    std::error_code error;
+    if (std::filesystem::exists(place, error)) return place.lexically_normal().string();
+  }
+  throw RunError(ExitCode::unavailable, fmt::format("{}: {} is missing; {}", subject,
+                                                    places.front().lexically_normal().string(), remedy));
+}
+
+ChildEnd run_child(std::vector<std::string> words, std::string_view subject) {
+  auto variables = environment_without_launcher();
+  const auto word_pointers = pointers_to(words);
+  const auto variable_pointers = pointers_to(variables);
+  const auto process = fork();
+  if (process == 0)
+    become(const_cast<char**>(word_pointers.data()), const_cast<char**>(variable_pointers.data()));
+  if (process < 0)
+    throw RunError(ExitCode::unavailable,
+                   fmt::format("{}: no process can be started: {}", subject, std::strerror(errno)));
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
+  return {.is_started = WEXITSTATUS(status) != not_started, .code = WEXITSTATUS(status)};
+}
+
+}  // namespace cg2d

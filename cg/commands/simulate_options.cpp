@@ -1,0 +1,95 @@
+// The command line of `cg2d simulate`.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "cg/commands/shared_options.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/machine/interconnect.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/simulation/placement.hpp"
+#include "cg/simulation/simulate_command.hpp"
+#include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/slow_ranks.hpp"
+
+namespace cg2d {
+namespace {
+
+std::string topology_names() {
+  std::string names;
+  for (const auto& row : interconnect_table())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
+  return names;
+}
+
+void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
+  options.add(
+      {"--machine",
+       "NAME|FILE",
+       fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
+       "cp-pacs",
+       {.file = FileUse::reads}},
+      simulate.machine);
+  options.add({"--interconnect", "TOPOLOGY[:AxB...]",
+               fmt::format("another network between its nodes: {}", topology_names()), "the description's"},
+              simulate.interconnect);
+  add_classes_option(options, simulate.problems, "B");
+  options.add({"--ranks", "N", "number of ranks", "those of the grids", {.most = most_simulated_ranks}},
+              simulate.rank_count);
+  add_grids_option(options, simulate.grids, "simulate");
+  options.add({"--kernel", "NAME", "a kernel of the description", "the description's"},
+              simulate.configuration.kernel);
+  add_axis_option(options, "transport", simulate.configuration,
+                  "how data moves between ranks (cg2d run --list-transports)",
+                  comm::default_transport().name);
+  options.add(
+      {"--placement", "WHERE", fmt::format("where ranks are: {}", placement_values), simulate.placement},
+      simulate.placement);
+  options.add(
+      {std::string(slow_rank_option), "R:FACTOR,...", "products of rank R take FACTOR times as long", "none"},
+      simulate.slow, &slow_ranks_from);
+  options.add({"--steps", "N", "CG steps, one after the other", "1", {.most = 1'000'000}},
+              simulate.step_count);
+  options.add_flag(
+      "--what-if",
+      "also with links twice as fast, half the latency, ranks four times as fast, one slow link, "
+      "and one slow node",
+      simulate.asks_what_if);
+  add_progress_options(options, simulate.progress);
+  add_result_options(options, simulate.format, {"text", "json"}, simulate.output);
+}
+
+void check_simulate(SimulateOptions& simulate, const OptionSet& /*given*/) {
+  simulate.configuration = with_cut(simulate.configuration, even_cut);
+  check_configuration(simulate.configuration);
+  if (simulate.machine.empty()) simulate.machine = "cp-pacs";
+  if (!simulate.interconnect.empty()) {
+    try {
+      static_cast<void>(interconnect_from(simulate.interconnect));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--interconnect {}: {}", simulate.interconnect, error.what()));
+    }
+  }
+  if (simulate.problems.empty()) simulate.problems.push_back(problem_class("B"));
+  if (simulate.rank_count == 0 && simulate.grids.grids.empty())
+    throw InputError("--ranks or --grid is needed: how many ranks are simulated");
+  for (const auto& grid : simulate.grids.grids) {
+    require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_simulated_ranks);
+    if (simulate.rank_count > 0) require_grid_of(grid, simulate.rank_count);
+  }
+}
+
+}  // namespace
+
+SubcommandRow simulate_subcommand() {
+  return {
+      .name = "simulate",
+      .description = "simulate CG steps on a described machine whose links are shared",
+      .examples = {"cg2d simulate --interconnect hyper-crossbar:4x8x8 --ranks 256",
+                   "cg2d simulate --machine infiniband-cluster --class C --grid 30x8 --placement blocked"},
+      .declare = subcommand_with<SimulateOptions, add_simulate_options, check_simulate, simulate>};
+}
+
+}  // namespace cg2d

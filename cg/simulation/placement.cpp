@@ -1,0 +1,91 @@
+#include "cg/simulation/placement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
+
+namespace cg2d {
+namespace {
+
+std::vector<int> in_order(int rank_count) {
+  std::vector<int> places(static_cast<std::size_t>(rank_count));
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
+/// Tiles of `width` columns and `height` rows, one after the other along the rows of tiles.
+std::vector<int> in_tiles(const comm::ProcessGrid& grid, int together) {
+  // The widest tile that is no wider than high, of so many ranks at most.
+  int width = 1;
+  while ((width + 1) * (width + 1) <= together && width < grid.columns) ++width;
+  const int height = std::min(std::max(together / width, 1), grid.rows);
+  std::vector<int> ranks = in_order(grid.rank_count());
+  const auto tile_of = [&](int rank) {
+    return std::pair(grid.row_of(rank) / height, grid.column_of(rank) / width);
+  };
+  std::ranges::stable_sort(ranks, {}, tile_of);
+  std::vector<int> places(ranks.size());
+  for (std::size_t place = 0; place < ranks.size(); ++place)
+    places[static_cast<std::size_t>(ranks[place])] = static_cast<int>(place);
+  return places;
+}
+
+/// Fisher and Yates, by the generator SplitMix64 (Steele, Lea, Flood 2014): those of the library differ from machine to machine.
+std::vector<int> shuffled(int rank_count, std::uint64_t seed) {
+  const auto next = [&seed] {
+    auto mixed = (seed += 0x9E3779B97F4A7C15U);
+    mixed = (mixed ^ (mixed >> 30U)) * 0xBF58476D1CE4E5B9U;
+    mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
+    return mixed ^ (mixed >> 31U);
+  };
+  auto places = in_order(rank_count);
+  for (std::size_t rest = places.size(); rest > 1; --rest) std::swap(places[rest - 1], places[next() % rest]);
+  return places;
+}
+
+std::vector<int> in_file(const std::string& path, int rank_count) {
+  const auto text = text_of_file(path);
+  if (!text) throw InputError(fmt::format("--placement file:{}: no such file", path));
+  std::istringstream words(*text);
+  std::vector<int> places;
+  for (int place = 0; words >> place;) places.push_back(place);
+  if (!words.eof() || std::ssize(places) != rank_count)
+    throw InputError(fmt::format("--placement file:{}: must have a whole number for each of the {} ranks",
+                                 path, rank_count));
+  auto sorted = places;
+  std::ranges::sort(sorted);
+  if (sorted.front() < 0 || std::ranges::adjacent_find(sorted) != sorted.end())
+    throw InputError(fmt::format("--placement file:{}: places must be 0 or greater, each once", path));
+  return places;
+}
+
+}  // namespace
+
+std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid& grid, int together) {
+  constexpr std::string_view random = "random:";
+  constexpr std::string_view file = "file:";
+  if (placement == "row-major") return in_order(grid.rank_count());
+  if (placement == "blocked") return in_tiles(grid, together);
+  if (placement.starts_with(file))
+    return in_file(std::string(placement.substr(file.size())), grid.rank_count());
+  if (placement.starts_with(random)) {
+    const auto text = placement.substr(random.size());
+    std::uint64_t seed = 0;
+    const auto* const last = text.data() + text.size();
+    if (!text.empty() && std::from_chars(text.data(), last, seed).ptr == last)
+      return shuffled(grid.rank_count(), seed);
+  }
+  throw InputError(fmt::format("--placement {}: unknown; valid: {}", placement, placement_values));
+}
+
+}  // namespace cg2d

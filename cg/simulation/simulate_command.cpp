@@ -1,0 +1,408 @@
+#include "cg/simulation/simulate_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "cg/base/json_record.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/base/text_table.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/report/phase_record.hpp"
+#include "cg/report/run_record.hpp"
+#include "cg/run/feature_section.hpp"
+#include "cg/simulation/simulator.hpp"
+#include "cg/simulation/step_plan.hpp"
+#include "cg/solver/npb_iteration.hpp"
+
+namespace cg2d {
+namespace {
+
+/// One phase of a CG step.
+struct SimulatedPhase {
+  Phase phase = Phase::multiply;
+  double mean_s = 0.0;     ///< over the ranks, with waiting
+  double slowest_s = 0.0;  ///< of the rank that it took longest
+  double model_s = 0.0;    ///< where nobody waits, and no link is shared but that of a node
+  PhaseTraffic traffic;
+};
+
+/// One grid.
+struct GridSimulation {
+  Configuration configuration;
+  double clock_hz = 0.0;
+  double step_s = 0.0;  ///< one CG step
+  double outside_s = 0.0;
+  std::vector<SimulatedPhase> phases{};
+
+  [[nodiscard]] double model_step_s() const {
+    double sum = 0.0;
+    for (const auto& phase : phases) sum += phase.model_s;
+    return sum;
+  }
+};
+
+const GridSimulation& best_of(const std::vector<GridSimulation>& grids) {
+  return *std::ranges::min_element(grids, {}, &GridSimulation::step_s);
+}
+
+/// The same grids on a machine that differs in one respect.
+struct OtherMachine {
+  std::string_view name;
+  std::vector<GridSimulation> grids{};
+};
+
+struct ProblemSimulation {
+  Problem problem;
+  std::vector<GridSimulation> grids{};
+  std::vector<OtherMachine> others{};
+};
+
+/// A question of --what-if. change(machine): before ranks are placed on it; change_run(run, described): afterwards, with the traffic of the
+/// machine as it is described.
+struct WhatIfRow {
+  std::string_view name;
+  void (*change)(MachineDescription& machine);
+  void (*change_run)(PlacedRun& run, const GridSimulation& described);
+};
+
+void leave_machine(MachineDescription& /*machine*/) {}
+void leave_run(PlacedRun& /*run*/, const GridSimulation& /*described*/) {}
+
+void double_links(MachineDescription& machine) {
+  machine.network.bytes_per_s *= 2.0;
+  machine.node.link_bytes_per_s *= 2.0;
+  if (machine.interconnect) machine.interconnect->link_bytes_per_s *= 2.0;
+}
+
+void halve_latency(MachineDescription& machine) {
+  machine.network.start_up_s /= 2.0;
+  if (machine.interconnect) machine.interconnect->hop_s /= 2.0;
+}
+
+/// The link with most bytes of any phase.
+void slow_link_down(PlacedRun& run, const GridSimulation& described) {
+  const auto bytes = [](const SimulatedPhase& phase) { return phase.traffic.busiest.traffic.byte_count; };
+  run.slow_link = std::ranges::max_element(described.phases, {}, bytes)->traffic.busiest.link;
+}
+
+/// Its ranks' products take twice as long.
+void slow_node_down(PlacedRun& run, const GridSimulation& /*described*/) {
+  const int middle = static_cast<int>(run.slowness.size() / 2);
+  for (int rank = 0; rank < std::ssize(run.slowness); ++rank) {
+    if (run.node_of(rank) == run.node_of(middle)) run.slowness[static_cast<std::size_t>(rank)] *= 2.0;
+  }
+}
+
+constexpr std::array what_if_table{
+    WhatIfRow{"links twice as fast", &double_links, &leave_run},
+    WhatIfRow{"half the latency", &halve_latency, &leave_run},
+    WhatIfRow{"ranks four times as fast", &leave_machine,
+              [](PlacedRun& run, const GridSimulation&) { run.work_factor = 0.25; }},
+    WhatIfRow{"one link with a quarter of its rate", &leave_machine, &slow_link_down},
+    WhatIfRow{"one node half as fast", &leave_machine, &slow_node_down}};
+
+/// Everything that was simulated.
+struct Simulation {
+  const SimulateOptions& options;
+  std::string machine;
+  std::string interconnect;
+  std::vector<ProblemSimulation> problems{};
+};
+
+/// Seconds of the phases of a CG step where all is as the description says, and no rank waits: those of the slowest rank.
+std::vector<double> model_of(const PlacedRun& run) {
+  const bool is_symmetric = run.machine.kernel(run.configuration.kernel).is_symmetric;
+  const auto calls =
+      communication_costs(run.machine, run.layout, communicator_options(run.configuration, is_symmetric));
+  RankCosts slowest;
+  for (int rank = 0; rank < run.layout.grid().rank_count(); ++rank) {
+    const auto costs = costs_of(run, rank);
+    slowest.multiply_s = std::max(slowest.multiply_s, costs.multiply_s);
+    slowest.waiting_s = std::max(slowest.waiting_s, costs.waiting_s);
+    slowest.dot_s = std::max(slowest.dot_s, costs.dot_s);
+    slowest.update_s = std::max(slowest.update_s, costs.update_s);
+  }
+  std::vector<double> seconds(benchmark_phase_count);
+  const auto put = [&](Phase phase, double value) { seconds[static_cast<std::size_t>(phase)] = value; };
+  put(Phase::collection, calls.collection_s);
+  put(Phase::multiply, slowest.multiply_s);
+  put(Phase::summation, calls.summation_s);
+  put(Phase::shuffle, calls.shuffle_s);
+  put(Phase::dot, StepCalls::sums * (calls.dot_s + slowest.dot_s));
+  put(Phase::vector_updates, StepCalls::updates_of(is_symmetric) * slowest.update_s);
+  const auto& grid = run.layout.grid();
+  const bool sums_over_ranks = grid.columns > 1 || (is_symmetric && grid.rows > 1);
+  seconds[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] += slowest.waiting_s;
+  return seconds;
+}
+
+GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, int step_count) {
+  const auto plan = plan_step(run, step_count);
+  const auto ranks = replay(plan.text, benchmark_phase_count);
+  const auto model = model_of(run);
+  GridSimulation grid{.configuration = run.configuration,
+                      .clock_hz = run.machine.clock_hz,
+                      .outside_s = run.machine.outside_s_per_nonzero * matrix.nonzero_count /
+                                   run.configuration.grid.rank_count()};
+  for (std::size_t k = 0; k < benchmark_phase_count; ++k) {
+    auto& phase = grid.phases.emplace_back(
+        SimulatedPhase{.phase = phase_at(k), .model_s = model[k], .traffic = plan.phases[k]});
+    comm::Traffic received;
+    for (const auto& parts : ranks) {
+      const double seconds = parts[k].seconds / step_count;
+      phase.mean_s += seconds / static_cast<double>(ranks.size());
+      phase.slowest_s = std::max(phase.slowest_s, seconds);
+      received += parts[k].received;
+    }
+    const auto& planned = phase.traffic.all_ranks;
+    if (received.message_count != planned.message_count * step_count ||
+        received.byte_count != planned.byte_count * step_count)
+      throw RunError(ExitCode::internal, fmt::format("simulate: in the {} not every message has arrived",
+                                                     phase_name(phase.phase)));
+  }
+  for (const auto& parts : ranks) {
+    double seconds = 0.0;
+    for (const auto& part : parts) seconds += part.seconds / step_count;
+    grid.step_s = std::max(grid.step_s, seconds);
+  }
+  return grid;
+}
+
+/// Seconds of the whole benchmark: each phase as often as it is called there.
+double benchmark_s(const GridSimulation& grid, const Problem& problem) {
+  using Calls = OuterStepCalls;
+  double seconds = 0.0;
+  for (const auto& [phase, mean_s, slowest_s, model_s, traffic] : grid.phases) {
+    double calls = Calls::products;
+    if (phase == Phase::dot) calls = static_cast<double>(Calls::sums) / StepCalls::sums;
+    if (phase == Phase::vector_updates)
+      calls = static_cast<double>(Calls::updates(false)) / StepCalls::updates;
+    seconds += calls * mean_s;
+  }
+  return problem.niter * seconds + grid.outside_s;
+}
+
+double microseconds(double seconds) { return 1e6 * seconds; }
+
+std::string phase_table(const GridSimulation& grid) {
+  TextTable<SimulatedPhase> table;
+  table.column("phase", "{:<14}", [](const auto& one) { return phase_name(one.phase); });
+  table.column("mean, us", "{:>12.2f}", [](const auto& one) { return microseconds(one.mean_s); });
+  table.column("slowest, us", "{:>12.2f}", [](const auto& one) { return microseconds(one.slowest_s); });
+  table.column("model, us", "{:>12.2f}", [](const auto& one) { return microseconds(one.model_s); });
+  if (grid.clock_hz > 0.0)
+    table.column("clocks", "{:>12.0f}", [&](const auto& one) { return one.mean_s * grid.clock_hz; });
+  table.column("messages", "{:>10}", [](const auto& one) { return one.traffic.all_ranks.message_count; });
+  table.column("bytes", "{:>10}",
+               [](const auto& one) { return format_bytes(one.traffic.all_ranks.byte_count); });
+  table.column("at once", "{:>8}", [](const auto& one) { return one.traffic.busiest.most_at_once; });
+  table.column("busiest link", "{}", [](const auto& one) {
+    const auto& [traffic, count, mean_bytes, busiest] = one.traffic;
+    if (count == 0) return std::string();
+    return fmt::format("{}: {}, {:.2f} x the mean", busiest.name, format_bytes(busiest.traffic.byte_count),
+                       static_cast<double>(busiest.traffic.byte_count) / mean_bytes);
+  });
+  return table.text(grid.phases);
+}
+
+/// One line for each machine: its best grid, and what becomes of the one that is best as described.
+std::string what_if_text(const Problem& problem, const std::vector<GridSimulation>& grids,
+                         const std::vector<OtherMachine>& others) {
+  const auto best = static_cast<std::size_t>(&best_of(grids) - grids.data());
+  std::vector<OtherMachine> all{{.name = "as described", .grids = grids}};
+  all.insert(all.end(), others.begin(), others.end());
+  TextTable<OtherMachine> table;
+  table.column("what if", "{:<36}", &OtherMachine::name);
+  table.column("best grid", "{:>12}",
+               [](const auto& other) { return best_of(other.grids).configuration.grid.name(); });
+  table.column("CG step, s", "{:>12.6g}", [](const auto& other) { return best_of(other.grids).step_s; });
+  table.column("times", "{:>8.3f}",
+               [&](const auto& other) { return best_of(other.grids).step_s / grids[best].step_s; });
+  table.column(grids[best].configuration.grid.name() + ", s", "{:>14.6g}",
+               [&](const auto& other) { return other.grids[best].step_s; });
+  return fmt::format("\n Class {}, on other machines\n{}", problem.class_name, table.text(all));
+}
+
+std::string text_of(const Simulation& simulation) {
+  const auto& options = simulation.options;
+  std::string text =
+      fmt::format("\n cg2d simulate - {}, {}, ranks {}{}\n", simulation.machine, simulation.interconnect,
+                  options.placement, options.slow.ranks.empty() ? "" : ", slowed" + describe(options.slow));
+  for (const auto& [problem, grids, others] : simulation.problems) {
+    for (const auto& grid : grids) {
+      text += fmt::format(
+          "\n Class {}, grid {}, {}: a CG step in {:.6g} s (model {:.6g} s), the benchmark in {:.6g} s\n",
+          problem.class_name, grid.configuration.grid.name(), grid.configuration.kernel, grid.step_s,
+          grid.model_step_s(), benchmark_s(grid, problem));
+      text += phase_table(grid);
+    }
+    if (grids.size() > 1)
+      text +=
+          fmt::format("\n Best of {} grids: {}\n", grids.size(), best_of(grids).configuration.grid.name());
+    if (!others.empty()) text += what_if_text(problem, grids, others);
+  }
+  return text +
+         " mean, slowest: time of the phase with waiting, over the ranks; model: without waiting and shared "
+         "links;\n"
+         " at once: most messages of one round on a link\n";
+}
+
+const Record<LinkLoad>& link_record() {
+  static const Record<LinkLoad> record{
+      {{"link", line_type(), &LinkLoad::name, "Empty where no link is used."},
+       {"messages", count_type(), [](const auto& link) { return link.traffic.message_count; }},
+       {"bytes", count_type(), [](const auto& link) { return link.traffic.byte_count; }},
+       {"most_at_once", count_type(), &LinkLoad::most_at_once,
+        "Messages of one round on a link, the most of any link."}}};
+  return record;
+}
+
+const Record<SimulatedPhase>& simulated_phase_record() {
+  static const Record<SimulatedPhase> record{
+      {{"phase", name_type(), [](const auto& one) { return phase_name(one.phase); }},
+       {"mean_s", seconds_type(), &SimulatedPhase::mean_s, "Over the ranks, with waiting."},
+       {"slowest_s", seconds_type(), &SimulatedPhase::slowest_s},
+       {"model_s", seconds_type(), &SimulatedPhase::model_s,
+        "Of the slowest rank, without waiting and without shared links but those of nodes."},
+       {"messages", count_type(), [](const auto& one) { return one.traffic.all_ranks.message_count; },
+        "Of all ranks."},
+       {"bytes", count_type(), [](const auto& one) { return one.traffic.all_ranks.byte_count; }},
+       {"used_links", count_type(), [](const auto& one) { return one.traffic.used_link_count; }},
+       {"mean_link_bytes", seconds_type(), [](const auto& one) { return one.traffic.mean_link_bytes; },
+        "Of the links that it uses."},
+       part<SimulatedPhase>("busiest_link", link_record(),
+                            [](const auto& one) -> const LinkLoad& { return one.traffic.busiest; })}};
+  return record;
+}
+
+const Record<GridSimulation>& simulated_grid_record() {
+  static const Record<GridSimulation> record{
+      {{"grid", name_type(), [](const auto& one) { return one.configuration.grid.name(); }},
+       {"columns", positive_count_type(), [](const auto& one) { return one.configuration.grid.columns; }},
+       {"rows", positive_count_type(), [](const auto& one) { return one.configuration.grid.rows; }},
+       {"kernel", name_type(), [](const auto& one) { return one.configuration.kernel; }},
+       {"step_s", positive_seconds_type(), &GridSimulation::step_s, "One CG step of the slowest rank."},
+       {"model_step_s", positive_seconds_type(), &GridSimulation::model_step_s},
+       {"outside_s", seconds_type(), &GridSimulation::outside_s, "Of a whole run, outside of the phases."},
+       list_figure<GridSimulation>("phases", simulated_phase_record(), &GridSimulation::phases,
+                                   "Of one CG step.")}};
+  return record;
+}
+
+const Record<GridSimulation>& other_grid_record() {
+  static const Record<GridSimulation> record{
+      {{"grid", name_type(), [](const auto& one) { return one.configuration.grid.name(); }},
+       {"step_s", positive_seconds_type(), &GridSimulation::step_s}}};
+  return record;
+}
+
+const Record<OtherMachine>& other_machine_record() {
+  static const Record<OtherMachine> record{
+      {{"name", name_type(), &OtherMachine::name},
+       {"best_grid", name_type(),
+        [](const auto& other) { return best_of(other.grids).configuration.grid.name(); }},
+       list_figure<OtherMachine>("grids", other_grid_record(), &OtherMachine::grids, "", 1)}};
+  return record;
+}
+
+const Record<ProblemSimulation>& simulated_problem_record() {
+  static const Record<ProblemSimulation> record{
+      {{"class", class_type(), [](const auto& one) { return one.problem.class_name; }},
+       {"n", positive_count_type(), [](const auto& one) { return one.problem.n; }},
+       {"best_grid", name_type(),
+        [](const auto& one) { return best_of(one.grids).configuration.grid.name(); }},
+       list_figure<ProblemSimulation>("grids", simulated_grid_record(), &ProblemSimulation::grids, "", 1),
+       list_figure<ProblemSimulation>("what_if", other_machine_record(), &ProblemSimulation::others,
+                                      "Of --what-if.")}};
+  return record;
+}
+
+const Record<Simulation>& simulation_record() {
+  static const Record<Simulation> record{
+      {{"schema_version", constant_type(1), [](const auto& /*one*/) { return 1; }},
+       {"machine", name_type(), &Simulation::machine},
+       {"interconnect", name_type(), &Simulation::interconnect},
+       {"placement", name_type(), [](const auto& one) { return one.options.placement; }},
+       list_figure<Simulation>("slow_ranks", slow_rank_record(),
+                               [](const auto& one) { return one.options.slow.ranks; }),
+       {"steps", positive_count_type(), [](const auto& one) { return one.options.step_count; },
+        "CG steps that were simulated."},
+       list_figure<Simulation>("problems", simulated_problem_record(), &Simulation::problems, "", 1)},
+      "CG steps on a simulated network."};
+  return record;
+}
+
+Machine described_machine(const std::string& name) {
+  try {
+    return find_machine(name);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--machine {}: {}", name, error.what()));
+  }
+}
+
+Simulation simulate_all(const SimulateOptions& options, const Progress& progress) {
+  require_simulator();
+  const auto machine = described_machine(options.machine);
+  Simulation simulation{.options = options, .machine = machine.conditions.front().name, .interconnect = {}};
+  const auto counts =
+      options.rank_count > 0 ? std::vector{options.rank_count} : usual_rank_counts(options.grids, 1);
+  for (const auto& problem : options.problems) {
+    auto& simulated = simulation.problems.emplace_back(ProblemSimulation{.problem = problem});
+    const auto matrix = facts_of(problem);
+    const auto placed = [&](const MachineDescription& condition, const comm::ProcessGrid& grid) {
+      auto configuration = options.configuration;
+      configuration.grid = grid;
+      configuration.sum_form = condition.sum_form;
+      return place_run(condition, options.interconnect, matrix, configuration, options.placement,
+                       options.slow);
+    };
+    for (const int count : counts) {
+      const auto& condition = machine.for_ranks(count);
+      for (const auto& grid : grids_for(options.grids, count)) {
+        progress.say(fmt::format("class {}, grid {}", problem.class_name, grid.name()));
+        const auto run = placed(condition, grid);
+        simulation.interconnect = text_of(run.interconnect.shape);
+        simulated.grids.push_back(simulate_grid(run, matrix, options.step_count));
+      }
+    }
+    if (!options.asks_what_if) continue;
+    for (const auto& row : what_if_table) {
+      progress.say(fmt::format("class {}, {}", problem.class_name, row.name));
+      auto& other = simulated.others.emplace_back(OtherMachine{.name = row.name});
+      for (const auto& described : simulated.grids) {
+        const auto& grid = described.configuration.grid;
+        auto condition = machine.for_ranks(grid.rank_count());
+        row.change(condition);
+        auto run = placed(condition, grid);
+        row.change_run(run, described);
+        other.grids.push_back(simulate_grid(run, matrix, options.step_count));
+      }
+    }
+  }
+  return simulation;
+}
+
+}  // namespace
+
+FigureType simulation_schema() {
+  return document_schema("What cg2d simulate --format json writes", type_of(simulation_record()));
+}
+
+ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  const auto output = open_output(options.output, group);
+  write_output(output.get(), group, [&] {
+    const auto simulation = simulate_all(options, progress);
+    return options.format == "json" ? json_text(json_of(simulation_record(), simulation), 2) + "\n"
+                                    : text_of(simulation);
+  });
+  return ExitCode::success;
+}
+
+}  // namespace cg2d

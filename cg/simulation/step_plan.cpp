@@ -1,0 +1,314 @@
+#include "cg/simulation/step_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/message_cost.hpp"
+#include "cg/simulation/placement.hpp"
+#include "cg/solver/communicator_setup.hpp"
+
+namespace cg2d {
+namespace {
+
+/// The operations of one rank, as they are added.
+class RankSteps {
+ public:
+  RankSteps(const PlacedRun& run, int rank)
+      : run_(run), rank_(rank), cost_(run.machine, run.places[static_cast<std::size_t>(rank)]) {}
+
+  [[nodiscard]] std::vector<RankOperation> taken() { return std::move(operations_); }
+
+  void work(Phase phase, double seconds) {
+    if (seconds > 0.0) operations_.push_back({.phase = phase, .before_s = seconds});
+  }
+
+  /// A collection, a summation, or a sum of numbers. rank_of(member): a rank.
+  template <typename RankOf>
+  void steps(Phase phase, const comm::Schedule& schedule, const comm::GroupPieces& pieces,
+             const RankOf& rank_of, bool has_software = true) {
+    int round = rounds_[phase];
+    for (const auto& step : schedule.steps) {
+      const auto sent = step.send_to == comm::ScheduleStep::no_partner ? 0 : pieces.element_count(step.sent);
+      const auto received =
+          step.receive_from == comm::ScheduleStep::no_partner ? 0 : pieces.element_count(step.received);
+      auto operation = exchange(phase, sent > 0 ? std::optional(rank_of(step.send_to)) : std::nullopt, sent,
+                                received > 0 ? std::optional(rank_of(step.receive_from)) : std::nullopt);
+      operation.round = round++;
+      if (has_software)
+        operation.after_s += std::max(software_s(operation.to, sent), software_s(operation.from, received));
+      if (step.combine == comm::Combine::add)
+        operation.after_s += cost_.addition_s(static_cast<double>(received));
+      if (sent > 0 || received > 0) operations_.push_back(operation);
+    }
+    rounds_[phase] = round;
+  }
+
+  /// One message from this rank and one to it; either may stay.
+  void shuffle(Phase phase, int to, std::int64_t element_count, int from, std::int64_t received_count) {
+    const bool is_sent = to != rank_ && element_count > 0;
+    auto operation = exchange(phase, is_sent ? std::optional(to) : std::nullopt, element_count,
+                              from != rank_ && received_count > 0 ? std::optional(from) : std::nullopt);
+    operation.round = rounds_[phase]++;
+    if (to == rank_ && cost_.shuffles_kept_pieces()) {
+      const auto& network = cost_.network_to(place_of(rank_));
+      operation.after_s += network.start_up_s + bytes_of(element_count) / network.bytes_per_s;
+    }
+    operations_.push_back(operation);
+  }
+
+ private:
+  static double bytes_of(std::int64_t element_count) {
+    return MessageCost::element_bytes * static_cast<double>(element_count);
+  }
+  [[nodiscard]] int place_of(int rank) const { return run_.places[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] double software_s(int partner, std::int64_t element_count) const {
+    return partner == RankOperation::nobody
+               ? 0.0
+               : cost_.software_s(place_of(partner), static_cast<double>(element_count));
+  }
+  /// Messages within a node take their time before they leave, since no link is described there.
+  [[nodiscard]] RankOperation exchange(Phase phase, std::optional<int> to, std::int64_t element_count,
+                                       std::optional<int> from) const {
+    constexpr double unlimited = 1e18;
+    RankOperation operation{.phase = phase};
+    if (from) operation.from = *from;
+    if (!to) return operation;
+    const auto& network = cost_.network_to(place_of(*to));
+    operation.to = *to;
+    operation.byte_count = element_count * static_cast<std::int64_t>(sizeof(double));
+    operation.before_s = network.start_up_s;
+    operation.bytes_per_s = std::min(network.bytes_per_s, unlimited);
+    if (run_.node_of(*to) == run_.node_of(rank_)) {
+      operation.before_s += bytes_of(element_count) / network.bytes_per_s;
+      operation.bytes_per_s = unlimited;
+    }
+    return operation;
+  }
+
+  const PlacedRun& run_;
+  int rank_;
+  MessageCost cost_;
+  std::vector<RankOperation> operations_;
+  std::map<Phase, int> rounds_;
+};
+
+/// The links of messages, numbered by their first use.
+class UsedLinks {
+ public:
+  explicit UsedLinks(const Interconnect& links) : links_(links) {}
+
+  /// Of two different nodes.
+  const std::vector<std::size_t>& route(int from, int to) {
+    auto& numbers = routes_[{from, to}];
+    if (numbers.empty()) {
+      for (const auto link : links_.route(from, to)) {
+        const auto [place, is_new] = numbers_.try_emplace(link, ids_.size());
+        if (is_new) ids_.push_back(link);
+        numbers.push_back(place->second);
+      }
+    }
+    return numbers;
+  }
+  [[nodiscard]] std::size_t count() const { return ids_.size(); }
+  [[nodiscard]] std::int64_t id(std::size_t number) const { return ids_[number]; }
+  [[nodiscard]] std::string name(std::size_t number) const { return links_.link_name(id(number)); }
+  [[nodiscard]] const auto& routes() const { return routes_; }
+
+ private:
+  const Interconnect& links_;
+  std::map<std::pair<int, int>, std::vector<std::size_t>> routes_;
+  std::unordered_map<std::int64_t, std::size_t> numbers_;
+  std::vector<std::int64_t> ids_;
+};
+
+/// Loads of the links in one phase.
+class PhaseLoads {
+ public:
+  void add(const RankOperation& operation, const std::vector<std::size_t>& route) {
+    for (const auto link : route) {
+      loads_[link] += {.message_count = 1, .byte_count = operation.byte_count};
+      ++at_once_[{link, operation.round}];
+    }
+  }
+  void add_everywhere(const RankOperation& operation) {
+    traffic_.all_ranks += {.message_count = 1, .byte_count = operation.byte_count};
+  }
+  [[nodiscard]] PhaseTraffic traffic(const UsedLinks& links) const {
+    auto found = traffic_;
+    found.used_link_count = std::ssize(loads_);
+    if (loads_.empty()) return found;
+    const auto busiest = std::ranges::max_element(
+        loads_, {}, [](const auto& entry) { return std::pair(entry.second.byte_count, -entry.first); });
+    found.busiest = {
+        .link = links.id(busiest->first), .name = links.name(busiest->first), .traffic = busiest->second};
+    double sum = 0.0;
+    for (const auto& [link, load] : loads_) sum += static_cast<double>(load.byte_count);
+    found.mean_link_bytes = sum / static_cast<double>(loads_.size());
+    for (const auto& [place, count] : at_once_)
+      found.busiest.most_at_once = std::max(found.busiest.most_at_once, count);
+    return found;
+  }
+
+ private:
+  std::map<std::size_t, comm::Traffic> loads_;
+  std::map<std::pair<std::size_t, int>, int> at_once_;
+  PhaseTraffic traffic_;
+};
+
+}  // namespace
+
+int PlacedRun::node_of(int rank) const {
+  return places[static_cast<std::size_t>(rank)] / std::max(machine.node.ranks, 1);
+}
+
+double PlacedRun::link_bytes_per_s() const {
+  constexpr double unlimited = 1e18;
+  if (interconnect.link_bytes_per_s > 0.0) return interconnect.link_bytes_per_s;
+  return std::min(machine.node.ranks > 0 ? machine.node.link_bytes_per_s : machine.network.bytes_per_s,
+                  unlimited);
+}
+
+PlacedRun place_run(const MachineDescription& machine, std::string_view shape, const MatrixFacts& matrix,
+                    const Configuration& configuration, std::string_view placement, const SlowRanks& slow) {
+  PlacedRun run{.machine = machine.through(configuration.transport),
+                .interconnect = machine.interconnect.value_or(InterconnectCost{}),
+                .links = nullptr,
+                .configuration = configuration,
+                .layout = make_layout(matrix, configuration),
+                .row_lengths = matrix.row_lengths(configuration.grid.columns),
+                .places = {},
+                .slowness = {}};
+  if (!run.configuration.has_kernel())
+    run.configuration.kernel =
+        machine.default_kernel.empty() ? machine.kernels.front().name : machine.default_kernel;
+  static_cast<void>(machine.kernel(run.configuration.kernel));
+  if (!shape.empty()) run.interconnect.shape = interconnect_from(shape);
+  const auto& grid = configuration.grid;
+  require_ranks(slow, grid.rank_count());
+  run.slowness = factors_at(slow, grid.rank_count(), 0);
+  const auto& dimensions = run.interconnect.shape.dimensions;
+  const int together =
+      machine.node.ranks > 0 ? machine.node.ranks : (dimensions.empty() ? 1 : dimensions.front());
+  run.places = places_from(placement, grid, together);
+  int node_count = 0;
+  for (int rank = 0; rank < grid.rank_count(); ++rank)
+    node_count = std::max(node_count, run.node_of(rank) + 1);
+  run.links = make_interconnect(run.interconnect.shape, node_count);
+  if (node_count > run.links->node_count()) {
+    throw InputError(fmt::format("{} has {}; {} of {}, placed {}, need {}", text_of(run.interconnect.shape),
+                                 format_count(run.links->node_count(), "node"),
+                                 format_count(grid.rank_count(), "rank"), machine.name, placement,
+                                 node_count));
+  }
+  return run;
+}
+
+RankCosts costs_of(const PlacedRun& run, int rank) {
+  const auto& vectors = run.machine.vectors;
+  const auto& grid = run.layout.grid();
+  const auto rows = static_cast<double>(run.layout.row_block(grid.row_of(rank)).size());
+  const auto columns = static_cast<double>(run.layout.column_block(grid.column_of(rank)).size());
+  const auto piece = static_cast<double>(run.layout.piece(run.layout.column_piece_of(rank)).size());
+  const auto block =
+      block_costs(run.machine, run.machine.kernel(run.configuration.kernel), rows, columns, run.row_lengths);
+  const double factor = run.work_factor;
+  return {.multiply_s = factor * block.multiply_s * run.slowness[static_cast<std::size_t>(rank)],
+          .waiting_s = factor * block.waiting_s,
+          .dot_s = vectors.dot_call_s + factor * piece * block.dot_s_per_element,
+          .update_s = vectors.update_call_s + factor * piece * block.update_s_per_element};
+}
+
+std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
+  const auto& layout = run.layout;
+  const auto& grid = layout.grid();
+  const bool is_symmetric = run.machine.kernel(run.configuration.kernel).is_symmetric;
+  const auto form = run.configuration.sum_form;
+  const auto costs = costs_of(run, rank);
+  const auto piece = layout.piece(layout.column_piece_of(rank)).size();
+  const auto row_piece = layout.piece(layout.row_piece_of(rank)).size();
+  const auto over_column = comm::collection_pieces(layout, rank);
+  const auto over_row = comm::summation_pieces(layout, rank);
+  const auto in_column = [&](int member) { return grid.rank_at(member, grid.column_of(rank)); };
+  const auto in_row = [&](int member) { return grid.rank_at(grid.row_of(rank), member); };
+  const auto destination = layout.shuffle_destination(rank);
+  const auto source = layout.shuffle_source(rank);
+
+  RankSteps steps(run, rank);
+  const auto sum_of_a_number = [&] {
+    steps.work(Phase::dot, costs.dot_s);
+    steps.steps(
+        Phase::dot, comm::all_reduce_schedule(grid.rank_count(), rank),
+        comm::GroupPieces::of_scalars(grid.rank_count(), 1), [](int member) { return member; }, false);
+  };
+  steps.steps(Phase::collection, comm::collection_schedule(layout, rank), over_column, in_column);
+  if (is_symmetric) {
+    // The shuffle backwards, and the collection over the process row.
+    steps.shuffle(Phase::collection, source, piece, destination, row_piece);
+    steps.steps(Phase::collection, comm::mirrored_collection_schedule(layout, rank), over_row, in_row);
+  }
+  steps.work(Phase::multiply, costs.multiply_s);
+  // As the model has it: in the first phase after the product that has messages.
+  const bool sums_over_ranks = grid.columns > 1 || (is_symmetric && grid.rows > 1);
+  steps.work(sums_over_ranks ? Phase::summation : Phase::dot, costs.waiting_s);
+  steps.steps(Phase::summation, comm::summation_schedule(layout, rank, form), over_row, in_row);
+  if (is_symmetric)
+    steps.steps(Phase::summation, comm::mirrored_summation_schedule(layout, rank, form), over_column,
+                in_column);
+  steps.shuffle(Phase::shuffle, destination, row_piece, source, piece);
+  sum_of_a_number();
+  steps.work(Phase::vector_updates, (StepCalls::updates_of(is_symmetric) - 1) * costs.update_s);
+  sum_of_a_number();
+  steps.work(Phase::vector_updates, costs.update_s);
+  return steps.taken();
+}
+
+StepPlan plan_step(const PlacedRun& run, int repeats) {
+  const int rank_count = run.configuration.grid.rank_count();
+  UsedLinks links(*run.links);
+  std::vector<PhaseLoads> loads(benchmark_phase_count);
+  std::string ranks;
+  int node_count = 0;
+  for (int rank = 0; rank < rank_count; ++rank) {
+    const int node = run.node_of(rank);
+    node_count = std::max(node_count, node + 1);
+    const auto operations = step_of_rank(run, rank);
+    auto text = std::back_inserter(ranks);
+    fmt::format_to(text, "{} {}\n", node, operations.size());
+    for (const auto& operation : operations) {
+      fmt::format_to(text, "{} {} {} {} {} {} {}\n", static_cast<std::size_t>(operation.phase),
+                     operation.before_s, operation.to, operation.byte_count, operation.bytes_per_s,
+                     operation.from, operation.after_s);
+      if (operation.to == RankOperation::nobody) continue;
+      auto& load = loads[static_cast<std::size_t>(operation.phase)];
+      load.add_everywhere(operation);
+      if (const int other = run.node_of(operation.to); other != node)
+        load.add(operation, links.route(node, other));
+    }
+  }
+  StepPlan plan;
+  auto text = std::back_inserter(plan.text);
+  fmt::format_to(text, "phases {} repeats {}\nlinks {}\n", benchmark_phase_count, repeats, links.count());
+  for (std::size_t link = 0; link < links.count(); ++link) {
+    const double share = links.id(link) == run.slow_link ? PlacedRun::slow_link_share : 1.0;
+    fmt::format_to(text, "{} {}\n", share * run.link_bytes_per_s(), run.interconnect.hop_s);
+  }
+  fmt::format_to(text, "routes {}\n", links.routes().size());
+  for (const auto& [nodes, route] : links.routes()) {
+    fmt::format_to(text, "{} {} {}", nodes.first, nodes.second, route.size());
+    for (const auto link : route) fmt::format_to(text, " {}", link);
+    fmt::format_to(text, "\n");
+  }
+  fmt::format_to(text, "nodes {}\nranks {}\n{}", node_count, rank_count, ranks);
+  for (const auto& load : loads) plan.phases.push_back(load.traffic(links));
+  return plan;
+}
+
+}  // namespace cg2d

@@ -1,0 +1,106 @@
+#pragma once
+
+// One CG step of each rank on a described machine, as operations for the simulator. From the schedules that the program executes; no MPI,
+// and no matrix.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/machine/interconnect.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/machine/performance_model.hpp"
+#include "cg/matrix/matrix_facts.hpp"
+#include "cg/matrix/row_lengths.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/solver/slow_ranks.hpp"
+#include "cg/timing/phase.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/schedule.hpp"
+
+namespace cg2d {
+
+/// What a rank does next: it works, sends and receives at the same time, and works.
+struct RankOperation {
+  static constexpr int nobody = -1;
+
+  Phase phase = Phase::multiply;
+  int round = 0;  ///< of the messages of its phase
+  double before_s = 0.0;
+  int to = nobody;
+  std::int64_t byte_count = 0;  ///< sent
+  double bytes_per_s = 0.0;     ///< of one rank's messages there
+  int from = nobody;
+  double after_s = 0.0;
+};
+
+/// A machine with ranks on it.
+struct PlacedRun {
+  MachineDescription machine;  ///< with the network of the transport
+  InterconnectCost interconnect;
+  std::shared_ptr<const Interconnect> links;
+  Configuration configuration;  ///< whose kernel is one of the machine's
+  comm::BlockLayout layout;
+  RowLengthDistribution row_lengths;
+  std::vector<int> places;       ///< [rank]
+  std::vector<double> slowness;  ///< [rank]: products take so many times as long
+  double work_factor = 1.0;      ///< all work of ranks takes so many times as long
+  std::int64_t slow_link = -1;   ///< a link that has only slow_link_share of its rate; -1: none
+  static constexpr double slow_link_share = 0.25;
+
+  [[nodiscard]] int node_of(int rank) const;
+  /// Bytes per second of a link.
+  [[nodiscard]] double link_bytes_per_s() const;
+};
+
+/// The interconnect of a machine, or another one of this shape, with ranks of this configuration on it. shape: empty for the machine's, which
+/// without one is a crossbar. The kernel is the configuration's, or the machine's default, or its first. Throws InputError for a kernel that the
+/// machine does not have, for a placement, for slow ranks that there are not, and where the interconnect has too few nodes.
+PlacedRun place_run(const MachineDescription& machine, std::string_view shape, const MatrixFacts& matrix,
+                    const Configuration& configuration, std::string_view placement, const SlowRanks& slow);
+
+/// Calls of one CG step, classic form.
+struct StepCalls {
+  static constexpr int sums = 2;
+  static constexpr int updates = 3;
+  /// Half storage adds two halves of the product.
+  static constexpr int updates_of(bool is_symmetric) { return updates + (is_symmetric ? 1 : 0); }
+};
+/// The work of a rank in one call.
+struct RankCosts {
+  double multiply_s = 0.0;
+  double waiting_s = 0.0;  ///< that ranks then wait for each other, as it was measured with them
+  double dot_s = 0.0;      ///< without the sum over all ranks
+  double update_s = 0.0;
+};
+RankCosts costs_of(const PlacedRun& run, int rank);
+
+/// One CG step of one rank, classic form.
+std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank);
+
+/// Messages and bytes of one CG step on one link.
+struct LinkLoad {
+  std::int64_t link = -1;  ///< of the interconnect; -1: no link is used
+  std::string name;
+  comm::Traffic traffic;
+  int most_at_once = 0;  ///< messages of one round; more than one share the link
+};
+/// The traffic of one phase, all ranks together, and the link with most bytes. Links within nodes do not count.
+struct PhaseTraffic {
+  comm::Traffic all_ranks;
+  std::int64_t used_link_count = 0;
+  double mean_link_bytes = 0.0;  ///< of the links that it uses
+  LinkLoad busiest;
+};
+
+/// All ranks, for the simulator: see main.cpp.
+struct StepPlan {
+  std::string text;
+  std::vector<PhaseTraffic> phases;  ///< [phase]
+};
+/// Cost: memory and time of the order of the messages of a step.
+StepPlan plan_step(const PlacedRun& run, int repeats);
+
+}  // namespace cg2d

@@ -1,0 +1,122 @@
+// Topologies: every message takes links that are joined, the shortest way.
+
+#include "cg/machine/interconnect.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+
+namespace cg2d::interconnect_test {
+namespace {
+
+std::vector<std::string> names_on_route(const Interconnect& links, int from, int to) {
+  std::vector<std::string> names;
+  for (const auto link : links.route(from, to)) names.push_back(links.link_name(link));
+  return names;
+}
+
+std::unique_ptr<Interconnect> named(std::string_view text) {
+  return make_interconnect(interconnect_from(text), 7);
+}
+
+TEST(InterconnectTest, ACrossbarHasTwoLinksForEachNode) {
+  const auto links = named("crossbar");
+  EXPECT_EQ(links->node_count(), 7);
+  EXPECT_EQ(links->link_count(), 14);
+  EXPECT_EQ(names_on_route(*links, 2, 5),
+            (std::vector<std::string>{"node 2 to the network", "the network to node 5"}));
+}
+
+/// As on the CP-PACS: one coordinate after the other, each by the crossbar of its line.
+TEST(InterconnectTest, AHyperCrossbarChangesOneCoordinateAfterTheOther) {
+  const auto links = named("hyper-crossbar:4x8x8");
+  EXPECT_EQ(links->node_count(), 256);
+  EXPECT_EQ(names_on_route(*links, 0, 1),
+            (std::vector<std::string>{"node 0 to the network", "exchanger 0 to its crossbar 0",
+                                      "crossbar 0 to exchanger 1", "the network to node 1"}));
+  // (0, 0, 0) to (3, 2, 1): by (3, 0, 0) and (3, 2, 0).
+  EXPECT_EQ(names_on_route(*links, 0, 3 + 4 * 2 + 32),
+            (std::vector<std::string>{"node 0 to the network", "exchanger 0 to its crossbar 0",
+                                      "crossbar 0 to exchanger 3", "exchanger 3 to its crossbar 1",
+                                      "crossbar 1 to exchanger 11", "exchanger 11 to its crossbar 2",
+                                      "crossbar 2 to exchanger 43", "the network to node 43"}));
+}
+
+TEST(InterconnectTest, ATorusTakesTheShorterWay) {
+  const auto links = named("torus:5x3");
+  EXPECT_EQ(names_on_route(*links, 0, 4),
+            (std::vector<std::string>{"node 0 to the network", "router 0, -0", "the network to node 4"}));
+  EXPECT_EQ(names_on_route(*links, 4, 6),
+            (std::vector<std::string>{"node 4 to the network", "router 4, +0", "router 0, +0", "router 1, +1",
+                                      "the network to node 6"}));
+}
+
+TEST(InterconnectTest, AFatTreeTakesTheSpineOfTheDestination) {
+  const auto links = named("fat-tree:4x3x2");
+  EXPECT_EQ(links->node_count(), 12);
+  EXPECT_EQ(names_on_route(*links, 0, 3),
+            (std::vector<std::string>{"node 0 to the network", "the network to node 3"}));
+  EXPECT_EQ(names_on_route(*links, 0, 5),
+            (std::vector<std::string>{"node 0 to the network", "leaf 0 to spine 1", "spine 1 to leaf 1",
+                                      "the network to node 5"}));
+}
+
+TEST(InterconnectTest, ADragonflyTakesTheLinkBetweenTheGroups) {
+  const auto links = named("dragonfly:2x3x4");
+  EXPECT_EQ(links->node_count(), 24);
+  EXPECT_EQ(
+      names_on_route(*links, 0, 5),
+      (std::vector<std::string>{"node 0 to the network", "group 0, router 0 to 2", "the network to node 5"}));
+  // Group 0 has its link to group 2 at router 2, group 2 its own to group 0 at router 0.
+  EXPECT_EQ(names_on_route(*links, 0, 2 * 6 + 3),
+            (std::vector<std::string>{"node 0 to the network", "group 0, router 0 to 2", "group 0 to group 2",
+                                      "group 2, router 0 to 1", "the network to node 15"}));
+}
+
+/// Of all pairs of nodes: distinct links, with numbers that there are, from the first node to the second.
+TEST(InterconnectTest, RoutesAreWhole) {
+  for (const auto* text : {"crossbar:6", "hyper-crossbar:2x3x2", "torus:4x3", "torus:2x2x2", "fat-tree:3x4x2",
+                           "dragonfly:2x2x3", "dragonfly:1x1x5"}) {
+    const auto links = named(text);
+    for (int from = 0; from < links->node_count(); ++from) {
+      for (int to = 0; to < links->node_count(); ++to) {
+        if (from == to) continue;
+        const auto route = links->route(from, to);
+        EXPECT_EQ(route.front(), from) << text;
+        EXPECT_EQ(route.back(), links->node_count() + to) << text;
+        EXPECT_EQ(std::set(route.begin(), route.end()).size(), route.size()) << text;
+        EXPECT_LT(*std::ranges::max_element(route), links->link_count()) << text;
+      }
+    }
+  }
+}
+
+TEST(InterconnectTest, ErrorsSayWhatWouldBeRight) {
+  const auto fault = [](std::string_view text) {
+    try {
+      static_cast<void>(interconnect_from(text));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(fault("tours:2x2"),
+            "no topology \"tours\"; valid: crossbar, hyper-crossbar, torus, fat-tree, dragonfly; did you "
+            "mean torus?");
+  EXPECT_EQ(fault("torus"), "torus has the dimensions: one extent or more, such as 4x8x8");
+  EXPECT_EQ(fault("fat-tree:4x4"),
+            "fat-tree has the dimensions: nodes of a leaf switch, leaf switches, spine switches");
+  for (const auto* text :
+       {"torus:0x2", "torus:2x", "torus:", "torus:2xa", "torus:-1x2", "torus:65536x65536x65536"})
+    EXPECT_EQ(fault(text), "the product of the dimensions must be within 1 ... 1048576") << text;
+  EXPECT_EQ(text_of(interconnect_from("torus:4x3")), "torus:4x3");
+  EXPECT_EQ(fault("crossbar"), "none");
+}
+
+}  // namespace
+}  // namespace cg2d::interconnect_test

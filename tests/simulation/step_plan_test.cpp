@@ -1,0 +1,194 @@
+// What ranks do in a simulated CG step: the messages of the program, and the times of the description.
+
+#include "cg/simulation/step_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/simulation/placement.hpp"
+#include "comm/communicator.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d::step_plan_test {
+namespace {
+
+MachineDescription machine_named(const std::string& name) { return find_machine(name).conditions.front(); }
+
+PlacedRun placed(const MachineDescription& machine, const comm::ProcessGrid& grid,
+                 const std::string& placement = "row-major", const std::string& shape = {}) {
+  Configuration configuration{.grid = grid};
+  configuration.sum_form = machine.sum_form;
+  return place_run(machine, shape, facts_of(*find_class("S")), configuration, placement, {});
+}
+
+std::map<Phase, comm::Traffic> sent_in(const std::vector<RankOperation>& operations) {
+  std::map<Phase, comm::Traffic> sent;
+  for (const auto& operation : operations) {
+    if (operation.to != RankOperation::nobody)
+      sent[operation.phase] += {.message_count = 1, .byte_count = operation.byte_count};
+  }
+  return sent;
+}
+
+/// On all grids of 1 to 36 ranks, in both forms of the sum: as the program's communicators count them.
+TEST(StepPlanTest, MessagesAndBytesAreThoseOfTheProgram) {
+  int grid_count = 0;
+  for (const auto form : {comm::SumForm::whole_block, comm::SumForm::reduce_scatter}) {
+    auto machine = machine_named("cp-pacs");
+    machine.sum_form = form;
+    for (int rank_count = 1; rank_count <= 36; ++rank_count) {
+      for (const auto& grid : comm::factorizations(rank_count)) {
+        ++grid_count;
+        const auto run = placed(machine, grid);
+        for (int rank = 0; rank < rank_count; ++rank) {
+          auto sent = sent_in(step_of_rank(run, rank));
+          const auto sum = comm::dot_traffic(rank_count, rank, 1);
+          EXPECT_EQ(sent[Phase::collection], comm::collection_traffic(run.layout, rank)) << grid.name();
+          EXPECT_EQ(sent[Phase::summation], comm::summation_traffic(run.layout, rank, form)) << grid.name();
+          EXPECT_EQ(sent[Phase::shuffle], comm::shuffle_traffic(run.layout, rank)) << grid.name();
+          EXPECT_EQ(sent[Phase::dot], sum + sum) << grid.name();
+        }
+      }
+    }
+  }
+  EXPECT_EQ(grid_count, 2 * 140);
+}
+
+TEST(StepPlanTest, HalfStorageCollectsAndSumsTwice) {
+  auto machine = machine_named("cp-pacs");
+  machine.kernels.front().is_symmetric = true;
+  for (const auto& grid : comm::factorizations(12)) {
+    const auto run = placed(machine, grid);
+    for (int rank = 0; rank < 12; ++rank) {
+      auto sent = sent_in(step_of_rank(run, rank));
+      EXPECT_EQ(sent[Phase::collection], comm::collection_traffic(run.layout, rank) +
+                                             comm::mirrored_shuffle_traffic(run.layout, rank) +
+                                             comm::mirrored_collection_traffic(run.layout, rank));
+      EXPECT_EQ(sent[Phase::summation],
+                comm::summation_traffic(run.layout, rank, machine.sum_form) +
+                    comm::mirrored_summation_traffic(run.layout, rank, machine.sum_form));
+    }
+  }
+}
+
+/// Each message that is sent is received, by the rank that it is for, in the same order.
+TEST(StepPlanTest, MessagesMeet) {
+  for (const auto& grid : comm::factorizations(24)) {
+    const auto run = placed(machine_named("laptop"), grid);
+    std::map<std::pair<int, int>, std::vector<Phase>> sent;
+    std::map<std::pair<int, int>, std::vector<Phase>> received;
+    for (int rank = 0; rank < 24; ++rank) {
+      for (const auto& operation : step_of_rank(run, rank)) {
+        if (operation.to != RankOperation::nobody) sent[{rank, operation.to}].push_back(operation.phase);
+        if (operation.from != RankOperation::nobody)
+          received[{operation.from, rank}].push_back(operation.phase);
+      }
+    }
+    EXPECT_EQ(sent, received) << grid.name();
+  }
+}
+
+/// On one rank nothing waits: the work is that of the model.
+TEST(StepPlanTest, WorkIsThatOfTheModel) {
+  const auto machine = machine_named("laptop");
+  const auto matrix = facts_of(*find_class("S"));
+  const auto run = placed(machine, {1, 1});
+  std::map<Phase, double> seconds;
+  for (const auto& operation : step_of_rank(run, 0))
+    seconds[operation.phase] += operation.before_s + operation.after_s;
+  const auto prediction = predict(machine, matrix, run.configuration, 1);
+  EXPECT_DOUBLE_EQ(seconds[Phase::multiply] * OuterStepCalls::products, prediction.phase_s(Phase::multiply));
+  EXPECT_NEAR(seconds[Phase::vector_updates] / StepCalls::updates * OuterStepCalls::updates(false),
+              prediction.phase_s(Phase::vector_updates), 1e-12);
+}
+
+TEST(StepPlanTest, MessagesWithinANodeUseNoLink) {
+  const auto machine = machine_named("ethernet-cluster");  // 8 ranks in a node
+  const auto on_one = plan_step(placed(machine, {4, 2}), 1);
+  for (const auto& phase : on_one.phases) EXPECT_EQ(phase.used_link_count, 0);
+  // Two nodes: each has two process rows, so the summations stay within.
+  const auto on_two = plan_step(placed(machine, {4, 4}), 1);
+  EXPECT_EQ(on_two.phases[static_cast<std::size_t>(Phase::summation)].used_link_count, 0);
+  const auto& collection = on_two.phases[static_cast<std::size_t>(Phase::collection)];
+  EXPECT_EQ(collection.used_link_count, 4);
+  EXPECT_EQ(collection.busiest.most_at_once, 8) << "all ranks of a node send to the other one";
+}
+
+TEST(StepPlanTest, LoadsOfLinksAreThoseOfTheirMessages) {
+  const auto plan = plan_step(placed(machine_named("cp-pacs"), {1, 4}, "row-major", "crossbar"), 1);
+  const auto& collection = plan.phases[static_cast<std::size_t>(Phase::collection)];
+  // 1400 rows in four pieces: one, then two of them go out of each node, and as many in.
+  EXPECT_EQ(collection.all_ranks, (comm::Traffic{.message_count = 8, .byte_count = 4 * 3 * 350 * 8}));
+  EXPECT_EQ(collection.used_link_count, 8);
+  EXPECT_EQ(collection.busiest.traffic, (comm::Traffic{.message_count = 2, .byte_count = 3 * 350 * 8}));
+  EXPECT_EQ(collection.busiest.most_at_once, 1);
+  EXPECT_DOUBLE_EQ(collection.mean_link_bytes, 3 * 350 * 8);
+}
+
+TEST(StepPlanTest, TooFewNodesAreRefused) {
+  const auto fault = [](const comm::ProcessGrid& grid, const std::string& placement,
+                        const std::string& shape) {
+    try {
+      static_cast<void>(placed(machine_named("cp-pacs"), grid, placement, shape));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fault({3, 3}, "row-major", "torus:2x4"),
+            "torus:2x4 has 8 nodes; 9 ranks of cp-pacs, placed row-major, need 9");
+  EXPECT_NE(fault({1, 2}, "diagonal", "").find("--placement diagonal: unknown; valid: row-major, blocked"),
+            std::string::npos);
+}
+
+// ---------------------------------------------------------------- places
+
+TEST(PlacementTest, TilesAreTogether) {
+  // 4 columns, 4 rows, in tiles of 2 x 2.
+  EXPECT_EQ(places_from("blocked", {4, 4}, 4),
+            (std::vector<int>{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}));
+  EXPECT_EQ(places_from("blocked", {1, 4}, 4), (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(PlacementTest, EachPlaceOnce) {
+  for (const auto* placement : {"row-major", "blocked", "random:1", "random:18446744073709551615"}) {
+    auto places = places_from(placement, {6, 5}, 8);
+    std::ranges::sort(places);
+    std::vector<int> all(30);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(places, all) << placement;
+  }
+  EXPECT_EQ(places_from("random:1", {6, 5}, 8), places_from("random:1", {6, 5}, 8));
+  EXPECT_NE(places_from("random:1", {6, 5}, 8), places_from("random:2", {6, 5}, 8));
+}
+
+TEST(PlacementTest, AFileHasANumberForEachRank) {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path("places");
+  const auto fault_of = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    try {
+      static_cast<void>(places_from("file:" + path, {3, 1}, 1));
+    } catch (const InputError& error) {
+      return std::string(error.what()).substr(("--placement file:" + path).size());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(fault_of("7 0\n3\n"), "");
+  EXPECT_EQ(places_from("file:" + path, {3, 1}, 1), (std::vector<int>{7, 0, 3}));
+  EXPECT_EQ(fault_of("7 0"), ": must have a whole number for each of the 3 ranks");
+  EXPECT_EQ(fault_of("7 0 3 1"), ": must have a whole number for each of the 3 ranks");
+  EXPECT_EQ(fault_of("7 0 x"), ": must have a whole number for each of the 3 ranks");
+  EXPECT_EQ(fault_of("7 0 7"), ": places must be 0 or greater, each once");
+  EXPECT_EQ(fault_of("7 0 -1"), ": places must be 0 or greater, each once");
+}
+
+}  // namespace
+}  // namespace cg2d::step_plan_test
