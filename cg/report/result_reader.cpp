@@ -213,6 +213,7 @@ struct OtherDocument {
   std::string_view text;
 };
 constexpr std::array other_documents{
+    OtherDocument{"machine", "interconnect", "a result of cg2d simulate, which cg2d report shows"},
     OtherDocument{"machine", "problems", "predictions of cg2d model, which cg2d report shows"},
     OtherDocument{"machine", "tables", "the paper beside cg2d model, which cg2d report shows"},
     OtherDocument{"per_cg_step", "steps",

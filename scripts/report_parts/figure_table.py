@@ -16,6 +16,7 @@ from . import (
     figures_roofline,
     figures_run,
     figures_scaling,
+    figures_simulation,
     figures_solves,
     figures_speeds,
     figures_streaming,
@@ -150,6 +151,10 @@ FIGURES = (
     Row(
         "model", "Grids as the model predicts them", "a result of cg2d model",
         figures_model.why_no_models, figures_model.models,
+    ),
+    Row(
+        "simulation", "On a network that is shared", "a result of cg2d simulate",
+        figures_simulation.why_no_simulations, figures_simulation.simulations,
     ),
     Row(
         "paper", "The paper beside the model", "a result of cg2d model --paper",

@@ -10,7 +10,7 @@ from .progress import SILENT
 from .schema import schema_of
 from .versions import completed, upgraded_scaling, upgraded_solve
 
-KNOWN = "a run, sweep, batch, scaling, pingpong, model, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
+KNOWN = "a run, sweep, batch, scaling, pingpong, model, simulation, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,6 +80,7 @@ KINDS = (
     Kind("system_scalings", is_scaling_of_system, checked("scaling_result.schema.json", upgraded_scaling)),
     Kind("scalings", has("scaling", "ways"), checked("scaling_result.schema.json", upgraded_scaling)),
     Kind("pingpongs", has("pairs", "sums"), checked("pingpong_result.schema.json")),
+    Kind("simulations", has("machine", "interconnect", "problems"), checked("simulate_result.schema.json")),
     Kind("models", has("machine", "problems"), checked("model_result.schema.json")),
     Kind("papers", has("machine", "tables"), checked("paper_result.schema.json")),
     Kind("comparisons", has("compared", "threshold"), comparison.comparison_of),
@@ -120,6 +121,7 @@ class Inputs:
     scalings: list = dataclasses.field(default_factory=list)
     pingpongs: list = dataclasses.field(default_factory=list)
     models: list = dataclasses.field(default_factory=list)
+    simulations: list = dataclasses.field(default_factory=list)
     papers: list = dataclasses.field(default_factory=list)
     comparisons: list = dataclasses.field(default_factory=list)
     solves: list = dataclasses.field(default_factory=list)

@@ -5,6 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
+from page_reader import read_page
 from program_runner import USAGE, ProgramTest, run_program
 from schemas import validator_of
 
@@ -79,6 +80,19 @@ class SimulateTest(ProgramTest):
         one, three = (self.grids("--grid", "4x4", "--steps", steps)["4x4"] for steps in ("1", "3"))
         self.assert_close(three["step_s"], one["step_s"], 2e-2)
         self.assertEqual(three["phases"]["collection"]["messages"], one["phases"]["collection"]["messages"])
+
+    def test_the_page_shows_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result, page = pathlib.Path(folder) / "simulation.json", pathlib.Path(folder) / "report.html"
+            self.run_well(1, *PAPER, "--grid", "2x128,8x32", "--what-if", "--format", "json", "--output", result)
+            self.run_well(0, "report", result, "-o", page)
+            text = read_page(page).text_of("simulation")
+            (problem,) = json.loads(result.read_text())["problems"]
+        for grid in problem["grids"]:
+            for phase in grid["phases"]:
+                self.assertIn(phase["busiest_link"]["link"], text)
+        for other in problem["what_if"]:
+            self.assertIn(other["name"], text)
 
     def test_bad_input_is_one_line(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -410,7 +410,7 @@ class FigureTable(ReportParts):
         other = inputs.read_inputs([self.file(json.dumps(PROFILE), "profile"), self.file(json.dumps(BENCH), "bench")])
         reasons = self.reasons(documents, other)
         # Figures of other commands and options.
-        others = {"comparison", "batch", "ways", "system-ways", "messages", "kernels", "solves", "rank-speeds", "model", "paper", "paper-speed-up"}
+        others = {"comparison", "batch", "ways", "system-ways", "messages", "kernels", "solves", "rank-speeds", "model", "simulation", "paper", "paper-speed-up"}
         self.assertEqual({name for name, why in reasons.items() if why}, others)
 
     def test_table_7_is_whole(self):
