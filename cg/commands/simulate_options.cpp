@@ -52,6 +52,12 @@ void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
       simulate.slow, &slow_ranks_from);
   options.add({"--steps", "N", "CG steps, one after the other", "1", {.most = 1'000'000}},
               simulate.step_count);
+  options.add({"--trace",
+               "FILE",
+               "a time line of the ranks, for one class and grid, as of cg2d run --trace",
+               "",
+               {.file = FileUse::writes}},
+              simulate.trace);
   options.add_flag(
       "--what-if",
       "also with links twice as fast, half the latency, ranks four times as fast, one slow link, "
@@ -73,6 +79,9 @@ void check_simulate(SimulateOptions& simulate, const OptionSet& /*given*/) {
     }
   }
   if (simulate.problems.empty()) simulate.problems.push_back(problem_class("B"));
+  if (!simulate.trace.empty() &&
+      (simulate.problems.size() > 1 || simulate.grids.grids.size() != 1 || simulate.grids.has_official))
+    throw InputError("--trace is of one class on one grid: give --grid PXxPY");
   if (simulate.rank_count == 0 && simulate.grids.grids.empty())
     throw InputError("--ranks or --grid is needed: how many ranks are simulated");
   for (const auto& grid : simulate.grids.grids) {

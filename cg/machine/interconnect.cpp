@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -30,8 +31,9 @@ class WithNodeLinks : public Interconnect {
   }
   [[nodiscard]] std::string link_name(std::int64_t link) const final {
     if (link < node_count_) return fmt::format("node {} to the network", link);
-    if (link < 2 * node_count_) return fmt::format("the network to node {}", link - node_count_);
-    return inner_link_name(link - 2 * node_count_);
+    if (link < 2 * std::int64_t{node_count_})
+      return fmt::format("the network to node {}", link - node_count_);
+    return inner_link_name(link - 2 * std::int64_t{node_count_});
   }
   [[nodiscard]] std::vector<std::int64_t> route(int from, int to) const final {
     std::vector<std::int64_t> links{from};
@@ -67,7 +69,7 @@ class Crossbar final : public WithNodeLinks {
 /// Nodes in a box, the first coordinate fastest.
 class Box {
  public:
-  explicit Box(const std::vector<int>& extents) : extents_(extents) {}
+  explicit Box(std::vector<int> extents) : extents_(std::move(extents)) {}
   [[nodiscard]] int dimension_count() const { return static_cast<int>(extents_.size()); }
   [[nodiscard]] int extent(int dimension) const { return extents_[static_cast<std::size_t>(dimension)]; }
   [[nodiscard]] int stride(int dimension) const {
@@ -273,6 +275,7 @@ std::vector<int> extents_in(std::string_view text) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
+  all.reserve(table.size());
   for (const auto& row : table) all.emplace_back(row.name);
   return all;
 }

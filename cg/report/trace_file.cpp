@@ -13,6 +13,7 @@ namespace cg2d {
 namespace {
 
 constexpr double nanoseconds_per_second = 1e9;
+constexpr std::string_view trace_end = "\n]}\n";
 constexpr double nanoseconds_per_microsecond = 1e3;
 
 std::string bar_name(const TraceEvent& event, bool is_of_solve) {
@@ -96,6 +97,16 @@ TraceOrigin trace_origin_of(const RunReport& report) {
           .properties = {{"class", report.problem.class_name}}};
 }
 
+std::string trace_text(const TraceOrigin& origin, std::span<const RankTrace> ranks) {
+  std::vector<double> uncertainties_us;
+  std::string lines;
+  for (const auto& rank : ranks) {
+    uncertainties_us.push_back(1e6 * rank.clocks.uncertainty_clocks() / rank.ticks_per_second);
+    lines += trace_lines(rank);
+  }
+  return trace_head(origin, uncertainties_us) + lines + std::string(trace_end);
+}
+
 void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group) {
   const double uncertainty_us = 1e6 * mine.clocks.uncertainty_clocks() /
                                 origin.ranks[static_cast<std::size_t>(group.rank())].ticks_per_second;
@@ -110,7 +121,7 @@ void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* f
       agreement.attempt([&] { file->write(lines); });
     }
     agreement.attempt([&] {
-      file->write("\n]}\n");
+      file->write(trace_end);
       file->commit();
     });
   } else {

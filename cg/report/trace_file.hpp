@@ -34,6 +34,9 @@ struct TraceOrigin {
 /// The origin of the trace of a run that was performed.
 TraceOrigin trace_origin_of(const RunReport& report);
 
+/// The whole file of ranks whose traces are all in this process.
+std::string trace_text(const TraceOrigin& origin, std::span<const RankTrace> ranks);
+
 /// Rank 0 receives the text of one rank after the other, and commits the file (null on the other ranks).
 /// Collective. Throws RunError.
 void write_trace(const TraceOrigin& origin, const RankTrace& mine, OutputFile* file, comm::RankGroup& group);

@@ -4,7 +4,7 @@
 //
 // It knows nothing of CG. PLAN, all numbers by words:
 //
-//     phases NUMBER repeats NUMBER
+//     phases NUMBER repeats NUMBER events 0 or 1
 //     links NUMBER                  then for each: BYTES-PER-S SECONDS
 //     routes NUMBER                 then for each: FROM TO NUMBER LINK...        between nodes
 //     nodes NUMBER
@@ -14,7 +14,8 @@
 // An operation waits for SECONDS-BEFORE, sends to rank TO and receives from rank FROM at the same time (-1: does not), at most at
 // BYTES-PER-S, and waits for SECONDS-AFTER. Messages leave as soon as they are sent, whether they are waited for or not.
 //
-// RESULT, for each rank: the seconds of each phase in all repeats, and messages and bytes received in each.
+// RESULT, a line for each rank: the seconds of each phase in all repeats, and messages and bytes received in each; then, where events are asked
+// for, the seconds at which each operation began and ended, in its order.
 
 #include <cstdint>
 #include <fstream>
@@ -46,6 +47,12 @@ struct Rank {
   std::vector<double> phase_s;
   std::vector<std::int64_t> message_counts;
   std::vector<std::int64_t> byte_counts;
+  std::vector<std::pair<double, double>> events{};
+};
+
+struct Extent {
+  std::size_t repeats = 1;
+  bool has_events = false;
 };
 
 template <typename Value>
@@ -70,12 +77,12 @@ void wait(double seconds) {
 }
 
 /// One rank's actor.
-void replay(Rank& rank, std::size_t number, std::size_t repeats) {
+void replay(Rank& rank, std::size_t number, const Extent& extent) {
   for (const auto& operation : rank.operations) {
     if (operation.from >= 0)
       mailbox(static_cast<std::size_t>(operation.from), number)->set_receiver(s4u::Actor::self());
   }
-  for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+  for (std::size_t repeat = 0; repeat < extent.repeats; ++repeat) {
     for (const auto& operation : rank.operations) {
       const double begin_s = s4u::Engine::get_clock();
       wait(operation.before_s);
@@ -96,7 +103,9 @@ void replay(Rank& rank, std::size_t number, std::size_t repeats) {
       }
       if (sent) sent->wait();
       wait(operation.after_s);
-      rank.phase_s[operation.phase] += s4u::Engine::get_clock() - begin_s;
+      const double end_s = s4u::Engine::get_clock();
+      rank.phase_s[operation.phase] += end_s - begin_s;
+      if (extent.has_events) rank.events.emplace_back(begin_s, end_s);
     }
   }
 }
@@ -126,7 +135,8 @@ std::vector<Rank> read_ranks(std::istream& plan, std::size_t phase_count, std::s
 void simulate(s4u::Engine& engine, const std::string& plan_path, const std::string& result_path) {
   std::ifstream plan(plan_path);
   const auto phase_count = count_after(plan, "phases");
-  const auto repeats = count_after(plan, "repeats");
+  Extent extent{.repeats = count_after(plan, "repeats")};
+  extent.has_events = count_after(plan, "events") > 0;
   auto* const zone = s4u::create_full_zone("machine");
   std::vector<s4u::Link*> links(count_after(plan, "links"));
   for (std::size_t k = 0; k < links.size(); ++k) {
@@ -156,7 +166,7 @@ void simulate(s4u::Engine& engine, const std::string& plan_path, const std::stri
   auto ranks = read_ranks(plan, phase_count, nodes.size());
   for (std::size_t number = 0; number < ranks.size(); ++number) {
     s4u::Actor::create("rank" + std::to_string(number), nodes[ranks[number].node],
-                       [&rank = ranks[number], number, repeats] { replay(rank, number, repeats); });
+                       [&rank = ranks[number], number, extent] { replay(rank, number, extent); });
   }
   engine.run();
   std::ofstream result(result_path);
@@ -165,6 +175,7 @@ void simulate(s4u::Engine& engine, const std::string& plan_path, const std::stri
     for (std::size_t phase = 0; phase < phase_count; ++phase)
       result << rank.phase_s[phase] << ' ' << rank.message_counts[phase] << ' ' << rank.byte_counts[phase]
              << ' ';
+    for (const auto& [begin_s, end_s] : rank.events) result << begin_s << ' ' << end_s << ' ';
     result << '\n';
   }
   result.flush();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "cg/base/json_record.hpp"
@@ -12,16 +13,21 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/phase_record.hpp"
 #include "cg/report/run_record.hpp"
+#include "cg/report/trace_file.hpp"
 #include "cg/run/feature_section.hpp"
 #include "cg/simulation/simulator.hpp"
 #include "cg/simulation/step_plan.hpp"
 #include "cg/solver/npb_iteration.hpp"
+#include "cg/timing/phase_trace.hpp"
 
 namespace cg2d {
 namespace {
+
+constexpr double trace_ticks_per_s = 1e9;
 
 /// One phase of a CG step.
 struct SimulatedPhase {
@@ -142,10 +148,61 @@ std::vector<double> model_of(const PlacedRun& run) {
   return seconds;
 }
 
-GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, int step_count) {
-  const auto plan = plan_step(run, step_count);
+/// The time line of one rank: its CG steps, and in each of them its phases.
+std::vector<TraceEvent> trace_events(const SimulatedRank& rank, const std::vector<Phase>& phases) {
+  std::vector<TraceEvent> events;
+  const auto clocks = [](double seconds) { return static_cast<std::uint64_t>(seconds * trace_ticks_per_s); };
+  for (std::size_t k = 0; k < rank.events.size(); ++k) {
+    const auto& [begin_s, end_s] = rank.events[k];
+    const auto place = k % phases.size();
+    const auto step = static_cast<std::int32_t>(k / phases.size());
+    const int kind = static_cast<int>(phases[place]);
+    if (place == 0) {
+      const double step_end_s = rank.events[k + phases.size() - 1].second;
+      events.push_back({clocks(begin_s), clocks(step_end_s), TraceEvent::cg_step, step});
+    }
+    if (place > 0 && events.back().kind == kind)
+      events.back().end = clocks(end_s);
+    else
+      events.push_back({clocks(begin_s), clocks(end_s), kind, step});
+  }
+  return events;
+}
+
+std::string trace_of(const PlacedRun& run, const StepPlan& plan, const std::vector<SimulatedRank>& ranks,
+                     const std::string& class_name) {
+  Environment environment;
+  std::vector<std::vector<TraceEvent>> events;
+  std::vector<RankTrace> traces;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    events.push_back(trace_events(ranks[rank], plan.events[rank]));
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const int number = static_cast<int>(rank);
+    const int node = run.node_of(number);
+    for (int next = static_cast<int>(environment.nodes.size()); next <= node; ++next)
+      environment.nodes.emplace_back().name = fmt::format("{}, node {}", run.machine.name, next);
+    environment.ranks.emplace_back().node = node;
+    traces.push_back({.events = events[rank],
+                      .clocks = ClockMap({}, {.local_clocks = 1, .reference_clocks = 1}),
+                      .ticks_per_second = trace_ticks_per_s,
+                      .rank = number,
+                      .node = node});
+  }
+  const TraceOrigin origin{.environment = environment,
+                           .configuration = run.configuration,
+                           .ranks = {},
+                           .arrangement = run.configuration.grid.name(),
+                           .properties = {{"class", class_name}, {"simulated", run.machine.name}}};
+  return trace_text(origin, traces);
+}
+
+/// trace: gets the text of a time line; nullptr: none is asked for.
+GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, int step_count,
+                             std::string* trace = nullptr) {
+  const auto plan = plan_step(run, step_count, trace != nullptr);
   const auto ranks = replay(plan.text, benchmark_phase_count);
   const auto model = model_of(run);
+  if (trace != nullptr) *trace = trace_of(run, plan, ranks, matrix.key.name);
   GridSimulation grid{.configuration = run.configuration,
                       .clock_hz = run.machine.clock_hz,
                       .outside_s = run.machine.outside_s_per_nonzero * matrix.nonzero_count /
@@ -154,11 +211,11 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
     auto& phase = grid.phases.emplace_back(
         SimulatedPhase{.phase = phase_at(k), .model_s = model[k], .traffic = plan.phases[k]});
     comm::Traffic received;
-    for (const auto& parts : ranks) {
-      const double seconds = parts[k].seconds / step_count;
+    for (const auto& rank : ranks) {
+      const double seconds = rank.parts[k].seconds / step_count;
       phase.mean_s += seconds / static_cast<double>(ranks.size());
       phase.slowest_s = std::max(phase.slowest_s, seconds);
-      received += parts[k].received;
+      received += rank.parts[k].received;
     }
     const auto& planned = phase.traffic.all_ranks;
     if (received.message_count != planned.message_count * step_count ||
@@ -166,9 +223,9 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
       throw RunError(ExitCode::internal, fmt::format("simulate: in the {} not every message has arrived",
                                                      phase_name(phase.phase)));
   }
-  for (const auto& parts : ranks) {
+  for (const auto& rank : ranks) {
     double seconds = 0.0;
-    for (const auto& part : parts) seconds += part.seconds / step_count;
+    for (const auto& part : rank.parts) seconds += part.seconds / step_count;
     grid.step_s = std::max(grid.step_s, seconds);
   }
   return grid;
@@ -346,7 +403,7 @@ Machine described_machine(const std::string& name) {
   }
 }
 
-Simulation simulate_all(const SimulateOptions& options, const Progress& progress) {
+Simulation simulate_all(const SimulateOptions& options, const Progress& progress, std::string* trace) {
   require_simulator();
   const auto machine = described_machine(options.machine);
   Simulation simulation{.options = options, .machine = machine.conditions.front().name, .interconnect = {}};
@@ -368,7 +425,7 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
         progress.say(fmt::format("class {}, grid {}", problem.class_name, grid.name()));
         const auto run = placed(condition, grid);
         simulation.interconnect = text_of(run.interconnect.shape);
-        simulated.grids.push_back(simulate_grid(run, matrix, options.step_count));
+        simulated.grids.push_back(simulate_grid(run, matrix, options.step_count, trace));
       }
     }
     if (!options.asks_what_if) continue;
@@ -397,11 +454,14 @@ FigureType simulation_schema() {
 ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto output = open_output(options.output, group);
+  const auto trace_file = options.trace.empty() ? nullptr : open_output(options.trace, group);
+  std::string trace;
   write_output(output.get(), group, [&] {
-    const auto simulation = simulate_all(options, progress);
+    const auto simulation = simulate_all(options, progress, options.trace.empty() ? nullptr : &trace);
     return options.format == "json" ? json_text(json_of(simulation_record(), simulation), 2) + "\n"
                                     : text_of(simulation);
   });
+  if (!options.trace.empty()) write_output(trace_file.get(), group, [&] { return trace; });
   return ExitCode::success;
 }
 

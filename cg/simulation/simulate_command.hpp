@@ -27,6 +27,7 @@ struct SimulateOptions {
   std::string placement = "row-major";
   SlowRanks slow;
   int step_count = 1;
+  std::string trace;          ///< file of a time line of the only grid; empty: none
   bool asks_what_if = false;  ///< also with other links, nodes and latencies
   std::string format = "text";
   std::string output;

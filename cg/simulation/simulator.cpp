@@ -58,7 +58,7 @@ std::string simulator_path() {
 
 void require_simulator() { static_cast<void>(simulator_path()); }
 
-std::vector<std::vector<SimulatedPart>> replay(const std::string& plan, std::size_t part_count) {
+std::vector<SimulatedRank> replay(const std::string& plan, std::size_t part_count) {
   const MemoryFile input("plan");
   const MemoryFile output("result");
   input.write_all(plan);
@@ -71,13 +71,16 @@ std::vector<std::vector<SimulatedPart>> replay(const std::string& plan, std::siz
                    fmt::format("{}: the simulator ended with {} {}", command,
                                end.signal != 0 ? "signal" : "code", end.signal != 0 ? end.signal : end.code));
   std::istringstream lines(text_of_file(output.path()).value_or(""));
-  std::vector<std::vector<SimulatedPart>> ranks;
+  std::vector<SimulatedRank> ranks;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
-    auto& parts = ranks.emplace_back(part_count);
-    for (auto& part : parts) words >> part.seconds >> part.received.message_count >> part.received.byte_count;
+    auto& rank = ranks.emplace_back();
+    rank.parts.resize(part_count);
+    for (auto& part : rank.parts)
+      words >> part.seconds >> part.received.message_count >> part.received.byte_count;
     if (!words)
       throw RunError(ExitCode::internal, fmt::format("{}: the simulator's result is cut off", command));
+    for (std::pair<double, double> event; words >> event.first >> event.second;) rank.events.push_back(event);
   }
   return ranks;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/schedule.hpp"
@@ -16,8 +17,14 @@ struct SimulatedPart {
   comm::Traffic received{};
 };
 
-/// Replays a plan: [rank][phase]. Throws RunError: unavailable where the simulator was not built, internal where it fails. Local.
-std::vector<std::vector<SimulatedPart>> replay(const std::string& plan, std::size_t part_count);
+/// What one rank did: [phase], and begin and end of each of its operations in seconds, where the plan asks for them.
+struct SimulatedRank {
+  std::vector<SimulatedPart> parts;
+  std::vector<std::pair<double, double>> events{};
+};
+
+/// Replays a plan: [rank]. Throws RunError: unavailable where the simulator was not built, internal where it fails. Local.
+std::vector<SimulatedRank> replay(const std::string& plan, std::size_t part_count);
 
 /// Throws RunError (unavailable) where the simulator was not built: how to get it.
 void require_simulator();

@@ -270,16 +270,21 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
   return steps.taken();
 }
 
-StepPlan plan_step(const PlacedRun& run, int repeats) {
+StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
   const int rank_count = run.configuration.grid.rank_count();
   UsedLinks links(*run.links);
   std::vector<PhaseLoads> loads(benchmark_phase_count);
+  StepPlan plan;
   std::string ranks;
   int node_count = 0;
   for (int rank = 0; rank < rank_count; ++rank) {
     const int node = run.node_of(rank);
     node_count = std::max(node_count, node + 1);
     const auto operations = step_of_rank(run, rank);
+    if (has_events) {
+      auto& phases = plan.events.emplace_back();
+      for (const auto& operation : operations) phases.push_back(operation.phase);
+    }
     auto text = std::back_inserter(ranks);
     fmt::format_to(text, "{} {}\n", node, operations.size());
     for (const auto& operation : operations) {
@@ -293,9 +298,9 @@ StepPlan plan_step(const PlacedRun& run, int repeats) {
         load.add(operation, links.route(node, other));
     }
   }
-  StepPlan plan;
   auto text = std::back_inserter(plan.text);
-  fmt::format_to(text, "phases {} repeats {}\nlinks {}\n", benchmark_phase_count, repeats, links.count());
+  fmt::format_to(text, "phases {} repeats {} events {}\nlinks {}\n", benchmark_phase_count, repeats,
+                 has_events ? 1 : 0, links.count());
   for (std::size_t link = 0; link < links.count(); ++link) {
     const double share = links.id(link) == run.slow_link ? PlacedRun::slow_link_share : 1.0;
     fmt::format_to(text, "{} {}\n", share * run.link_bytes_per_s(), run.interconnect.hop_s);

@@ -98,9 +98,10 @@ struct PhaseTraffic {
 /// All ranks, for the simulator: see main.cpp.
 struct StepPlan {
   std::string text;
-  std::vector<PhaseTraffic> phases;  ///< [phase]
+  std::vector<PhaseTraffic> phases;        ///< [phase]
+  std::vector<std::vector<Phase>> events;  ///< [rank][operation of a step]; empty unless events are asked for
 };
-/// Cost: memory and time of the order of the messages of a step.
-StepPlan plan_step(const PlacedRun& run, int repeats);
+/// has_events: the simulator tells when each operation began and ended. Cost: memory and time of the order of the messages of a step.
+StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events = false);
 
 }  // namespace cg2d

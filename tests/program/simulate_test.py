@@ -81,6 +81,23 @@ class SimulateTest(ProgramTest):
         self.assert_close(three["step_s"], one["step_s"], 2e-2)
         self.assertEqual(three["phases"]["collection"]["messages"], one["phases"]["collection"]["messages"])
 
+    def test_a_trace_has_every_phase(self):
+        """Steps one after the other, each with its phases, as long as the result says."""
+        with tempfile.TemporaryDirectory() as folder:
+            trace, page = pathlib.Path(folder) / "trace.json", pathlib.Path(folder) / "report.html"
+            grid = self.grids("--grid", "2x3", "--steps", "2", "--trace", trace)["2x3"]
+            events = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+            self.run_well(0, "report", trace, "-o", page)
+            self.assertIn("cg-step", read_page(page).sections)
+        self.assertEqual({event["tid"] for event in events}, set(range(6)))
+        for name, phase in grid["phases"].items():
+            own = [sum(event["dur"] for event in events if (event["name"], event["tid"]) == (name, rank)) for rank in range(6)]
+            self.assertAlmostEqual(sum(own) / 6 / 2, 1e6 * phase["mean_s"], delta=0.01)  # microseconds; a trace has nanoseconds
+        for rank in range(6):
+            steps = [event for event in events if event["cat"] == "cg_step" and event["tid"] == rank]
+            self.assertEqual([step["name"] for step in steps], ["CG step 1", "CG step 2"])
+            self.assertLessEqual(steps[0]["ts"] + steps[0]["dur"], steps[1]["ts"] + 1e-3)
+
     def test_the_page_shows_it(self):
         with tempfile.TemporaryDirectory() as folder:
             result, page = pathlib.Path(folder) / "simulation.json", pathlib.Path(folder) / "report.html"
@@ -108,6 +125,7 @@ class SimulateTest(ProgramTest):
             for arguments, words in (
                 ((), "--ranks or --grid is needed"),
                 (("--ranks", "0"), "--ranks 0"),
+                (("--ranks", "4", "--trace", "t.json"), "--trace is of one class on one grid"),
                 (("--grid", "2x2", "--ranks", "5"), "does not match the 5 ranks"),
                 (("--ranks", "4", "--interconnect", "torus:2"), "torus:2 has 2 nodes; 4 ranks of cp-pacs, placed row-major, need 4"),
                 (("--ranks", "4", "--interconnect", "ring:4"), '--interconnect ring:4: no topology "ring"; valid: crossbar, '),
