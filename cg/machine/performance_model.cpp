@@ -266,9 +266,7 @@ Prediction predict_with(const KernelCost& kernel, const PredictedRun& run) {
   put(Phase::dot, Calls::sums * calls.dot_s + Calls::local_dots * local_dot_s);
   put(Phase::vector_updates, Calls::updates(kernel.is_symmetric) * update_s);
   prediction.outside_s = machine.outside_s_per_nonzero * run.matrix.nonzero_count / grid.rank_count();
-  // Ranks wait for the slower ones in the first phase after the product that has messages.
-  const bool sums_over_ranks = grid.columns > 1 || (kernel.is_symmetric && grid.rows > 1);
-  prediction.phases[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] +=
+  prediction.phases[static_cast<std::size_t>(waiting_phase(grid, kernel.is_symmetric))] +=
       outer_steps * Calls::products * (block.waiting_s + products.slowest_s - products.mean_s);
   return prediction;
 }
@@ -307,6 +305,10 @@ BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kern
     costs.update_s_per_element = shape.update_s_per_element;
   }
   return costs;
+}
+
+Phase waiting_phase(const comm::ProcessGrid& grid, bool is_symmetric) {
+  return grid.columns > 1 || (is_symmetric && grid.rows > 1) ? Phase::summation : Phase::dot;
 }
 
 Prediction predict(const MachineDescription& machine, const MatrixFacts& matrix,

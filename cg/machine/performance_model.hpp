@@ -62,6 +62,9 @@ struct BlockCosts {
 BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kernel, double rows,
                        double columns, const RowLengthDistribution& lengths);
 
+/// The phase in which ranks wait for slower ones after a product: the first one with messages.
+Phase waiting_phase(const comm::ProcessGrid& grid, bool is_symmetric);
+
 /// Ranks whose products take longer or shorter than the description says of all.
 struct UnevenRanks {
   std::vector<double> slowness{};  ///< [rank]: times as long; empty: 1

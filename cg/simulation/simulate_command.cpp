@@ -82,12 +82,14 @@ void leave_run(PlacedRun& /*run*/, const GridSimulation& /*described*/) {}
 
 void double_links(MachineDescription& machine) {
   machine.network.bytes_per_s *= 2.0;
+  for (auto& transport : machine.transports) transport.network.bytes_per_s *= 2.0;
   machine.node.link_bytes_per_s *= 2.0;
   if (machine.interconnect) machine.interconnect->link_bytes_per_s *= 2.0;
 }
 
 void halve_latency(MachineDescription& machine) {
   machine.network.start_up_s /= 2.0;
+  for (auto& transport : machine.transports) transport.network.start_up_s /= 2.0;
   if (machine.interconnect) machine.interconnect->hop_s /= 2.0;
 }
 
@@ -142,9 +144,7 @@ std::vector<double> model_of(const PlacedRun& run) {
   put(Phase::shuffle, calls.shuffle_s);
   put(Phase::dot, StepCalls::sums * (calls.dot_s + slowest.dot_s));
   put(Phase::vector_updates, StepCalls::updates_of(is_symmetric) * slowest.update_s);
-  const auto& grid = run.layout.grid();
-  const bool sums_over_ranks = grid.columns > 1 || (is_symmetric && grid.rows > 1);
-  seconds[static_cast<std::size_t>(sums_over_ranks ? Phase::summation : Phase::dot)] += slowest.waiting_s;
+  seconds[static_cast<std::size_t>(waiting_phase(run.layout.grid(), is_symmetric))] += slowest.waiting_s;
   return seconds;
 }
 

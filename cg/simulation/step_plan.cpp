@@ -255,9 +255,7 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
     steps.steps(Phase::collection, comm::mirrored_collection_schedule(layout, rank), over_row, in_row);
   }
   steps.work(Phase::multiply, costs.multiply_s);
-  // As the model has it: in the first phase after the product that has messages.
-  const bool sums_over_ranks = grid.columns > 1 || (is_symmetric && grid.rows > 1);
-  steps.work(sums_over_ranks ? Phase::summation : Phase::dot, costs.waiting_s);
+  steps.work(waiting_phase(grid, is_symmetric), costs.waiting_s);
   steps.steps(Phase::summation, comm::summation_schedule(layout, rank, form), over_row, in_row);
   if (is_symmetric)
     steps.steps(Phase::summation, comm::mirrored_summation_schedule(layout, rank, form), over_column,
