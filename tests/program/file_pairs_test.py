@@ -24,10 +24,11 @@ READ = {
     "export": {"FILE"},
     "report": {"FILE"},
     "batch": {"FILE"},
+    "simulate": {"--machine"},
 }
 FOLDERS = {"--checkpoint", "--restart", "--out-of-core", "--scratch"}  # may be one: files in them have names of their own
 MAY_SHARE = {("--x0", "--solution")}  # the solution may replace the first guess, which has been read by then
-NEEDED = {"run": ["--class", "S"]}
+NEEDED = {"run": ["--class", "S"], "simulate": ["--class", "S", "--grid", "1x2"]}
 NEEDED_FILES = {"solve": ["FILE"], "convert": ["FILE", "TARGET"], "compare": ["A", "B"], "export": ["FILE"], "report": ["FILE"],
                 "batch": ["FILE"]}  # fmt: skip
 TEXT = "# somebody's\n"  # a file of options that gives none
