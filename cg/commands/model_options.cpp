@@ -8,7 +8,6 @@
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/model_command.hpp"
@@ -21,13 +20,7 @@ constexpr std::string_view paper_machine = "cp-pacs-measured";
 constexpr std::string_view template_machine = "infiniband-cluster";
 
 void add_model_options(OptionSet& options, ModelOptions& model) {
-  options.add(
-      {"--machine",
-       "NAME|FILE",
-       fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
-       "this machine's",
-       {.file = FileUse::updates}},
-      model.machine);
+  add_machine_option(options, model.machine, "this machine's", FileUse::updates);
   add_classes_option(options, model.problems, "B; W,A,B with --calibrate");
   options.add_list(
       {"--ranks", "N", "numbers of ranks, such as 1,2,4", "those that run", {.most = most_modelled_ranks}},

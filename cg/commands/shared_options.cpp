@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "cg/base/storage/folders.hpp"
+#include "cg/machine/machine_description.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/outer_iteration.hpp"
@@ -170,6 +171,16 @@ void add_result_options(OptionSet& options, std::string& format, const std::vect
                "standard output",
                {.file = FileUse::writes}},
               output);
+}
+
+void add_machine_option(OptionSet& options, std::string& machine, const std::string& standing, FileUse use) {
+  options.add(
+      {"--machine",
+       "NAME|FILE",
+       fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
+       standing,
+       {.file = use}},
+      machine);
 }
 
 void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help) {

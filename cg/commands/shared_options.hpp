@@ -81,6 +81,9 @@ void add_format_option(OptionSet& options, std::string& format, const std::vecto
 void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
                         std::string& output);
 
+/// --machine NAME|FILE: a described machine.
+void add_machine_option(OptionSet& options, std::string& machine, const std::string& standing, FileUse use);
+
 /// FILE...: results.
 void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help);
 

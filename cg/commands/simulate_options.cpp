@@ -1,6 +1,7 @@
 // The command line of `cg2d simulate`.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
@@ -8,7 +9,6 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/interconnect.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/simulation/placement.hpp"
 #include "cg/simulation/simulate_command.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -17,23 +17,11 @@
 namespace cg2d {
 namespace {
 
-std::string topology_names() {
-  std::string names;
-  for (const auto& row : interconnect_table())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
-  return names;
-}
-
 void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
-  options.add(
-      {"--machine",
-       "NAME|FILE",
-       fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
-       "cp-pacs",
-       {.file = FileUse::reads}},
-      simulate.machine);
+  add_machine_option(options, simulate.machine, "cp-pacs", FileUse::reads);
   options.add({"--interconnect", "TOPOLOGY[:AxB...]",
-               fmt::format("another network between its nodes: {}", topology_names()), "the description's"},
+               fmt::format("another network between its nodes: {}", fmt::join(interconnect_names(), ", ")),
+               "the description's"},
               simulate.interconnect);
   add_classes_option(options, simulate.problems, "B");
   options.add({"--ranks", "N", "number of ranks", "those of the grids", {.most = most_simulated_ranks}},

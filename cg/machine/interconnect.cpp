@@ -88,69 +88,80 @@ class Box {
   std::vector<int> extents_;
 };
 
-/// Of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
-/// coordinate only. A message changes one coordinate after the other.
-class HyperCrossbar final : public WithNodeLinks {
- public:
-  explicit HyperCrossbar(const std::vector<int>& dimensions)
-      : WithNodeLinks(static_cast<int>(product_of(dimensions))), box_(dimensions) {}
+/// Nodes in a box, each with two links for each dimension.
+class WithBox : public WithNodeLinks {
+ protected:
+  explicit WithBox(const std::vector<int>& extents)
+      : WithNodeLinks(static_cast<int>(product_of(extents))), box_(extents) {}
+
+  [[nodiscard]] const Box& box() const { return box_; }
+  /// second: which of the two.
+  [[nodiscard]] std::int64_t link_of(int node, int dimension, bool second) const {
+    return numbered(2 * (std::int64_t{node} * box_.dimension_count() + dimension) + (second ? 1 : 0));
+  }
 
  private:
-  [[nodiscard]] std::int64_t inner_link_count() const override {
+  [[nodiscard]] std::int64_t inner_link_count() const final {
     return std::int64_t{2} * node_count() * box_.dimension_count();
   }
-  [[nodiscard]] std::string inner_link_name(std::int64_t link) const override {
-    const auto dimension = link / 2 % box_.dimension_count();
-    const auto node = link / 2 / box_.dimension_count();
-    return link % 2 == 0 ? fmt::format("exchanger {} to its crossbar {}", node, dimension)
-                         : fmt::format("crossbar {} to exchanger {}", dimension, node);
+  [[nodiscard]] std::string inner_link_name(std::int64_t link) const final {
+    return name_of_link(link / 2 / box_.dimension_count(), link / 2 % box_.dimension_count(), link % 2 == 1);
   }
-  void add_inner_links(int from, int to, std::vector<std::int64_t>& links) const override {
-    int node = from;
-    for (int dimension = 0; dimension < box_.dimension_count(); ++dimension) {
-      const int there = box_.moved(node, dimension, box_.coordinate(to, dimension));
-      if (there == node) continue;
-      links.push_back(numbered(2 * (std::int64_t{node} * box_.dimension_count() + dimension)));
-      links.push_back(numbered(2 * (std::int64_t{there} * box_.dimension_count() + dimension) + 1));
-      node = there;
-    }
-  }
+  [[nodiscard]] virtual std::string name_of_link(std::int64_t node, std::int64_t dimension,
+                                                 bool second) const = 0;
 
   Box box_;
 };
 
-/// A router at each node, with links to the neighbours in each dimension, around the ends. A message changes one coordinate after the other, each
-/// the shorter way.
-class Torus final : public WithNodeLinks {
+/// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
+/// coordinate only. A message changes one coordinate after the other.
+class HyperCrossbar final : public WithBox {
  public:
-  explicit Torus(const std::vector<int>& dimensions)
-      : WithNodeLinks(static_cast<int>(product_of(dimensions))), box_(dimensions) {}
+  explicit HyperCrossbar(const std::vector<int>& dimensions) : WithBox(dimensions) {}
 
  private:
-  [[nodiscard]] std::int64_t inner_link_count() const override {
-    return std::int64_t{2} * node_count() * box_.dimension_count();
-  }
-  [[nodiscard]] std::string inner_link_name(std::int64_t link) const override {
-    return fmt::format("router {}, {}{}", link / 2 / box_.dimension_count(), link % 2 == 0 ? '+' : '-',
-                       link / 2 % box_.dimension_count());
+  [[nodiscard]] std::string name_of_link(std::int64_t node, std::int64_t dimension,
+                                         bool second) const override {
+    return second ? fmt::format("crossbar {} to exchanger {}", dimension, node)
+                  : fmt::format("exchanger {} to its crossbar {}", node, dimension);
   }
   void add_inner_links(int from, int to, std::vector<std::int64_t>& links) const override {
     int node = from;
-    for (int dimension = 0; dimension < box_.dimension_count(); ++dimension) {
-      const int extent = box_.extent(dimension);
+    for (int dimension = 0; dimension < box().dimension_count(); ++dimension) {
+      const int there = box().moved(node, dimension, box().coordinate(to, dimension));
+      if (there == node) continue;
+      links.push_back(link_of(node, dimension, false));
+      links.push_back(link_of(there, dimension, true));
+      node = there;
+    }
+  }
+};
+
+/// A router at each node, with links to the neighbours in each dimension, around the ends. A message changes one coordinate after the other, each
+/// the shorter way.
+class Torus final : public WithBox {
+ public:
+  explicit Torus(const std::vector<int>& dimensions) : WithBox(dimensions) {}
+
+ private:
+  [[nodiscard]] std::string name_of_link(std::int64_t node, std::int64_t dimension,
+                                         bool second) const override {
+    return fmt::format("router {}, {}{}", node, second ? '-' : '+', dimension);
+  }
+  void add_inner_links(int from, int to, std::vector<std::int64_t>& links) const override {
+    int node = from;
+    for (int dimension = 0; dimension < box().dimension_count(); ++dimension) {
+      const int extent = box().extent(dimension);
       const int upwards =
-          (box_.coordinate(to, dimension) - box_.coordinate(from, dimension) + extent) % extent;
+          (box().coordinate(to, dimension) - box().coordinate(from, dimension) + extent) % extent;
       const bool is_upwards = 2 * upwards <= extent;
       for (int hops = is_upwards ? upwards : extent - upwards; hops > 0; --hops) {
-        links.push_back(
-            numbered(2 * (std::int64_t{node} * box_.dimension_count() + dimension) + (is_upwards ? 0 : 1)));
-        const int next = (box_.coordinate(node, dimension) + (is_upwards ? 1 : extent - 1)) % extent;
-        node = box_.moved(node, dimension, next);
+        links.push_back(link_of(node, dimension, !is_upwards));
+        const int next = (box().coordinate(node, dimension) + (is_upwards ? 1 : extent - 1)) % extent;
+        node = box().moved(node, dimension, next);
       }
     }
   }
-
-  Box box_;
 };
 
 /// Two levels: each leaf switch has a link to each spine switch. The spine of a message follows from its destination.
@@ -273,22 +284,23 @@ std::vector<int> extents_in(std::string_view text) {
   return extents;
 }
 
-std::vector<std::string> names() {
+}  // namespace
+
+std::span<const InterconnectRow> interconnect_table() { return table; }
+
+std::vector<std::string> interconnect_names() {
   std::vector<std::string> all;
   all.reserve(table.size());
   for (const auto& row : table) all.emplace_back(row.name);
   return all;
 }
 
-}  // namespace
-
-std::span<const InterconnectRow> interconnect_table() { return table; }
-
 std::string why_no_interconnect(const InterconnectShape& shape) {
   const auto* const row = row_named(shape.topology);
   if (row == nullptr)
-    return fmt::format("no topology \"{}\"; valid: {}{}", shape.topology, fmt::join(names(), ", "),
-                       did_you_mean(shape.topology, names()));
+    return fmt::format("no topology \"{}\"; valid: {}{}", shape.topology,
+                       fmt::join(interconnect_names(), ", "),
+                       did_you_mean(shape.topology, interconnect_names()));
   const bool is_open = row == &table.front() && shape.dimensions.empty();
   const auto needed = std::ranges::count(row->dimensions, ',') + 1;
   if (row->dimensions.empty() ? shape.dimensions.empty() : std::ssize(shape.dimensions) != needed && !is_open)

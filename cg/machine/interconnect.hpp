@@ -43,11 +43,12 @@ struct InterconnectRow {
 };
 /// crossbar, hyper-crossbar, torus, fat-tree, dragonfly.
 std::span<const InterconnectRow> interconnect_table();
+std::vector<std::string> interconnect_names();
 
 /// "torus:4x8x8", "crossbar". Throws InputError with the valid forms.
 InterconnectShape interconnect_from(std::string_view text);
 std::string text_of(const InterconnectShape& shape);
-/// What is wrong with the shape, with the topologies or dimensions that would be right; empty: nothing.
+/// The fault of the shape, with the topologies or dimensions that would be right; empty: nothing.
 std::string why_no_interconnect(const InterconnectShape& shape);
 /// The interconnect of a shape with nothing wrong. nodes: of a crossbar without dimensions.
 std::unique_ptr<Interconnect> make_interconnect(const InterconnectShape& shape, int nodes);

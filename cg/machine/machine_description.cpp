@@ -327,14 +327,16 @@ std::string shipped_machine_names() {
 }
 
 Machine find_machine(const std::string& name_or_file) {
-  for (const auto& machine : shipped_machines()) {
-    if (machine.name == name_or_file) return parse_machine(machine.text);
-  }
-  const auto text = text_of_file(name_or_file);
-  if (!text)
+  try {
+    for (const auto& machine : shipped_machines()) {
+      if (machine.name == name_or_file) return parse_machine(machine.text);
+    }
+    if (const auto text = text_of_file(name_or_file)) return parse_machine(*text);
     throw InputError(
         fmt::format("is neither a file nor a machine that comes with cg2d ({})", shipped_machine_names()));
-  return parse_machine(*text);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--machine {}: {}", name_or_file, error.what()));
+  }
 }
 
 std::optional<std::string> default_machine_path() {

@@ -165,7 +165,7 @@ std::span<const ShippedMachine> shipped_machines();
 /// "cp-pacs, ...".
 std::string shipped_machine_names();
 
-/// A shipped machine's name or a file. Local: reads the file. Throws InputError.
+/// A value of --machine: a shipped machine's name, or a file. Local: reads the file. Throws InputError that names the option.
 Machine find_machine(const std::string& name_or_file);
 
 /// cg2d/machine.json beside the default tuning profile; empty where there is no such place.

@@ -13,6 +13,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/matrix/files/permutation.hpp"
 
 namespace cg2d {
 namespace {
@@ -40,14 +41,9 @@ std::vector<int> in_tiles(const comm::ProcessGrid& grid, int together) {
   return places;
 }
 
-/// Fisher and Yates, by the generator SplitMix64 (Steele, Lea, Flood 2014): those of the library differ from machine to machine.
+/// Fisher and Yates, by SplitMix64: generators of the library differ from machine to machine.
 std::vector<int> shuffled(int rank_count, std::uint64_t seed) {
-  const auto next = [&seed] {
-    auto mixed = (seed += 0x9E3779B97F4A7C15U);
-    mixed = (mixed ^ (mixed >> 30U)) * 0xBF58476D1CE4E5B9U;
-    mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
-    return mixed ^ (mixed >> 31U);
-  };
+  const auto next = [&seed] { return splitmix_bits(seed += golden_ratio_bits); };
   auto places = in_order(rank_count);
   for (std::size_t rest = places.size(); rest > 1; --rest) std::swap(places[rest - 1], places[next() % rest]);
   return places;

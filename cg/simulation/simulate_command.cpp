@@ -395,17 +395,9 @@ const Record<Simulation>& simulation_record() {
   return record;
 }
 
-Machine described_machine(const std::string& name) {
-  try {
-    return find_machine(name);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("--machine {}: {}", name, error.what()));
-  }
-}
-
 Simulation simulate_all(const SimulateOptions& options, const Progress& progress, std::string* trace) {
   require_simulator();
-  const auto machine = described_machine(options.machine);
+  const auto machine = find_machine(options.machine);
   Simulation simulation{.options = options, .machine = machine.conditions.front().name, .interconnect = {}};
   const auto counts =
       options.rank_count > 0 ? std::vector{options.rank_count} : usual_rank_counts(options.grids, 1);

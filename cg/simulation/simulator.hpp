@@ -11,13 +11,13 @@
 
 namespace cg2d {
 
-/// What one rank did in one phase, all repeats together.
+/// One rank in one phase, all repeats together.
 struct SimulatedPart {
   double seconds = 0.0;
   comm::Traffic received{};
 };
 
-/// What one rank did: [phase], and begin and end of each of its operations in seconds, where the plan asks for them.
+/// One rank: [phase], and begin and end of each of its operations in seconds, where the plan asks for them.
 struct SimulatedRank {
   std::vector<SimulatedPart> parts;
   std::vector<std::pair<double, double>> events{};

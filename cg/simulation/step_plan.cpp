@@ -18,6 +18,9 @@
 namespace cg2d {
 namespace {
 
+/// Bytes per second of messages that take no time by their bytes: the simulator knows no infinity.
+constexpr double unlimited = 1e18;
+
 /// The operations of one rank, as they are added.
 class RankSteps {
  public:
@@ -77,7 +80,6 @@ class RankSteps {
   /// Messages within a node take their time before they leave, since no link is described there.
   [[nodiscard]] RankOperation exchange(Phase phase, std::optional<int> to, std::int64_t element_count,
                                        std::optional<int> from) const {
-    constexpr double unlimited = 1e18;
     RankOperation operation{.phase = phase};
     if (from) operation.from = *from;
     if (!to) return operation;
@@ -105,7 +107,7 @@ class UsedLinks {
  public:
   explicit UsedLinks(const Interconnect& links) : links_(links) {}
 
-  /// Of two different nodes.
+  /// The route between two different nodes.
   const std::vector<std::size_t>& route(int from, int to) {
     auto& numbers = routes_[{from, to}];
     if (numbers.empty()) {
@@ -145,8 +147,8 @@ class PhaseLoads {
     auto found = traffic_;
     found.used_link_count = std::ssize(loads_);
     if (loads_.empty()) return found;
-    const auto busiest = std::ranges::max_element(
-        loads_, {}, [](const auto& entry) { return std::pair(entry.second.byte_count, -entry.first); });
+    const auto busiest =
+        std::ranges::max_element(loads_, {}, [](const auto& entry) { return entry.second.byte_count; });
     found.busiest = {
         .link = links.id(busiest->first), .name = links.name(busiest->first), .traffic = busiest->second};
     double sum = 0.0;
@@ -170,7 +172,6 @@ int PlacedRun::node_of(int rank) const {
 }
 
 double PlacedRun::link_bytes_per_s() const {
-  constexpr double unlimited = 1e18;
   if (interconnect.link_bytes_per_s > 0.0) return interconnect.link_bytes_per_s;
   return std::min(machine.node.ranks > 0 ? machine.node.link_bytes_per_s : machine.network.bytes_per_s,
                   unlimited);

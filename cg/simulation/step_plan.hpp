@@ -22,7 +22,7 @@
 
 namespace cg2d {
 
-/// What a rank does next: it works, sends and receives at the same time, and works.
+/// The next thing that a rank does: it works, sends and receives at the same time, and works.
 struct RankOperation {
   static constexpr int nobody = -1;
 

@@ -280,13 +280,7 @@ std::string template_named(const std::string& name) {
 
 /// The description asked for, or that of this machine.
 Machine described_machine(const ModelOptions& options, const std::string& processor) {
-  if (!options.machine.empty()) {
-    try {
-      return find_machine(options.machine);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("--machine {}: {}", options.machine, error.what()));
-    }
-  }
+  if (!options.machine.empty()) return find_machine(options.machine);
   constexpr std::string_view remedy =
       "give --machine, or make a description of this machine by mpiexec -n RANKS cg2d model --calibrate";
   const auto place = default_place();
