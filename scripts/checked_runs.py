@@ -4,6 +4,7 @@ scripts/emulate."""
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -20,6 +21,7 @@ PROJECT = pathlib.Path(__file__).resolve().parent.parent
 PASSED = "passed"
 FOUND = 1  # exit code: a run did not pass
 SHOWN_LINES = 40
+LOOK_AGAIN_S = 0.1
 # Outer iterations of class S, and what the report of a right run says: all of them, and two, whose zeta is that of the official
 # program. Messages and memory are the same in each.
 RIGHT_WORDS = {2: "zeta 8.5733279203", 15: "VERIFICATION SUCCESSFUL"}
@@ -214,23 +216,39 @@ def run_all(cases, judge, *, seconds, jobs, kinds):
         return verdict
 
     counts = collections.defaultdict(collections.Counter)
-    pool = concurrent.futures.ThreadPoolExecutor(max_workers=jobs)
-    try:
-        for case, (verdict, text) in zip(cases, pool.map(lambda one: run_case(one, judge_words, seconds), cases)):
+    with interruptions_noted() as interruptions, concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [pool.submit(run_case, case, judge_words, seconds) for case in cases]
+        for case, future in zip(cases, futures):
+            while not (interruptions or future.done()):
+                concurrent.futures.wait([future], timeout=LOOK_AGAIN_S)
+            if interruptions:
+                pool.shutdown(wait=False, cancel_futures=True)
+                RUNNING.end_all()
+                break
+            verdict, text = future.result()
             counts[case.row][verdict.kind] += 1
             if verdict.kind != PASSED:
                 print(f"{case.row} {case.name}: {verdict.kind}: {verdict.reason}")
                 print("  " + " ".join(map(str, case.command)))
                 for line in text.splitlines()[-SHOWN_LINES:]:
                     print(f"  | {line}")
-    except KeyboardInterrupt:
-        pool.shutdown(wait=False, cancel_futures=True)
-        RUNNING.end_all()
-        print_table(counts, kinds)
-        raise
-    pool.shutdown()
     print_table(counts, kinds)
+    if interruptions:
+        raise KeyboardInterrupt
     return FOUND if any(set(row) != {PASSED} for row in counts.values()) else 0
+
+
+@contextlib.contextmanager
+def interruptions_noted():
+    """A list of the signals that would end the script: where threads work they are noted, and nothing is raised. An exception from a
+    signal's handler may leave a lock taken that a thread waits for, and a signal that another thread was given wakes nobody up."""
+    noted = []
+    before = {number: signal.signal(number, lambda number, _: noted.append(number)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield noted
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def print_table(counts, kinds):
