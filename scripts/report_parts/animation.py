@@ -1,6 +1,7 @@
 """One CG step as an animation: lanes of ranks over time, and the plane of ranks at one moment. Without a script, on paper and
 for readers who hear it, the lanes and the table below them say the same."""
 
+import collections
 import json
 
 from . import style
@@ -9,6 +10,8 @@ from .html_parts import escape
 LANE_PIXELS = 22
 CELL_WIDTH, CELL_HEIGHT = 116, 46  # pixels
 LEAST_WIDTH = 0.15  # of a bar, percent
+NOW_LINE = '<line class="now" x1="0%" x2="0%" y1="0" y2="100%"/>'
+
 
 def name_of(number):
     """Of the section of a trace."""
@@ -27,24 +30,28 @@ def microseconds(value):
     return f"{value:.1f} µs" if value < 100 else f"{value:.0f} µs"
 
 
-def lanes_svg(step):
-    """A bar for each phase; places are shares of the width, so that texts stay as large as they are."""
-    height = LANE_PIXELS * len(step.lanes)
+def lanes_svg(rows, length_us, label, more):
+    """rows: [(name, Lane)]; more: SVG on top. A bar for each phase; places are shares of the width, so that texts stay as large as they are."""
+    height = LANE_PIXELS * len(rows)
     bars = []
-    for index, lane in enumerate(step.lanes):
+    for index, (name, lane) in enumerate(rows):
         for bar in lane.bars:
-            left = 100 * bar.begin_us / step.length_us
-            width = max(100 * (bar.end_us - bar.begin_us) / step.length_us, LEAST_WIDTH)
-            tip = f"rank {lane.rank}: {style.phase_name(bar.phase)}, {microseconds(bar.end_us - bar.begin_us)}"
+            left = 100 * bar.begin_us / length_us
+            width = max(100 * (bar.end_us - bar.begin_us) / length_us, LEAST_WIDTH)
+            tip = f"{name}: {style.phase_name(bar.phase)}, {microseconds(bar.end_us - bar.begin_us)}"
             bars.append(
                 f'<rect x="{left:.3f}%" y="{index * LANE_PIXELS + 3}" width="{width:.3f}%" height="{LANE_PIXELS - 6}" '
                 f'class="bar {class_of(bar.phase)}"><title>{escape(tip)}</title></rect>'
             )
     return (
-        f'<svg class="lanes" height="{height}" role="img" aria-label="Phases of {len(step.lanes)} ranks over '
-        f'{microseconds(step.length_us)}; the table below has the figures">{"".join(bars)}'
-        f'<line class="now" x1="0%" x2="0%" y1="0" y2="{height}"/></svg>'
+        f'<svg class="lanes" height="{height}" role="img" aria-label="{escape(label)}; the table below has the figures">{"".join(bars)}'
+        f"{more}</svg>"
     )
+
+
+def over_time(rows, length_us, label, more=""):
+    names = "".join(f"<span>{escape(name)}</span>" for name, _ in rows)
+    return f'<div class="over-time"><div class="names" aria-hidden="true">{names}</div>{lanes_svg(rows, length_us, label, more)}</div>'
 
 
 def plane_svg(step):
@@ -66,11 +73,11 @@ def plane_svg(step):
     )
 
 
-def legend(step):
+def legend(phases):
     keys = "".join(
         f'<li><svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><rect class="bar {class_of(phase)}" x="-6" y="-5" width="12" '
         f'height="10"/></svg>{escape(style.phase_name(phase))}</li>'
-        for phase in step.phases()
+        for phase in phases
     )
     return f'<ul class="keys">{keys}</ul>'
 
@@ -105,14 +112,65 @@ def animation_html(step, table, number=0):
     # "<" in a text must not end the script element.
     text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     heads, rows = figures_of(step)
-    names = "".join(f"<span>rank {lane.rank}</span>" for lane in step.lanes)
+    lanes = [(f"rank {lane.rank}", lane) for lane in step.lanes]
+    label = f"Phases of {len(lanes)} ranks over {microseconds(step.length_us)}"
     return (
         f'<section id="{name_of(number)}" class="animation"><h2>{title_of(number)}</h2><p class="note">{escape(note_of(step))}</p>'
         '<div class="controls" hidden><button type="button" class="play">Play</button>'
         '<button type="button" class="back">Previous change</button><button type="button" class="on">Next change</button>'
         '<input type="range" min="0" max="1000" value="0" aria-label="time within the CG step"><output>0 µs</output></div>'
-        f'{plane_svg(step)}{legend(step)}<div class="over-time"><div class="names" aria-hidden="true">{names}</div>'
-        f"{lanes_svg(step)}</div><details><summary>Times of this step as a table</summary>"
+        f"{plane_svg(step)}{legend(phases)}{over_time(lanes, step.length_us, label, NOW_LINE)}"
+        "<details><summary>Times of this step as a table</summary>"
         f"{table(heads, rows, range(len(heads)), 'Times of this step')}</details>"
         f'<script type="application/json">{text}</script></section>'
+    )
+
+
+# ---------------------------------------------------------------- steps over each other
+
+
+def same_steps(steps):
+    """Those of one problem on one grid, where there are several: [[TracedStep]]."""
+    groups = collections.defaultdict(list)
+    for step in steps:
+        groups[step.problem(), step.facts.get("grid")].append(step)
+    return [group for (_, grid), group in groups.items() if grid and len(group) > 1]
+
+
+def source_of(step):
+    place = f"{step.facts['simulated']}, simulated" if "simulated" in step.facts else step.facts.get("transport", "measured")
+    return ", ".join([place, *filter(None, [step.facts.get("kernel")])])
+
+
+def overlay_name(number):
+    return f"cg-steps-{number + 1}" if number else "cg-steps"
+
+
+def overlay_title(number):
+    return f"Steps over each other ({number + 1})" if number else "Steps over each other"
+
+
+def overlay_html(steps, table, number=0):
+    """The same ranks in several traces, such as a measured one and a simulated one, to one scale."""
+    length_us = max(step.length_us for step in steps)
+    phases = list(dict.fromkeys(phase for step in steps for phase in step.phases()))
+    rows = [
+        (f"{index + 1}: rank {lane.rank}", lane)
+        for rank in range(max(len(step.lanes) for step in steps))
+        for index, step in enumerate(steps)
+        for lane in step.lanes[rank : rank + 1]
+    ]
+    first = steps[0]
+    described = "; ".join(f"{index + 1}: {source_of(step)}, {microseconds(step.length_us)}" for index, step in enumerate(steps))
+    note = f"{first.problem()}, grid {first.facts['grid']}, each trace's CG step of median length, to one scale. {described}."
+    heads = ("trace", "of", "a CG step, µs", *(f"{style.phase_name(phase)}, µs" for phase in phases))
+    cells = [
+        (index + 1, source_of(step), f"{step.length_us:.1f}", *(f"{step.mean_us(phase):.1f}" for phase in phases))
+        for index, step in enumerate(steps)
+    ]
+    label = f"Phases of the ranks of {len(steps)} traces over {microseconds(length_us)}"
+    return (
+        f'<section id="{overlay_name(number)}"><h2>{overlay_title(number)}</h2><p class="note">{escape(note)}</p>'
+        f"{legend(phases)}{over_time(rows, length_us, label)}"
+        f"{table(heads, cells, [0, *range(2, len(heads))], 'Mean of the ranks')}</section>"
     )

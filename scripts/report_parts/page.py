@@ -76,11 +76,13 @@ def make_page(material, figures, missing):
     """figures: [(row, Figure)]; missing: [(row, reason)]."""
     steps = material.inputs.traces
     animations = [animation.animation_html(step, table, number) for number, step in enumerate(steps)]
+    overlays = [animation.overlay_html(same, table, number) for number, same in enumerate(animation.same_steps(steps))]
     sections = [
         ("verdict", "Verdict", verdict_section(material)),
         ("runs", "Runs", page_runs.runs_html(material.runs)),
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
         *((animation.name_of(number), animation.title_of(number), text) for number, text in enumerate(animations)),
+        *((animation.overlay_name(number), animation.overlay_title(number), text) for number, text in enumerate(overlays)),
         ("left-out", "Left out", missing_html(missing)),
         ("notes", "Not used, or not compared", notes_html(material.notes)),
     ]

@@ -16,7 +16,7 @@ SCHEMA = Schema(
             "otherData": {
                 "type": "object",
                 "properties": {
-                    **{key: {"type": "string"} for key in ("class", "matrix", "grid", "kernel", "transport")},
+                    **{key: {"type": "string"} for key in ("class", "matrix", "grid", "kernel", "transport", "simulated")},
                     "clock_uncertainty_us": {"type": "array", "items": {"type": "number", "minimum": 0}},
                 },
             },
@@ -77,8 +77,15 @@ class TracedStep:
         bars = sorted((bar for lane in self.lanes for bar in lane.bars), key=lambda bar: bar.begin_us)
         return list(dict.fromkeys(bar.phase for bar in bars))
 
+    def mean_us(self, phase):
+        """Over the ranks that are shown."""
+        return sum(lane.phase_us(phase) for lane in self.lanes) / len(self.lanes)
+
+    def problem(self):
+        return f"class {self.facts['class']}" if "class" in self.facts else self.facts.get("matrix", "")
+
     def run_text(self):
-        parts = [f"class {self.facts['class']}" if "class" in self.facts else self.facts.get("matrix", "")]
+        parts = [self.problem()]
         parts += [f"{key} {self.facts[key]}" for key in ("grid", "kernel", "transport") if key in self.facts]
         return ", ".join(part for part in parts if part)
 

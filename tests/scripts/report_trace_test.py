@@ -105,6 +105,24 @@ class TraceTest(unittest.TestCase):
         self.assertIn("<title>rank 1: multiply, 10.0 µs</title>", text)
         self.assertIn('<td class=number>1</td><td class=number>10.0</td><td class=number>10.0</td>', text)
 
+    def test_steps_of_one_problem_and_grid_are_over_each_other(self):
+        """A measured trace and a simulated one: the same ranks below each other, to the scale of the longer one."""
+        documents = (made_trace([20]), made_trace([10], simulated="laptop"), made_trace([5], grid="2x1"))
+        steps = [self.read(document) for document in documents]
+        ((measured, simulated),) = groups = animation.same_steps(steps)
+        self.assertEqual((measured.length_us, simulated.length_us), (21, 11))
+        text = animation.overlay_html(*groups, html_parts.table)
+        self.assertRegex(text, "class S, grid 1x2, .* 1: put, sell, 21.0 µs; 2: laptop, simulated, sell, 11.0 µs")
+        lanes = xml.etree.ElementTree.fromstring(re.search('<svg class="lanes".*?</svg>', text, re.DOTALL)[0])
+        bars = [(float(bar.get("x").rstrip("%")), float(bar.get("width").rstrip("%"))) for bar in lanes.findall("rect")]
+        expected = [(0, 10), (10, 10), (0, 5), (5, 5), (1, 10), (11, 10), (1, 5), (6, 5)]  # µs: rank 0 twice, rank 1 twice
+        for bar, (begin, length) in zip(bars, expected, strict=True):
+            self.assertAlmostEqual(bar[0], 100 * begin / 21, 2)
+            self.assertAlmostEqual(bar[1], 100 * length / 21, 2)
+        self.assertEqual(re.findall(r"<span>(.*?)</span>", text), ["1: rank 0", "2: rank 0", "1: rank 1", "2: rank 1"])
+        self.assertIn("<td class=number>2</td><td>laptop, simulated, sell</td><td class=number>11.0</td><td class=number>5.0</td>", text)
+        self.assertEqual(animation.same_steps(steps[1:]), [])
+
     def test_many_ranks_are_cut(self):
         document = made_trace([10])
         for rank in range(2, 100):
