@@ -35,7 +35,8 @@ bool can_serve(const kernels::KernelRow& row) {
 std::vector<KernelConfig> kernel_configs(const kernels::KernelOptions& options, bool has_all_loops) {
   std::vector<KernelConfig> configs;
   for (const auto& row : kernels::kernel_table()) {
-    if (!can_serve(row)) continue;
+    // Blocks here are no places of a matrix, so a kernel that needs to know them finds nothing.
+    if (row.is_taken_by_name_only || !can_serve(row)) continue;
     configs.push_back({.label = std::string(row.name), .row = &row, .options = options});
     if (!has_all_loops) continue;
     for (const auto set : row.instruction_sets) {

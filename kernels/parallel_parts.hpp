@@ -18,24 +18,31 @@ struct RowRange {
   std::int64_t end;
 };
 
-/// Makes a format in parts, one per thread, each by the thread that will use it: calls make(RowRange) for
-/// every thread's rows, split by nonzeros. Throws what `make` throws.
-template <typename Part, typename Make>
-std::vector<Part> make_parts(const CsrBlock& block, int thread_count, const Make& make) {
-  const auto borders = split_rows_by_nonzeros(block.row_starts.span(), thread_count);
-  std::vector<Part> parts(static_cast<std::size_t>(thread_count));
+/// make(thread) on each of so many threads, the others at the same time. Throws what `make` throws.
+template <typename Make>
+void make_on_threads(int thread_count, const Make& make) {
   std::exception_ptr failure;  // no exception may leave a parallel region
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1) if (thread_count > 1)
-  for (int part = 0; part < thread_count; ++part) {
-    const auto index = static_cast<std::size_t>(part);
+  for (int thread = 0; thread < thread_count; ++thread) {
     try {
-      parts[index] = make(RowRange{.begin = borders[index], .end = borders[index + 1]});
+      make(static_cast<std::size_t>(thread));
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+/// Makes a format in parts, one per thread, each by the thread that will use it: calls make(RowRange) for
+/// every thread's rows, split by nonzeros. Throws what `make` throws.
+template <typename Part, typename Make>
+std::vector<Part> make_parts(const CsrBlock& block, int thread_count, const Make& make) {
+  const auto borders = split_rows_by_nonzeros(block.row_starts.span(), thread_count);
+  std::vector<Part> parts(static_cast<std::size_t>(thread_count));
+  make_on_threads(thread_count, [&](std::size_t thread) {
+    parts[thread] = make(RowRange{.begin = borders[thread], .end = borders[thread + 1]});
+  });
   return parts;
 }
 

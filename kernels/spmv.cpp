@@ -15,6 +15,7 @@ KernelRow sell_rows_kernel();
 KernelRow symmetric_scalar_kernel();
 KernelRow symmetric_kernel();
 KernelRow symmetric_distinct_kernel();
+KernelRow blocks_kernel();
 
 namespace {
 
@@ -32,6 +33,7 @@ std::span<const KernelRow> kernel_table() {
   static const std::array table{
       scalar_kernel(),    csr_simd_kernel(),         csr_short_kernel(),          sell_kernel(),
       sell_rows_kernel(), symmetric_scalar_kernel(), symmetric_distinct_kernel(), symmetric_kernel(),
+      blocks_kernel(),
   };
   return table;
 }

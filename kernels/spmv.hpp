@@ -131,6 +131,9 @@ struct KernelOptions {
   int vector_count = 1;
   /// One of KernelRow::instruction_sets; empty: the preferred one.
   std::optional<InstructionSet> instruction_set{};
+  /// The column of the block that is the same element of the vectors as its row 0, where rows and columns are numbered alike; it need not
+  /// be in the block. Where they meet, p_rows and p_columns are then the same numbers.
+  std::optional<std::int64_t> column_of_row_0{};
   /// Bounds of KernelRow::make_reproducible: for each row of the block a power of two that is no less than the sum of the magnitudes in the whole
   /// row of the matrix, of which the block may have a part (row_magnitude_bound()). Empty: sums as usual.
   std::span<const double> row_bounds{};
@@ -144,6 +147,8 @@ struct KernelOptions {
 struct KernelRow {
   std::string_view name{};
   std::string_view description{};
+  /// What reports say of the storage, where there is more to say than the name.
+  std::string_view storage_text{};
   Storage storage = Storage::whole;
   /// The first row with this flag of each storage is what all kernels of that storage are compared with.
   bool is_reference = false;
@@ -153,10 +158,17 @@ struct KernelRow {
   bool is_tried = false;
   /// Never slow on any pattern. The first row with this flag is taken where nothing is tried.
   bool suits_any_pattern = false;
+  /// With KernelOptions::column_of_row_0 the sums of an index that is among rows and columns may all be in q_columns: only both together are
+  /// the product.
+  bool joins_sums = false;
+  /// Gains by what the matrix is made of rather than by its size, so it is taken only where a user names it.
+  bool is_taken_by_name_only = false;
   /// Bytes of matrix data per nonzero of the whole matrix that a product moves, about. With half storage an
   /// entry and its mirror are two nonzeros.
   double bytes_per_nonzero = 0.0;
   bool converts = false;  ///< makes a format of its own from the CSR; for a moment both are in memory
+  /// Bytes per nonzero that it takes beside the CSR while it converts, where these are more than its format's.
+  double conversion_bytes_per_nonzero = 0.0;
   Tuning defaults{};
   /// Instruction sets of the loops that run on this processor, narrowest first.
   std::vector<InstructionSet> instruction_sets{};
@@ -206,6 +218,9 @@ struct KernelRow {
 
 /// All kernels, those on whole blocks first.
 std::span<const KernelRow> kernel_table();
+/// KernelRow::storage_text of symmetric storage that is nothing else.
+inline constexpr std::string_view mirrored_pairs_text = "symmetric storage: one entry of each mirrored pair";
+
 /// The row of that name, or nullptr.
 const KernelRow* find_kernel(std::string_view name);
 /// The row of that name. Throws std::invalid_argument if there is none.

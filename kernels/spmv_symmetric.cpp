@@ -126,6 +126,7 @@ KernelRow symmetric_kernel() {
       .name = "symmetric",
       .description =
           "symmetric storage: one entry of each mirrored pair; SELL-8-2048 in column blocks, 16-bit columns",
+      .storage_text = mirrored_pairs_text,
       .storage = Storage::half,
       .is_default = true,
       .is_tried = true,

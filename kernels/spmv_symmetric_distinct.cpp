@@ -210,6 +210,7 @@ KernelRow symmetric_distinct_kernel() {
       .name = "symmetric-distinct",
       .description =
           "symmetric storage; SELL-8-1024 in column blocks, 16-bit columns, lanes with distinct columns",
+      .storage_text = mirrored_pairs_text,
       .storage = Storage::half,
       .is_default = symmetric_distinct::instruction_sets().size() > 1,
       .is_tried = symmetric_distinct::instruction_sets().size() > 1,

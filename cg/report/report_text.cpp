@@ -210,7 +210,7 @@ std::string own_lines(const RunReport& report) {
                    report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
                        ? std::string("requested")
                        : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
-                   report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : ""));
+                   storage_words(configuration.kernel)));
   line("Tuning", tuning_text(report));
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));

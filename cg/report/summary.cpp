@@ -94,6 +94,11 @@ std::string_view origin_words(ChoiceOrigin origin) {
   return origin == ChoiceOrigin::built_in_rule ? "default" : choice_origin_name(origin);
 }
 
+std::string storage_words(std::string_view kernel) {
+  const auto* const row = kernels::find_kernel(kernel);
+  return row == nullptr || row->storage_text.empty() ? std::string() : fmt::format(", {}", row->storage_text);
+}
+
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin, const RaceVerdict* trial) {
   const std::string name = fmt::format("{}, {}", configuration.kernel, instruction_set);

@@ -32,6 +32,8 @@ std::string transport_words(const Configuration& configuration);
 std::string transport_text(const Configuration& configuration, ChoiceOrigin origin);
 /// Who chose, for people: "default" where choice_origin_name() has the interface's "built-in rule".
 std::string_view origin_words(ChoiceOrigin origin);
+/// KernelRow::storage_text of a kernel behind its name; empty for none.
+std::string storage_words(std::string_view kernel);
 /// "sell, avx512 (requested)". trial: the verdict where a trial chose; nullptr else.
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin, const RaceVerdict* trial = nullptr);

@@ -23,6 +23,13 @@ std::span<T> part_of(std::span<T> vector, const comm::IndexRange& range) {
   return vector.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
 }
 
+/// The options, with the place of the rank's rows among its columns.
+kernels::KernelOptions placed(kernels::KernelOptions options, const comm::BlockLayout& layout, int rank) {
+  options.column_of_row_0 = layout.row_block(layout.grid().row_of(rank)).begin -
+                            layout.column_block(layout.grid().column_of(rank)).begin;
+  return options;
+}
+
 /// take_columns(), but a strip of all columns is the block itself, without a pass over its entries.
 kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& columns) {
   if (columns.size() == block.column_count) return std::exchange(block, kernels::CsrBlock{});
@@ -48,7 +55,9 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
         // During the last part no communication is pending.
         if (part + 1 < parts.size())
           strip.mode.share_count = static_cast<int>((count + entries_per_share - 1) / entries_per_share);
-        strip.kernel = make_kernel(std::move(entries), options);
+        auto own_options = options;
+        if (own_options.column_of_row_0) *own_options.column_of_row_0 -= columns.begin;
+        strip.kernel = make_kernel(std::move(entries), own_options);
       }
       parts_.back().push_back(std::move(strip));
     }
@@ -153,7 +162,8 @@ std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kerne
                                                  const kernels::KernelOptions& options) {
   keep_stored(block, kernel.storage, layout, rank);
   const comm::IndexRange all{.begin = 0, .end = block.column_count};
-  return std::make_unique<BlockProduct>(kernel, std::move(block), BlockProduct::Parts{{all}}, options);
+  return std::make_unique<BlockProduct>(kernel, std::move(block), BlockProduct::Parts{{all}},
+                                        placed(options, layout, rank));
 }
 
 std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& kernel,
@@ -162,7 +172,7 @@ std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& 
                                                       const kernels::KernelOptions& options) {
   keep_stored(block, kernel.storage, layout, rank);
   return std::make_unique<BlockProduct>(kernel, std::move(block), comm::collection_parts(layout, rank),
-                                        options);
+                                        placed(options, layout, rank));
 }
 
 namespace {

@@ -27,9 +27,10 @@ double expected_block_nonzeros(const MatrixFacts& matrix, const comm::IndexRange
 double peak_bytes_per_nonzero(const kernels::KernelRow& kernel, double copied_share) {
   constexpr double csr = sizeof(double) + sizeof(std::int32_t);
   const double kept_csr = kernel.stores_half() ? 0.5 * csr : csr;
+  const double converted =
+      kernel.converts ? std::max(kernel.bytes_per_nonzero, kernel.conversion_bytes_per_nonzero) : 0.0;
   // Strips that are there already are no larger than the CSR that they were.
-  return std::max(
-      {csr, kept_csr + (kernel.converts ? kernel.bytes_per_nonzero : 0.0), kept_csr * (1.0 + copied_share)});
+  return std::max({csr, kept_csr + converted, kept_csr * (1.0 + copied_share)});
 }
 
 /// Memory of strips of columns beside the block that they are cut from, while they are made.

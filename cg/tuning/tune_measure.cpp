@@ -76,7 +76,7 @@ class SettingSearch {
 std::vector<const kernels::KernelRow*> available_kernels() {
   std::vector<const kernels::KernelRow*> available;
   for (const auto& kernel : kernels::kernel_table()) {
-    if (kernel.why_unavailable().empty()) available.push_back(&kernel);
+    if (!kernel.is_taken_by_name_only && kernel.why_unavailable().empty()) available.push_back(&kernel);
   }
   return available;
 }

@@ -49,7 +49,7 @@ ODD = ("", " ", "-", "--", "-1", "0", "1e400", "nan", "inf", "999999999999999999
        "0:0", "-0:1", "é" * 300, "1" * 400, "0.5GB", "9e99PB", "5%", "-5%", "[", "{}", "@file", "=", "\t")  # fmt: skip
 SMALL = ("1", "2", "3", "7", "16", "64", "100")
 KERNELS = ("auto", "scalar", "csr-simd", "csr-short", "sell", "sell-rows", "symmetric", "symmetric-distinct",
-           "symmetric-scalar")
+           "symmetric-scalar", "blocks")
 TRANSPORTS = ("auto", "two-sided", "native", "put", "shared")
 FILES = ("result.json", "sweep.jsonl", "profile.json", "machine.json", "missing", "new", "no/folder", ".")
 PROBLEM = {"--n": ("1", "2", "20", "300", "1400"), "--nonzer": ("1", "2", "7"), "--shift": ("0", "10", "-1e300"),

@@ -53,7 +53,8 @@ class TuneTest(ProgramTest):
         self.assertEqual([(case["class"], case["n"]) for case in processor["cases"]], list(CLASSES.items()))
         kernels = {line.split()[0] for line in self.run_well(1, "run", "--list-kernels").stdout.splitlines()[1:]}
         for case in processor["cases"]:
-            self.assertEqual({kernel["name"] for kernel in case["kernels"]}, kernels)
+            # What gains by the matrix's pattern is taken only where it is named.
+            self.assertEqual({kernel["name"] for kernel in case["kernels"]}, kernels - {"blocks"})
             # The verdict's kernel is the first, and need not have the least median; the others are in the order of their times.
             times = [kernel["step_s"] for kernel in case["kernels"][1:]]
             self.assertEqual(times, sorted(times))

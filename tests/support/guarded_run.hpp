@@ -56,7 +56,7 @@ class GuardedSolver {
   GuardedSolver(const GuardedProblem& problem, const SolverConfig& config)
       : problem_(problem),
         thread_count_(config.thread_count),
-        checksums_(problem.block(), config.kernel->storage, problem.layout(), group().rank()) {
+        checksums_(problem.block(), *config.kernel, problem.layout(), group().rank()) {
     assembled_ = assembled(problem.block().copy(), problem.layout(), config);
     for (const auto& array : assembled_->product().stored_arrays())
       stored_.emplace_back(array.bytes.begin(), array.bytes.end());

@@ -46,7 +46,7 @@ class GuardedTestSystem {
         thread_count_(config.thread_count) {
     auto block = source_->build(layout_, group(), 1).block;
     scale(block, grid);
-    checksums_.emplace(block, config.kernel->storage, layout_, group().rank());
+    checksums_.emplace(block, *config.kernel, layout_, group().rank());
     assembled_ = assembled(std::move(block), layout_, config);
     for (const auto& array : assembled_->product().stored_arrays())
       stored_.emplace_back(array.bytes.begin(), array.bytes.end());

@@ -2,6 +2,7 @@
 
 #include "cg/tuning/tune_measure.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -77,14 +78,17 @@ TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
                        stages.push_back(stage);
                      }).tuned;
   EXPECT_TRUE(tuned.is_about(source->facts().key, configuration));
-  EXPECT_EQ(tuned.kernels.size(), kernels::kernel_table().size());
+  const auto kernel_count = static_cast<std::size_t>(std::ranges::count_if(
+      kernels::kernel_table(), [](const auto& row) { return !row.is_taken_by_name_only; }));
+  EXPECT_EQ(tuned.kernels.size(), kernel_count);
+  EXPECT_LT(kernel_count, kernels::kernel_table().size());
   std::vector<std::string> planned;
   for (const auto& work : works_of_case(*source, config)) {
     planned.push_back(work.key);
     EXPECT_GT(work.amount, 0.0) << work.key;
   }
   EXPECT_EQ(stages, planned);
-  EXPECT_EQ(stages.size(), kernels::kernel_table().size() + 2);  // the matrix, each kernel, and the race
+  EXPECT_EQ(stages.size(), kernel_count + 2);  // the matrix, each kernel, and the race
   for (const auto& kernel : tuned.kernels) {
     EXPECT_GT(kernel.step_s, 0.0);
     const auto defaults = kernels::kernel_named(kernel.name).defaults;

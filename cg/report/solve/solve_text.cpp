@@ -128,7 +128,7 @@ std::string kernel_text(const SolveReport& report) {
       report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
           ? std::string("requested")
           : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
-      report.is_symmetric ? ", symmetric storage: one entry of each mirrored pair" : "");
+      storage_words(report.configuration.kernel));
 }
 
 std::string configuration_lines(const SolveReport& report) {

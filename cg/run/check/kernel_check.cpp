@@ -110,7 +110,9 @@ class KernelTest {
         mirrored_q_(is_half_ ? q_.size() : 0) {
     auto block = known.block.first_rows(row_count);
     keep_stored(block, row.storage, equal_pieces(known.block.column_count, {.columns = 1, .rows = 1}), 0);
-    kernel_ = row.maker_for(options)(std::move(block), options);
+    auto own_options = options;
+    own_options.column_of_row_0 = 0;
+    kernel_ = row.maker_for(options)(std::move(block), own_options);
     for (std::size_t k = 0; k < p_.size(); ++k) p_[k] = scale_of(k) * known.operand[k / vector_count_];
   }
 

@@ -30,8 +30,7 @@ class GuardFeature final : public Feature, private SolveGuardHooks {
   void with_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) override {
     if (!options_.checks) return;
     const auto& kernel = *context_.report.kernel_choice.kernel;
-    agree_on(context_.group,
-             [&] { checksums_.emplace(block, kernel.storage, layout, context_.group.rank()); });
+    agree_on(context_.group, [&] { checksums_.emplace(block, kernel, layout, context_.group.rank()); });
   }
   [[nodiscard]] GuardHooks* guard_of_outer_iterations(const comm::BlockLayout& layout,
                                                       AssembledOperator& assembled) override {

@@ -59,9 +59,14 @@ double CheckedError::ratio() const {
   return error == 0.0 ? 0.0 : tolerance > 0.0 ? error / tolerance : std::numeric_limits<double>::infinity();
 }
 
-ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, kernels::Storage storage,
-                                   const comm::BlockLayout& layout, int rank) {
-  const bool is_half = storage == kernels::Storage::half;
+CheckedError ProductChecksums::CheckedSum::error() const {
+  return {.error = std::abs(found - expected), .tolerance = tolerance};
+}
+
+ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels::KernelRow& kernel,
+                                   const comm::BlockLayout& layout, int rank)
+    : has_joined_sums_(kernel.joins_sums) {
+  const bool is_half = kernel.stores_half();
   const HalfStorageRule rule(layout);
   const auto grid = layout.grid();
   std::vector<HalfStorageRule::Position> rows;
@@ -99,32 +104,41 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, kernels::Stor
                 .chain = of_columns.largest_count()};
 }
 
-CheckedError ProductChecksums::error_of(const Direction& direction, std::span<const double> p,
-                                        std::span<const double> q, std::span<const double> q_low) {
+ProductChecksums::CheckedSum ProductChecksums::sum_of(const Direction& direction, std::span<const double> p,
+                                                      std::span<const double> q,
+                                                      std::span<const double> q_low) {
   const auto& weights = direction.weights;
   const auto expected = blocked_sums(weights.size(), [&](std::size_t k, double& sum, double& square) {
     sum += weights[k] * p[k];
     square += p[k] * p[k];
   });
-  const auto sum_of = [](std::span<const double> vector) {
+  const auto sum_of_all = [](std::span<const double> vector) {
     return blocked_sums(vector.size(),
                         [&](std::size_t k, double& sum, double& /*unused*/) { sum += vector[k]; })
         .first;
   };
-  const double found = sum_of(q) + sum_of(q_low);
   const double roundings = direction.chain + additions_of_parts + roundings_of_blocked_sum(q.size()) +
                            roundings_of_blocked_sum(p.size()) + 2.0;
   return {
-      .error = std::abs(found - expected.first),
+      .found = sum_of_all(q) + sum_of_all(q_low),
+      .expected = expected.first,
       .tolerance = safety * unit_roundoff * roundings * direction.absolute_norm * std::sqrt(expected.second)};
 }
 
 CheckedError ProductChecksums::error_of(comm::Communicator& communicator,
                                         std::span<const double> low_partial) const {
-  const auto rows = error_of(by_columns_, communicator.column_block(), communicator.partial(), low_partial);
+  const auto row_sum = sum_of(by_columns_, communicator.column_block(), communicator.partial(), low_partial);
+  const auto rows = row_sum.error();
   auto* const mirror = communicator.mirror();
-  if (mirror == nullptr || !rows.holds()) return rows;
-  const auto columns = error_of(by_rows_, mirror->row_block(), mirror->column_partial(), {});
+  if (mirror == nullptr || (!has_joined_sums_ && !rows.holds())) return rows;
+  const auto column_sum = sum_of(by_rows_, mirror->row_block(), mirror->column_partial(), {});
+  if (has_joined_sums_) {
+    const CheckedSum both{.found = row_sum.found + column_sum.found,
+                          .expected = row_sum.expected + column_sum.expected,
+                          .tolerance = row_sum.tolerance + column_sum.tolerance};
+    return both.error();
+  }
+  const auto columns = column_sum.error();
   return !columns.holds() || columns.ratio() > rows.ratio() ? columns : rows;
 }
 

@@ -28,6 +28,7 @@ struct CheckedError {
 ///
 ///     whole storage    1^T q_rows = c^T p_columns              with c = A^T 1
 ///     half storage     the same, and 1^T q_columns = d^T p_rows    with d = A 1
+///     joined sums      1^T q_rows + 1^T q_columns = c^T p_columns + d^T p_rows    (KernelRow::joins_sums)
 ///
 /// for A what is stored: one entry of each mirrored pair, and half of the diagonal. The identities hold for any order of
 /// additions, so for every kernel and for products in parts.
@@ -43,8 +44,8 @@ struct CheckedError {
 class ProductChecksums {
  public:
   /// block: as generated, the whole of it. Local. Cost: one pass over the entries.
-  ProductChecksums(const kernels::CsrBlock& block, kernels::Storage storage, const comm::BlockLayout& layout,
-                   int rank);
+  ProductChecksums(const kernels::CsrBlock& block, const kernels::KernelRow& kernel,
+                   const comm::BlockLayout& layout, int rank);
 
   /// The worse one of the two directions, after the product and before anything of it is sent. low_partial: the second halves of q in
   /// a reproducible product, else empty. Local. Cost: one pass over the block's p, q and weights.
@@ -62,11 +63,20 @@ class ProductChecksums {
     double absolute_norm = 0.0;   // || w ||
     double chain = 0.0;           // entries of the longest row of this direction
   };
-  [[nodiscard]] static CheckedError error_of(const Direction& direction, std::span<const double> p,
-                                             std::span<const double> q, std::span<const double> q_low);
+  /// The sum of q, and what it should be.
+  struct CheckedSum {
+    double found = 0.0;
+    double expected = 0.0;
+    double tolerance = 0.0;
+
+    [[nodiscard]] CheckedError error() const;
+  };
+  [[nodiscard]] static CheckedSum sum_of(const Direction& direction, std::span<const double> p,
+                                         std::span<const double> q, std::span<const double> q_low);
 
   Direction by_columns_;
   Direction by_rows_;  // with half storage
+  bool has_joined_sums_;
   double largest_column_sum_ = 0.0;
   std::int64_t longest_row_ = 0;
 };

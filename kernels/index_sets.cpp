@@ -1,0 +1,435 @@
+#include "kernels/index_sets.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "kernels/parallel_parts.hpp"
+
+namespace cg2d::kernels {
+
+SharedIndices::SharedIndices(const CsrBlock& block, std::optional<std::int64_t> column_of_row_0) {
+  if (!column_of_row_0) return;
+  first_row = std::max<std::int64_t>(-*column_of_row_0, 0);
+  first_column = std::max<std::int64_t>(*column_of_row_0, 0);
+  count = std::max<std::int64_t>(std::min(block.column_count - first_column, block.row_count - first_row), 0);
+}
+
+namespace {
+
+constexpr auto no_entry = IndexSets::no_entry;
+/// A set that has fewer new pairs than this share of its pairs stores too many zeros.
+constexpr int new_pairs_of_four = 3;
+
+/// The entries between shared indices, in rows of the lesser index: the greater ones rising, each with a mark.
+class PairPattern {
+ public:
+  PairPattern(const CsrBlock& half, const SharedIndices& shared, int thread_count)
+      : half_(half),
+        shared_(shared),
+        starts_(static_cast<std::size_t>(shared.count) + 1),
+        diagonal_(static_cast<std::size_t>(shared.count), no_entry) {
+    // Pairs of a row's own entries come first, in rising order; behind them those of later rows, in rising order, too.
+    std::vector<std::int64_t> own(static_cast<std::size_t>(shared.count));
+    for_each_part(thread_count, [&](const IndexRange& part) {
+      for_each_entry(part, [&](std::size_t row, std::size_t column, std::uint32_t entry) {
+        if (row == column) {
+          diagonal_[row] = entry;
+        } else {
+          ++starts_[std::min(row, column) + 1];
+          if (row < column) ++own[row];
+        }
+      });
+    });
+    for (std::size_t row = 0; row + 1 < starts_.size(); ++row) starts_[row + 1] += starts_[row];
+    greater_ = PageBuffer<std::uint32_t>(static_cast<std::size_t>(starts_.back()));
+    entries_ = PageBuffer<std::uint32_t>(static_cast<std::size_t>(starts_.back()));
+    for_each_part(thread_count, [&](const IndexRange& part) { fill(part, own); });
+  }
+
+  [[nodiscard]] std::size_t index_count() const { return diagonal_.size(); }
+  [[nodiscard]] std::size_t pair_count() const { return greater_.size(); }
+  [[nodiscard]] std::size_t begin(std::size_t lesser) const {
+    return static_cast<std::size_t>(starts_[lesser]);
+  }
+  [[nodiscard]] std::size_t end(std::size_t lesser) const {
+    return static_cast<std::size_t>(starts_[lesser + 1]);
+  }
+  [[nodiscard]] std::uint32_t greater(std::size_t place) const { return greater_[place] & ~done_bit; }
+  [[nodiscard]] bool is_done(std::size_t place) const { return (greater_[place] & done_bit) != 0; }
+  void set_done(std::size_t place) { greater_[place] |= done_bit; }
+  [[nodiscard]] std::uint32_t entry(std::size_t place) const { return entries_[place]; }
+  /// The entry on the diagonal, for the one that asks first.
+  std::uint32_t take_diagonal(std::uint32_t index) { return std::exchange(diagonal_[index], no_entry); }
+  /// Fetches the beginning of a row.
+  void prefetch_row(std::uint32_t lesser) const {
+    constexpr std::size_t fetched = 128;  // 8 lines
+    constexpr std::size_t pairs_per_line = 16;
+    const auto* const row = greater_.data() + begin(lesser);
+    for (std::size_t k = 0; k < fetched; k += pairs_per_line) __builtin_prefetch(row + k);
+  }
+
+ private:
+  static constexpr std::uint32_t done_bit = std::uint32_t{1} << 31;
+
+  struct IndexRange {
+    std::int64_t begin;
+    std::int64_t end;
+  };
+
+  /// Each thread takes the pairs whose lesser index is in its part: about equally many rows for all.
+  template <typename Visit>
+  void for_each_part(int thread_count, const Visit& visit) const {
+    make_on_threads(thread_count, [&](std::size_t thread) {
+      const auto border = [&](std::size_t k) {
+        return shared_.count * static_cast<std::int64_t>(k) / thread_count;
+      };
+      visit(IndexRange{border(thread), border(thread + 1)});
+    });
+  }
+
+  /// The entries of pairs whose lesser index is in the part, in rows.
+  template <typename Visit>
+  void for_each_entry(const IndexRange& part, const Visit& visit) const {
+    for (std::int64_t index = part.begin; index < shared_.count; ++index) {
+      const auto row = static_cast<std::size_t>(shared_.first_row + index);
+      const auto end = static_cast<std::size_t>(half_.row_starts[row + 1]);
+      for (auto entry = static_cast<std::size_t>(half_.row_starts[row]); entry < end; ++entry) {
+        const auto column = half_.columns[entry] - shared_.first_column;
+        const auto lesser = std::min(index, column);
+        if (lesser < part.begin || lesser >= part.end || column >= shared_.count) continue;
+        visit(static_cast<std::size_t>(index), static_cast<std::size_t>(column),
+              static_cast<std::uint32_t>(entry + 1));
+      }
+    }
+  }
+
+  void fill(const IndexRange& part, const std::vector<std::int64_t>& own) {
+    const auto first = static_cast<std::size_t>(part.begin);
+    const auto row_count = static_cast<std::size_t>(part.end - part.begin);
+    std::vector<std::int64_t> next_own(row_count);
+    std::vector<std::int64_t> next_other(row_count);
+    for (std::size_t k = 0; k < row_count; ++k) {
+      next_own[k] = starts_[first + k];
+      next_other[k] = starts_[first + k] + own[first + k];
+    }
+    for_each_entry(part, [&](std::size_t row, std::size_t column, std::uint32_t entry) {
+      if (row == column) return;
+      auto& next = row < column ? next_own[row - first] : next_other[column - first];
+      const auto place = static_cast<std::size_t>(next++);
+      greater_[place] = static_cast<std::uint32_t>(std::max(row, column));
+      entries_[place] = entry;
+    });
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> merged;
+    for (std::size_t k = 0; k < row_count; ++k) merge_row(first + k, own[first + k], merged);
+  }
+
+  /// Own entries and those of later rows, in rising order. merged: room.
+  void merge_row(std::size_t row, std::int64_t own_count,
+                 std::vector<std::pair<std::uint32_t, std::uint32_t>>& merged) {
+    const auto middle = begin(row) + static_cast<std::size_t>(own_count);
+    if (own_count == 0 || middle == end(row)) return;
+    merged.clear();
+    auto own = begin(row);
+    auto other = middle;
+    while (own < middle || other < end(row)) {
+      const bool takes_own = other == end(row) || (own < middle && greater_[own] < greater_[other]);
+      const auto place = takes_own ? own++ : other++;
+      merged.emplace_back(greater_[place], entries_[place]);
+    }
+    auto place = begin(row);
+    for (const auto& [greater, entry] : merged) {
+      greater_[place] = greater;
+      entries_[place++] = entry;
+    }
+  }
+
+  const CsrBlock& half_;
+  const SharedIndices& shared_;
+  std::vector<std::int64_t> starts_;
+  std::vector<std::uint32_t> diagonal_;
+  PageBuffer<std::uint32_t> greater_;
+  PageBuffer<std::uint32_t> entries_;
+};
+
+/// Numbers of some indices, found by a look into a table that the first-level cache keeps: almost all other indices have none there.
+class IndexTable {
+ public:
+  static constexpr std::size_t most_indices = 64;
+  static constexpr int none = -1;
+
+  void add(std::uint32_t index) {
+    auto& slot = slots_[index % slots_.size()];
+    slot = slot == 0 ? static_cast<std::uint8_t>(count_ + 1) : several;
+    indices_[count_++] = index;
+  }
+  void clear() {
+    for (std::size_t k = 0; k < count_; ++k) slots_[indices_[k] % slots_.size()] = 0;
+    count_ = 0;
+  }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] int number_of(std::uint32_t index) const {
+    const auto slot = slots_[index % slots_.size()];
+    if (slot == 0) return none;
+    if (slot != several) return indices_[slot - 1U] == index ? slot - 1 : none;
+    const auto* const end = indices_.data() + count_;
+    const auto* const found = std::find(indices_.data(), end, index);
+    return found == end ? none : static_cast<int>(found - indices_.data());
+  }
+
+ private:
+  static constexpr std::uint8_t several = 255;
+
+  std::array<std::uint8_t, 4096> slots_{};  // number + 1
+  std::array<std::uint32_t, most_indices> indices_{};
+  std::size_t count_ = 0;
+};
+
+/// Grows sets one after the other, each from the first pair that is in none.
+class SetFinder {
+ public:
+  SetFinder(const CsrBlock& half, const SharedIndices& shared, int thread_count)
+      : pattern_(half, shared, thread_count), marks_(pattern_.index_count()) {}
+
+  IndexSets find() {
+    found_.entries.reserve(pattern_.pair_count() + pattern_.pair_count() / 8);
+    for (std::size_t index = 0; index < pattern_.index_count(); ++index) {
+      grow_from(static_cast<std::uint32_t>(index));
+      if (index == pattern_.index_count() / look_after && !is_worth_it(pattern_.end(index))) return {};
+    }
+    if (!is_worth_it(pattern_.pair_count())) return {};
+    name_entries();
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr std::size_t look_after = 16;  // gives up after this part of the indices
+
+  struct Mark {
+    std::uint32_t stamp = 0;  // index + 1 that has a pair with this one
+    std::uint32_t offset = 0;
+  };
+  /// An index that has pairs with the first two members, or the second member.
+  struct Candidate {
+    std::uint32_t index = 0;
+    int new_count = 0;                    // of its pairs with the first two members
+    std::array<std::size_t, 2> places{};  // of these pairs
+    std::uint64_t neighbours = 0;         // candidates that it has a pair with
+  };
+
+  /// Sets hold so many pairs at least: below, the remainder's kernel has most to do anyway.
+  [[nodiscard]] bool is_worth_it(std::size_t pair_count) const { return taken_pairs_ >= pair_count / 2; }
+
+  void grow_from(std::uint32_t index) {
+    const auto begin = pattern_.begin(index);
+    const auto end = pattern_.end(index);
+    bool is_marked = false;
+    for (auto place = begin; place < end; ++place) {
+      if (pattern_.is_done(place)) continue;
+      if (!std::exchange(is_marked, true)) {
+        for (auto other = begin; other < end; ++other)
+          marks_[pattern_.greater(other)] = {index + 1, static_cast<std::uint32_t>(other - begin)};
+      }
+      grow_from_pair(index, place);
+    }
+  }
+
+  void grow_from_pair(std::uint32_t index, std::size_t place) {
+    collect_candidates(index, place);
+    if (candidates_.size() + 2 < least_index_set) {
+      pattern_.set_done(place);  // for the remainder
+      return;
+    }
+    find_neighbours();
+    start_set(index, place);
+    for (const int new_count : {2, 1}) {
+      for (std::size_t k = 0; k < candidates_.size() && size_ < largest_index_set; ++k) {
+        if (candidates_[k].new_count == new_count) try_candidate(k);
+      }
+    }
+    const auto pair_count = size_ * (size_ - 1) / 2;
+    if (size_ < least_index_set || 4 * new_pairs_ < new_pairs_of_four * pair_count) {
+      pattern_.set_done(place);
+      return;
+    }
+    take_set();
+  }
+
+  /// Indices above the second member that have a pair with both, one of these in no set at least.
+  void collect_candidates(std::uint32_t index, std::size_t second_place) {
+    candidates_.clear();
+    table_.clear();
+    const auto second = pattern_.greater(second_place);
+    const auto first_begin = pattern_.begin(index);
+    for (auto place = pattern_.begin(second); place < pattern_.end(second); ++place) {
+      const auto candidate = pattern_.greater(place);
+      const auto& mark = marks_[candidate];
+      if (mark.stamp != index + 1) continue;
+      const std::array places{first_begin + mark.offset, place};
+      const int new_count = (pattern_.is_done(places[0]) ? 0 : 1) + (pattern_.is_done(places[1]) ? 0 : 1);
+      if (new_count == 0) continue;
+      pattern_.prefetch_row(candidate);
+      candidates_.push_back({.index = candidate, .new_count = new_count, .places = places});
+      table_.add(candidate);
+      if (table_.size() == IndexTable::most_indices) return;
+    }
+  }
+
+  /// Which candidates have pairs with each other, and where: one pass over the row of each.
+  void find_neighbours() {
+    for (std::size_t k = 0; k < candidates_.size(); ++k) {
+      const auto end = pattern_.end(candidates_[k].index);
+      for (auto place = pattern_.begin(candidates_[k].index); place < end; ++place) {
+        const int other = table_.number_of(pattern_.greater(place));
+        if (other == IndexTable::none) continue;
+        candidates_[k].neighbours |= std::uint64_t{1} << other;
+        candidates_[static_cast<std::size_t>(other)].neighbours |= std::uint64_t{1} << k;
+        places_of_candidates_[k][static_cast<std::size_t>(other)] = place;
+      }
+    }
+  }
+
+  void start_set(std::uint32_t index, std::size_t place) {
+    members_[0] = index;
+    members_[1] = pattern_.greater(place);
+    places_[0][1] = places_[1][0] = place;
+    size_ = 2;
+    new_pairs_ = 1;
+    chosen_ = 0;
+  }
+
+  /// Adds it if it has pairs with all members, half of them at least in no set.
+  void try_candidate(std::size_t number) {
+    const auto& candidate = candidates_[number];
+    if ((chosen_ & ~candidate.neighbours) != 0) return;
+    std::array<std::size_t, largest_index_set> places{};
+    std::ranges::copy(candidate.places, places.begin());
+    int new_count = candidate.new_count;
+    for (std::size_t member = 2; member < static_cast<std::size_t>(size_); ++member) {
+      const auto [lesser, greater] = std::minmax(number, numbers_[member]);
+      places[member] = places_of_candidates_[lesser][greater];
+      if (!pattern_.is_done(places[member])) ++new_count;
+    }
+    if (2 * new_count < size_) return;
+    const auto own = static_cast<std::size_t>(size_++);
+    members_[own] = candidate.index;
+    numbers_[own] = number;
+    chosen_ |= std::uint64_t{1} << number;
+    for (std::size_t member = 0; member < own; ++member)
+      places_[own][member] = places_[member][own] = places[member];
+    new_pairs_ += new_count;
+  }
+
+  void take_set() {
+    const auto size = static_cast<std::size_t>(size_);
+    order_.resize(size);
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::ranges::sort(order_, {}, [this](std::size_t member) { return members_[member]; });
+    found_.sizes.push_back(static_cast<std::uint8_t>(size_));
+    for (const auto member : order_) found_.members.push_back(members_[member]);
+    found_.entries.resize(found_.entries.size() + size);
+    for (std::size_t column = 0; column < size; ++column) {
+      for (std::size_t row = column + 1; row < size; ++row) {
+        const auto place = places_[order_[column]][order_[row]];
+        found_.entries.push_back(pattern_.is_done(place) ? no_entry : static_cast<std::uint32_t>(place + 1));
+        pattern_.set_done(place);
+      }
+    }
+    taken_pairs_ += static_cast<std::size_t>(new_pairs_);
+  }
+
+  /// The places of pairs become entries of the block; waiting for memory, so many at once.
+  void name_entries() {
+    const auto* member = found_.members.data();
+    auto* entry = found_.entries.data();
+    for (const auto size : found_.sizes) {
+      for (int k = 0; k < size; ++k) *entry++ = pattern_.take_diagonal(*member++);
+      for (auto* const end = entry + packed_size(size) - size; entry < end; ++entry) {
+        if (*entry != no_entry) *entry = pattern_.entry(*entry - 1);
+      }
+    }
+  }
+
+  PairPattern pattern_;
+  std::vector<Mark> marks_;
+  IndexSets found_;
+  std::size_t taken_pairs_ = 0;
+  // The set that grows, and the places of its pairs.
+  int size_ = 0;
+  int new_pairs_ = 0;
+  std::array<std::uint32_t, largest_index_set> members_{};
+  std::array<std::size_t, largest_index_set> numbers_{};  // of the members among the candidates
+  std::array<std::array<std::size_t, largest_index_set>, largest_index_set> places_{};
+  std::uint64_t chosen_ = 0;  // candidates
+  std::vector<Candidate> candidates_;
+  std::array<std::array<std::size_t, IndexTable::most_indices>, IndexTable::most_indices>
+      places_of_candidates_{};
+  IndexTable table_;
+  std::vector<std::size_t> order_;
+};
+
+/// Whether sets grow from the rows of a sample, by the columns that these rows store: half of a set, about.
+class Sample {
+ public:
+  Sample(const CsrBlock& half, const SharedIndices& shared) : half_(half), shared_(shared) {}
+
+  [[nodiscard]] bool shows_sets() {
+    constexpr std::int64_t row_count = 32;
+    // Of a set of four a row and one more have half an index, on average, and sets of random rows hardly any.
+    constexpr double least_mean = 1.75;
+    std::size_t member_count = 0;
+    for (std::int64_t k = 0; k < row_count; ++k)
+      member_count += members_from(static_cast<std::int32_t>(shared_.count * (2 * k + 1) / (2 * row_count)));
+    return static_cast<double>(member_count) >= least_mean * row_count;
+  }
+
+ private:
+  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int32_t index) const {
+    const auto row = static_cast<std::size_t>(shared_.first_row + index);
+    const auto begin = static_cast<std::size_t>(half_.row_starts[row]);
+    return half_.columns.span().subspan(begin, static_cast<std::size_t>(half_.row_starts[row + 1]) - begin);
+  }
+  [[nodiscard]] bool has_pair(std::int32_t a, std::int32_t b) const {
+    const auto first_column = static_cast<std::int32_t>(shared_.first_column);
+    return std::ranges::binary_search(columns_of(a), first_column + b) ||
+           std::ranges::binary_search(columns_of(b), first_column + a);
+  }
+
+  /// Of a set that grows from the row and one of its columns, without the row.
+  std::size_t members_from(std::int32_t index) {
+    indices_.clear();
+    for (const auto column : columns_of(index)) {
+      const auto other = column - shared_.first_column;
+      if (0 <= other && other < shared_.count && other != index)
+        indices_.push_back(static_cast<std::int32_t>(other));
+    }
+    if (indices_.empty()) return 0;
+    members_.assign(1, indices_[indices_.size() / 2]);
+    for (const auto candidate : indices_) {
+      const auto is_pair = [&](std::int32_t member) {
+        return candidate != member && has_pair(candidate, member);
+      };
+      if (std::ranges::all_of(members_, is_pair)) members_.push_back(candidate);
+    }
+    return members_.size();
+  }
+
+  const CsrBlock& half_;
+  const SharedIndices& shared_;
+  std::vector<std::int32_t> indices_;
+  std::vector<std::int32_t> members_;
+};
+
+}  // namespace
+
+IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count) {
+  const bool is_countable = half.nonzero_count() < std::numeric_limits<std::uint32_t>::max();
+  if (shared.count < least_index_set || !is_countable || !Sample(half, shared).shows_sets()) return {};
+  return SetFinder(half, shared, thread_count).find();
+}
+
+}  // namespace cg2d::kernels

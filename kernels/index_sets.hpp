@@ -1,0 +1,72 @@
+#pragma once
+
+// Dense blocks that the pattern of a symmetric matrix hides: sets of indices, scattered over the matrix, all pairs of which are
+// entries. The unknowns of a finite element are such a set, and so is each outer product of which the NAS matrix is the sum.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/csr_block.hpp"
+
+namespace cg2d::kernels {
+
+/// Members of an index set.
+inline constexpr int least_index_set = 4;
+inline constexpr int largest_index_set = 16;
+
+/// The indices that a block has among its rows and among its columns (KernelOptions::column_of_row_0), one after the other.
+struct SharedIndices {
+  std::int64_t first_row = 0;
+  std::int64_t first_column = 0;
+  std::int64_t count = 0;
+
+  SharedIndices(const CsrBlock& block, std::optional<std::int64_t> column_of_row_0);
+};
+
+/// Sets of shared indices, which are numbered from 0. An entry of the block is in one set at most.
+struct IndexSets {
+  std::vector<std::uint8_t> sizes;
+  /// Set after set, rising.
+  std::vector<std::uint32_t> members;
+  /// Set after set: which entry of the block each element of the packed triangle is, counted from 1; 0: none. The members on the
+  /// diagonal come first, then column j of the strict lower triangle, which holds the members j+1, j+2, ...
+  std::vector<std::uint32_t> entries;
+
+  static constexpr std::uint32_t no_entry = 0;
+
+  [[nodiscard]] bool empty() const { return sizes.empty(); }
+};
+
+/// Elements of a packed triangle with its diagonal.
+constexpr std::int64_t packed_size(std::int64_t size) { return size * (size + 1) / 2; }
+
+/// Finds sets in a block that stores one entry of each mirrored pair (Storage::half), from its pattern alone. At least three of four
+/// pairs of a set are entries that no set before it has. No sets: a sample of the rows shows none, most of the pairs would be in none, or
+/// the block has 2^32 entries. Cost: the entries of the shared indices times the logarithm of a row's length, times two; the sample costs less
+/// than a product. Takes 13 bytes for each of these entries while it works, and 4 for the result. Throws std::bad_alloc.
+IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count = 1);
+
+// ---------------------------------------------------------------- products
+
+/// How many sets ahead the pairs of p and q are fetched.
+inline constexpr std::int64_t sets_ahead = 5;
+/// Elements behind the last ones that a loop may read.
+inline constexpr std::size_t spare_values = 4;
+inline constexpr std::size_t spare_members = static_cast<std::size_t>(sets_ahead) * largest_index_set;
+
+/// Sets of one size, one after the other.
+struct SetRange {
+  const double* values;          // packed triangles
+  const std::uint32_t* members;  // twice each: the place of its p, in front of its q
+  std::int64_t count;
+  std::int64_t prefetch_distance;
+};
+/// pairs: p and q of each shared index. Adds to q.
+using SetLoop = void (*)(const SetRange& range, double* pairs);
+/// The loop of each size.
+using SetLoops = std::array<SetLoop, largest_index_set + 1>;
+
+}  // namespace cg2d::kernels

@@ -1,0 +1,409 @@
+// Kernel "blocks": half storage in dense blocks of the pattern (index_sets.hpp), which are found in the block itself. A block gathers
+// p once for each of its members, multiplies a packed symmetric triangle in registers, and adds to q once for each: where
+// other kernels pay a load of p, and a load and a store of q, for each entry. What is in no set is multiplied by "symmetric-distinct".
+
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/spmv_blocks.cpp"
+#include <hwy/foreach_target.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "kernels/index_sets.hpp"
+#include "kernels/vectors-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
+namespace {
+namespace blocks {
+
+/// Four lanes at most: eight are slower (Zen 4: 0.40, 3.5, 9.4 instead of 0.31, 3.1, 8.6 ms for classes A, B and C), since more of a
+/// triangle's columns end within a register.
+constexpr std::int64_t lanes = register_bytes >= 32 ? 4 : 2;
+using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
+using Bits = std::int64_t __attribute__((vector_size(lanes * sizeof(double))));
+
+HWY_INLINE Lanes load(const double* source) {
+  Lanes loaded;
+  std::memcpy(&loaded, source, sizeof(loaded));
+  return loaded;
+}
+
+/// The lanes from `first` on; zeros before them.
+HWY_INLINE Lanes from_lane(Lanes vector, std::int64_t first) {
+  Bits mask{};
+#pragma GCC unroll 4
+  for (std::int64_t lane = 0; lane < lanes; ++lane) mask[lane] = lane >= first ? -1 : 0;
+  return reinterpret_cast<Lanes>(reinterpret_cast<Bits>(vector) & mask);
+}
+
+/// Lane k is the sum of the lanes of vectors[k].
+template <typename Vector>
+HWY_INLINE Vector sums_of(const Vector* vectors) {
+  if constexpr (sizeof(Vector) == 2 * sizeof(double)) {
+    return __builtin_shufflevector(vectors[0], vectors[1], 0, 2) +
+           __builtin_shufflevector(vectors[0], vectors[1], 1, 3);
+  } else {
+    const Vector low = __builtin_shufflevector(vectors[0], vectors[1], 0, 4, 2, 6) +
+                       __builtin_shufflevector(vectors[0], vectors[1], 1, 5, 3, 7);
+    const Vector high = __builtin_shufflevector(vectors[2], vectors[3], 0, 4, 2, 6) +
+                        __builtin_shufflevector(vectors[2], vectors[3], 1, 5, 3, 7);
+    return __builtin_shufflevector(low, high, 0, 1, 4, 5) + __builtin_shufflevector(low, high, 2, 3, 6, 7);
+  }
+}
+
+/// p of the first `count` members, and zeros.
+template <typename Vector>
+HWY_INLINE Vector gather(const double* pairs, const std::uint32_t* members, std::int64_t count) {
+  const auto at = [=](std::int64_t k) HWY_ATTR { return k < count ? pairs[members[k]] : 0.0; };
+  if constexpr (sizeof(Vector) == 2 * sizeof(double)) {
+    return Vector{at(0), at(1)};
+  } else {
+    return Vector{at(0), at(1), at(2), at(3)};
+  }
+}
+
+template <std::int64_t Size>
+void multiply_sets(const SetRange& range, double* pairs) {
+  constexpr std::int64_t groups = (Size + lanes - 1) / lanes;
+  constexpr std::int64_t value_count = packed_size(Size);
+  constexpr std::int64_t values_per_line = 8;
+  const double* values = range.values;
+  const std::uint32_t* members = range.members;
+  for (std::int64_t rest = range.count; rest > 0; --rest, values += value_count, members += Size) {
+#pragma GCC unroll 20
+    for (std::int64_t k = 0; k < value_count; k += values_per_line)
+      prefetch(values + k, range.prefetch_distance);
+#pragma GCC unroll 16
+    for (std::int64_t k = 0; k < Size; ++k) __builtin_prefetch(pairs + members[sets_ahead * Size + k], 1, 3);
+    Lanes p[groups];
+    Lanes y[groups];
+#pragma GCC unroll 8
+    for (std::int64_t group = 0; group < groups; ++group) {
+      p[group] = gather<Lanes>(pairs, members + lanes * group, Size - lanes * group);
+      y[group] = load(values + lanes * group) * p[group];
+    }
+    const double* column = values + Size;
+#pragma GCC unroll 8
+    for (std::int64_t group = 0; group < groups; ++group) {
+      Lanes sums[lanes];
+#pragma GCC unroll 4
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        const std::int64_t j = lanes * group + lane;
+        sums[lane] = Lanes{};
+        if (j + 1 >= Size) continue;
+        const double* const of_member_0 = column - (j + 1);
+        const double p_j = pairs[members[j]];
+        if (lane + 1 < lanes) {
+          const auto v = from_lane(load(of_member_0 + lanes * group), lane + 1);
+          y[group] += v * p_j;
+          sums[lane] = v * p[group];
+        }
+#pragma GCC unroll 8
+        for (std::int64_t below = group + 1; below < groups; ++below) {
+          const auto v = load(of_member_0 + lanes * below);
+          y[below] += v * p_j;
+          sums[lane] += v * p[below];
+        }
+        column += Size - (j + 1);
+      }
+      y[group] += sums_of(sums);
+    }
+#pragma GCC unroll 16
+    for (std::int64_t k = 0; k < Size; ++k) pairs[members[k] + 1] += y[k / lanes][k % lanes];
+  }
+}
+
+template <std::int64_t... Sizes>
+SetLoops loops_of(std::integer_sequence<std::int64_t, Sizes...> /*sizes*/) {
+  SetLoops loops{};
+  ((loops[least_index_set + Sizes] = &multiply_sets<least_index_set + Sizes>), ...);
+  return loops;
+}
+
+SetLoops loops_for(InstructionSet /*set*/) {
+  return loops_of(std::make_integer_sequence<std::int64_t, largest_index_set + 1 - least_index_set>());
+}
+
+}  // namespace blocks
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "kernels/parallel_parts.hpp"
+#include "kernels/symmetric_sell.hpp"
+
+namespace cg2d::kernels {
+
+KernelRow symmetric_distinct_kernel();
+KernelRow symmetric_kernel();
+KernelRow symmetric_scalar_kernel();
+
+namespace {
+namespace blocks {
+
+using symmetric_sell::ColumnPair;
+
+/// The sets of one thread, those of one size one after the other.
+struct Part {
+  std::array<std::int64_t, largest_index_set + 1> counts{};  // sets of each size
+  PageBuffer<double> values;
+  PageBuffer<std::uint32_t> members;
+  PageBuffer<ColumnPair> pairs;  // p and sums of q of all shared indices
+};
+
+/// Sets [first, last), and what lies before them in the lists of all sets.
+struct SetSpan {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::size_t first_member = 0;
+  std::size_t first_entry = 0;
+};
+
+/// Cuts the sets into consecutive parts of about equally many elements.
+std::vector<SetSpan> split_sets(const IndexSets& sets, int part_count) {
+  std::vector<SetSpan> parts;
+  SetSpan next;
+  for (int part = 1; part <= part_count; ++part) {
+    const auto goal =
+        sets.entries.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(part_count);
+    SetSpan own = next;
+    while (next.last < sets.sizes.size() && next.first_entry < goal) {
+      const auto size = sets.sizes[next.last++];
+      next.first_member += size;
+      next.first_entry += static_cast<std::size_t>(packed_size(size));
+    }
+    own.last = next.first = next.last;
+    parts.push_back(own);
+  }
+  return parts;
+}
+
+Part make_part(const IndexSets& sets, const SetSpan& span, const CsrBlock& block, std::int64_t shared_count) {
+  Part part;
+  std::array<std::size_t, largest_index_set + 1> next_value{};
+  std::array<std::size_t, largest_index_set + 1> next_member{};
+  for (auto set = span.first; set < span.last; ++set) ++part.counts[sets.sizes[set]];
+  std::size_t value_count = 0;
+  std::size_t member_count = 0;
+  for (std::size_t size = 0; size < part.counts.size(); ++size) {
+    next_value[size] = value_count;
+    next_member[size] = member_count;
+    const auto count = static_cast<std::size_t>(part.counts[size]);
+    value_count += count * static_cast<std::size_t>(packed_size(static_cast<std::int64_t>(size)));
+    member_count += count * size;
+  }
+  if (value_count == 0) return part;
+  part.values = PageBuffer<double>(value_count + spare_values);
+  part.members = PageBuffer<std::uint32_t>(member_count + spare_members);
+  part.pairs = PageBuffer<ColumnPair>(static_cast<std::size_t>(shared_count));
+  const auto* member = sets.members.data() + span.first_member;
+  const auto* entry = sets.entries.data() + span.first_entry;
+  for (auto set = span.first; set < span.last; ++set) {
+    const std::size_t size = sets.sizes[set];
+    for (std::size_t k = 0; k < size; ++k) part.members[next_member[size]++] = 2 * *member++;
+    const auto element_count = static_cast<std::size_t>(packed_size(static_cast<std::int64_t>(size)));
+    for (std::size_t k = 0; k < element_count; ++k, ++entry) {
+      // Half of an entry on the diagonal is stored.
+      const double value = *entry == IndexSets::no_entry ? 0.0 : block.values[*entry - 1];
+      part.values[next_value[size]++] = k < size ? 2.0 * value : value;
+    }
+  }
+  return part;
+}
+
+std::vector<Part> make_set_parts(const IndexSets& sets, const CsrBlock& block, std::int64_t shared_count,
+                                 int thread_count) {
+  const auto spans = split_sets(sets, thread_count);
+  std::vector<Part> parts(spans.size());
+  make_on_threads(thread_count, [&](std::size_t thread) {
+    parts[thread] = make_part(sets, spans[thread], block, shared_count);
+  });
+  return parts;
+}
+
+/// Takes the entries that are in sets out of the block.
+CsrBlock without_sets(CsrBlock block, const IndexSets& sets) {
+  if (sets.empty()) return block;
+  std::vector<bool> is_in_set(static_cast<std::size_t>(block.nonzero_count()) + 1);
+  for (const auto entry : sets.entries) is_in_set[entry] = true;
+  std::size_t kept = 0;
+  std::size_t entry = 0;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {
+    for (const auto end = static_cast<std::size_t>(block.row_starts[row + 1]); entry < end; ++entry) {
+      if (is_in_set[entry + 1]) continue;
+      block.columns[kept] = block.columns[entry];
+      block.values[kept++] = block.values[entry];
+    }
+    block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
+  }
+  block.columns.resize(kept);
+  block.values.resize(kept);
+  return block;
+}
+
+/// The kernel of what is in no set. Short rows take the formats that fill up least.
+KernelRow rest_kernel(const CsrBlock& rest) {
+  const auto entries = rest.nonzero_count();
+  if (entries < 2 * rest.row_count) return symmetric_scalar_kernel();
+  return entries < 16 * rest.row_count ? symmetric_kernel() : symmetric_distinct_kernel();
+}
+
+std::unique_ptr<SpmvKernel> make_rest(CsrBlock rest, KernelOptions options) {
+  const auto row = rest_kernel(rest);
+  // The widest loop that is no wider than the one that is asked for.
+  if (options.instruction_set) {
+    const auto next = std::ranges::upper_bound(row.instruction_sets, *options.instruction_set);
+    options.instruction_set = *std::prev(next);
+  }
+  return row.make(std::move(rest), options);
+}
+
+class Kernel final : public SpmvKernel {
+ public:
+  Kernel(CsrBlock block, InstructionSet set, const KernelOptions& options)
+      : set_(set),
+        loops_(CG2D_OF_SET(set, blocks::loops_for)),
+        shared_(block, options.column_of_row_0),
+        prefetch_distance_(
+            options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
+    {
+      const auto sets = find_index_sets(block, shared_, options.thread_count);
+      if (!sets.empty()) parts_ = make_set_parts(sets, block, shared_.count, options.thread_count);
+      block = without_sets(std::move(block), sets);
+    }
+    rest_ = make_rest(std::move(block), options);
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "blocks"; }
+  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override {
+    std::size_t bytes = 0;
+    for (const auto& part : parts_)
+      bytes += part.values.size() * sizeof(double) + part.members.size() * sizeof(std::uint32_t);
+    return rest_->matrix_byte_count() + static_cast<std::int64_t>(bytes);
+  }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
+    auto all = rest_->stored_arrays();
+    for (auto& part : parts_) {
+      all.push_back(stored_array(ArrayKind::values, part.values));
+      all.push_back(stored_array(ArrayKind::columns, part.members));
+    }
+    return all;
+  }
+  [[nodiscard]] bool has_columns_in_range() const override {
+    return rest_->has_columns_in_range() &&
+           all_parts_hold(static_cast<int>(parts_.size()), [this](std::size_t part) {
+             return std::ranges::all_of(parts_[part].members.span(), [this](std::uint32_t member) {
+               return member < 2 * static_cast<std::uint64_t>(shared_.count);
+             });
+           });
+  }
+  void multiply(const Operands& operands, const ProductMode& mode) override;
+
+ private:
+  void multiply_part(Part& part, const Operands& operands, const ProductMode& mode) const;
+
+  InstructionSet set_;
+  SetLoops loops_;
+  SharedIndices shared_;
+  std::int64_t prefetch_distance_;
+  std::vector<Part> parts_;  // of each thread; none where there are no sets
+  std::unique_ptr<SpmvKernel> rest_;
+};
+
+/// The sums of the sets are whole behind the last share, and are added to those of the remainder then.
+void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
+  rest_->multiply(operands, mode);
+  if (parts_.empty()) return;
+  const int thread_count = static_cast<int>(parts_.size());
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+  {
+#pragma omp for schedule(static, 1)
+    for (int thread = 0; thread < thread_count; ++thread)
+      multiply_part(parts_[static_cast<std::size_t>(thread)], operands, mode);
+    if (mode.share + 1 == mode.share_count) {
+#pragma omp for schedule(static)
+      for (std::int64_t index = 0; index < shared_.count; ++index) {
+        double& q = operands.q_columns[static_cast<std::size_t>(shared_.first_column + index)];
+        for (const auto& part : parts_) {
+          if (!part.pairs.empty()) q += part.pairs[static_cast<std::size_t>(index)].q;
+        }
+      }
+    }
+  }
+}
+
+void Kernel::multiply_part(Part& part, const Operands& operands, const ProductMode& mode) const {
+  if (part.pairs.empty()) return;
+  if (mode.share == 0) {
+    const double* const p = operands.p_columns.data() + shared_.first_column;
+    for (std::size_t k = 0; k < part.pairs.size(); ++k) part.pairs[k] = {.p = p[k], .q = 0.0};
+  }
+  const ShareRange share(std::accumulate(part.counts.begin(), part.counts.end(), std::int64_t{0}), mode);
+  std::int64_t first_set = 0;
+  const double* values = part.values.data();
+  const std::uint32_t* members = part.members.data();
+  for (std::size_t size = 0; size < part.counts.size(); ++size) {
+    const auto members_of_set = static_cast<std::int64_t>(size);
+    const auto begin = std::clamp<std::int64_t>(share.begin - first_set, 0, part.counts[size]);
+    const auto end = std::clamp<std::int64_t>(share.end - first_set, 0, part.counts[size]);
+    if (begin < end) {
+      loops_[size]({.values = values + begin * packed_size(members_of_set),
+                    .members = members + begin * members_of_set,
+                    .count = end - begin,
+                    .prefetch_distance = prefetch_distance_},
+                   &part.pairs.data()->p);
+    }
+    first_set += part.counts[size];
+    values += part.counts[size] * packed_size(members_of_set);
+    members += part.counts[size] * members_of_set;
+  }
+}
+
+/// The sets with a loop here that this processor has.
+std::vector<InstructionSet> instruction_sets() { return of_this_processor(sets_without_gathers); }
+InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
+
+std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
+  const auto set =
+      choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
+  return std::make_unique<Kernel>(std::move(block), set, options);
+}
+
+}  // namespace blocks
+}  // namespace
+
+KernelRow blocks_kernel() {
+  return {
+      .name = "blocks",
+      .description =
+          "symmetric storage in dense blocks of the pattern, which it finds by itself; the rest as "
+          "symmetric-distinct",
+      .storage_text =
+          "symmetric storage in dense blocks of the pattern: every entry is stored and multiplied",
+      .storage = Storage::half,
+      .joins_sums = true,
+      .is_taken_by_name_only = true,
+      .bytes_per_nonzero = 4.7,
+      .converts = true,
+      .conversion_bytes_per_nonzero = 7.5,
+      .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance},
+      .instruction_sets = blocks::instruction_sets(),
+      .preferred_instruction_set = blocks::preferred_instruction_set,
+      .make = blocks::make,
+  };
+}
+
+}  // namespace cg2d::kernels
+#endif

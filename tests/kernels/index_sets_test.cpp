@@ -1,0 +1,255 @@
+// Dense blocks of a pattern: the sets that are found in it, and the products of kernel "blocks", which stores them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/index_sets.hpp"
+#include "kernels/spmv.hpp"
+#include "support/bits.hpp"
+#include "support/random_blocks.hpp"
+
+namespace cg2d::kernels::index_sets_test {
+namespace {
+
+using test::Rows;
+using Pairs = std::map<std::pair<std::int32_t, std::int32_t>, double>;  // lesser and greater index
+
+constexpr std::uint64_t seed = 20261127;
+
+double positive_value(std::mt19937_64& random) {
+  return std::ldexp(static_cast<double>(1 + random() % 1000003), -20);
+}
+
+/// The union of sets of random indices.
+Pairs union_of_sets(std::int32_t index_count, int set_count, int size, std::mt19937_64& random) {
+  Pairs pairs;
+  for (int k = 0; k < set_count; ++k) {
+    std::set<std::int32_t> members;
+    while (members.size() < static_cast<std::size_t>(size))
+      members.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(index_count)));
+    for (const auto a : members) {
+      for (const auto b : members) {
+        if (a <= b) pairs[{a, b}] = positive_value(random);
+      }
+    }
+  }
+  return pairs;
+}
+
+/// Each pair as the entry (a, b) or (b, a), half of an entry on the diagonal.
+struct HalfBlock {
+  std::int64_t row_count;
+  std::int64_t column_count;
+  std::int64_t column_of_row_0;
+
+  [[nodiscard]] CsrBlock store(const Pairs& pairs, std::mt19937_64& random) const {
+    Rows rows(static_cast<std::size_t>(row_count));
+    for (const auto& [pair, value] : pairs) {
+      const auto [a, b] = random() % 2 == 0 ? pair : std::pair(pair.second, pair.first);
+      // An index is a column; rows begin at the index column_of_row_0. What is not in the block belongs to others.
+      const auto row = a - column_of_row_0;
+      if (row < 0 || row >= row_count || b >= column_count) continue;
+      rows[static_cast<std::size_t>(row)].push_back({.column = b, .value = a == b ? value / 2 : value});
+    }
+    for (auto& row : rows) std::ranges::sort(row, {}, &CsrBlock::Entry::column);
+    return CsrBlock::from_rows(column_count, rows);
+  }
+};
+
+/// The sets are sets of the pattern, and no entry is in two of them. Returns the share of the entries that are in sets.
+double expect_right_sets(const CsrBlock& half, const SharedIndices& shared, const IndexSets& sets) {
+  std::vector<int> uses(static_cast<std::size_t>(half.nonzero_count()) + 1);
+  std::vector<std::int64_t> row_of(uses.size());
+  for (std::int64_t row = 0; row < half.row_count; ++row) {
+    for (auto entry = half.row_starts[static_cast<std::size_t>(row)];
+         entry < half.row_starts[static_cast<std::size_t>(row) + 1]; ++entry)
+      row_of[static_cast<std::size_t>(entry) + 1] = row;
+  }
+  const auto* member = sets.members.data();
+  const auto* entry = sets.entries.data();
+  std::size_t zero_count = 0;
+  const auto expect_entry = [&](std::int64_t a, std::int64_t b) {
+    const auto number = *entry++;
+    if (number == IndexSets::no_entry) {
+      ++zero_count;
+      return;
+    }
+    ++uses[number];
+    const auto row = row_of[number] - shared.first_row;
+    const auto column = half.columns[number - 1] - shared.first_column;
+    EXPECT_EQ(std::minmax(row, column), std::minmax(a, b));
+  };
+  for (const std::size_t size : sets.sizes) {
+    EXPECT_GE(size, least_index_set);
+    EXPECT_LE(size, largest_index_set);
+    const std::span members(member, size);
+    EXPECT_EQ(std::ranges::adjacent_find(members, std::greater_equal<>{}), members.end());
+    EXPECT_LT(members.back(), shared.count);
+    for (std::size_t k = 0; k < size; ++k) expect_entry(members[k], members[k]);
+    for (std::size_t column = 0; column < size; ++column) {
+      for (std::size_t row = column + 1; row < size; ++row) expect_entry(members[row], members[column]);
+    }
+    member += size;
+  }
+  EXPECT_EQ(member, sets.members.data() + sets.members.size());
+  EXPECT_EQ(entry, sets.entries.data() + sets.entries.size());
+  EXPECT_LE(*std::ranges::max_element(uses), 1);
+  EXPECT_LE(static_cast<double>(zero_count), 0.4 * static_cast<double>(sets.entries.size()));
+  return static_cast<double>(std::ranges::count(uses, 1)) / static_cast<double>(half.nonzero_count());
+}
+
+TEST(IndexSetsTest, SetsOfEverySizeAreFoundInTheirUnion) {
+  for (const int size : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 23}) {
+    SCOPED_TRACE("sets of " + std::to_string(size));
+    std::mt19937_64 random(seed);
+    const auto half = HalfBlock{3000, 3000, 0}.store(union_of_sets(3000, 12000 / size, size, random), random);
+    const SharedIndices shared(half, 0);
+    EXPECT_EQ(shared.count, 3000);
+    EXPECT_GT(expect_right_sets(half, shared, find_index_sets(half, shared)),
+              size > largest_index_set ? 0.5 : 0.9);
+  }
+}
+
+TEST(IndexSetsTest, OnlySharedIndicesAreInSets) {
+  for (const std::int64_t column_of_row_0 : {-500, -1, 0, 700, 2500}) {
+    SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
+    std::mt19937_64 random(seed);
+    const HalfBlock shape{2000, 3000, column_of_row_0};
+    const auto half = shape.store(union_of_sets(3000, 900, 12, random), random);
+    const SharedIndices shared(half, column_of_row_0);
+    EXPECT_EQ(shared.count, std::min<std::int64_t>(3000, column_of_row_0 + 2000) -
+                                std::max<std::int64_t>(column_of_row_0, 0));
+    const auto sets = find_index_sets(half, shared);
+    if (!sets.empty()) expect_right_sets(half, shared, sets);
+  }
+}
+
+TEST(IndexSetsTest, WithoutAPlaceOfItsRowsABlockHasNoSharedIndices) {
+  std::mt19937_64 random(seed);
+  const auto half = HalfBlock{300, 300, 0}.store(union_of_sets(300, 40, 12, random), random);
+  EXPECT_EQ(SharedIndices(half, std::nullopt).count, 0);
+  EXPECT_EQ(SharedIndices(half, 300).count, 0);
+  EXPECT_EQ(SharedIndices(half, -300).count, 0);
+  EXPECT_TRUE(find_index_sets(half, SharedIndices(half, std::nullopt)).empty());
+}
+
+/// Random rows, a path, no entries, and one dense row.
+TEST(IndexSetsTest, PatternsWithoutSetsHaveNone) {
+  constexpr std::int32_t count = 4000;
+  std::mt19937_64 random(seed);
+  Pairs scattered;
+  Pairs path;
+  Pairs dense_row;
+  for (std::int32_t k = 0; k < 20 * count; ++k) {
+    const auto [a, b] =
+        std::minmax(static_cast<std::int32_t>(random() % count), static_cast<std::int32_t>(random() % count));
+    scattered[{a, b}] = 1.0;
+  }
+  for (std::int32_t k = 0; k < count; ++k) {
+    path[{k, k}] = 2.0;
+    if (k > 0) path[{k - 1, k}] = 1.0;
+    if (k != count / 2) dense_row[std::minmax(k, count / 2)] = 1.0;
+  }
+  for (const auto& pairs : {scattered, path, Pairs{}, dense_row}) {
+    const auto half = HalfBlock{count, count, 0}.store(pairs, random);
+    EXPECT_TRUE(find_index_sets(half, SharedIndices(half, 0)).empty());
+  }
+}
+
+// ---------------------------------------------------------------- products
+
+/// The sums of rows and columns of one product; where both are the same index, together.
+std::vector<double> all_sums(SpmvKernel& kernel, const CsrBlock& shape, std::int64_t column_of_row_0,
+                             int share_count, double before = 0.0) {
+  std::vector<double> p_columns;
+  std::vector<double> p_rows;
+  const auto element = [](std::int64_t index) { return 1.5 + std::sin(static_cast<double>(index)); };
+  for (std::int64_t k = 0; k < shape.column_count; ++k) p_columns.push_back(element(k));
+  for (std::int64_t k = 0; k < shape.row_count; ++k) p_rows.push_back(element(k + column_of_row_0));
+  std::vector<double> q_rows(p_rows.size(), before);
+  std::vector<double> q_columns(p_columns.size(), before);
+  for (int share = 0; share < share_count; ++share) {
+    kernel.multiply({.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
+                    {.is_added = before != 0.0,
+                     .is_continued = before != 0.0,
+                     .share = share,
+                     .share_count = share_count});
+  }
+  std::vector<double> sums(p_rows.size() + p_columns.size());
+  const auto offset = std::max<std::int64_t>(-column_of_row_0, 0);  // of column 0
+  const auto row_offset = std::max<std::int64_t>(column_of_row_0, 0);
+  for (std::size_t k = 0; k < p_columns.size(); ++k)
+    sums[static_cast<std::size_t>(offset) + k] += q_columns[k];
+  for (std::size_t k = 0; k < p_rows.size(); ++k) sums[static_cast<std::size_t>(row_offset) + k] += q_rows[k];
+  return sums;
+}
+
+/// All numbers are positive, so a sum of some hundred products errs by 1e-13 of itself at most.
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-13 * expected[k]) << k;
+}
+
+void expect_products_of_reference(int size, std::int64_t column_of_row_0) {
+  const auto& row = kernel_named("blocks");
+  std::mt19937_64 random(seed);
+  const HalfBlock shape{600, 700, column_of_row_0};
+  const auto half = shape.store(union_of_sets(700, 300, size, random), random);
+  const auto reference = reference_kernel(Storage::half).make(half.copy(), {});
+  const auto expected = all_sums(*reference, half, column_of_row_0, 1);
+  const auto expected_sum = all_sums(*reference, half, column_of_row_0, 1, 3.0);
+  for (const auto set : row.instruction_sets) {
+    for (const int thread_count : {1, 2, 5}) {
+      SCOPED_TRACE(std::string(name_of(set)) + ", threads " + std::to_string(thread_count));
+      const auto kernel = row.make(
+          half.copy(),
+          {.thread_count = thread_count, .instruction_set = set, .column_of_row_0 = column_of_row_0});
+      const auto sums = all_sums(*kernel, half, column_of_row_0, 1);
+      expect_near(sums, expected);
+      expect_near(all_sums(*kernel, half, column_of_row_0, 1, 3.0), expected_sum);
+      for (const int share_count : {1, 2, 7, 500}) {
+        EXPECT_TRUE(test::same_bits(all_sums(*kernel, half, column_of_row_0, share_count), sums))
+            << share_count << " shares";
+      }
+    }
+  }
+}
+
+TEST(BlocksKernelTest, SetsOfEverySizeHaveTheProductsOfTheReference) {
+  for (int size = least_index_set; size <= largest_index_set; ++size) {
+    SCOPED_TRACE("sets of " + std::to_string(size));
+    expect_products_of_reference(size, 0);
+  }
+}
+
+TEST(BlocksKernelTest, RowsAndColumnsMayMeetAnywhere) {
+  for (const std::int64_t column_of_row_0 : {-600, -150, -1, 1, 90, 600, 700}) {
+    SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
+    expect_products_of_reference(9, column_of_row_0);
+  }
+}
+
+TEST(BlocksKernelTest, MembersOutOfTheBlockAreSeen) {
+  std::mt19937_64 random(seed);
+  const auto half = HalfBlock{1000, 1000, 0}.store(union_of_sets(1000, 500, 12, random), random);
+  const auto kernel = kernel_named("blocks").make(half.copy(), {.thread_count = 2, .column_of_row_0 = 0});
+  ASSERT_TRUE(kernel->has_columns_in_range());
+  const auto arrays = kernel->stored_arrays();
+  ASSERT_EQ(arrays.back().kind, ArrayKind::columns);
+  std::ranges::fill(arrays.back().bytes.first(arrays.back().element_size), std::byte{0xff});
+  EXPECT_FALSE(kernel->has_columns_in_range());
+}
+
+}  // namespace
+}  // namespace cg2d::kernels::index_sets_test
