@@ -152,9 +152,9 @@ TEST(IndexSetsTest, PatternsWithoutSetsHaveNone) {
   Pairs path;
   Pairs dense_row;
   for (std::int32_t k = 0; k < 20 * count; ++k) {
-    const auto [a, b] =
-        std::minmax(static_cast<std::int32_t>(random() % count), static_cast<std::int32_t>(random() % count));
-    scattered[{a, b}] = 1.0;
+    const auto first = static_cast<std::int32_t>(random() % count);
+    const auto second = static_cast<std::int32_t>(random() % count);
+    scattered[std::minmax(first, second)] = 1.0;
   }
   for (std::int32_t k = 0; k < count; ++k) {
     path[{k, k}] = 2.0;
