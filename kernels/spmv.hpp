@@ -169,6 +169,8 @@ struct KernelRow {
   bool converts = false;  ///< makes a format of its own from the CSR; for a moment both are in memory
   /// Bytes per nonzero that it takes beside the CSR while it converts, where these are more than its format's.
   double conversion_bytes_per_nonzero = 0.0;
+  /// Doubles that each thread has for a column, with half storage.
+  int doubles_per_column = 1;
   Tuning defaults{};
   /// Instruction sets of the loops that run on this processor, narrowest first.
   std::vector<InstructionSet> instruction_sets{};

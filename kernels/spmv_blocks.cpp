@@ -1,6 +1,6 @@
 // Kernel "blocks": half storage in dense blocks of the pattern (index_sets.hpp), which are found in the block itself. A block gathers
 // p once for each of its members, multiplies a packed symmetric triangle in registers, and adds to q once for each: where
-// other kernels pay a load of p, and a load and a store of q, for each entry. What is in no set is multiplied by "symmetric-distinct".
+// other kernels pay a load of p, and a load and a store of q, for each entry. What is in no set is multiplied by another kernel.
 
 #include "kernels/vector_targets.hpp"
 
@@ -388,16 +388,16 @@ KernelRow blocks_kernel() {
   return {
       .name = "blocks",
       .description =
-          "symmetric storage in dense blocks of the pattern, which it finds by itself; the rest as "
-          "symmetric-distinct",
+          "symmetric storage in dense blocks of the pattern, which it finds; the rest by another kernel",
       .storage_text =
           "symmetric storage in dense blocks of the pattern: every entry is stored and multiplied",
       .storage = Storage::half,
       .joins_sums = true,
       .is_taken_by_name_only = true,
-      .bytes_per_nonzero = 4.7,
+      .bytes_per_nonzero = 5.0,
       .converts = true,
       .conversion_bytes_per_nonzero = 7.5,
+      .doubles_per_column = 3,
       .defaults = {.prefetch_distance = symmetric_sell::default_prefetch_distance},
       .instruction_sets = blocks::instruction_sets(),
       .preferred_instruction_set = blocks::preferred_instruction_set,

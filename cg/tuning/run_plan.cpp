@@ -106,7 +106,8 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
                           received_to_add(comm::summation_schedule(layout, rank, configuration.sum_form),
                                           comm::summation_pieces(layout, rank));
   if (kernel.stores_half()) {
-    elements += columns.size() * configuration.thread_count + rows.size() + piece.size() +
+    elements += columns.size() * configuration.thread_count * kernel.doubles_per_column + rows.size() +
+                piece.size() +
                 received_to_add(comm::mirrored_summation_schedule(layout, rank, configuration.sum_form),
                                 comm::collection_pieces(layout, rank));
   }
