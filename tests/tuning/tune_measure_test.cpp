@@ -2,8 +2,8 @@
 
 #include "cg/tuning/tune_measure.hpp"
 
-#include <algorithm>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cmath>
 #include <functional>
