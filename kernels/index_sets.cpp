@@ -222,7 +222,7 @@ class SetFinder {
   };
 
   /// Sets hold so many pairs at least: below, the remainder's kernel has most to do anyway.
-  [[nodiscard]] bool is_worth_it(std::size_t pair_count) const { return taken_pairs_ >= pair_count / 2; }
+  [[nodiscard]] bool is_worth_it(std::size_t pair_count) const { return taken_pairs_ >= pair_count / 4 * 3; }
 
   void grow_from(std::uint32_t index) {
     const auto begin = pattern_.begin(index);

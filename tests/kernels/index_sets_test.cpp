@@ -110,14 +110,13 @@ double expect_right_sets(const CsrBlock& half, const SharedIndices& shared, cons
 }
 
 TEST(IndexSetsTest, SetsOfEverySizeAreFoundInTheirUnion) {
-  for (const int size : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 23}) {
+  for (const int size : {4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) {
     SCOPED_TRACE("sets of " + std::to_string(size));
     std::mt19937_64 random(seed);
     const auto half = HalfBlock{3000, 3000, 0}.store(union_of_sets(3000, 12000 / size, size, random), random);
     const SharedIndices shared(half, 0);
     EXPECT_EQ(shared.count, 3000);
-    EXPECT_GT(expect_right_sets(half, shared, find_index_sets(half, shared)),
-              size > largest_index_set ? 0.5 : 0.9);
+    EXPECT_GT(expect_right_sets(half, shared, find_index_sets(half, shared)), 0.9);
   }
 }
 
