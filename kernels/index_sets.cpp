@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -59,7 +60,16 @@ class PairPattern {
   [[nodiscard]] std::size_t end(std::size_t lesser) const {
     return static_cast<std::size_t>(starts_[lesser + 1]);
   }
+  [[nodiscard]] std::size_t row_length(std::size_t lesser) const { return end(lesser) - begin(lesser); }
   [[nodiscard]] std::uint32_t greater(std::size_t place) const { return greater_[place] & ~done_bit; }
+  /// The place of a pair, if it is an entry. Cost: the logarithm of the row's length.
+  [[nodiscard]] std::optional<std::size_t> find(std::uint32_t lesser, std::uint32_t greater) const {
+    const auto row = greater_.span().subspan(begin(lesser), row_length(lesser));
+    const auto found =
+        std::ranges::lower_bound(row, greater, {}, [](std::uint32_t pair) { return pair & ~done_bit; });
+    if (found == row.end() || (*found & ~done_bit) != greater) return std::nullopt;
+    return begin(lesser) + static_cast<std::size_t>(found - row.begin());
+  }
   [[nodiscard]] bool is_done(std::size_t place) const { return (greater_[place] & done_bit) != 0; }
   void set_done(std::size_t place) { greater_[place] |= done_bit; }
   [[nodiscard]] std::uint32_t entry(std::size_t place) const { return entries_[place]; }
@@ -171,7 +181,7 @@ class IndexTable {
     for (std::size_t k = 0; k < count_; ++k) slots_[indices_[k] % slots_.size()] = 0;
     count_ = 0;
   }
-  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool has_room() const { return count_ < most_indices; }
   [[nodiscard]] int number_of(std::uint32_t index) const {
     const auto slot = slots_[index % slots_.size()];
     if (slot == 0) return none;
@@ -208,12 +218,14 @@ class SetFinder {
 
  private:
   static constexpr std::size_t look_after = 16;  // gives up after this part of the indices
+  /// A row that is so many times as long as what is looked for in it is searched, not read: that of an index with pairs everywhere.
+  static constexpr std::size_t long_row = 16;
 
   struct Mark {
     std::uint32_t stamp = 0;  // index + 1 that has a pair with this one
     std::uint32_t offset = 0;
   };
-  /// An index that has pairs with the first two members, or the second member.
+  /// An index that has pairs with the first two members.
   struct Candidate {
     std::uint32_t index = 0;
     int new_count = 0;                    // of its pairs with the first two members
@@ -265,32 +277,51 @@ class SetFinder {
     table_.clear();
     const auto second = pattern_.greater(second_place);
     const auto first_begin = pattern_.begin(index);
-    for (auto place = pattern_.begin(second); place < pattern_.end(second); ++place) {
-      const auto candidate = pattern_.greater(place);
-      const auto& mark = marks_[candidate];
-      if (mark.stamp != index + 1) continue;
-      const std::array places{first_begin + mark.offset, place};
-      const int new_count = (pattern_.is_done(places[0]) ? 0 : 1) + (pattern_.is_done(places[1]) ? 0 : 1);
-      if (new_count == 0) continue;
-      pattern_.prefetch_row(candidate);
-      candidates_.push_back({.index = candidate, .new_count = new_count, .places = places});
-      table_.add(candidate);
-      if (table_.size() == IndexTable::most_indices) return;
+    const auto first_end = pattern_.end(index);
+    if (pattern_.row_length(second) > long_row * (first_end - second_place)) {
+      for (auto first = second_place + 1; first < first_end && table_.has_room(); ++first) {
+        if (const auto place = pattern_.find(second, pattern_.greater(first))) consider(first, *place);
+      }
+      return;
+    }
+    for (auto place = pattern_.begin(second); place < pattern_.end(second) && table_.has_room(); ++place) {
+      const auto& mark = marks_[pattern_.greater(place)];
+      if (mark.stamp == index + 1) consider(first_begin + mark.offset, place);
     }
   }
 
-  /// Which candidates have pairs with each other, and where: one pass over the row of each.
+  /// A candidate, by the places of its pairs with the first two members.
+  void consider(std::size_t first, std::size_t second) {
+    const int new_count = (pattern_.is_done(first) ? 0 : 1) + (pattern_.is_done(second) ? 0 : 1);
+    if (new_count == 0) return;
+    const auto candidate = pattern_.greater(second);
+    pattern_.prefetch_row(candidate);
+    candidates_.push_back({.index = candidate, .new_count = new_count, .places = {first, second}});
+    table_.add(candidate);
+  }
+
+  /// Which candidates have pairs with each other, and where: one pass over the row of each, if it is no long one.
   void find_neighbours() {
     for (std::size_t k = 0; k < candidates_.size(); ++k) {
-      const auto end = pattern_.end(candidates_[k].index);
-      for (auto place = pattern_.begin(candidates_[k].index); place < end; ++place) {
+      const auto index = candidates_[k].index;
+      if (pattern_.row_length(index) > long_row * IndexTable::most_indices) {
+        for (auto other = k + 1; other < candidates_.size(); ++other) {
+          if (const auto place = pattern_.find(index, candidates_[other].index)) join(k, other, *place);
+        }
+        continue;
+      }
+      for (auto place = pattern_.begin(index); place < pattern_.end(index); ++place) {
         const int other = table_.number_of(pattern_.greater(place));
-        if (other == IndexTable::none) continue;
-        candidates_[k].neighbours |= std::uint64_t{1} << other;
-        candidates_[static_cast<std::size_t>(other)].neighbours |= std::uint64_t{1} << k;
-        places_of_candidates_[k][static_cast<std::size_t>(other)] = place;
+        if (other != IndexTable::none) join(k, static_cast<std::size_t>(other), place);
       }
     }
+  }
+
+  /// Two candidates have a pair. number < other.
+  void join(std::size_t number, std::size_t other, std::size_t place) {
+    candidates_[number].neighbours |= std::uint64_t{1} << other;
+    candidates_[other].neighbours |= std::uint64_t{1} << number;
+    places_of_candidates_[number][other] = place;
   }
 
   void start_set(std::uint32_t index, std::size_t place) {

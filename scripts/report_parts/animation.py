@@ -139,7 +139,7 @@ def same_steps(steps):
 
 def source_of(step):
     place = f"{step.facts['simulated']}, simulated" if "simulated" in step.facts else step.facts.get("transport", "measured")
-    return ", ".join([place, *filter(None, [step.facts.get("kernel")])])
+    return f"{place}, {step.facts['kernel']}" if "kernel" in step.facts else place
 
 
 def overlay_name(number):

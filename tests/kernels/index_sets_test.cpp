@@ -120,6 +120,18 @@ TEST(IndexSetsTest, SetsOfEverySizeAreFoundInTheirUnion) {
   }
 }
 
+/// Its row is searched, where others are read.
+TEST(IndexSetsTest, AnIndexThatHasPairsWithAllOthersHidesNoSets) {
+  constexpr std::int32_t count = 3000;
+  constexpr std::int32_t dense = count / 2;
+  std::mt19937_64 random(seed);
+  auto pairs = union_of_sets(count, 1500, 8, random);
+  for (std::int32_t k = 0; k < count; ++k) pairs[std::minmax(k, dense)] = 1.0;
+  const auto half = HalfBlock{count, count, 0}.store(pairs, random);
+  const SharedIndices shared(half, 0);
+  EXPECT_GT(expect_right_sets(half, shared, find_index_sets(half, shared)), 0.85);
+}
+
 TEST(IndexSetsTest, OnlySharedIndicesAreInSets) {
   for (const std::int64_t column_of_row_0 : {-500, -1, 0, 700, 2500}) {
     SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
