@@ -9,9 +9,9 @@
 #include <hwy/foreach_target.h>
 
 #include <array>
-#include <cstring>
 #include <utility>
 
+#include "kernels/dense_lanes-inl.hpp"
 #include "kernels/index_sets.hpp"
 #include "kernels/vectors-inl.hpp"
 
@@ -20,17 +20,10 @@ namespace cg2d::kernels::HWY_NAMESPACE {
 namespace {
 namespace blocks {
 
-/// Four lanes at most: eight are slower (Zen 4: 0.40, 3.5, 9.4 instead of 0.31, 3.1, 8.6 ms for classes A, B and C), since more of a
-/// triangle's columns end within a register.
-constexpr std::int64_t lanes = register_bytes >= 32 ? 4 : 2;
-using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
-using Bits = std::int64_t __attribute__((vector_size(lanes * sizeof(double))));
-
-HWY_INLINE Lanes load(const double* source) {
-  Lanes loaded;
-  std::memcpy(&loaded, source, sizeof(loaded));
-  return loaded;
-}
+using dense::Lanes;
+using dense::lanes;
+using dense::load;
+using Bits = std::int64_t __attribute__((vector_size(sizeof(Lanes))));
 
 /// The lanes from `first` on; zeros before them.
 HWY_INLINE Lanes from_lane(Lanes vector, std::int64_t first) {
@@ -38,21 +31,6 @@ HWY_INLINE Lanes from_lane(Lanes vector, std::int64_t first) {
 #pragma GCC unroll 4
   for (std::int64_t lane = 0; lane < lanes; ++lane) mask[lane] = lane >= first ? -1 : 0;
   return reinterpret_cast<Lanes>(reinterpret_cast<Bits>(vector) & mask);
-}
-
-/// Lane k is the sum of the lanes of vectors[k].
-template <typename Vector>
-HWY_INLINE Vector sums_of(const Vector* vectors) {
-  if constexpr (sizeof(Vector) == 2 * sizeof(double)) {
-    return __builtin_shufflevector(vectors[0], vectors[1], 0, 2) +
-           __builtin_shufflevector(vectors[0], vectors[1], 1, 3);
-  } else {
-    const Vector low = __builtin_shufflevector(vectors[0], vectors[1], 0, 4, 2, 6) +
-                       __builtin_shufflevector(vectors[0], vectors[1], 1, 5, 3, 7);
-    const Vector high = __builtin_shufflevector(vectors[2], vectors[3], 0, 4, 2, 6) +
-                        __builtin_shufflevector(vectors[2], vectors[3], 1, 5, 3, 7);
-    return __builtin_shufflevector(low, high, 0, 1, 4, 5) + __builtin_shufflevector(low, high, 2, 3, 6, 7);
-  }
 }
 
 /// p of the first `count` members, and zeros.
@@ -84,7 +62,7 @@ void multiply_sets(const SetRange& range, double* pairs) {
 #pragma GCC unroll 8
     for (std::int64_t group = 0; group < groups; ++group) {
       p[group] = gather<Lanes>(pairs, members + lanes * group, Size - lanes * group);
-      y[group] = load(values + lanes * group) * p[group];
+      y[group] = load<Lanes>(values + lanes * group) * p[group];
     }
     const double* column = values + Size;
 #pragma GCC unroll 8
@@ -98,19 +76,19 @@ void multiply_sets(const SetRange& range, double* pairs) {
         const double* const of_member_0 = column - (j + 1);
         const double p_j = pairs[members[j]];
         if (lane + 1 < lanes) {
-          const auto v = from_lane(load(of_member_0 + lanes * group), lane + 1);
+          const auto v = from_lane(load<Lanes>(of_member_0 + lanes * group), lane + 1);
           y[group] += v * p_j;
           sums[lane] = v * p[group];
         }
 #pragma GCC unroll 8
         for (std::int64_t below = group + 1; below < groups; ++below) {
-          const auto v = load(of_member_0 + lanes * below);
+          const auto v = load<Lanes>(of_member_0 + lanes * below);
           y[below] += v * p_j;
           sums[lane] += v * p[below];
         }
         column += Size - (j + 1);
       }
-      y[group] += sums_of(sums);
+      y[group] += dense::sums_of(sums);
     }
 #pragma GCC unroll 16
     for (std::int64_t k = 0; k < Size; ++k) pairs[members[k] + 1] += y[k / lanes][k % lanes];
@@ -140,6 +118,7 @@ HWY_AFTER_NAMESPACE();
 #include <numeric>
 #include <vector>
 
+#include "kernels/block_csr.hpp"
 #include "kernels/parallel_parts.hpp"
 #include "kernels/symmetric_sell.hpp"
 
@@ -378,6 +357,7 @@ InstructionSet preferred_instruction_set() { return instruction_sets().back(); }
 std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   const auto set =
       choose_instruction_set(options.instruction_set, instruction_sets(), preferred_instruction_set);
+  if (auto kernel = try_block_csr(block, set, options)) return kernel;
   return std::make_unique<Kernel>(std::move(block), set, options);
 }
 

@@ -1,0 +1,56 @@
+#pragma once
+
+// Symmetric block CSR: the entries between two supervariables in one dense block, with one column number. Where others load p, and load and
+// store q, for each entry, a block does so once for each of its columns, side by side in memory.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "kernels/spmv.hpp"
+#include "kernels/supervariables.hpp"
+
+namespace cg2d::kernels {
+
+/// Doubles that a supervariable takes in a vector: whole registers of 2 or 4, zeros behind its members.
+constexpr std::int64_t places_of(std::int64_t size) { return size <= 2 ? 2 : size <= 4 ? 4 : 8; }
+
+/// Blocks of size x size entries in rows of blocks. Either of two mirrored blocks is stored, in the row of the supervariable that comes first; of one
+/// on the diagonal one entry of each mirrored pair, and half of those on the diagonal.
+struct BlockCsr {
+  int size = 0;
+  PageBuffer<std::int64_t> row_starts;  ///< of each supervariable and the end
+  PageBuffer<std::uint32_t> columns;    ///< where the p of the block's columns begins; q is behind it
+  PageBuffer<double> values;            ///< block after block, each row by row
+
+  [[nodiscard]] std::int64_t row_count() const { return static_cast<std::int64_t>(row_starts.size()) - 1; }
+};
+
+/// Empty: zeros would fill more than a quarter. Cost: four passes over the entries. Takes up to 8 bytes for each of them while it works. Throws
+/// std::bad_alloc.
+std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const BlockIndices& indices,
+                                       const Supervariables& supervariables, int thread_count);
+
+/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few.
+std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options);
+
+// ---------------------------------------------------------------- products
+
+/// Numbers behind the last ones that a loop may read.
+inline constexpr std::size_t spare_block_values = 8;
+
+/// Rows [first_row, last_row) of blocks.
+struct BlockRows {
+  const BlockCsr& matrix;
+  std::int64_t first_row;
+  std::int64_t last_row;
+  std::int64_t prefetch_distance;
+};
+/// pairs: p of each supervariable, places_of(size) doubles, and its q behind it. Adds to q.
+using BlockRowLoop = void (*)(const BlockRows& rows, double* pairs);
+/// The loop of each size.
+using BlockRowLoops = std::array<BlockRowLoop, largest_supervariable + 1>;
+
+}  // namespace cg2d::kernels

@@ -1,0 +1,325 @@
+#include "kernels/supervariables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "kernels/parallel_parts.hpp"
+
+namespace cg2d::kernels {
+namespace {
+
+/// Whether rows of a sample lie near rows with almost the same columns, or meet such columns: only half of each row is stored, and near ones have
+/// the same half as a rule.
+class RowSample {
+ public:
+  RowSample(const CsrBlock& half, const SharedIndices& shared) : half_(half), shared_(shared) {}
+
+  [[nodiscard]] bool shows_equals() const {
+    constexpr std::int64_t row_count = 32;
+    int seen = 0;
+    int with_equal = 0;
+    for (std::int64_t k = 0; k < row_count; ++k) {
+      const auto row = half_.row_count * (2 * k + 1) / (2 * row_count);
+      const auto length = columns_of(row).size();
+      if (length < fewest_columns || length > most_columns) continue;
+      ++seen;
+      if (has_equal(row)) ++with_equal;
+    }
+    return 4 * with_equal > seen;
+  }
+
+ private:
+  static constexpr std::size_t fewest_columns = 4;
+  static constexpr std::size_t most_columns = 512;  // longer ones would take more time than a product
+  static constexpr int near = 3;
+
+  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int64_t row) const {
+    const auto begin = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(row) + 1]);
+    return half_.columns.span().subspan(begin, end - begin);
+  }
+
+  [[nodiscard]] bool has_equal(std::int64_t row) const {
+    const auto last = std::min(row + near, half_.row_count - 1);
+    for (auto other = row + 1; other <= last; ++other) {
+      if (are_alike(row, other)) return true;
+    }
+    const auto columns = columns_of(row);
+    for (std::size_t a = 0; a < columns.size(); ++a) {
+      const auto end = std::min(a + 1 + near, columns.size());
+      for (auto b = a + 1; b < end; ++b) {
+        const auto first = columns[a] - shared_.first_column;
+        const auto second = columns[b] - shared_.first_column;
+        if (0 <= first && second < shared_.count &&
+            are_alike(shared_.first_row + first, shared_.first_row + second))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  [[nodiscard]] bool are_alike(std::int64_t row, std::int64_t other) const {
+    const auto a = columns_of(row);
+    const auto b = columns_of(other);
+    const auto shorter = std::min(a.size(), b.size());
+    if (shorter < fewest_columns || std::max(a.size(), b.size()) > most_columns) return false;
+    std::size_t common = 0;
+    for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
+      if (*x == *y) ++common;
+      const bool is_next_of_a = *x <= *y;
+      const bool is_next_of_b = *y <= *x;
+      if (is_next_of_a) ++x;
+      if (is_next_of_b) ++y;
+    }
+    return 5 * common >= 4 * shorter;
+  }
+
+  const CsrBlock& half_;
+  const SharedIndices& shared_;
+};
+
+/// SplitMix64, as a function of its state.
+std::uint64_t hash_of(std::uint64_t index) {
+  std::uint64_t hash = (index + 1) * 0x9e3779b97f4a7c15;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
+/// For each index the sum of its neighbours' hashes, the same for equal ones in whatever order its entries are stored. An index that
+/// is row and column is a neighbour of itself: so its equals, which are its neighbours, have the same sum.
+std::vector<std::uint64_t> neighbour_sums(const CsrBlock& half, const BlockIndices& indices,
+                                          int thread_count) {
+  const auto count = static_cast<std::size_t>(indices.count());
+  const auto borders = split_rows_by_nonzeros(half.row_starts.span(), thread_count);
+  std::vector<std::vector<std::uint64_t>> sums(static_cast<std::size_t>(thread_count));
+  make_on_threads(thread_count, [&](std::size_t thread) {
+    auto& own = sums[thread];
+    own.resize(count);
+    for (auto row = borders[thread]; row < borders[thread + 1]; ++row) {
+      const auto index = indices.of_row(row);
+      const auto hash = hash_of(static_cast<std::uint64_t>(index));
+      const auto end = static_cast<std::size_t>(half.row_starts[static_cast<std::size_t>(row) + 1]);
+      std::uint64_t sum = indices.is_shared(index) ? hash : 0;
+      for (auto k = static_cast<std::size_t>(half.row_starts[static_cast<std::size_t>(row)]); k < end; ++k) {
+        const auto column = half.columns[k];
+        if (column == index) continue;
+        sum += hash_of(static_cast<std::uint64_t>(column));
+        own[static_cast<std::size_t>(column)] += hash;
+      }
+      own[static_cast<std::size_t>(index)] += sum;
+    }
+  });
+  for (std::size_t thread = 1; thread < sums.size(); ++thread) {
+    for (std::size_t k = 0; k < count; ++k) sums[0][k] += sums[thread][k];
+  }
+  return std::move(sums.front());
+}
+
+/// Indices in groups of equal ones.
+struct Groups {
+  std::vector<std::uint32_t> of_index;
+  std::size_t count = 0;
+  std::vector<std::uint32_t> sizes;  // of those with entries
+
+  Groups(const std::vector<std::uint64_t>& sums, const BlockIndices& indices) : of_index(sums.size()) {
+    std::vector<std::uint32_t> order(sums.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) { return sums[a] < sums[b]; });
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      const auto index = order[k];
+      const bool has_entries = sums[index] != (indices.is_shared(index) ? hash_of(index) : 0);
+      if (k == 0 || sums[index] != sums[order[k - 1]]) {
+        ++count;
+        if (has_entries) sizes.push_back(0);
+      }
+      of_index[index] = static_cast<std::uint32_t>(count - 1);
+      if (has_entries) ++sizes.back();
+    }
+  }
+
+  /// The size of blocks that takes the least time; 0: none is worth it. Empty places are stored twice over, in rows and columns, and an entry costs
+  /// about a third of what a block does beside its entries.
+  [[nodiscard]] int best_size() const {
+    constexpr double most_places_of_index = 1.12;  // 1.25 elements for an entry
+    constexpr double cost_of_block = 3.0;          // in entries
+    int best = 0;
+    double least = std::numeric_limits<double>::max();
+    const auto index_count = static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+    for (int size = least_supervariable; size <= largest_supervariable; ++size) {
+      const auto own = static_cast<std::uint32_t>(size);
+      std::size_t places = 0;
+      for (const auto group : sizes) places += std::size_t{own} * ((group + own - 1) / own);
+      const double filled = static_cast<double>(places) / index_count;
+      const double cost = filled * filled * (1.0 + cost_of_block / (size * size));
+      if (filled > most_places_of_index || cost >= least) continue;
+      least = cost;
+      best = size;
+    }
+    return best;
+  }
+
+  /// Members in rising order, in the order of the first ones.
+  [[nodiscard]] std::vector<std::uint32_t> members(std::size_t size) const {
+    struct Open {
+      std::size_t next = 0;  // place of the next member
+      std::size_t rest = 0;  // places that are left
+    };
+    std::vector<Open> open(count);
+    std::vector<std::uint32_t> members;
+    for (std::size_t index = 0; index < of_index.size(); ++index) {
+      auto& own = open[of_index[index]];
+      if (own.rest == 0) {
+        own = {.next = members.size(), .rest = size};
+        members.resize(members.size() + size, Supervariables::no_member);
+      }
+      members[own.next++] = static_cast<std::uint32_t>(index);
+      --own.rest;
+    }
+    return members;
+  }
+};
+
+/// The pairs of supervariables that have entries with each other, by those of their first members.
+class NeighbourPairs {
+ public:
+  NeighbourPairs(const CsrBlock& half, const BlockIndices& indices, const Supervariables& all)
+      : half_(half),
+        indices_(indices),
+        all_(all),
+        numbers_(static_cast<std::size_t>(indices.count()), Supervariables::no_member) {
+    for (std::size_t k = 0; k < all.count(); ++k) numbers_[first_member(k)] = static_cast<std::uint32_t>(k);
+  }
+
+  /// visit(one, the other), each pair once.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    for (std::size_t k = 0; k < all_.count(); ++k) {
+      const auto row = indices_.row_of(first_member(k));
+      if (!row) continue;
+      const auto begin = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row)]);
+      const auto end = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row) + 1]);
+      for (auto entry = begin; entry < end; ++entry) {
+        const auto other = numbers_[static_cast<std::size_t>(half_.columns[entry])];
+        if (other != Supervariables::no_member && other != k) visit(k, std::size_t{other});
+      }
+    }
+  }
+  [[nodiscard]] std::size_t count() const { return all_.count(); }
+  /// Of two neighbours; position: of each, in the order that is asked about.
+  [[nodiscard]] double mean_distance(const std::vector<std::uint32_t>& position) const {
+    double sum = 0.0;
+    double count = 0.0;
+    for_each([&](std::size_t a, std::size_t b) {
+      sum += std::abs(static_cast<double>(position[a]) - position[b]);
+      ++count;
+    });
+    return sum / std::max(count, 1.0);
+  }
+
+ private:
+  [[nodiscard]] std::size_t first_member(std::size_t k) const {
+    return all_.members[static_cast<std::size_t>(all_.size) * k];
+  }
+
+  const CsrBlock& half_;
+  const BlockIndices& indices_;
+  const Supervariables& all_;
+  std::vector<std::uint32_t> numbers_;  // of first members
+};
+
+/// The neighbours of each supervariable.
+class Neighbours {
+ public:
+  explicit Neighbours(const NeighbourPairs& pairs) : starts_(pairs.count() + 1) {
+    pairs.for_each([&](std::size_t a, std::size_t b) {
+      ++starts_[a + 1];
+      ++starts_[b + 1];
+    });
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    others_.resize(starts_.back());
+    auto next = starts_;
+    pairs.for_each([&](std::size_t a, std::size_t b) {
+      others_[next[a]++] = static_cast<std::uint32_t>(b);
+      others_[next[b]++] = static_cast<std::uint32_t>(a);
+    });
+  }
+
+  [[nodiscard]] std::size_t count() const { return starts_.size() - 1; }
+  [[nodiscard]] std::span<const std::uint32_t> of(std::size_t k) const {
+    return std::span(others_).subspan(starts_[k], starts_[k + 1] - starts_[k]);
+  }
+
+ private:
+  std::vector<std::size_t> starts_;
+  std::vector<std::uint32_t> others_;
+};
+
+/// The order of Cuthill and McKee: each part of the graph from one of its ends, the neighbours of each in turn.
+std::vector<std::uint32_t> cuthill_mckee(const Neighbours& neighbours) {
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint8_t> visits(
+      neighbours.count());  // 1: a first search was here, to find an end; 2: it is in the order
+  const auto search = [&](std::uint32_t start, std::uint8_t visit, std::vector<std::uint32_t>& found) {
+    auto next = found.size();
+    found.push_back(start);
+    visits[start] = visit;
+    for (; next < found.size(); ++next) {
+      for (const auto other : neighbours.of(found[next])) {
+        if (visits[other] >= visit) continue;
+        visits[other] = visit;
+        found.push_back(other);
+      }
+    }
+  };
+  std::vector<std::uint32_t> part;
+  for (std::uint32_t k = 0; k < neighbours.count(); ++k) {
+    if (visits[k] != 0) continue;
+    part.clear();
+    search(k, 1, part);
+    search(part.back(), 2, order);
+  }
+  return order;
+}
+
+/// In another order where neighbours lie far from each other: a cache then keeps what the next ones need.
+void bring_neighbours_together(const CsrBlock& half, const BlockIndices& indices, Supervariables& all) {
+  constexpr std::size_t fewest = 4096;  // 64 bytes each; fewer are in the second-level cache anyway
+  if (all.count() < fewest) return;
+  const NeighbourPairs pairs(half, indices, all);
+  std::vector<std::uint32_t> position(all.count());
+  std::iota(position.begin(), position.end(), 0U);
+  const double distance = pairs.mean_distance(position);
+  if (distance < fewest / 2.0) return;
+  const auto order = cuthill_mckee(Neighbours(pairs));
+  for (std::size_t k = 0; k < order.size(); ++k) position[order[k]] = static_cast<std::uint32_t>(k);
+  if (pairs.mean_distance(position) > distance / 2.0) return;
+  const auto size = static_cast<std::size_t>(all.size);
+  std::vector<std::uint32_t> members(all.members.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    std::copy_n(&all.members[size * order[k]], size, &members[size * k]);
+  all.members = std::move(members);
+}
+
+}  // namespace
+
+std::optional<Supervariables> find_supervariables(const CsrBlock& half, const SharedIndices& shared,
+                                                  int thread_count) {
+  const BlockIndices indices(half, shared);
+  if (indices.count() >= Supervariables::no_member || !RowSample(half, shared).shows_equals())
+    return std::nullopt;
+  const Groups groups(neighbour_sums(half, indices, thread_count), indices);
+  Supervariables all;
+  all.size = groups.best_size();
+  if (all.size == 0) return std::nullopt;
+  all.members = groups.members(static_cast<std::size_t>(all.size));
+  bring_neighbours_together(half, indices, all);
+  return all;
+}
+
+}  // namespace cg2d::kernels

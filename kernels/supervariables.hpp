@@ -1,0 +1,70 @@
+#pragma once
+
+// Supervariables [Duff, Reid: The multifrontal solution of indefinite sparse symmetric linear equations, ACM TOMS 9, 1983]: indices of a symmetric
+// matrix with the same neighbours, as the unknowns of a finite element's node. Between two of them all entries are there, or none.
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "kernels/csr_block.hpp"
+#include "kernels/index_sets.hpp"
+
+namespace cg2d::kernels {
+
+/// Members of a supervariable, as block CSR takes them; larger ones are cut.
+inline constexpr int least_supervariable = 2;
+inline constexpr int largest_supervariable = 8;
+
+/// One number for each row and column of a block, where a row and a column that are the same element of the vectors have one: columns have
+/// their own numbers, and rows that are no columns follow.
+class BlockIndices {
+ public:
+  BlockIndices(const CsrBlock& block, const SharedIndices& shared)
+      : column_count_(block.column_count), row_count_(block.row_count), shared_(shared) {}
+
+  [[nodiscard]] std::int64_t count() const { return column_count_ + row_count_ - shared_.count; }
+  [[nodiscard]] bool is_column(std::int64_t index) const { return index < column_count_; }
+  [[nodiscard]] bool is_shared(std::int64_t index) const {
+    return shared_.first_column <= index && index < shared_.first_column + shared_.count;
+  }
+  [[nodiscard]] std::int64_t of_row(std::int64_t row) const {
+    const auto shared_row = row - shared_.first_row;
+    if (shared_row < 0) return column_count_ + row;
+    return shared_row < shared_.count ? shared_.first_column + shared_row
+                                      : column_count_ + row - shared_.count;
+  }
+  /// Empty: the index is a column only.
+  [[nodiscard]] std::optional<std::int64_t> row_of(std::int64_t index) const {
+    if (is_shared(index)) return shared_.first_row + index - shared_.first_column;
+    if (is_column(index)) return std::nullopt;
+    const auto row = index - column_count_;
+    return row < shared_.first_row ? row : row + shared_.count;
+  }
+
+ private:
+  std::int64_t column_count_;
+  std::int64_t row_count_;
+  SharedIndices shared_;
+};
+
+/// All indices of a block in supervariables, those that have no equal, too.
+struct Supervariables {
+  static constexpr std::uint32_t no_member = std::numeric_limits<std::uint32_t>::max();
+
+  int size = 0;  ///< places for members
+  /// `size` of each supervariable; the last ones may be no_member.
+  std::vector<std::uint32_t> members;
+
+  [[nodiscard]] std::size_t count() const { return members.size() / static_cast<std::size_t>(size); }
+};
+
+/// Finds supervariables in a block that stores one entry of each mirrored pair (Storage::half), from its pattern alone. Empty: a sample of
+/// the rows shows none, or most of their places would have no member. They are in the order of their first members; where neighbours lie far from each
+/// other, and more than a cache apart, in that of Cuthill and McKee. Cost: one pass over the entries, and the sorting of a number for
+/// each index; 8 bytes for each index and thread. Throws std::bad_alloc.
+std::optional<Supervariables> find_supervariables(const CsrBlock& half, const SharedIndices& shared,
+                                                  int thread_count = 1);
+
+}  // namespace cg2d::kernels

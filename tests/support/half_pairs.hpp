@@ -1,0 +1,83 @@
+#pragma once
+
+// Symmetric matrices with positive numbers as lists of pairs, blocks of them with half storage, and the products with these blocks.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "kernels/spmv.hpp"
+#include "support/random_blocks.hpp"
+
+namespace cg2d::test {
+
+using Pairs = std::map<std::pair<std::int32_t, std::int32_t>, double>;  // lesser and greater index
+
+inline double positive_value(std::mt19937_64& random) {
+  return std::ldexp(static_cast<double>(1 + random() % 1000003), -20);
+}
+
+/// A block of a symmetric matrix with half storage: each pair is the entry (a, b) or (b, a), with half of an entry on the diagonal.
+struct HalfBlock {
+  std::int64_t row_count;
+  std::int64_t column_count;
+  std::int64_t column_of_row_0;
+
+  [[nodiscard]] kernels::CsrBlock store(const Pairs& pairs, std::mt19937_64& random) const {
+    return store(pairs, [&](std::int32_t, std::int32_t) { return random() % 2 == 0; });
+  }
+  /// is_above(lesser, greater index): the entry in the row of the lesser one is stored.
+  template <typename IsAbove>
+  [[nodiscard]] kernels::CsrBlock store(const Pairs& pairs, const IsAbove& is_above) const {
+    Rows rows(static_cast<std::size_t>(row_count));
+    for (const auto& [pair, value] : pairs) {
+      const auto [a, b] = is_above(pair.first, pair.second) ? pair : std::pair(pair.second, pair.first);
+      // An index is a column; rows begin at the index column_of_row_0. What is not in the block belongs to others.
+      const auto row = a - column_of_row_0;
+      if (row < 0 || row >= row_count || b >= column_count) continue;
+      rows[static_cast<std::size_t>(row)].push_back({.column = b, .value = a == b ? value / 2 : value});
+    }
+    for (auto& row : rows) std::ranges::sort(row, {}, &kernels::CsrBlock::Entry::column);
+    return kernels::CsrBlock::from_rows(column_count, rows);
+  }
+};
+
+/// The sums of rows and columns of one product; where both are the same index, together.
+inline std::vector<double> all_sums(kernels::SpmvKernel& kernel, const kernels::CsrBlock& shape,
+                                    std::int64_t column_of_row_0, int share_count, double before = 0.0) {
+  std::vector<double> p_columns;
+  std::vector<double> p_rows;
+  const auto element = [](std::int64_t index) { return 1.5 + std::sin(static_cast<double>(index)); };
+  for (std::int64_t k = 0; k < shape.column_count; ++k) p_columns.push_back(element(k));
+  for (std::int64_t k = 0; k < shape.row_count; ++k) p_rows.push_back(element(k + column_of_row_0));
+  std::vector<double> q_rows(p_rows.size(), before);
+  std::vector<double> q_columns(p_columns.size(), before);
+  for (int share = 0; share < share_count; ++share) {
+    kernel.multiply({.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
+                    {.is_added = before != 0.0,
+                     .is_continued = before != 0.0,
+                     .share = share,
+                     .share_count = share_count});
+  }
+  std::vector<double> sums(p_rows.size() + p_columns.size());
+  const auto offset = std::max<std::int64_t>(-column_of_row_0, 0);  // of column 0
+  const auto row_offset = std::max<std::int64_t>(column_of_row_0, 0);
+  for (std::size_t k = 0; k < p_columns.size(); ++k)
+    sums[static_cast<std::size_t>(offset) + k] += q_columns[k];
+  for (std::size_t k = 0; k < p_rows.size(); ++k) sums[static_cast<std::size_t>(row_offset) + k] += q_rows[k];
+  return sums;
+}
+
+/// All numbers are positive, so a sum of some hundred products errs by 1e-13 of itself at most.
+inline void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-13 * expected[k]) << k;
+}
+
+}  // namespace cg2d::test
