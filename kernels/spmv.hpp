@@ -161,8 +161,11 @@ struct KernelRow {
   /// With KernelOptions::column_of_row_0 the sums of an index that is among rows and columns may all be in q_columns: only both together are
   /// the product.
   bool joins_sums = false;
-  /// Gains by what the matrix is made of rather than by its size, so it is taken only where a user names it.
+  /// Gains by what the matrix is made of rather than by its size, so it is taken only where a user names it, or has_use_for says so.
   bool is_taken_by_name_only = false;
+  /// Whether a sample of the rows of a block, with all entries, shows what the kernel gains by: then it is tried on a user's matrix,
+  /// too. nullptr: it is not. Cost: less than a product.
+  bool (*has_use_for)(const CsrBlock& whole, const KernelOptions& options) = nullptr;
   /// Bytes of matrix data per nonzero of the whole matrix that a product moves, about. With half storage an
   /// entry and its mirror are two nonzeros.
   double bytes_per_nonzero = 0.0;

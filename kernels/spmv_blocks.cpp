@@ -361,6 +361,10 @@ std::unique_ptr<SpmvKernel> make(CsrBlock block, const KernelOptions& options) {
   return std::make_unique<Kernel>(std::move(block), set, options);
 }
 
+bool has_use_for(const CsrBlock& whole, const KernelOptions& options) {
+  return shows_supervariables(whole, SharedIndices(whole, options.column_of_row_0));
+}
+
 }  // namespace blocks
 }  // namespace
 
@@ -374,6 +378,7 @@ KernelRow blocks_kernel() {
       .storage = Storage::half,
       .joins_sums = true,
       .is_taken_by_name_only = true,
+      .has_use_for = blocks::has_use_for,
       .bytes_per_nonzero = 5.0,
       .converts = true,
       .conversion_bytes_per_nonzero = 7.5,

@@ -13,20 +13,21 @@
 namespace cg2d::kernels {
 namespace {
 
-/// Whether rows of a sample lie near rows with almost the same columns, or meet such columns: only half of each row is stored, and near ones have
-/// the same half as a rule.
+/// Whether rows of a sample have columns in common with rows next to them, with those that they have entries with, or two of
+/// these with each other.
 class RowSample {
  public:
-  RowSample(const CsrBlock& half, const SharedIndices& shared) : half_(half), shared_(shared) {}
+  /// least_share: of the columns of the shorter row.
+  RowSample(const CsrBlock& block, const SharedIndices& shared, double least_share)
+      : block_(block), shared_(shared), least_share_(least_share) {}
 
   [[nodiscard]] bool shows_equals() const {
     constexpr std::int64_t row_count = 32;
     int seen = 0;
     int with_equal = 0;
     for (std::int64_t k = 0; k < row_count; ++k) {
-      const auto row = half_.row_count * (2 * k + 1) / (2 * row_count);
-      const auto length = columns_of(row).size();
-      if (length < fewest_columns || length > most_columns) continue;
+      const auto row = block_.row_count * (2 * k + 1) / (2 * row_count);
+      if (!has_fit_length(columns_of(row))) continue;
       ++seen;
       if (has_equal(row)) ++with_equal;
     }
@@ -34,40 +35,46 @@ class RowSample {
   }
 
  private:
-  static constexpr std::size_t fewest_columns = 4;
-  static constexpr std::size_t most_columns = 512;  // longer ones would take more time than a product
-  static constexpr int near = 3;
+  using Columns = std::span<const std::int32_t>;
 
-  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int64_t row) const {
-    const auto begin = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(row)]);
-    const auto end = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(row) + 1]);
-    return half_.columns.span().subspan(begin, end - begin);
+  [[nodiscard]] Columns columns_of(std::int64_t row) const {
+    const auto begin = static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(row) + 1]);
+    return block_.columns.span().subspan(begin, end - begin);
   }
+  /// Shorter ones are alike by chance, and longer ones would take more time than a product.
+  static bool has_fit_length(Columns columns) { return 4 <= columns.size() && columns.size() <= 512; }
 
   [[nodiscard]] bool has_equal(std::int64_t row) const {
-    const auto last = std::min(row + near, half_.row_count - 1);
+    constexpr int near_rows = 3;
+    constexpr std::size_t most_columns = 24;  // of those that are looked at
+    const auto last = std::min(row + near_rows, block_.row_count - 1);
     for (auto other = row + 1; other <= last; ++other) {
       if (are_alike(row, other)) return true;
     }
     const auto columns = columns_of(row);
-    for (std::size_t a = 0; a < columns.size(); ++a) {
-      const auto end = std::min(a + 1 + near, columns.size());
-      for (auto b = a + 1; b < end; ++b) {
-        const auto first = columns[a] - shared_.first_column;
-        const auto second = columns[b] - shared_.first_column;
-        if (0 <= first && second < shared_.count &&
-            are_alike(shared_.first_row + first, shared_.first_row + second))
-          return true;
-      }
+    const auto count = std::min(columns.size(), most_columns);
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto column = columns.size() * k / count;
+      const auto other = row_of(columns[column]);
+      if (!other) continue;
+      if (are_alike(row, *other)) return true;
+      const auto next = column + 1 < columns.size() ? row_of(columns[column + 1]) : std::nullopt;
+      if (next && are_alike(*other, *next)) return true;
     }
     return false;
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> row_of(std::int32_t column) const {
+    const auto index = column - shared_.first_column;
+    if (index < 0 || index >= shared_.count) return std::nullopt;
+    return shared_.first_row + index;
   }
 
   [[nodiscard]] bool are_alike(std::int64_t row, std::int64_t other) const {
     const auto a = columns_of(row);
     const auto b = columns_of(other);
-    const auto shorter = std::min(a.size(), b.size());
-    if (shorter < fewest_columns || std::max(a.size(), b.size()) > most_columns) return false;
+    if (row == other || !has_fit_length(a) || !has_fit_length(b)) return false;
     std::size_t common = 0;
     for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
       if (*x == *y) ++common;
@@ -76,11 +83,12 @@ class RowSample {
       if (is_next_of_a) ++x;
       if (is_next_of_b) ++y;
     }
-    return 5 * common >= 4 * shorter;
+    return static_cast<double>(common) >= least_share_ * static_cast<double>(std::min(a.size(), b.size()));
   }
 
-  const CsrBlock& half_;
+  const CsrBlock& block_;
   const SharedIndices& shared_;
+  double least_share_;
 };
 
 /// SplitMix64, as a function of its state.
@@ -308,10 +316,16 @@ void bring_neighbours_together(const CsrBlock& half, const BlockIndices& indices
 
 }  // namespace
 
+bool shows_supervariables(const CsrBlock& whole, const SharedIndices& shared) {
+  return RowSample(whole, shared, 0.9).shows_equals();
+}
+
 std::optional<Supervariables> find_supervariables(const CsrBlock& half, const SharedIndices& shared,
                                                   int thread_count) {
   const BlockIndices indices(half, shared);
-  if (indices.count() >= Supervariables::no_member || !RowSample(half, shared).shows_equals())
+  // Of equal rows with half storage some have almost the same half, some hardly an entry in common.
+  constexpr double least_share = 0.45;
+  if (indices.count() >= Supervariables::no_member || !RowSample(half, shared, least_share).shows_equals())
     return std::nullopt;
   const Groups groups(neighbour_sums(half, indices, thread_count), indices);
   Supervariables all;

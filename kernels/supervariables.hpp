@@ -60,6 +60,9 @@ struct Supervariables {
   [[nodiscard]] std::size_t count() const { return members.size() / static_cast<std::size_t>(size); }
 };
 
+/// Whether a sample of the rows of a block that stores every entry shows supervariables. Cost: 32 rows, and some of those that they have entries with.
+bool shows_supervariables(const CsrBlock& whole, const SharedIndices& shared);
+
 /// Finds supervariables in a block that stores one entry of each mirrored pair (Storage::half), from its pattern alone. Empty: a sample of
 /// the rows shows none, or most of their places would have no member. They are in the order of their first members; where neighbours lie far from each
 /// other, and more than a cache apart, in that of Cuthill and McKee. Cost: one pass over the entries, and the sorting of a number for

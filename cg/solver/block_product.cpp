@@ -23,13 +23,6 @@ std::span<T> part_of(std::span<T> vector, const comm::IndexRange& range) {
   return vector.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.size()));
 }
 
-/// The options, with the place of the rank's rows among its columns.
-kernels::KernelOptions placed(kernels::KernelOptions options, const comm::BlockLayout& layout, int rank) {
-  options.column_of_row_0 = layout.row_block(layout.grid().row_of(rank)).begin -
-                            layout.column_block(layout.grid().column_of(rank)).begin;
-  return options;
-}
-
 /// take_columns(), but a strip of all columns is the block itself, without a pass over its entries.
 kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& columns) {
   if (columns.size() == block.column_count) return std::exchange(block, kernels::CsrBlock{});
@@ -37,6 +30,12 @@ kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& c
 }
 
 }  // namespace
+
+kernels::KernelOptions placed(kernels::KernelOptions options, const comm::BlockLayout& layout, int rank) {
+  options.column_of_row_0 = layout.row_block(layout.grid().row_of(rank)).begin -
+                            layout.column_block(layout.grid().column_of(rank)).begin;
+  return options;
+}
 
 BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock block, const Parts& parts,
                            const kernels::KernelOptions& options)

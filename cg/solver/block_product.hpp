@@ -18,6 +18,9 @@
 
 namespace cg2d {
 
+/// The options, with the place of the rank's rows among its columns.
+kernels::KernelOptions placed(kernels::KernelOptions options, const comm::BlockLayout& layout, int rank);
+
 /// One rank's block with its kernel, or with one kernel per strip of columns: hands the communicator's
 /// vectors over to them. Local, except that it lets the communicator make progress between parts.
 class BlockProduct {

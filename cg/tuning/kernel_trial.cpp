@@ -10,6 +10,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/matrix/half_storage.hpp"
+#include "cg/solver/block_product.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
@@ -26,7 +27,9 @@ ChosenKernel chosen_for(const Configuration& configuration, const KernelTrialCon
 std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
   std::vector<TriedConfiguration> candidates;
   for (const auto& row : kernels::kernel_table()) {
-    const bool is_tried = config.vector_count > 1 ? row.make_for_several != nullptr : row.is_tried;
+    const bool is_tried = config.vector_count > 1
+                              ? row.make_for_several != nullptr && !row.is_taken_by_name_only
+                              : row.is_tried || row.has_use_for != nullptr;
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
     if (!is_tried || !may_serve || !row.why_unavailable().empty()) continue;
     auto configuration = config.configuration;
@@ -59,6 +62,23 @@ std::string best_of(const KernelTrial& trial, const KernelTrialConfig& config) {
   return candidate.step_s < 0.95 * usual.step_s ? candidate.name : usual.name;
 }
 
+/// The options of a kernel for the rank's block.
+kernels::KernelOptions options_of(const comm::RankGroup& group, const KernelTrialConfig& config,
+                                  const ChosenKernel& chosen) {
+  return placed({.thread_count = config.configuration.thread_count,
+                 .tuning = chosen.tuning,
+                 .vector_count = chosen.vector_count},
+                make_layout(config.source.facts(), config.configuration), group.rank());
+}
+
+/// Whether the pattern of some rank's block is one that the kernel gains by, where it can tell. Collective.
+bool has_use(comm::RankGroup& group, const KernelTrialConfig& config, const ChosenKernel& chosen,
+             const kernels::CsrBlock& block) {
+  const auto has_use_for = chosen.kernel->has_use_for;
+  if (has_use_for == nullptr) return true;
+  return group.maximum(has_use_for(block, options_of(group, config, chosen)) ? 1.0 : 0.0) > 0.0;
+}
+
 /// Seconds that the conversion of the whole block takes, on the slowest rank, by that of its first rows. Collective.
 double expected_conversion_s(comm::RankGroup& group, const KernelTrialConfig& config,
                              const ChosenKernel& chosen, const kernels::CsrBlock& block) {
@@ -71,9 +91,7 @@ double expected_conversion_s(comm::RankGroup& group, const KernelTrialConfig& co
     auto sample = block.first_rows(rows);
     const auto sampled = static_cast<double>(std::max<std::int64_t>(sample.nonzero_count(), 1));
     keep_stored(sample, chosen.kernel->storage, layout, group.rank());
-    const kernels::KernelOptions options{.thread_count = config.configuration.thread_count,
-                                         .tuning = chosen.tuning,
-                                         .vector_count = chosen.vector_count};
+    const auto options = options_of(group, config, chosen);
     const Stopwatch watch;
     const auto kernel = chosen.kernel->maker_for(options)(std::move(sample), options);
     seconds = watch.seconds() * static_cast<double>(block.nonzero_count()) / sampled;
@@ -90,14 +108,15 @@ double step_seconds(comm::RankGroup& group, TrialSolver& solver) {
   return group.maximum(watch.seconds()) / TrialSolver::few_steps;
 }
 
-/// Leaves out those that would take too long to convert. Collective.
-void skip_slow_conversions(comm::RankGroup& group, const KernelTrialConfig& config, TrialSolver& usual,
-                           std::vector<TriedConfiguration>& candidates, KernelTrial& trial) {
+/// Leaves out those that the pattern is nothing for, and those that would take too long to convert. Collective.
+void skip_unsuitable(comm::RankGroup& group, const KernelTrialConfig& config, TrialSolver& usual,
+                     std::vector<TriedConfiguration>& candidates, KernelTrial& trial) {
   const auto layout = make_layout(config.source.facts(), config.configuration);
   const auto block = config.source.build(layout, group, config.configuration.thread_count).block;
   const double most_s = std::max(config.limit.seconds, config.limit.steps * step_seconds(group, usual));
   std::erase_if(candidates, [&](const TriedConfiguration& candidate) {
     if (candidate.configuration.kernel == trial.best) return false;
+    if (!has_use(group, config, candidate.kernel, block)) return true;
     const double seconds = expected_conversion_s(group, config, candidate.kernel, block);
     if (seconds <= most_s) return false;
     trial.skipped.push_back(
@@ -130,7 +149,7 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   };
   auto usual = make_solver(*std::ranges::find(
       candidates, trial.best, [](const TriedConfiguration& one) { return one.configuration.kernel; }));
-  skip_slow_conversions(group, config, *usual, candidates, trial);
+  skip_unsuitable(group, config, *usual, candidates, trial);
   std::vector<NamedCandidate> solvers;
   for (const auto& one : candidates) {
     const auto& name = one.configuration.kernel;

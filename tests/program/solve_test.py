@@ -28,6 +28,20 @@ def poisson(side):
     return entries
 
 
+def mesh(side, unknowns):
+    """Nodes on side x side points with the neighbours around them, and so many unknowns each: {(row, column): value}, lower triangle, from 0."""
+    entries = {}
+    for y, x, line, place in itertools.product(range(side), range(side), (-1, 0, 1), (-1, 0, 1)):
+        if not (0 <= y + line < side and 0 <= x + place < side):
+            continue
+        for row, column in itertools.product(range(unknowns), repeat=2):
+            row += unknowns * (y * side + x)
+            column += unknowns * ((y + line) * side + x + place)
+            if row >= column:
+                entries[row, column] = 9.0 * unknowns if row == column else -0.5
+    return entries
+
+
 def grids_of(*rank_counts):
     return [grid for rank_count in rank_counts for grid in factorizations(rank_count)]
 
@@ -159,6 +173,15 @@ class Solutions(SolveTest):
         report = self.report_of(4, self.matrix)
         self.assertTrue(report["configuration"]["grid"]["automatic"])
         self.assertIn("trial", report["configuration"]["grid"])
+
+    def test_dense_blocks_are_tried_where_nodes_have_several_unknowns(self):
+        for side, unknowns, is_tried in ((45, 3, True), (120, 1, False)):
+            with self.subTest(unknowns=unknowns):
+                matrix = self.file(f"mesh{unknowns}.mtx", matrix_text(unknowns * side**2, mesh(side, unknowns)))
+                trial = self.report_of(1, matrix, "--rtol", "1e-10")["configuration"]["kernel_trial"]
+                tried = [one["kernel"] for one in trial["tried"]]
+                self.assertIn("symmetric", tried)
+                self.assertEqual("blocks" in tried, is_tried, trial)
 
     def test_the_same_iterations_from_any_spelling_of_the_matrix(self):
         plain = self.report_of(2, self.matrix, "--grid", "1x2")["result"]
