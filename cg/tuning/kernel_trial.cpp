@@ -26,7 +26,9 @@ ChosenKernel chosen_for(const Configuration& configuration, const KernelTrialCon
 std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
   std::vector<TriedConfiguration> candidates;
   for (const auto& row : kernels::kernel_table()) {
-    const bool is_tried = config.vector_count > 1 ? row.make_for_several != nullptr : row.is_tried;
+    const bool is_tried = config.vector_count > 1
+                              ? row.make_for_several != nullptr && !row.is_taken_by_name_only
+                              : row.is_tried;
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
     if (!is_tried || !may_serve || !row.why_unavailable().empty()) continue;
     auto configuration = config.configuration;

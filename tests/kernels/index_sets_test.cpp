@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,55 +15,16 @@
 #include "kernels/index_sets.hpp"
 #include "kernels/spmv.hpp"
 #include "support/bits.hpp"
-#include "support/random_blocks.hpp"
+#include "support/set_blocks.hpp"
 
 namespace cg2d::kernels::index_sets_test {
 namespace {
 
-using test::Rows;
-using Pairs = std::map<std::pair<std::int32_t, std::int32_t>, double>;  // lesser and greater index
+using test::HalfBlock;
+using test::union_of_sets;
+using Pairs = test::MirroredPairs;
 
 constexpr std::uint64_t seed = 20261127;
-
-double positive_value(std::mt19937_64& random) {
-  return std::ldexp(static_cast<double>(1 + random() % 1000003), -20);
-}
-
-/// The union of sets of random indices.
-Pairs union_of_sets(std::int32_t index_count, int set_count, int size, std::mt19937_64& random) {
-  Pairs pairs;
-  for (int k = 0; k < set_count; ++k) {
-    std::set<std::int32_t> members;
-    while (members.size() < static_cast<std::size_t>(size))
-      members.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(index_count)));
-    for (const auto a : members) {
-      for (const auto b : members) {
-        if (a <= b) pairs[{a, b}] = positive_value(random);
-      }
-    }
-  }
-  return pairs;
-}
-
-/// Each pair as the entry (a, b) or (b, a), half of an entry on the diagonal.
-struct HalfBlock {
-  std::int64_t row_count;
-  std::int64_t column_count;
-  std::int64_t column_of_row_0;
-
-  [[nodiscard]] CsrBlock store(const Pairs& pairs, std::mt19937_64& random) const {
-    Rows rows(static_cast<std::size_t>(row_count));
-    for (const auto& [pair, value] : pairs) {
-      const auto [a, b] = random() % 2 == 0 ? pair : std::pair(pair.second, pair.first);
-      // An index is a column; rows begin at the index column_of_row_0. What is not in the block belongs to others.
-      const auto row = a - column_of_row_0;
-      if (row < 0 || row >= row_count || b >= column_count) continue;
-      rows[static_cast<std::size_t>(row)].push_back({.column = b, .value = a == b ? value / 2 : value});
-    }
-    for (auto& row : rows) std::ranges::sort(row, {}, &CsrBlock::Entry::column);
-    return CsrBlock::from_rows(column_count, rows);
-  }
-};
 
 /// The sets are sets of the pattern, and no entry is in two of them. Returns the share of the entries that are in sets.
 double expect_right_sets(const CsrBlock& half, const SharedIndices& shared, const IndexSets& sets) {
