@@ -51,7 +51,7 @@ IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int
 
 // ---------------------------------------------------------------- products
 
-/// How many sets ahead the pairs of p and q are fetched.
+/// How many sets ahead p and q are fetched.
 inline constexpr std::int64_t sets_ahead = 5;
 /// Elements behind the last ones that a loop may read.
 inline constexpr std::size_t spare_values = 4;
@@ -60,13 +60,22 @@ inline constexpr std::size_t spare_members = static_cast<std::size_t>(sets_ahead
 /// Sets of one size, one after the other.
 struct SetRange {
   const double* values;          // packed triangles
-  const std::uint32_t* members;  // twice each: the place of its p, in front of its q
+  const std::uint32_t* members;  // places of their elements of p
   std::int64_t count;
   std::int64_t prefetch_distance;
 };
-/// pairs: p and q of each shared index. Adds to q.
+/// pairs: p and q of each shared index, so that a member is twice its index. Adds to q.
 using SetLoop = void (*)(const SetRange& range, double* pairs);
 /// The loop of each size.
 using SetLoops = std::array<SetLoop, largest_index_set + 1>;
+
+/// Several vectors over the shared indices, the elements of an index side by side; a member is the place of its first one.
+struct SetVectors {
+  const double* p;
+  double* q;  // is added to
+  std::int64_t count;
+};
+using SeveralSetLoop = void (*)(const SetRange& range, const SetVectors& vectors);
+using SeveralSetLoops = std::array<SeveralSetLoop, largest_index_set + 1>;
 
 }  // namespace cg2d::kernels

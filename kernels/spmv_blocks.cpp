@@ -115,11 +115,12 @@ HWY_AFTER_NAMESPACE();
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <numeric>
 #include <vector>
 
 #include "kernels/block_csr.hpp"
 #include "kernels/parallel_parts.hpp"
+#include "kernels/set_parts.hpp"
+#include "kernels/several_vectors.hpp"
 #include "kernels/symmetric_sell.hpp"
 
 namespace cg2d::kernels {
@@ -132,104 +133,6 @@ namespace {
 namespace blocks {
 
 using symmetric_sell::ColumnPair;
-
-/// The sets of one thread, those of one size one after the other.
-struct Part {
-  std::array<std::int64_t, largest_index_set + 1> counts{};  // sets of each size
-  PageBuffer<double> values;
-  PageBuffer<std::uint32_t> members;
-  PageBuffer<ColumnPair> pairs;  // p and sums of q of all shared indices
-};
-
-/// Sets [first, last), and what lies before them in the lists of all sets.
-struct SetSpan {
-  std::size_t first = 0;
-  std::size_t last = 0;
-  std::size_t first_member = 0;
-  std::size_t first_entry = 0;
-};
-
-/// Cuts the sets into consecutive parts of about equally many elements.
-std::vector<SetSpan> split_sets(const IndexSets& sets, int part_count) {
-  std::vector<SetSpan> parts;
-  SetSpan next;
-  for (int part = 1; part <= part_count; ++part) {
-    const auto goal =
-        sets.entries.size() * static_cast<std::size_t>(part) / static_cast<std::size_t>(part_count);
-    SetSpan own = next;
-    while (next.last < sets.sizes.size() && next.first_entry < goal) {
-      const auto size = sets.sizes[next.last++];
-      next.first_member += size;
-      next.first_entry += static_cast<std::size_t>(packed_size(size));
-    }
-    own.last = next.first = next.last;
-    parts.push_back(own);
-  }
-  return parts;
-}
-
-Part make_part(const IndexSets& sets, const SetSpan& span, const CsrBlock& block, std::int64_t shared_count) {
-  Part part;
-  std::array<std::size_t, largest_index_set + 1> next_value{};
-  std::array<std::size_t, largest_index_set + 1> next_member{};
-  for (auto set = span.first; set < span.last; ++set) ++part.counts[sets.sizes[set]];
-  std::size_t value_count = 0;
-  std::size_t member_count = 0;
-  for (std::size_t size = 0; size < part.counts.size(); ++size) {
-    next_value[size] = value_count;
-    next_member[size] = member_count;
-    const auto count = static_cast<std::size_t>(part.counts[size]);
-    value_count += count * static_cast<std::size_t>(packed_size(static_cast<std::int64_t>(size)));
-    member_count += count * size;
-  }
-  if (value_count == 0) return part;
-  part.values = PageBuffer<double>(value_count + spare_values);
-  part.members = PageBuffer<std::uint32_t>(member_count + spare_members);
-  part.pairs = PageBuffer<ColumnPair>(static_cast<std::size_t>(shared_count));
-  const auto* member = sets.members.data() + span.first_member;
-  const auto* entry = sets.entries.data() + span.first_entry;
-  for (auto set = span.first; set < span.last; ++set) {
-    const std::size_t size = sets.sizes[set];
-    for (std::size_t k = 0; k < size; ++k) part.members[next_member[size]++] = 2 * *member++;
-    const auto element_count = static_cast<std::size_t>(packed_size(static_cast<std::int64_t>(size)));
-    for (std::size_t k = 0; k < element_count; ++k, ++entry) {
-      // Half of an entry on the diagonal is stored.
-      const double value = *entry == IndexSets::no_entry ? 0.0 : block.values[*entry - 1];
-      part.values[next_value[size]++] = k < size ? 2.0 * value : value;
-    }
-  }
-  return part;
-}
-
-std::vector<Part> make_set_parts(const IndexSets& sets, const CsrBlock& block, std::int64_t shared_count,
-                                 int thread_count) {
-  const auto spans = split_sets(sets, thread_count);
-  std::vector<Part> parts(spans.size());
-  make_on_threads(thread_count, [&](std::size_t thread) {
-    parts[thread] = make_part(sets, spans[thread], block, shared_count);
-  });
-  return parts;
-}
-
-/// Takes the entries that are in sets out of the block.
-CsrBlock without_sets(CsrBlock block, const IndexSets& sets) {
-  if (sets.empty()) return block;
-  std::vector<bool> is_in_set(static_cast<std::size_t>(block.nonzero_count()) + 1);
-  for (const auto entry : sets.entries) is_in_set[entry] = true;
-  std::size_t kept = 0;
-  std::size_t entry = 0;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {
-    for (const auto end = static_cast<std::size_t>(block.row_starts[row + 1]); entry < end; ++entry) {
-      if (is_in_set[entry + 1]) continue;
-      block.columns[kept] = block.columns[entry];
-      block.values[kept++] = block.values[entry];
-    }
-    block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
-  }
-  block.columns.resize(kept);
-  block.values.resize(kept);
-  return block;
-}
 
 /// The kernel of what is in no set. Short rows take the formats that fill up least.
 KernelRow rest_kernel(const CsrBlock& rest) {
@@ -258,46 +161,43 @@ class Kernel final : public SpmvKernel {
             options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
     {
       const auto sets = find_index_sets(block, shared_, options.thread_count);
-      if (!sets.empty()) parts_ = make_set_parts(sets, block, shared_.count, options.thread_count);
+      if (!sets.empty()) parts_ = make_set_parts(sets, block, 2, options.thread_count);
       block = without_sets(std::move(block), sets);
     }
+    for (const auto& part : parts_)
+      pairs_.emplace_back(part.empty() ? 0 : static_cast<std::size_t>(shared_.count));
     rest_ = make_rest(std::move(block), options);
   }
 
   [[nodiscard]] std::string_view name() const override { return "blocks"; }
   [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
   [[nodiscard]] std::int64_t matrix_byte_count() const override {
-    std::size_t bytes = 0;
-    for (const auto& part : parts_)
-      bytes += part.values.size() * sizeof(double) + part.members.size() * sizeof(std::uint32_t);
-    return rest_->matrix_byte_count() + static_cast<std::int64_t>(bytes);
+    auto bytes = rest_->matrix_byte_count();
+    for (const auto& part : parts_) bytes += part.byte_count();
+    return bytes;
   }
   [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
     auto all = rest_->stored_arrays();
-    for (auto& part : parts_) {
-      all.push_back(stored_array(ArrayKind::values, part.values));
-      all.push_back(stored_array(ArrayKind::columns, part.members));
-    }
+    for (const auto& array : arrays_of_parts(parts_)) all.push_back(array);
     return all;
   }
   [[nodiscard]] bool has_columns_in_range() const override {
     return rest_->has_columns_in_range() &&
            all_parts_hold(static_cast<int>(parts_.size()), [this](std::size_t part) {
-             return std::ranges::all_of(parts_[part].members.span(), [this](std::uint32_t member) {
-               return member < 2 * static_cast<std::uint64_t>(shared_.count);
-             });
+             return parts_[part].has_members_below(2 * static_cast<std::uint64_t>(shared_.count));
            });
   }
   void multiply(const Operands& operands, const ProductMode& mode) override;
 
  private:
-  void multiply_part(Part& part, const Operands& operands, const ProductMode& mode) const;
+  void multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode);
 
   InstructionSet set_;
   SetLoops loops_;
   SharedIndices shared_;
   std::int64_t prefetch_distance_;
-  std::vector<Part> parts_;  // of each thread; none where there are no sets
+  std::vector<SetPart> parts_;                 // of each thread; none where there are no sets
+  std::vector<PageBuffer<ColumnPair>> pairs_;  // p and sums of q of all shared indices, for each thread
   std::unique_ptr<SpmvKernel> rest_;
 };
 
@@ -310,44 +210,28 @@ void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
   {
 #pragma omp for schedule(static, 1)
     for (int thread = 0; thread < thread_count; ++thread)
-      multiply_part(parts_[static_cast<std::size_t>(thread)], operands, mode);
+      multiply_part(static_cast<std::size_t>(thread), operands, mode);
     if (mode.share + 1 == mode.share_count) {
 #pragma omp for schedule(static)
       for (std::int64_t index = 0; index < shared_.count; ++index) {
         double& q = operands.q_columns[static_cast<std::size_t>(shared_.first_column + index)];
-        for (const auto& part : parts_) {
-          if (!part.pairs.empty()) q += part.pairs[static_cast<std::size_t>(index)].q;
+        for (const auto& pairs : pairs_) {
+          if (!pairs.empty()) q += pairs[static_cast<std::size_t>(index)].q;
         }
       }
     }
   }
 }
 
-void Kernel::multiply_part(Part& part, const Operands& operands, const ProductMode& mode) const {
-  if (part.pairs.empty()) return;
+void Kernel::multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode) {
+  auto& pairs = pairs_[thread];
+  if (pairs.empty()) return;
   if (mode.share == 0) {
     const double* const p = operands.p_columns.data() + shared_.first_column;
-    for (std::size_t k = 0; k < part.pairs.size(); ++k) part.pairs[k] = {.p = p[k], .q = 0.0};
+    for (std::size_t k = 0; k < pairs.size(); ++k) pairs[k] = {.p = p[k], .q = 0.0};
   }
-  const ShareRange share(std::accumulate(part.counts.begin(), part.counts.end(), std::int64_t{0}), mode);
-  std::int64_t first_set = 0;
-  const double* values = part.values.data();
-  const std::uint32_t* members = part.members.data();
-  for (std::size_t size = 0; size < part.counts.size(); ++size) {
-    const auto members_of_set = static_cast<std::int64_t>(size);
-    const auto begin = std::clamp<std::int64_t>(share.begin - first_set, 0, part.counts[size]);
-    const auto end = std::clamp<std::int64_t>(share.end - first_set, 0, part.counts[size]);
-    if (begin < end) {
-      loops_[size]({.values = values + begin * packed_size(members_of_set),
-                    .members = members + begin * members_of_set,
-                    .count = end - begin,
-                    .prefetch_distance = prefetch_distance_},
-                   &part.pairs.data()->p);
-    }
-    first_set += part.counts[size];
-    values += part.counts[size] * packed_size(members_of_set);
-    members += part.counts[size] * members_of_set;
-  }
+  multiply_share(parts_[thread], mode, prefetch_distance_,
+                 [&](std::size_t size, const SetRange& range) { loops_[size](range, &pairs.data()->p); });
 }
 
 /// The sets with a loop here that this processor has.
@@ -387,6 +271,7 @@ KernelRow blocks_kernel() {
       .instruction_sets = blocks::instruction_sets(),
       .preferred_instruction_set = blocks::preferred_instruction_set,
       .make = blocks::make,
+      .make_for_several = make_several_sets,
   };
 }
 

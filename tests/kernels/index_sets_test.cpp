@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,25 +24,9 @@ using test::all_sums;
 using test::expect_near;
 using test::HalfBlock;
 using test::Pairs;
-using test::positive_value;
+using test::union_of_sets;
 
 constexpr std::uint64_t seed = 20261127;
-
-/// The union of sets of random indices.
-Pairs union_of_sets(std::int32_t index_count, int set_count, int size, std::mt19937_64& random) {
-  Pairs pairs;
-  for (int k = 0; k < set_count; ++k) {
-    std::set<std::int32_t> members;
-    while (members.size() < static_cast<std::size_t>(size))
-      members.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(index_count)));
-    for (const auto a : members) {
-      for (const auto b : members) {
-        if (a <= b) pairs[{a, b}] = positive_value(random);
-      }
-    }
-  }
-  return pairs;
-}
 
 /// The sets are sets of the pattern, and no entry is in two of them. Returns the share of the entries that are in sets.
 double expect_right_sets(const CsrBlock& half, const SharedIndices& shared, const IndexSets& sets) {

@@ -84,7 +84,7 @@ class Solutions(SeveralTest):
 
     def test_x_is_that_of_single_solves_on_every_grid(self):
         grids = [grid for rank_count in (1, 2, 3, 4, 6) for grid in factorizations(rank_count)]
-        for (columns, rows), kernel in some_of(itertools.product(grids, ("csr-short", "csr-simd", "symmetric")), 5):
+        for (columns, rows), kernel in some_of(itertools.product(grids, ("csr-short", "csr-simd", "symmetric", "blocks")), 5):
             with self.subTest(grid=f"{columns}x{rows}", kernel=kernel):
                 report, x = self.solution_of(
                     columns * rows, "--rhs", self.rhs, "--grid", f"{columns}x{rows}", "--kernel", kernel
@@ -104,6 +104,7 @@ class Solutions(SeveralTest):
             ("--transport", "native"),
             ("--threads", "2", "--kernel", "csr-simd"),
             ("--threads", "2", "--kernel", "symmetric"),
+            ("--threads", "2", "--kernel", "blocks"),
             ("--kernel", "symmetric", "--transport", "shared"),
             ("--sum", "whole-block"),
             ("--x0", "ones"),
@@ -216,6 +217,17 @@ class Kernels(SeveralTest):
         tried = [one["kernel"] for one in trial["tried"]]
         self.assertEqual(sorted(tried), ["csr-short", "csr-simd", "symmetric"])
         self.assertIn(report["configuration"]["kernel"], tried)
+
+    def test_dense_blocks_of_the_nas_matrix_have_the_solutions_of_the_reference(self):
+        system = ("--operator", "npb:S", "--assembled", "--rhs", "random:1", "--rhs-count", "5", "--rtol", "1e-12", "-o", self.x)
+        self.report_of(1, *system, "--kernel", "csr-simd")
+        expected = columns_of(self.x)
+        for ranks, grid, threads in ((1, "1x1", 2), (2, "1x2", 1), (4, "2x2", 1)):
+            with self.subTest(grid=grid, threads=threads):
+                report = self.report_of(ranks, *system, "--kernel", "blocks", "--grid", grid, "--threads", threads)
+                self.assertEqual(report["configuration"]["kernel"], "blocks")
+                for column, other in zip(columns_of(self.x), expected, strict=True):
+                    self.expect_near(column, other)
 
 
 class Refusals(SeveralTest):

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,22 @@ using Pairs = std::map<std::pair<std::int32_t, std::int32_t>, double>;  // lesse
 
 inline double positive_value(std::mt19937_64& random) {
   return std::ldexp(static_cast<double>(1 + random() % 1000003), -20);
+}
+
+/// The union of sets of random indices.
+inline Pairs union_of_sets(std::int32_t index_count, int set_count, int size, std::mt19937_64& random) {
+  Pairs pairs;
+  for (int k = 0; k < set_count; ++k) {
+    std::set<std::int32_t> members;
+    while (members.size() < static_cast<std::size_t>(size))
+      members.insert(static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(index_count)));
+    for (const auto a : members) {
+      for (const auto b : members) {
+        if (a <= b) pairs[{a, b}] = positive_value(random);
+      }
+    }
+  }
+  return pairs;
 }
 
 /// A block of a symmetric matrix with half storage: each pair is the entry (a, b) or (b, a), with half of an entry on the diagonal.

@@ -19,7 +19,7 @@ namespace {
 using test::group;
 
 /// A trial on a Laplacian that is large enough for one, with the default transport.
-KernelTrial trial_with(const ConversionLimit& limit) {
+KernelTrial trial_with(const ConversionLimit& limit, int vector_count = 1) {
   const auto source = source_from("laplace2d:250x300");
   const Configuration configuration{.grid = {.columns = 1, .rows = group().size()}};
   const auto environment = inspect_environment(group(), 1);
@@ -27,6 +27,7 @@ KernelTrial trial_with(const ConversionLimit& limit) {
                                .configuration = configuration,
                                .environment = environment,
                                .asked = {},
+                               .vector_count = vector_count,
                                .limit = limit});
 }
 
@@ -52,6 +53,15 @@ TEST(KernelTrialTest, WithoutALimitEveryKernelIsTried) {
   EXPECT_EQ(names_of(trial.tried), names_in_the_table());
   EXPECT_TRUE(trial.skipped.empty());
   for (const auto& one : trial.tried) EXPECT_GT(one.step_s, 0.0);
+}
+
+TEST(KernelTrialTest, KernelsThatAreTakenByNameOnlyAreNotTriedForSeveralVectors) {
+  const auto trial = trial_with({.steps = std::numeric_limits<double>::infinity()}, 4);
+  ASSERT_FALSE(trial.tried.empty());
+  for (const auto& name : names_of(trial.tried)) {
+    EXPECT_NE(kernels::kernel_named(name).make_for_several, nullptr) << name;
+    EXPECT_FALSE(kernels::kernel_named(name).is_taken_by_name_only) << name;
+  }
 }
 
 TEST(KernelTrialTest, TheUsualKernelIsLeftWhereNoConversionIsWorthATrial) {

@@ -1,0 +1,190 @@
+// Products of kernel "blocks" with several vectors are those of the reference kernel with one vector after the other.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/index_sets.hpp"
+#include "kernels/several_vectors.hpp"
+#include "kernels/spmv.hpp"
+#include "support/bits.hpp"
+#include "support/half_pairs.hpp"
+
+namespace cg2d::kernels::several_sets_test {
+namespace {
+
+using test::HalfBlock;
+
+constexpr std::uint64_t seed = 20261127;
+
+/// An element of one vector. Number 0 is the vector of a product with a single one, too.
+double element(std::int64_t index, std::int64_t vector) {
+  return 1.5 + std::sin(static_cast<double>(index + 1000 * vector));
+}
+
+struct ProductCase {
+  HalfBlock shape;
+  std::int64_t vector_count;
+  int share_count = 1;
+  double before = 0.0;  // in q; it is added to unless that is 0
+};
+
+/// The sums of one product over rows and columns, together where both are the same index; the vectors side by side, from number
+/// first_vector on.
+std::vector<double> all_sums(SpmvKernel& kernel, const ProductCase& test_case,
+                             std::int64_t first_vector = 0) {
+  const auto& shape = test_case.shape;
+  const auto count = test_case.vector_count;
+  std::vector<double> p_columns;
+  std::vector<double> p_rows;
+  for (std::int64_t k = 0; k < shape.column_count * count; ++k)
+    p_columns.push_back(element(k / count, first_vector + k % count));
+  for (std::int64_t k = 0; k < shape.row_count * count; ++k)
+    p_rows.push_back(element(k / count + shape.column_of_row_0, first_vector + k % count));
+  const bool is_added = test_case.before != 0.0;
+  std::vector<double> q_rows(p_rows.size(), is_added ? test_case.before : std::nan(""));
+  std::vector<double> q_columns(p_columns.size(), is_added ? test_case.before : std::nan(""));
+  for (int share = 0; share < test_case.share_count; ++share) {
+    kernel.multiply({.p_columns = p_columns, .p_rows = p_rows, .q_rows = q_rows, .q_columns = q_columns},
+                    {.is_added = is_added,
+                     .is_continued = is_added,
+                     .share = share,
+                     .share_count = test_case.share_count});
+  }
+  std::vector<double> sums(p_rows.size() + p_columns.size());
+  const auto column_0 = static_cast<std::size_t>(count * std::max<std::int64_t>(-shape.column_of_row_0, 0));
+  const auto row_0 = static_cast<std::size_t>(count * std::max<std::int64_t>(shape.column_of_row_0, 0));
+  for (std::size_t k = 0; k < q_columns.size(); ++k) sums[column_0 + k] += q_columns[k];
+  for (std::size_t k = 0; k < q_rows.size(); ++k) sums[row_0 + k] += q_rows[k];
+  return sums;
+}
+
+/// The sums that the reference kernel has with one vector after the other.
+std::vector<double> expected_sums(const CsrBlock& half, const ProductCase& test_case) {
+  const auto kernel = reference_kernel(Storage::half).make(half.copy(), {});
+  const auto count = static_cast<std::size_t>(test_case.vector_count);
+  std::vector<double> all;
+  for (std::size_t vector = 0; vector < count; ++vector) {
+    const auto one =
+        all_sums(*kernel, {.shape = test_case.shape, .vector_count = 1, .before = test_case.before},
+                 static_cast<std::int64_t>(vector));
+    all.resize(one.size() * count);
+    for (std::size_t k = 0; k < one.size(); ++k) all[k * count + vector] = one[k];
+  }
+  return all;
+}
+
+/// All numbers are positive, so a sum of some hundred products errs by 1e-13 of itself at most.
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < found.size(); ++k) EXPECT_NEAR(found[k], expected[k], 1e-13 * expected[k]) << k;
+}
+
+/// Members are the only columns of 32 bits.
+bool has_sets(SpmvKernel& kernel) {
+  const auto arrays = kernel.stored_arrays();
+  return std::ranges::any_of(arrays, [](const StoredArray& array) {
+    return array.kind == ArrayKind::columns && array.element_size == sizeof(std::uint32_t) &&
+           !array.bytes.empty();
+  });
+}
+
+void expect_products_of_reference(const CsrBlock& half, const HalfBlock& shape, bool is_in_sets) {
+  const auto& row = kernel_named("blocks");
+  for (const int vector_count : vector_counts) {
+    const auto expected = expected_sums(half, {.shape = shape, .vector_count = vector_count});
+    const auto expected_more =
+        expected_sums(half, {.shape = shape, .vector_count = vector_count, .before = 3.0});
+    for (const auto set : row.instruction_sets) {
+      for (const int thread_count : {1, 2, 3}) {
+        SCOPED_TRACE(testing::Message()
+                     << name_of(set) << ", " << thread_count << " threads, " << vector_count
+                     << " vectors, row 0 is column " << shape.column_of_row_0);
+        const auto kernel = row.make_for_several(half.copy(), {.thread_count = thread_count,
+                                                               .vector_count = vector_count,
+                                                               .instruction_set = set,
+                                                               .column_of_row_0 = shape.column_of_row_0});
+        EXPECT_EQ(kernel->instruction_set(), name_of(set));
+        EXPECT_EQ(has_sets(*kernel), is_in_sets);
+        EXPECT_TRUE(kernel->has_columns_in_range());
+        ProductCase test_case{.shape = shape, .vector_count = vector_count};
+        const auto sums = all_sums(*kernel, test_case);
+        expect_near(sums, expected);
+        for (test_case.share_count = 2; test_case.share_count < 600; test_case.share_count *= 7)
+          EXPECT_TRUE(test::same_bits(all_sums(*kernel, test_case), sums))
+              << test_case.share_count << " shares";
+        expect_near(all_sums(*kernel, {.shape = shape, .vector_count = vector_count, .before = 3.0}),
+                    expected_more);
+      }
+    }
+  }
+}
+
+TEST(SeveralSetsTest, SetsOfEverySizeHaveTheProductsOfTheReference) {
+  for (int size = least_index_set; size <= largest_index_set; ++size) {
+    SCOPED_TRACE("sets of " + std::to_string(size));
+    std::mt19937_64 random(seed);
+    const HalfBlock shape{600, 600, 0};
+    const auto half = shape.store(test::union_of_sets(600, 2400 / size, size, random), random);
+    expect_products_of_reference(half, shape, true);
+  }
+}
+
+TEST(SeveralSetsTest, SetsOfManySizesMayBeInOneBlock) {
+  std::mt19937_64 random(seed);
+  auto pairs = test::union_of_sets(600, 30, 5, random);
+  for (int k = 0; k < 60; ++k) {
+    const auto size =
+        least_index_set + static_cast<int>(random() % (largest_index_set - least_index_set + 1));
+    pairs.merge(test::union_of_sets(600, 1, size, random));
+  }
+  const HalfBlock shape{600, 600, 0};
+  expect_products_of_reference(shape.store(pairs, random), shape, true);
+}
+
+TEST(SeveralSetsTest, RowsAndColumnsMayMeetAnywhere) {
+  for (const std::int64_t column_of_row_0 : {-400, -100, -1, 1, 60, 400, 500}) {
+    std::mt19937_64 random(seed);
+    const HalfBlock shape{400, 500, column_of_row_0};
+    const auto half = shape.store(test::union_of_sets(500, 200, 9, random), random);
+    const bool is_in_sets = !find_index_sets(half, SharedIndices(half, column_of_row_0)).empty();
+    EXPECT_EQ(is_in_sets, std::abs(column_of_row_0) < 200);
+    expect_products_of_reference(half, shape, is_in_sets);
+  }
+}
+
+TEST(SeveralSetsTest, ABlockWithoutSetsIsMultipliedByAnotherKernel) {
+  std::mt19937_64 random(seed);
+  const HalfBlock shape{200, 200, 0};
+  expect_products_of_reference(shape.store(test::union_of_sets(200, 300, 2, random), random), shape, false);
+  expect_products_of_reference(shape.store({}, random), shape, false);
+}
+
+TEST(SeveralSetsTest, MembersOutOfTheBlockAreSeen) {
+  std::mt19937_64 random(seed);
+  const auto half = HalfBlock{1000, 1000, 0}.store(test::union_of_sets(1000, 500, 12, random), random);
+  const auto kernel =
+      make_several_sets(half.copy(), {.thread_count = 2, .vector_count = 8, .column_of_row_0 = 0});
+  ASSERT_TRUE(kernel->has_columns_in_range());
+  const auto arrays = kernel->stored_arrays();
+  ASSERT_EQ(arrays.back().kind, ArrayKind::columns);
+  std::ranges::fill(arrays.back().bytes.first(arrays.back().element_size), std::byte{0xff});
+  EXPECT_FALSE(kernel->has_columns_in_range());
+}
+
+TEST(SeveralSetsTest, OtherNumbersOfVectorsAreRefused) {
+  std::mt19937_64 random(seed);
+  const auto half = HalfBlock{300, 300, 0}.store(test::union_of_sets(300, 100, 6, random), random);
+  for (const int count : {0, 1, 3, 32})
+    EXPECT_THROW(make_several_sets(half.copy(), {.vector_count = count, .column_of_row_0 = 0}),
+                 std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace cg2d::kernels::several_sets_test
