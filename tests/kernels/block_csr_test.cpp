@@ -186,7 +186,7 @@ void expect_products_of_reference(const Mesh& mesh, const HalfBlock& shape) {
       const auto sums = all_sums(*kernel, half, offset, 1);
       expect_near(sums, expected);
       expect_near(all_sums(*kernel, half, offset, 1, 3.0), expected_sum);
-      for (const int share_count : {2, 7, 40}) {
+      for (const int share_count : test::share_counts_for(thread_count)) {
         EXPECT_TRUE(test::same_bits(all_sums(*kernel, half, offset, share_count), sums))
             << share_count << " shares";
       }

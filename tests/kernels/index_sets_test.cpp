@@ -158,7 +158,7 @@ void expect_products_of_reference(int size, std::int64_t column_of_row_0) {
       const auto sums = all_sums(*kernel, half, column_of_row_0, 1);
       expect_near(sums, expected);
       expect_near(all_sums(*kernel, half, column_of_row_0, 1, 3.0), expected_sum);
-      for (const int share_count : {1, 2, 7, 40}) {
+      for (const int share_count : test::share_counts_for(thread_count)) {
         EXPECT_TRUE(test::same_bits(all_sums(*kernel, half, column_of_row_0, share_count), sums))
             << share_count << " shares";
       }

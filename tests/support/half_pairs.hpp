@@ -24,6 +24,11 @@ inline double positive_value(std::mt19937_64& random) {
   return std::ldexp(static_cast<double>(1 + random() % 1000003), -20);
 }
 
+/// Numbers of shares to try: with several threads, which may have to wait for a core in each, one of them.
+inline std::vector<int> share_counts_for(int thread_count) {
+  return thread_count == 1 ? std::vector{1, 2, 7, 100} : std::vector{3};
+}
+
 /// The union of sets of random indices.
 inline Pairs union_of_sets(std::int32_t index_count, int set_count, int size, std::mt19937_64& random) {
   Pairs pairs;
