@@ -89,7 +89,7 @@ HWY_INLINE void multiply_set(const double* values, const std::uint32_t* members,
   multiply_pairs(values, own_p, own_q, std::make_index_sequence<Size*(Size - 1) / 2>());
 #pragma GCC unroll 16
   for (std::int64_t k = 0; k < Size; ++k) {
-    Row sum;
+    Row sum{};
     sum.load(q + members[k]);
     sum.add_scaled(1.0, own_q[k]);
     sum.store(q + members[k]);

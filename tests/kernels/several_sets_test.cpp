@@ -30,8 +30,8 @@ double element(std::int64_t index, std::int64_t vector) {
 }
 
 struct ProductCase {
-  HalfBlock shape;
-  std::int64_t vector_count;
+  HalfBlock shape{};
+  std::int64_t vector_count = 1;
   int share_count = 1;
   double before = 0.0;  // in q; it is added to unless that is 0
 };
