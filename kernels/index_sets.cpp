@@ -202,8 +202,8 @@ class IndexTable {
 /// Grows sets one after the other, each from the first pair that is in none.
 class SetFinder {
  public:
-  SetFinder(const CsrBlock& half, const SharedIndices& shared, int thread_count)
-      : pattern_(half, shared, thread_count), marks_(pattern_.index_count()) {}
+  SetFinder(const CsrBlock& half, const SharedIndices& shared, int thread_count, int most_members)
+      : pattern_(half, shared, thread_count), most_members_(most_members), marks_(pattern_.index_count()) {}
 
   IndexSets find() {
     found_.entries.reserve(pattern_.pair_count() + pattern_.pair_count() / 8);
@@ -259,7 +259,7 @@ class SetFinder {
     find_neighbours();
     start_set(index, place);
     for (const int new_count : {2, 1}) {
-      for (std::size_t k = 0; k < candidates_.size() && size_ < largest_index_set; ++k) {
+      for (std::size_t k = 0; k < candidates_.size() && size_ < most_members_; ++k) {
         if (candidates_[k].new_count == new_count) try_candidate(k);
       }
     }
@@ -386,6 +386,7 @@ class SetFinder {
   }
 
   PairPattern pattern_;
+  int most_members_;
   std::vector<Mark> marks_;
   IndexSets found_;
   std::size_t taken_pairs_ = 0;
@@ -457,10 +458,11 @@ class Sample {
 
 }  // namespace
 
-IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count) {
+IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count,
+                          int most_members) {
   const bool is_countable = half.nonzero_count() < std::numeric_limits<std::uint32_t>::max();
   if (shared.count < least_index_set || !is_countable || !Sample(half, shared).shows_sets()) return {};
-  return SetFinder(half, shared, thread_count).find();
+  return SetFinder(half, shared, thread_count, most_members).find();
 }
 
 }  // namespace cg2d::kernels

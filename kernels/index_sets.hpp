@@ -15,7 +15,7 @@ namespace cg2d::kernels {
 
 /// Members of an index set.
 inline constexpr int least_index_set = 4;
-inline constexpr int largest_index_set = 16;
+inline constexpr int largest_index_set = 32;
 
 /// The indices that a block has among its rows and among its columns (KernelOptions::column_of_row_0), one after the other.
 struct SharedIndices {
@@ -47,7 +47,8 @@ constexpr std::int64_t packed_size(std::int64_t size) { return size * (size + 1)
 /// pairs of a set are entries that no set before it has. No sets: a sample of the rows shows none, a quarter of the pairs would be in none, or
 /// the block has 2^32 entries. Cost: two passes over the entries, and for each set the rows of its first two members' common
 /// indices, or a search in a row that is far longer than others. Takes 13 bytes for each of these entries while it works, and 4 for the result. Throws std::bad_alloc.
-IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count = 1);
+IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count = 1,
+                          int most_members = largest_index_set);
 
 // ---------------------------------------------------------------- products
 
@@ -69,6 +70,8 @@ using SetLoop = void (*)(const SetRange& range, double* pairs);
 /// The loop of each size.
 using SetLoops = std::array<SetLoop, largest_index_set + 1>;
 
+/// Larger sets have no loop for several vectors, whose code grows with the square of the size.
+inline constexpr int largest_set_of_several = 16;
 /// Several vectors over the shared indices, the elements of an index side by side; a member is the place of its first one.
 struct SetVectors {
   const double* p;
@@ -76,6 +79,6 @@ struct SetVectors {
   std::int64_t count;
 };
 using SeveralSetLoop = void (*)(const SetRange& range, const SetVectors& vectors);
-using SeveralSetLoops = std::array<SeveralSetLoop, largest_index_set + 1>;
+using SeveralSetLoops = std::array<SeveralSetLoop, largest_set_of_several + 1>;
 
 }  // namespace cg2d::kernels

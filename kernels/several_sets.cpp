@@ -133,7 +133,8 @@ SeveralSetLoops loops_for_count(int vector_count) {
   if constexpr (Lanes > 2) {
     if (vector_count < Lanes) return loops_for_count<Lanes / 2>(vector_count);
   }
-  return loops_of<Lanes>(std::make_integer_sequence<std::int64_t, largest_index_set + 1 - least_index_set>());
+  return loops_of<Lanes>(
+      std::make_integer_sequence<std::int64_t, largest_set_of_several + 1 - least_index_set>());
 }
 
 using LoopsForCount = SeveralSetLoops (*)(int vector_count);
@@ -171,7 +172,7 @@ class SeveralSets final : public SpmvKernel {
         prefetch_distance_(
             options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
     if (element_count() <= most_elements) {
-      const auto sets = find_index_sets(block, shared_, options.thread_count);
+      const auto sets = find_index_sets(block, shared_, options.thread_count, largest_set_of_several);
       if (!sets.empty()) {
         parts_ = make_set_parts(sets, block, static_cast<std::uint32_t>(vector_count_), options.thread_count);
         column_sums_.emplace(element_count(), options.thread_count);

@@ -19,6 +19,7 @@ from . import (
     figures_simulation,
     figures_solves,
     figures_speeds,
+    figures_storage,
     figures_streaming,
 )
 from .inputs import Inputs
@@ -115,6 +116,10 @@ FIGURES = (
     Row(
         "roofline", "Roofline", "runs with --roofline, or a result of spmv_bench",
         figures_roofline.why_no_roofline, figures_roofline.roofline,
+    ),
+    Row(
+        "storage", "What the storage of a matrix is worth", "runs of several kernels with --roofline",
+        figures_storage.why_no_storage, figures_storage.storage,
     ),
     Row(
         "machines", "Machines side by side", "runs of class B",

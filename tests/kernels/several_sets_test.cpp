@@ -123,7 +123,7 @@ void expect_products_of_reference(const CsrBlock& half, const HalfBlock& shape, 
 }
 
 TEST(SeveralSetsTest, SetsOfEverySizeHaveTheProductsOfTheReference) {
-  for (int size = least_index_set; size <= largest_index_set; ++size) {
+  for (int size = least_index_set; size <= largest_set_of_several; ++size) {
     SCOPED_TRACE("sets of " + std::to_string(size));
     std::mt19937_64 random(seed);
     const HalfBlock shape{600, 600, 0};
@@ -137,7 +137,7 @@ TEST(SeveralSetsTest, SetsOfManySizesMayBeInOneBlock) {
   auto pairs = test::union_of_sets(600, 30, 5, random);
   for (int k = 0; k < 60; ++k) {
     const auto size =
-        least_index_set + static_cast<int>(random() % (largest_index_set - least_index_set + 1));
+        least_index_set + static_cast<int>(random() % (largest_set_of_several - least_index_set + 1));
     pairs.merge(test::union_of_sets(600, 1, size, random));
   }
   const HalfBlock shape{600, 600, 0};

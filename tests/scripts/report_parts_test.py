@@ -41,6 +41,7 @@ from report_parts import (
     figures_run,
     figures_scaling,
     figures_speeds,
+    figures_storage,
     figures_streaming,
     inputs,
     page_runs,
@@ -458,6 +459,21 @@ class Figures(ReportParts):
         for bars in panel.bars:
             self.assertEqual(dict(zip(results.PHASES, bars.values))["shuffle"], None)
             self.assertEqual(dict(zip(results.PHASES, bars.values))["collection"], 50.0)
+
+    def test_storage_forms_are_compared_by_their_products(self):
+        (alone,) = with_rooflines([document for document in self.sweep if document["configuration"]["ranks"] == 2][:1])
+        fast = with_kernel(alone, "fast")
+        fast["roofline"]["phases"]["multiply"]["measured_s"] /= 4
+        self.assertIn("several kernels", figures_storage.why_no_storage(self.material([alone])))
+        material = self.material([alone, fast])
+        self.assertEqual(figures_storage.why_no_storage(material), "")
+        figure = figures_storage.storage(material)
+        gains, shares = ({bars.name: bars.values for bars in panel.bars} for panel in figure.panels)
+        (problem,) = figure.panels[0].x.names
+        self.assertEqual(problem, "class S, 2 ranks")
+        self.assertEqual(gains, {alone["configuration"]["kernel"]: [1.0], "fast": [4.0]})
+        self.assertEqual(shares, {alone["configuration"]["kernel"]: [50.0], "fast": [200.0]})
+        self.assertEqual([row[1] for row in figure.table.rows], list(gains))
 
     def test_a_roofline_is_found_beside_a_sweep_without(self):
         (alone,) = with_rooflines([document for document in self.sweep if document["configuration"]["ranks"] == 2][:1])
