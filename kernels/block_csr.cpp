@@ -26,6 +26,9 @@ class Builder {
   };
 
  public:
+  static constexpr std::size_t most_rows =
+      std::numeric_limits<std::uint32_t>::max() / 8;  // with a place behind it
+
   Builder(const CsrBlock& half, const BlockIndices& indices, const Supervariables& all)
       : half_(half),
         indices_(indices),
@@ -134,14 +137,13 @@ class Builder {
 
   void place_entries(std::size_t begin, std::size_t end, const std::vector<std::uint32_t>& columns,
                      BlockCsr& made) const {
-    const auto pair_size = static_cast<std::uint32_t>(2 * places_of(made.size));
     std::vector<double*> block_of(count_);
     const auto first = static_cast<std::size_t>(made.row_starts[begin]);
     for (auto owner = begin; owner < end; ++owner) {
       for (auto k = static_cast<std::size_t>(made.row_starts[owner]);
            k < static_cast<std::size_t>(made.row_starts[owner + 1]); ++k) {
         const auto column = columns[k - first];
-        made.columns[k] = column * pair_size;
+        made.columns[k] = column;
         block_of[column] = made.values.data() + k * size_ * size_;
       }
       for_each_entry(owner, [&](std::size_t place, Seat other, double value) {
@@ -162,12 +164,51 @@ class Builder {
 
 }  // namespace
 
+std::int64_t BlockCsr::byte_count() const {
+  return static_cast<std::int64_t>(values.size() * sizeof(double) + columns.size() * sizeof(std::uint32_t) +
+                                   row_starts.size() * sizeof(std::int64_t));
+}
+
+std::vector<StoredArray> BlockCsr::stored_arrays() {
+  return {stored_array(ArrayKind::values, values), stored_array(ArrayKind::structure, row_starts),
+          stored_array(ArrayKind::columns, columns)};
+}
+
+bool BlockCsr::has_columns_in_range(int thread_count) const {
+  const auto end = static_cast<std::uint64_t>(row_count());
+  return all_parts_hold(thread_count, [&](std::size_t part) {
+    const auto count = columns.size() / static_cast<std::size_t>(thread_count) + 1;
+    const auto own = columns.span().subspan(std::min(part * count, columns.size()));
+    return std::ranges::all_of(own.first(std::min(count, own.size())),
+                               [=](std::uint32_t column) { return column < end; });
+  });
+}
+
+std::int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows) {
+  std::int64_t end = rows.end;
+  for (auto row = static_cast<std::size_t>(rows.begin); row < static_cast<std::size_t>(rows.end); ++row) {
+    if (matrix.row_starts[row] == matrix.row_starts[row + 1]) continue;
+    const auto last = matrix.columns[static_cast<std::size_t>(matrix.row_starts[row + 1]) - 1];
+    end = std::max(end, std::int64_t{last} + 1);
+  }
+  return end;
+}
+
 std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const BlockIndices& indices,
                                        const Supervariables& supervariables, int thread_count) {
   const auto pair_size = 2 * static_cast<std::size_t>(places_of(supervariables.size));
   if (supervariables.count() > std::numeric_limits<std::uint32_t>::max() / (8 * pair_size))
     return std::nullopt;
   return Builder(half, indices, supervariables).build(thread_count);
+}
+
+std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIndices& shared,
+                                            int thread_count) {
+  auto supervariables = find_supervariables(half, shared, thread_count);
+  if (!supervariables) return std::nullopt;
+  auto matrix = make_block_csr(half, BlockIndices(half, shared), *supervariables, thread_count);
+  if (!matrix) return std::nullopt;
+  return FoundBlockCsr{std::move(*matrix), std::move(*supervariables)};
 }
 
 }  // namespace cg2d::kernels

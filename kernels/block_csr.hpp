@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "kernels/parallel_parts.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/supervariables.hpp"
 
@@ -22,10 +23,13 @@ constexpr std::int64_t places_of(std::int64_t size) { return size <= 2 ? 2 : siz
 struct BlockCsr {
   int size = 0;
   PageBuffer<std::int64_t> row_starts;  ///< of each supervariable and the end
-  PageBuffer<std::uint32_t> columns;    ///< where the p of the block's columns begins; q is behind it
+  PageBuffer<std::uint32_t> columns;    ///< supervariables
   PageBuffer<double> values;            ///< block after block, each row by row
 
   [[nodiscard]] std::int64_t row_count() const { return static_cast<std::int64_t>(row_starts.size()) - 1; }
+  [[nodiscard]] std::int64_t byte_count() const;
+  [[nodiscard]] std::vector<StoredArray> stored_arrays();
+  [[nodiscard]] bool has_columns_in_range(int thread_count) const;
 };
 
 /// Empty: zeros would fill more than a quarter. Cost: four passes over the entries. Takes up to 8 bytes for each of them while it works. Throws
@@ -33,8 +37,24 @@ struct BlockCsr {
 std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const BlockIndices& indices,
                                        const Supervariables& supervariables, int thread_count);
 
-/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few.
+/// A block in block CSR, and the indices that its rows and columns are.
+struct FoundBlockCsr {
+  BlockCsr matrix;
+  Supervariables supervariables;
+};
+/// Empty: there are no supervariables, or make_block_csr() is empty.
+std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIndices& shared,
+                                            int thread_count);
+
+/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few. For several
+/// vectors: or rows that are no columns.
 std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options);
+
+std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet set,
+                                                  const KernelOptions& options);
+
+/// The end of the supervariables that rows of blocks have blocks with, or are.
+std::int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows);
 
 // ---------------------------------------------------------------- products
 
@@ -52,5 +72,15 @@ struct BlockRows {
 using BlockRowLoop = void (*)(const BlockRows& rows, double* pairs);
 /// The loop of each size.
 using BlockRowLoops = std::array<BlockRowLoop, largest_supervariable + 1>;
+
+/// Several vectors, the elements of an index side by side. members: of each supervariable as many indices as it has places.
+struct BlockRowVectors {
+  const std::uint32_t* members;
+  const double* p;
+  double* q;  // is added to
+  std::int64_t count;
+};
+using SeveralBlockRowLoop = void (*)(const BlockRows& rows, const BlockRowVectors& vectors);
+using SeveralBlockRowLoops = std::array<SeveralBlockRowLoop, largest_supervariable + 1>;
 
 }  // namespace cg2d::kernels

@@ -40,7 +40,7 @@ void multiply_rows(const BlockRows& rows, double* pairs) {
     for (auto rest = starts[row + 1] - starts[row]; rest > 0; --rest, values += Size * Size, ++columns) {
 #pragma GCC unroll 8
       for (std::int64_t k = 0; k < Size * Size; k += 8) prefetch(values + k, rows.prefetch_distance);
-      double* const other = pairs + *columns;
+      double* const other = pairs + std::size_t{*columns} * 2 * places;
       Vector p[groups];
       Vector q[groups];
 #pragma GCC unroll 4
@@ -182,50 +182,23 @@ class Kernel final : public SpmvKernel {
     for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
       const RowRange rows{.begin = borders[part], .end = borders[part + 1]};
       parts_.push_back({.rows = rows,
-                        .written = {.begin = rows.begin, .end = end_of_columns(rows)},
+                        .written = {.begin = rows.begin, .end = end_of_columns(matrix_, rows)},
                         .pairs = PageBuffer<double>(static_cast<std::size_t>(pair_count()))});
     }
   }
 
   [[nodiscard]] std::string_view name() const override { return "blocks"; }
   [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override {
-    return static_cast<std::int64_t>(matrix_.values.size() * sizeof(double) +
-                                     matrix_.columns.size() * sizeof(std::uint32_t) +
-                                     matrix_.row_starts.size() * sizeof(std::int64_t));
-  }
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
-    return {stored_array(ArrayKind::values, matrix_.values),
-            stored_array(ArrayKind::structure, matrix_.row_starts),
-            stored_array(ArrayKind::columns, matrix_.columns)};
-  }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override { return matrix_.byte_count(); }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return matrix_.stored_arrays(); }
   [[nodiscard]] bool has_columns_in_range() const override {
-    const auto end = static_cast<std::uint64_t>(pair_count());
-    const auto columns = matrix_.columns.span();
-    const int thread_count = static_cast<int>(parts_.size());
-    return all_parts_hold(thread_count, [&](std::size_t part) {
-      const auto count = columns.size() / static_cast<std::size_t>(thread_count) + 1;
-      const auto own = columns.subspan(std::min(part * count, columns.size()));
-      return std::ranges::all_of(own.first(std::min(count, own.size())), [&](std::uint32_t column) {
-        return column < end && column % static_cast<std::uint32_t>(pair_size()) == 0;
-      });
-    });
+    return matrix_.has_columns_in_range(static_cast<int>(parts_.size()));
   }
   void multiply(const Operands& operands, const ProductMode& mode) override;
 
  private:
-  [[nodiscard]] std::int64_t pair_size() const { return 2 * places_of(matrix_.size); }
-  [[nodiscard]] std::int64_t pair_count() const { return matrix_.row_count() * pair_size(); }
-  /// The supervariables from here on have no blocks in the rows.
-  [[nodiscard]] std::int64_t end_of_columns(const RowRange& rows) const {
-    std::int64_t end = rows.end;
-    for (auto row = static_cast<std::size_t>(rows.begin); row < static_cast<std::size_t>(rows.end); ++row) {
-      if (matrix_.row_starts[row] == matrix_.row_starts[row + 1]) continue;
-      const auto last = matrix_.columns[static_cast<std::size_t>(matrix_.row_starts[row + 1]) - 1];
-      end = std::max(end, last / pair_size() + 1);
-    }
-    return end;
-  }
+  /// Doubles of p and q.
+  [[nodiscard]] std::int64_t pair_count() const { return matrix_.row_count() * 2 * places_of(matrix_.size); }
 
   BlockCsr matrix_;
   Members members_;
@@ -270,15 +243,13 @@ void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
 
 std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options) {
   const SharedIndices shared(half, options.column_of_row_0);
-  auto supervariables = find_supervariables(half, shared, options.thread_count);
-  if (!supervariables) return nullptr;
-  const BlockIndices indices(half, shared);
-  auto matrix = make_block_csr(half, indices, *supervariables, options.thread_count);
-  if (!matrix) return nullptr;
+  auto made = find_block_csr(half, shared, options.thread_count);
+  if (!made) return nullptr;
+  const BlockIndices numbers(half, shared);
   half = {};
   return std::make_unique<block_csr::Kernel>(
-      std::move(*matrix),
-      block_csr::Members{.indices = std::move(supervariables->members), .numbers = indices}, shared, set,
+      std::move(made->matrix),
+      block_csr::Members{.indices = std::move(made->supervariables.members), .numbers = numbers}, shared, set,
       options);
 }
 

@@ -233,8 +233,12 @@ class SetFinder {
     std::uint64_t neighbours = 0;         // candidates that it has a pair with
   };
 
-  /// Sets hold so many pairs at least: below, the remainder's kernel has most to do anyway.
-  [[nodiscard]] bool is_worth_it(std::size_t pair_count) const { return taken_pairs_ >= pair_count / 4 * 3; }
+  /// Sets hold three quarters of the pairs, below which the remainder's kernel has most to do anyway, and zeros are a fifth of what they
+  /// store at most.
+  [[nodiscard]] bool is_worth_it(std::size_t pair_count) const {
+    const auto stored = found_.entries.size() - found_.members.size();
+    return taken_pairs_ >= pair_count / 4 * 3 && 4 * stored <= 5 * taken_pairs_;
+  }
 
   void grow_from(std::uint32_t index) {
     const auto begin = pattern_.begin(index);

@@ -150,8 +150,10 @@ HWY_AFTER_NAMESPACE();
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
+#include "kernels/block_csr.hpp"
 #include "kernels/column_sums.hpp"
 #include "kernels/parallel_parts.hpp"
 #include "kernels/set_parts.hpp"
@@ -260,6 +262,9 @@ void SeveralSets::multiply_part(int thread, const double* p, std::span<double> q
 }  // namespace
 
 std::unique_ptr<SpmvKernel> make_several_sets(CsrBlock block, const KernelOptions& options) {
+  if (options.vector_count == 1 || vector_count_for(options.vector_count) != options.vector_count)
+    throw std::invalid_argument("a kernel for several vectors takes 2, 4, 8 or 16 of them");
+  if (auto kernel = try_several_block_csr(block, several::chosen_set(options), options)) return kernel;
   return std::make_unique<several_sets::SeveralSets>(std::move(block), options);
 }
 

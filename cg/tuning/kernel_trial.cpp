@@ -29,9 +29,11 @@ std::vector<TriedConfiguration> candidates_of(const KernelTrialConfig& config) {
   for (const auto& row : kernels::kernel_table()) {
     const bool is_tried = config.vector_count > 1
                               ? row.make_for_several != nullptr && !row.is_taken_by_name_only
-                              : row.is_tried || row.has_use_for != nullptr;
+                              : row.is_tried;
+    const bool is_perhaps_tried =
+        row.has_use_for != nullptr && row.maker_for({.vector_count = config.vector_count});
     const bool may_serve = !row.stores_half() || !config.environment.ranks_oversubscribed;
-    if (!is_tried || !may_serve || !row.why_unavailable().empty()) continue;
+    if (!(is_tried || is_perhaps_tried) || !may_serve || !row.why_unavailable().empty()) continue;
     auto configuration = config.configuration;
     configuration.kernel = row.name;
     candidates.push_back({.configuration = configuration, .kernel = chosen_for(configuration, config)});

@@ -13,6 +13,7 @@
 #include "kernels/index_sets.hpp"
 #include "kernels/several_vectors.hpp"
 #include "kernels/spmv.hpp"
+#include "kernels/supervariables.hpp"
 #include "support/bits.hpp"
 #include "support/half_pairs.hpp"
 
@@ -152,6 +153,23 @@ TEST(SeveralSetsTest, RowsAndColumnsMayMeetAnywhere) {
     const bool is_in_sets = !find_index_sets(half, SharedIndices(half, column_of_row_0)).empty();
     EXPECT_EQ(is_in_sets, std::abs(column_of_row_0) < 200);
     expect_products_of_reference(half, shape, is_in_sets);
+  }
+}
+
+TEST(SeveralSetsTest, BlocksOfSupervariablesHaveTheProductsOfTheReference) {
+  for (int size = least_supervariable; size <= largest_supervariable; ++size) {
+    SCOPED_TRACE(std::to_string(size) + " unknowns");
+    std::mt19937_64 random(seed);
+    test::Mesh mesh(7, 20);
+    mesh.number(size);
+    for (std::size_t node = 0; node < mesh.unknowns.size(); node += 20) mesh.unknowns[node].pop_back();
+    const std::int64_t count = 140 * size;
+    // All rows are columns, too, or some are not: these blocks have no form for several vectors.
+    for (const auto& shape :
+         {HalfBlock{count, count, 0}, HalfBlock{count - 40, count, 20}, HalfBlock{count, count, -20}}) {
+      expect_products_of_reference(shape.store(mesh.pairs(random), test::is_above), shape,
+                                   shape.column_of_row_0 >= 0);
+    }
   }
 }
 

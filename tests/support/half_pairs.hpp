@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <random>
 #include <set>
 #include <utility>
@@ -43,6 +44,51 @@ inline Pairs union_of_sets(std::int32_t index_count, int set_count, int size, st
     }
   }
   return pairs;
+}
+
+/// A strip of nodes, `width` in each of its lines, with some unknowns each: a node's neighbours are those around it.
+struct Mesh {
+  int width;
+  int line_count;
+  std::vector<std::vector<std::int32_t>> unknowns{};  // of each node
+
+  Mesh(int width_of_line, int count) : width(width_of_line), line_count(count) {}
+
+  /// The same number in each node, next to each other.
+  void number(int per_node) {
+    unknowns.clear();
+    for (std::int32_t node = 0; node < width * line_count; ++node) {
+      unknowns.emplace_back(static_cast<std::size_t>(per_node));
+      std::iota(unknowns.back().begin(), unknowns.back().end(), node * per_node);
+    }
+  }
+  /// Nodes whose numbers lie anywhere, those of a node next to each other.
+  void shuffle_nodes(std::mt19937_64& random) { std::ranges::shuffle(unknowns, random); }
+
+  [[nodiscard]] Pairs pairs(std::mt19937_64& random) const {
+    Pairs all;
+    for (int node = 0; node < width * line_count; ++node) {
+      for (int line = node / width; line <= std::min(node / width + 1, line_count - 1); ++line) {
+        for (int place = std::max(node % width - 1, 0); place <= std::min(node % width + 1, width - 1);
+             ++place)
+          add(node, line * width + place, random, all);
+      }
+    }
+    return all;
+  }
+
+ private:
+  void add(int node, int other, std::mt19937_64& random, Pairs& all) const {
+    for (const auto a : unknowns[static_cast<std::size_t>(node)]) {
+      for (const auto b : unknowns[static_cast<std::size_t>(other)])
+        all[std::minmax(a, b)] = positive_value(random);
+    }
+  }
+};
+
+/// A rule of half storage as a rank has it, with tiles of 64.
+inline bool is_above(std::int32_t lesser, std::int32_t greater) {
+  return lesser / 64 == greater / 64 || (lesser / 64 + greater / 64) % 2 == 0;
 }
 
 /// A block of a symmetric matrix with half storage: each pair is the entry (a, b) or (b, a), with half of an entry on the diagonal.

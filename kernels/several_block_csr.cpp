@@ -1,0 +1,251 @@
+// Symmetric block CSR (block_csr.hpp) for several vectors: kernel "blocks". The elements of an index, one of each vector, are lanes, and where
+// they are in the vectors: copies of all vectors would take longer than the product.
+
+#include "kernels/vector_targets.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/several_block_csr.cpp"
+#include <hwy/foreach_target.h>
+
+#include <utility>
+
+#include "kernels/block_csr.hpp"
+#include "kernels/several_loops-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace cg2d::kernels::HWY_NAMESPACE {
+namespace {
+namespace several_block_csr {
+
+/// A row of blocks for one register of vectors.
+template <std::int64_t Size, typename Row>
+HWY_INLINE void multiply_row(const BlockRows& rows, std::int64_t row, const BlockRowVectors& vectors) {
+  const auto* const starts = rows.matrix.row_starts.data();
+  const auto* const own = vectors.members + row * Size;
+  Row sums[Size];
+  Row p_of_row[Size];
+#pragma GCC unroll 8
+  for (std::int64_t k = 0; k < Size; ++k) {
+    sums[k].clear();
+    p_of_row[k].load(vectors.p + own[k] * vectors.count);
+  }
+  for (auto block = starts[row]; block < starts[row + 1]; ++block) {
+    const double* const values = rows.matrix.values.data() + block * Size * Size;
+    const auto* const others = vectors.members + rows.matrix.columns.data()[block] * Size;
+#pragma GCC unroll 8
+    for (std::int64_t k = 0; k < Size * Size; k += 8) prefetch(values + k, rows.prefetch_distance);
+#pragma GCC unroll 8
+    for (std::int64_t column = 0; column < Size; ++column) {
+      const auto place = others[column] * vectors.count;
+      Row p{};
+      Row q{};
+      p.load(vectors.p + place);
+      q.load(vectors.q + place);
+#pragma GCC unroll 8
+      for (std::int64_t k = 0; k < Size; ++k) {
+        sums[k].add_scaled(values[k * Size + column], p);
+        q.add_scaled(values[k * Size + column], p_of_row[k]);
+      }
+      q.store(vectors.q + place);
+    }
+  }
+#pragma GCC unroll 8
+  for (std::int64_t k = 0; k < Size; ++k) {
+    double* const place = vectors.q + own[k] * vectors.count;
+    Row q{};
+    q.load(place);
+    q.add_scaled(1.0, sums[k]);
+    q.store(place);
+  }
+}
+
+template <std::int64_t Size, typename Row>
+void multiply_rows(const BlockRows& rows, const BlockRowVectors& vectors) {
+  for (auto row = rows.first_row; row < rows.last_row; ++row) {
+    for (std::int64_t first = 0; first < vectors.count; first += Row::size) {
+      multiply_row<Size, Row>(rows, row,
+                              {.members = vectors.members,
+                               .p = vectors.p + first,
+                               .q = vectors.q + first,
+                               .count = vectors.count});
+    }
+  }
+}
+
+template <typename Row, std::int64_t... Sizes>
+SeveralBlockRowLoops loops_of(std::integer_sequence<std::int64_t, Sizes...> /*sizes*/) {
+  SeveralBlockRowLoops loops{};
+  ((loops[least_supervariable + Sizes] = &multiply_rows<least_supervariable + Sizes, Row>), ...);
+  return loops;
+}
+
+/// The loops of registers that are no longer than an index has elements.
+template <int Lanes = register_bytes / sizeof(double)>
+SeveralBlockRowLoops loops_for_count(int vector_count) {
+  if constexpr (Lanes > 2) {
+    if (vector_count < Lanes) return loops_for_count<Lanes / 2>(vector_count);
+  }
+  return loops_of<Elements<Lanes, 1>>(
+      std::make_integer_sequence<std::int64_t, largest_supervariable + 1 - least_supervariable>());
+}
+
+using LoopsForCount = SeveralBlockRowLoops (*)(int vector_count);
+LoopsForCount loops_for(InstructionSet /*set*/) { return &loops_for_count<>; }
+
+}  // namespace several_block_csr
+}  // namespace
+}  // namespace cg2d::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/parallel_parts.hpp"
+#include "kernels/symmetric_sell.hpp"
+
+namespace cg2d::kernels {
+namespace {
+namespace several_block_csr {
+
+/// The sums of a thread. The first one's are the result.
+struct Part {
+  RowRange rows;              // of blocks
+  RowRange written;           // supervariables
+  PageBuffer<double> sums{};  // of all columns
+};
+
+class SeveralBlockCsr final : public SpmvKernel {
+ public:
+  /// members: columns, those of empty places, too.
+  SeveralBlockCsr(BlockCsr matrix, std::vector<std::uint32_t> members, std::int64_t column_count,
+                  InstructionSet set, const KernelOptions& options)
+      : matrix_(std::move(matrix)),
+        members_(std::move(members)),
+        set_(set),
+        multiply_rows_(CG2D_OF_SET(
+            set, several_block_csr::loops_for)(options.vector_count)[static_cast<std::size_t>(matrix_.size)]),
+        vector_count_(options.vector_count),
+        prefetch_distance_(
+            options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
+    const auto borders = split_rows_by_nonzeros(matrix_.row_starts.span(), options.thread_count);
+    for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
+      const RowRange rows{.begin = borders[part], .end = borders[part + 1]};
+      parts_.push_back(
+          {.rows = rows, .written = {.begin = rows.begin, .end = end_of_columns(matrix_, rows)}});
+      if (part > 0)
+        parts_.back().sums = PageBuffer<double>(static_cast<std::size_t>(column_count * vector_count_));
+    }
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "blocks"; }
+  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
+  [[nodiscard]] std::int64_t matrix_byte_count() const override { return matrix_.byte_count(); }
+  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return matrix_.stored_arrays(); }
+  [[nodiscard]] bool has_columns_in_range() const override {
+    return matrix_.has_columns_in_range(static_cast<int>(parts_.size()));
+  }
+  void multiply(const Operands& operands, const ProductMode& mode) override;
+
+ private:
+  template <typename Visit>
+  void for_each_member(const RowRange& range, const Visit& visit) const;
+  void clear(int thread, std::span<double> q);
+  void add_up(const RowRange& range, std::span<double> q) const;
+
+  BlockCsr matrix_;
+  std::vector<std::uint32_t> members_;
+  InstructionSet set_;
+  SeveralBlockRowLoop multiply_rows_;
+  std::int64_t vector_count_;
+  std::int64_t prefetch_distance_;
+  std::vector<Part> parts_;  // of each thread
+};
+
+/// visit(index) for the members of some supervariables, without what stands in empty places.
+template <typename Visit>
+void SeveralBlockCsr::for_each_member(const RowRange& range, const Visit& visit) const {
+  for (auto row = range.begin; row < range.end; ++row) {
+    const auto* const members = members_.data() + row * matrix_.size;
+    for (int k = 0; k < matrix_.size; ++k) {
+      if (k == 0 || members[k] != members[k - 1]) visit(members[k]);
+    }
+  }
+}
+
+void SeveralBlockCsr::clear(int thread, std::span<double> q) {
+  auto& part = parts_[static_cast<std::size_t>(thread)];
+  if (thread == 0) {
+    std::ranges::fill(q, 0.0);
+  } else {
+    for_each_member(part.written, [&](std::uint32_t index) {
+      std::fill_n(part.sums.data() + index * vector_count_, vector_count_, 0.0);
+    });
+  }
+}
+
+/// Adds the sums of the other threads over some supervariables.
+void SeveralBlockCsr::add_up(const RowRange& range, std::span<double> q) const {
+  for (const auto& part : std::span(parts_).subspan(1)) {
+    const RowRange own{.begin = std::max(range.begin, part.written.begin),
+                       .end = std::min(range.end, part.written.end)};
+    for_each_member(own, [&](std::uint32_t index) {
+      const auto first = static_cast<std::size_t>(index * vector_count_);
+      for (auto k = first; k < first + static_cast<std::size_t>(vector_count_); ++k) q[k] += part.sums[k];
+    });
+  }
+}
+
+/// All sums are over the columns.
+void SeveralBlockCsr::multiply(const Operands& operands, const ProductMode& mode) {
+  const int thread_count = static_cast<int>(parts_.size());
+  const bool is_last = mode.share + 1 == mode.share_count;
+  if (is_last && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
+#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+  {
+#pragma omp for schedule(static, 1)
+    for (int thread = 0; thread < thread_count; ++thread) {
+      auto& part = parts_[static_cast<std::size_t>(thread)];
+      if (mode.share == 0 && (thread > 0 || !mode.is_continued)) clear(thread, operands.q_columns);
+      const ShareRange share(part.rows.end - part.rows.begin, mode);
+      multiply_rows_({.matrix = matrix_,
+                      .first_row = part.rows.begin + share.begin,
+                      .last_row = part.rows.begin + share.end,
+                      .prefetch_distance = prefetch_distance_},
+                     {.members = members_.data(),
+                      .p = operands.p_columns.data(),
+                      .q = thread == 0 ? operands.q_columns.data() : part.sums.data(),
+                      .count = vector_count_});
+    }
+#pragma omp for schedule(static, 1)
+    for (int thread = 0; thread < (is_last ? thread_count : 0); ++thread)
+      add_up({.begin = matrix_.row_count() * thread / thread_count,
+              .end = matrix_.row_count() * (thread + 1) / thread_count},
+             operands.q_columns);
+  }
+}
+
+}  // namespace several_block_csr
+}  // namespace
+
+std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet set,
+                                                  const KernelOptions& options) {
+  const SharedIndices shared(half, options.column_of_row_0);
+  if (shared.count < half.row_count) return nullptr;
+  auto made = find_block_csr(half, shared, options.thread_count);
+  if (!made) return nullptr;
+  // An empty place has zeros as entries, and may be any index.
+  auto& members = made->supervariables.members;
+  for (std::size_t k = 1; k < members.size(); ++k) {
+    if (members[k] == Supervariables::no_member) members[k] = members[k - 1];
+  }
+  const auto column_count = half.column_count;
+  half = {};
+  return std::make_unique<several_block_csr::SeveralBlockCsr>(std::move(made->matrix), std::move(members),
+                                                              column_count, set, options);
+}
+
+}  // namespace cg2d::kernels
+#endif
