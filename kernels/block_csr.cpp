@@ -196,9 +196,7 @@ std::int64_t end_of_columns(const BlockCsr& matrix, const RowRange& rows) {
 
 std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const BlockIndices& indices,
                                        const Supervariables& supervariables, int thread_count) {
-  const auto pair_size = 2 * static_cast<std::size_t>(places_of(supervariables.size));
-  if (supervariables.count() > std::numeric_limits<std::uint32_t>::max() / (8 * pair_size))
-    return std::nullopt;
+  if (supervariables.count() > Builder::most_rows) return std::nullopt;
   return Builder(half, indices, supervariables).build(thread_count);
 }
 

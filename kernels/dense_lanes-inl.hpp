@@ -16,7 +16,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace cg2d::kernels::HWY_NAMESPACE {
-namespace {
 namespace dense {
 
 using TwoLanes = double __attribute__((vector_size(2 * sizeof(double))));
@@ -54,7 +53,6 @@ HWY_INLINE Vector sums_of(const Vector* vectors) {
 }
 
 }  // namespace dense
-}  // namespace
 }  // namespace cg2d::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -208,7 +208,7 @@ class NeighbourPairs {
   template <typename Visit>
   void for_each(const Visit& visit) const {
     for (std::size_t k = 0; k < all_.count(); ++k) {
-      const auto row = indices_.row_of(first_member(k));
+      const auto row = indices_.row_of(std::int64_t{first_member(k)});
       if (!row) continue;
       const auto begin = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row)]);
       const auto end = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row) + 1]);
@@ -231,7 +231,7 @@ class NeighbourPairs {
   }
 
  private:
-  [[nodiscard]] std::size_t first_member(std::size_t k) const {
+  [[nodiscard]] std::uint32_t first_member(std::size_t k) const {
     return all_.members[static_cast<std::size_t>(all_.size) * k];
   }
 

@@ -163,7 +163,7 @@ TEST(SeveralSetsTest, BlocksOfSupervariablesHaveTheProductsOfTheReference) {
     test::Mesh mesh(7, 20);
     mesh.number(size);
     for (std::size_t node = 0; node < mesh.unknowns.size(); node += 20) mesh.unknowns[node].pop_back();
-    const std::int64_t count = 140 * size;
+    const auto count = std::int64_t{140} * size;
     // All rows are columns, too, or some are not: these blocks have no form for several vectors.
     for (const auto& shape :
          {HalfBlock{count, count, 0}, HalfBlock{count - 40, count, 20}, HalfBlock{count, count, -20}}) {
