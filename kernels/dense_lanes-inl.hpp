@@ -15,8 +15,7 @@
 #include "kernels/vectors-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace cg2d::kernels::HWY_NAMESPACE {
-namespace dense {
+namespace cg2d::kernels::HWY_NAMESPACE::dense {
 
 using TwoLanes = double __attribute__((vector_size(2 * sizeof(double))));
 using FourLanes = double __attribute__((vector_size(4 * sizeof(double))));
@@ -52,8 +51,7 @@ HWY_INLINE Vector sums_of(const Vector* vectors) {
   }
 }
 
-}  // namespace dense
-}  // namespace cg2d::kernels::HWY_NAMESPACE
+}  // namespace cg2d::kernels::HWY_NAMESPACE::dense
 HWY_AFTER_NAMESPACE();
 
 #endif

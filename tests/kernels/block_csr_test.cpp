@@ -50,7 +50,7 @@ TEST(SupervariablesTest, TheUnknownsOfEachNodeAreOne) {
       std::mt19937_64 random(seed);
       Mesh mesh(7, 60);
       mesh.number(size);
-      const auto count = std::int64_t{7 * 60} * size;
+      const auto count = std::int64_t{420} * size;
       const auto half = HalfBlock{count, count, 0}.store(mesh.pairs(random), is_above);
       const auto found = find_supervariables(half, SharedIndices(half, 0), thread_count);
       ASSERT_TRUE(found);
@@ -155,7 +155,7 @@ TEST(BlockCsrTest, BlocksOfEverySizeHaveTheProductsOfTheReference) {
     SCOPED_TRACE(std::to_string(size) + " unknowns");
     Mesh mesh(7, 40);
     mesh.number(size);
-    const auto count = std::int64_t{7 * 40} * size;
+    const auto count = std::int64_t{280} * size;
     expect_products_of_reference(mesh, {count, count, 0});
   }
 }
