@@ -469,4 +469,32 @@ IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int
   return SetFinder(half, shared, thread_count, most_members).find();
 }
 
+void add_single_entries(const CsrBlock& half, const SharedIndices& shared, IndexSets& sets) {
+  if (sets.empty()) return;
+  std::vector<bool> is_in_set(static_cast<std::size_t>(half.nonzero_count()) + 1);
+  for (const auto entry : sets.entries) is_in_set[entry] = true;
+  IndexSets single;
+  for (std::int64_t row = 0; row < half.row_count; ++row) {
+    const auto index = row - shared.first_row;
+    const auto end = static_cast<std::size_t>(half.row_starts[static_cast<std::size_t>(row) + 1]);
+    for (auto entry = static_cast<std::size_t>(half.row_starts[static_cast<std::size_t>(row)]); entry < end;
+         ++entry) {
+      const auto other = half.columns[entry] - shared.first_column;
+      if (is_in_set[entry + 1] || index < 0 || index >= shared.count || other < 0 || other >= shared.count)
+        continue;
+      if (single.sizes.size() == static_cast<std::size_t>(shared.count)) return;
+      single.sizes.push_back(index == other ? 1 : 2);
+      single.members.push_back(static_cast<std::uint32_t>(std::min(index, other)));
+      if (index != other) {
+        single.members.push_back(static_cast<std::uint32_t>(std::max(index, other)));
+        single.entries.insert(single.entries.end(), 2, no_entry);
+      }
+      single.entries.push_back(static_cast<std::uint32_t>(entry + 1));
+    }
+  }
+  sets.sizes.insert(sets.sizes.end(), single.sizes.begin(), single.sizes.end());
+  sets.members.insert(sets.members.end(), single.members.begin(), single.members.end());
+  sets.entries.insert(sets.entries.end(), single.entries.begin(), single.entries.end());
+}
+
 }  // namespace cg2d::kernels

@@ -26,7 +26,8 @@ struct SharedIndices {
   SharedIndices(const CsrBlock& block, std::optional<std::int64_t> column_of_row_0);
 };
 
-/// Sets of shared indices, which are numbered from 0. An entry of the block is in one set at most.
+/// Sets of shared indices, which are numbered from 0. An entry of the block is in one set at most. Those of one or two members are single
+/// entries (add_single_entries).
 struct IndexSets {
   std::vector<std::uint8_t> sizes;
   /// Set after set, rising.
@@ -49,6 +50,10 @@ constexpr std::int64_t packed_size(std::int64_t size) { return size * (size + 1)
 /// indices, or a search in a row that is far longer than others. Takes 13 bytes for each of these entries while it works, and 4 for the result. Throws std::bad_alloc.
 IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count = 1,
                           int most_members = largest_index_set);
+
+/// Where there are sets: entries between shared indices that are in none become sets of their own, if they are fewer than the indices. For so few another
+/// kernel would take longer to go over its vectors. Cost: one pass over the entries. Throws std::bad_alloc.
+void add_single_entries(const CsrBlock& half, const SharedIndices& shared, IndexSets& sets);
 
 // ---------------------------------------------------------------- products
 

@@ -98,12 +98,12 @@ void multiply_sets(const SetRange& range, double* pairs) {
 template <std::int64_t... Sizes>
 SetLoops loops_of(std::integer_sequence<std::int64_t, Sizes...> /*sizes*/) {
   SetLoops loops{};
-  ((loops[least_index_set + Sizes] = &multiply_sets<least_index_set + Sizes>), ...);
+  ((loops[1 + Sizes] = &multiply_sets<1 + Sizes>), ...);
   return loops;
 }
 
 SetLoops loops_for(InstructionSet /*set*/) {
-  return loops_of(std::make_integer_sequence<std::int64_t, largest_index_set + 1 - least_index_set>());
+  return loops_of(std::make_integer_sequence<std::int64_t, largest_index_set>());
 }
 
 }  // namespace blocks
@@ -160,29 +160,30 @@ class Kernel final : public SpmvKernel {
         prefetch_distance_(
             options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
     {
-      const auto sets = find_index_sets(block, shared_, options.thread_count);
+      auto sets = find_index_sets(block, shared_, options.thread_count);
+      add_single_entries(block, shared_, sets);
       if (!sets.empty()) parts_ = make_set_parts(sets, block, 2, options.thread_count);
       block = without_sets(std::move(block), sets);
     }
     for (const auto& part : parts_)
       pairs_.emplace_back(part.empty() ? 0 : static_cast<std::size_t>(shared_.count));
-    rest_ = make_rest(std::move(block), options);
+    if (parts_.empty() || block.nonzero_count() > 0) rest_ = make_rest(std::move(block), options);
   }
 
   [[nodiscard]] std::string_view name() const override { return "blocks"; }
   [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
   [[nodiscard]] std::int64_t matrix_byte_count() const override {
-    auto bytes = rest_->matrix_byte_count();
+    auto bytes = rest_ ? rest_->matrix_byte_count() : 0;
     for (const auto& part : parts_) bytes += part.byte_count();
     return bytes;
   }
   [[nodiscard]] std::vector<StoredArray> stored_arrays() override {
-    auto all = rest_->stored_arrays();
+    auto all = rest_ ? rest_->stored_arrays() : std::vector<StoredArray>{};
     for (const auto& array : arrays_of_parts(parts_)) all.push_back(array);
     return all;
   }
   [[nodiscard]] bool has_columns_in_range() const override {
-    return rest_->has_columns_in_range() &&
+    return (!rest_ || rest_->has_columns_in_range()) &&
            all_parts_hold(static_cast<int>(parts_.size()), [this](std::size_t part) {
              return parts_[part].has_members_below(2 * static_cast<std::uint64_t>(shared_.count));
            });
@@ -191,6 +192,7 @@ class Kernel final : public SpmvKernel {
 
  private:
   void multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode);
+  void clear_outside(const Operands& operands, const ProductMode& mode) const;
 
   InstructionSet set_;
   SetLoops loops_;
@@ -198,29 +200,43 @@ class Kernel final : public SpmvKernel {
   std::int64_t prefetch_distance_;
   std::vector<SetPart> parts_;                 // of each thread; none where there are no sets
   std::vector<PageBuffer<ColumnPair>> pairs_;  // p and sums of q of all shared indices, for each thread
-  std::unique_ptr<SpmvKernel> rest_;
+  std::unique_ptr<SpmvKernel> rest_;           // nullptr: all entries are in sets
 };
 
 /// The sums of the sets are whole behind the last share, and are added to those of the remainder then.
 void Kernel::multiply(const Operands& operands, const ProductMode& mode) {
-  rest_->multiply(operands, mode);
+  if (rest_) rest_->multiply(operands, mode);
   if (parts_.empty()) return;
   const int thread_count = static_cast<int>(parts_.size());
+  const bool is_last = mode.share + 1 == mode.share_count;
+  if (!rest_ && is_last) clear_outside(operands, mode);
 #pragma omp parallel num_threads(thread_count) if (thread_count > 1)
   {
 #pragma omp for schedule(static, 1)
     for (int thread = 0; thread < thread_count; ++thread)
       multiply_part(static_cast<std::size_t>(thread), operands, mode);
-    if (mode.share + 1 == mode.share_count) {
+    if (is_last) {
+      const bool is_added = rest_ || mode.is_continued;
 #pragma omp for schedule(static)
       for (std::int64_t index = 0; index < shared_.count; ++index) {
         double& q = operands.q_columns[static_cast<std::size_t>(shared_.first_column + index)];
+        double sum = is_added ? q : 0.0;
         for (const auto& pairs : pairs_) {
-          if (!pairs.empty()) q += pairs[static_cast<std::size_t>(index)].q;
+          if (!pairs.empty()) sum += pairs[static_cast<std::size_t>(index)].q;
         }
+        q = sum;
       }
     }
   }
+}
+
+/// Without a remainder: sums that no set has.
+void Kernel::clear_outside(const Operands& operands, const ProductMode& mode) const {
+  if (!mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
+  if (mode.is_continued) return;
+  const auto first = static_cast<std::size_t>(shared_.first_column);
+  std::ranges::fill(operands.q_columns.first(first), 0.0);
+  std::ranges::fill(operands.q_columns.subspan(first + static_cast<std::size_t>(shared_.count)), 0.0);
 }
 
 void Kernel::multiply_part(std::size_t thread, const Operands& operands, const ProductMode& mode) {
