@@ -460,12 +460,27 @@ class Sample {
   std::vector<std::int32_t> members_;
 };
 
+/// Entries between shared indices.
+std::int64_t shared_entry_count(const CsrBlock& half, const SharedIndices& shared) {
+  if (shared.count == half.row_count && shared.count == half.column_count) return half.nonzero_count();
+  const auto entry_of = [&](std::int64_t row) {
+    return static_cast<std::size_t>(half.row_starts[static_cast<std::size_t>(row)]);
+  };
+  const auto first = entry_of(shared.first_row);
+  const auto columns = half.columns.span().subspan(first, entry_of(shared.first_row + shared.count) - first);
+  return std::ranges::count_if(columns, [&](std::int64_t column) {
+    return shared.first_column <= column && column < shared.first_column + shared.count;
+  });
+}
+
 }  // namespace
 
 IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count,
                           int most_members) {
   const bool is_countable = half.nonzero_count() < std::numeric_limits<std::uint32_t>::max();
   if (shared.count < least_index_set || !is_countable || !Sample(half, shared).shows_sets()) return {};
+  // The kernel of the others goes over all vectors, too.
+  if (4 * shared_entry_count(half, shared) < 3 * half.nonzero_count()) return {};
   return SetFinder(half, shared, thread_count, most_members).find();
 }
 

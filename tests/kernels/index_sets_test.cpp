@@ -93,16 +93,17 @@ TEST(IndexSetsTest, AnIndexThatHasPairsWithAllOthersHidesNoSets) {
   EXPECT_GT(expect_right_sets(half, shared, find_index_sets(half, shared)), 0.85);
 }
 
-TEST(IndexSetsTest, OnlySharedIndicesAreInSets) {
-  for (const std::int64_t column_of_row_0 : {-500, -1, 0, 700, 2500}) {
+TEST(IndexSetsTest, OnlySharedIndicesAreInSetsAndOnlyWhereMostEntriesAreBetweenThem) {
+  for (const std::int64_t column_of_row_0 : {-900, -100, -1, 0, 200, 1200}) {
     SCOPED_TRACE("row 0 is column " + std::to_string(column_of_row_0));
     std::mt19937_64 random(seed);
-    const HalfBlock shape{2000, 3000, column_of_row_0};
+    const HalfBlock shape{2700, 3000, column_of_row_0};
     const auto half = shape.store(union_of_sets(3000, 900, 12, random), random);
     const SharedIndices shared(half, column_of_row_0);
-    EXPECT_EQ(shared.count, std::min<std::int64_t>(3000, column_of_row_0 + 2000) -
+    EXPECT_EQ(shared.count, std::min<std::int64_t>(3000, column_of_row_0 + 2700) -
                                 std::max<std::int64_t>(column_of_row_0, 0));
     const auto sets = find_index_sets(half, shared);
+    EXPECT_EQ(sets.empty(), shared.count < 2250);
     if (!sets.empty()) expect_right_sets(half, shared, sets);
   }
 }
