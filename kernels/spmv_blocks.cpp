@@ -143,10 +143,10 @@ KernelRow rest_kernel(const CsrBlock& rest) {
 
 std::unique_ptr<SpmvKernel> make_rest(CsrBlock rest, KernelOptions options) {
   const auto row = rest_kernel(rest);
-  // The widest loop that is no wider than the one that is asked for.
+  // The one that the kernel would take, or the widest one, but none that is wider than what is asked for.
   if (options.instruction_set) {
     const auto next = std::ranges::upper_bound(row.instruction_sets, *options.instruction_set);
-    options.instruction_set = *std::prev(next);
+    options.instruction_set = std::min(row.preferred_instruction_set(), *std::prev(next));
   }
   return row.make(std::move(rest), options);
 }
