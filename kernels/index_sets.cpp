@@ -484,10 +484,14 @@ IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int
   return SetFinder(half, shared, thread_count, most_members).find();
 }
 
-void add_single_entries(const CsrBlock& half, const SharedIndices& shared, IndexSets& sets) {
-  if (sets.empty()) return;
+std::vector<bool> entries_in_sets(const CsrBlock& half, const IndexSets& sets) {
   std::vector<bool> is_in_set(static_cast<std::size_t>(half.nonzero_count()) + 1);
   for (const auto entry : sets.entries) is_in_set[entry] = true;
+  return is_in_set;
+}
+
+void add_single_entries(const CsrBlock& half, const SharedIndices& shared, IndexSets& sets,
+                        std::vector<bool>& is_in_set) {
   IndexSets single;
   for (std::int64_t row = 0; row < half.row_count; ++row) {
     const auto index = row - shared.first_row;
@@ -507,6 +511,7 @@ void add_single_entries(const CsrBlock& half, const SharedIndices& shared, Index
       single.entries.push_back(static_cast<std::uint32_t>(entry + 1));
     }
   }
+  for (const auto entry : single.entries) is_in_set[entry] = true;
   sets.sizes.insert(sets.sizes.end(), single.sizes.begin(), single.sizes.end());
   sets.members.insert(sets.members.end(), single.members.begin(), single.members.end());
   sets.entries.insert(sets.entries.end(), single.entries.begin(), single.entries.end());

@@ -51,9 +51,13 @@ constexpr std::int64_t packed_size(std::int64_t size) { return size * (size + 1)
 IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count = 1,
                           int most_members = largest_index_set);
 
-/// Where there are sets: entries between shared indices that are in none become sets of their own, if they are fewer than the indices. For so few another
-/// kernel would take longer to go over its vectors. Cost: one pass over the entries. Throws std::bad_alloc.
-void add_single_entries(const CsrBlock& half, const SharedIndices& shared, IndexSets& sets);
+/// Whether each entry of the block is in a set; and one more in front, for no_entry.
+std::vector<bool> entries_in_sets(const CsrBlock& half, const IndexSets& sets);
+
+/// Entries between shared indices that are in no set become sets of their own, if they are fewer than the indices: another kernel would take longer
+/// to go over its vectors. Cost: one pass over the entries. Throws std::bad_alloc.
+void add_single_entries(const CsrBlock& half, const SharedIndices& shared, IndexSets& sets,
+                        std::vector<bool>& is_in_set);
 
 // ---------------------------------------------------------------- products
 

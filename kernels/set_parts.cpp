@@ -91,10 +91,7 @@ std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block
   return parts;
 }
 
-CsrBlock without_sets(CsrBlock block, const IndexSets& sets) {
-  if (sets.empty()) return block;
-  std::vector<bool> is_in_set(static_cast<std::size_t>(block.nonzero_count()) + 1);
-  for (const auto entry : sets.entries) is_in_set[entry] = true;
+CsrBlock without_sets(CsrBlock block, const std::vector<bool>& is_in_set) {
   std::size_t kept = 0;
   std::size_t entry = 0;
   for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row) {

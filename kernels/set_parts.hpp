@@ -33,8 +33,8 @@ struct SetPart {
 std::vector<SetPart> make_set_parts(const IndexSets& sets, const CsrBlock& block,
                                     std::uint32_t places_per_index, int thread_count);
 
-/// Takes the entries that are in sets out of the block.
-CsrBlock without_sets(CsrBlock block, const IndexSets& sets);
+/// Takes the entries that are in sets (entries_in_sets) out of the block.
+CsrBlock without_sets(CsrBlock block, const std::vector<bool>& is_in_set);
 
 /// multiply(size, SetRange) for the sets of each size that belong to the share that a mode asks for.
 template <typename Multiply>

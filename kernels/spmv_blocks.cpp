@@ -159,11 +159,11 @@ class Kernel final : public SpmvKernel {
         shared_(block, options.column_of_row_0),
         prefetch_distance_(
             options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
-    {
-      auto sets = find_index_sets(block, shared_, options.thread_count);
-      add_single_entries(block, shared_, sets);
-      if (!sets.empty()) parts_ = make_set_parts(sets, block, 2, options.thread_count);
-      block = without_sets(std::move(block), sets);
+    if (auto sets = find_index_sets(block, shared_, options.thread_count); !sets.empty()) {
+      auto is_in_set = entries_in_sets(block, sets);
+      add_single_entries(block, shared_, sets, is_in_set);
+      parts_ = make_set_parts(sets, block, 2, options.thread_count);
+      block = without_sets(std::move(block), is_in_set);
     }
     for (const auto& part : parts_)
       pairs_.emplace_back(part.empty() ? 0 : static_cast<std::size_t>(shared_.count));
