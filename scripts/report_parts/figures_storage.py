@@ -6,7 +6,6 @@ import statistics
 from . import style
 from .figures_solves import file_name
 from .panels import Axis, BarPanel, Bars, Figure, Table
-from .studies import problem_name
 
 MOST_PROBLEMS = 8
 OPERATOR = "npb-factored:"
@@ -22,10 +21,11 @@ class Product:
 
 
 def problem_of(document):
-    """The matrix, as a class where it is one, with its ranks and threads."""
+    """The matrix, that of the benchmark by its order, with its ranks and threads."""
     configuration = document["configuration"]
-    problem, system = document.get("problem"), document.get("system")
-    name = problem_name(problem) if problem else file_name(system["matrix"]).replace(OPERATOR, "class ")
+    matrix = (document.get("system") or {}).get("matrix", OPERATOR)
+    order = document["problem"]["n"] if document.get("problem") else document["setup"]["n"]
+    name = f"NPB {order}" if matrix.startswith(OPERATOR) else file_name(matrix).removesuffix(".mtx").replace(":", ": ")
     counts = [f"{count} {word}" for count, word in ((configuration["ranks"], "ranks"), (configuration["threads"], "threads")) if count > 1]
     return ", ".join([name, *counts])
 
@@ -102,7 +102,7 @@ def table_of(found, kernels):
 def storage(material):
     found = list(products_of(material).items())[:MOST_PROBLEMS]
     kernels = list(dict.fromkeys(kernel for _, products in found for kernel in products))
-    problems = Axis("Problem", "category", names=[problem for problem, _ in found])
+    problems = Axis("", "category", names=[problem for problem, _ in found])
     panels = [
         BarPanel("Products in the time of the slowest one", problems, Axis("Times as fast", from_zero=True), bars_of(found, kernels, speed_over_slowest)),
         BarPanel("Share of the limit", problems, Axis("Share of the limit, %", from_zero=True), bars_of(found, kernels, share_of_limit)),

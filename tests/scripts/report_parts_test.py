@@ -470,7 +470,7 @@ class Figures(ReportParts):
         figure = figures_storage.storage(material)
         gains, shares = ({bars.name: bars.values for bars in panel.bars} for panel in figure.panels)
         (problem,) = figure.panels[0].x.names
-        self.assertEqual(problem, "class S, 2 ranks")
+        self.assertEqual(problem, "NPB 1400, 2 ranks")
         self.assertEqual(gains, {alone["configuration"]["kernel"]: [1.0], "fast": [4.0]})
         self.assertEqual(shares, {alone["configuration"]["kernel"]: [50.0], "fast": [200.0]})
         self.assertEqual([row[1] for row in figure.table.rows], list(gains))
