@@ -178,7 +178,8 @@ class SeveralSets final : public SpmvKernel {
       if (!sets.empty()) {
         parts_ = make_set_parts(sets, block, static_cast<std::uint32_t>(vector_count_), options.thread_count);
         column_sums_.emplace(element_count(), options.thread_count);
-        block = without_sets(std::move(block), entries_in_sets(block, sets));
+        const auto is_in_set = entries_in_sets(block, sets);
+        block = without_sets(std::move(block), is_in_set);
       }
     }
     auto rest_options = options;
