@@ -32,8 +32,8 @@ struct BlockCsr {
   [[nodiscard]] bool has_columns_in_range(int thread_count) const;
 };
 
-/// Empty: zeros would fill more than a quarter. Cost: four passes over the entries. Takes up to 8 bytes for each of them while it works. Throws
-/// std::bad_alloc.
+/// Empty: zeros would fill more than a quarter. Cost: four passes over the entries. Takes 16 bytes while it works for each entry that is
+/// stored in another row of blocks than its row's. Throws std::bad_alloc.
 std::optional<BlockCsr> make_block_csr(const CsrBlock& half, const BlockIndices& indices,
                                        const Supervariables& supervariables, int thread_count);
 
@@ -46,10 +46,9 @@ struct FoundBlockCsr {
 std::optional<FoundBlockCsr> find_block_csr(const CsrBlock& half, const SharedIndices& shared,
                                             int thread_count);
 
-/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few. For several
-/// vectors: or rows that are no columns.
+/// The kernel that stores a block in block CSR; nullptr, and the block is as it was: it has no supervariables, or too few.
 std::unique_ptr<SpmvKernel> try_block_csr(CsrBlock& half, InstructionSet set, const KernelOptions& options);
-
+/// The same for several vectors; nullptr, too: it has rows that are no columns.
 std::unique_ptr<SpmvKernel> try_several_block_csr(CsrBlock& half, InstructionSet set,
                                                   const KernelOptions& options);
 

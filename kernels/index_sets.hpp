@@ -46,8 +46,9 @@ constexpr std::int64_t packed_size(std::int64_t size) { return size * (size + 1)
 
 /// Finds sets in a block that stores one entry of each mirrored pair (Storage::half), from its pattern alone. At least three of four
 /// pairs of a set are entries that no set before it has. No sets: a sample of the rows shows none, a quarter of the entries are not
-/// between shared indices, or of the pairs would be in none, more than a fifth of what they store would be zeros, or the block has 2^32 entries. Cost: two passes over the entries, and for each set the rows of its first two members' common
-/// indices, or a search in a row that is far longer than others. Takes 13 bytes for each of these entries while it works, and 4 for the result. Throws std::bad_alloc.
+/// between shared indices, a quarter of the pairs would be in none, more than a fifth of what they store would be zeros, or the block has
+/// 2^32 entries. Cost: two passes over the entries, and for each set the rows of its first two members' common indices, or a search in a
+/// row that is far longer than others. Takes 13 bytes for each of these entries while it works, and 4 for the result. Throws std::bad_alloc.
 IndexSets find_index_sets(const CsrBlock& half, const SharedIndices& shared, int thread_count = 1,
                           int most_members = largest_index_set);
 
