@@ -15,7 +15,7 @@ namespace cg2d::kernels {
 
 /// Members of an index set.
 inline constexpr int least_index_set = 4;
-inline constexpr int largest_index_set = 32;
+inline constexpr int largest_index_set = 24;  // class D has 22; the code grows with the square
 
 /// The indices that a block has among its rows and among its columns (KernelOptions::column_of_row_0), one after the other.
 struct SharedIndices {

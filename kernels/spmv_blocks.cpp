@@ -52,10 +52,10 @@ void multiply_sets(const SetRange& range, double* pairs) {
   const double* values = range.values;
   const std::uint32_t* members = range.members;
   for (std::int64_t rest = range.count; rest > 0; --rest, values += value_count, members += Size) {
-#pragma GCC unroll 72
+#pragma GCC unroll 40
     for (std::int64_t k = 0; k < value_count; k += values_per_line)
       prefetch(values + k, range.prefetch_distance);
-#pragma GCC unroll 32
+#pragma GCC unroll 24
     for (std::int64_t k = 0; k < Size; ++k) __builtin_prefetch(pairs + members[sets_ahead * Size + k], 1, 3);
     Lanes p[groups];
     Lanes y[groups];
@@ -90,7 +90,7 @@ void multiply_sets(const SetRange& range, double* pairs) {
       }
       y[group] += dense::sums_of(sums);
     }
-#pragma GCC unroll 32
+#pragma GCC unroll 24
     for (std::int64_t k = 0; k < Size; ++k) pairs[members[k] + 1] += y[k / lanes][k % lanes];
   }
 }
