@@ -61,6 +61,12 @@ struct CsrBlock {
   [[nodiscard]] std::int64_t nonzero_count() const {
     return row_starts.empty() ? 0 : row_starts[static_cast<std::size_t>(row_count)];
   }
+  /// The columns of a row.
+  [[nodiscard]] std::span<const std::int32_t> columns_of(std::int64_t row) const {
+    const auto begin = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row)]);
+    const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row) + 1]);
+    return columns.span().subspan(begin, end - begin);
+  }
   [[nodiscard]] std::int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether all columns of the rows first_row ... last_row-1 are in [0, column_count).

@@ -425,9 +425,7 @@ class Sample {
 
  private:
   [[nodiscard]] std::span<const std::int32_t> columns_of(std::int32_t index) const {
-    const auto row = static_cast<std::size_t>(shared_.first_row + index);
-    const auto begin = static_cast<std::size_t>(half_.row_starts[row]);
-    return half_.columns.span().subspan(begin, static_cast<std::size_t>(half_.row_starts[row + 1]) - begin);
+    return half_.columns_of(shared_.first_row + index);
   }
   [[nodiscard]] bool has_pair(std::int32_t a, std::int32_t b) const {
     const auto first_column = static_cast<std::int32_t>(shared_.first_column);

@@ -65,6 +65,15 @@ struct Elements {
   }
 };
 
+/// make(lanes) with the lanes, as a constant, of the longest register that is no longer than an index has elements.
+template <int Lanes = register_bytes / sizeof(double), typename Make>
+auto with_lanes_for(int vector_count, Make make) {
+  if constexpr (Lanes > 2) {
+    if (vector_count < Lanes) return with_lanes_for<Lanes / 2>(vector_count, make);
+  }
+  return make(std::integral_constant<int, Lanes>());
+}
+
 /// A loop is a type with Operands and `template <typename Row> static void run(const Operands&)`, which is always inlined; Row is one of
 /// Elements.
 template <typename Loop, typename Row>

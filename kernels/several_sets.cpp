@@ -127,18 +127,15 @@ SeveralSetLoops loops_of(std::integer_sequence<std::int64_t, Sizes...> /*sizes*/
   return loops;
 }
 
-/// The loops of registers that are no longer than a member's elements.
-template <int Lanes = register_bytes / sizeof(double)>
-SeveralSetLoops loops_for_count(int vector_count) {
-  if constexpr (Lanes > 2) {
-    if (vector_count < Lanes) return loops_for_count<Lanes / 2>(vector_count);
-  }
-  return loops_of<Lanes>(
-      std::make_integer_sequence<std::int64_t, largest_set_of_several + 1 - least_index_set>());
-}
-
 using LoopsForCount = SeveralSetLoops (*)(int vector_count);
-LoopsForCount loops_for(InstructionSet /*set*/) { return &loops_for_count<>; }
+LoopsForCount loops_for(InstructionSet /*set*/) {
+  return [](int vector_count) HWY_ATTR {
+    return with_lanes_for(vector_count, [](auto lanes) HWY_ATTR {
+      return loops_of<decltype(lanes)::value>(
+          std::make_integer_sequence<std::int64_t, largest_set_of_several + 1 - least_index_set>());
+    });
+  };
+}
 
 }  // namespace several_sets
 }  // namespace
@@ -150,7 +147,6 @@ HWY_AFTER_NAMESPACE();
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "kernels/block_csr.hpp"
@@ -263,8 +259,7 @@ void SeveralSets::multiply_part(int thread, const double* p, std::span<double> q
 }  // namespace
 
 std::unique_ptr<SpmvKernel> make_several_sets(CsrBlock block, const KernelOptions& options) {
-  if (options.vector_count == 1 || vector_count_for(options.vector_count) != options.vector_count)
-    throw std::invalid_argument("a kernel for several vectors takes 2, 4, 8 or 16 of them");
+  static_cast<void>(several::place_of_count(options.vector_count));
   if (auto kernel = try_several_block_csr(block, several::chosen_set(options), options)) return kernel;
   return std::make_unique<several_sets::SeveralSets>(std::move(block), options);
 }

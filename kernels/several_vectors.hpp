@@ -41,14 +41,19 @@ using LoopFunction = void (*)(const Operands&);
 template <typename Operands>
 using LoopsByCount = std::array<LoopFunction<Operands>, vector_counts.size()>;
 
-/// The one for 2, 4, 8 or 16 vectors. Throws std::invalid_argument for another number.
+/// The place of 2, 4, 8 or 16 in vector_counts. Throws std::invalid_argument for another number.
+inline std::size_t place_of_count(int vector_count) {
+  for (std::size_t k = 0; k < vector_counts.size(); ++k) {
+    if (vector_counts[k] == vector_count) return k;
+  }
+  throw std::invalid_argument("a kernel for several vectors takes 2, 4, 8 or 16 of them");
+}
+
+/// The one for so many vectors. Throws what place_of_count() throws.
 template <typename Operands>
 LoopFunction<Operands> loop_for(const std::array<LoopFunction<Operands>, vector_counts.size()>& loops,
                                 int vector_count) {
-  for (std::size_t k = 0; k < loops.size(); ++k) {
-    if (vector_counts[k] == vector_count) return loops[k];
-  }
-  throw std::invalid_argument("a kernel for several vectors takes 2, 4, 8 or 16 of them");
+  return loops[place_of_count(vector_count)];
 }
 
 /// The set that is asked for, or the widest one: there are no gathers, and wider is never slower.

@@ -27,7 +27,7 @@ class RowSample {
     int with_equal = 0;
     for (std::int64_t k = 0; k < row_count; ++k) {
       const auto row = block_.row_count * (2 * k + 1) / (2 * row_count);
-      if (!has_fit_length(columns_of(row))) continue;
+      if (!has_fit_length(block_.columns_of(row))) continue;
       ++seen;
       if (has_equal(row)) ++with_equal;
     }
@@ -37,11 +37,6 @@ class RowSample {
  private:
   using Columns = std::span<const std::int32_t>;
 
-  [[nodiscard]] Columns columns_of(std::int64_t row) const {
-    const auto begin = static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(row)]);
-    const auto end = static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(row) + 1]);
-    return block_.columns.span().subspan(begin, end - begin);
-  }
   /// Shorter ones are alike by chance, and longer ones would take more time than a product.
   static bool has_fit_length(Columns columns) { return 4 <= columns.size() && columns.size() <= 512; }
 
@@ -52,7 +47,7 @@ class RowSample {
     for (auto other = row + 1; other <= last; ++other) {
       if (are_alike(row, other)) return true;
     }
-    const auto columns = columns_of(row);
+    const auto columns = block_.columns_of(row);
     const auto count = std::min(columns.size(), most_columns);
     for (std::size_t k = 0; k < count; ++k) {
       const auto column = columns.size() * k / count;
@@ -72,8 +67,8 @@ class RowSample {
   }
 
   [[nodiscard]] bool are_alike(std::int64_t row, std::int64_t other) const {
-    const auto a = columns_of(row);
-    const auto b = columns_of(other);
+    const auto a = block_.columns_of(row);
+    const auto b = block_.columns_of(other);
     if (row == other || !has_fit_length(a) || !has_fit_length(b)) return false;
     std::size_t common = 0;
     for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
@@ -112,10 +107,8 @@ std::vector<std::uint64_t> neighbour_sums(const CsrBlock& half, const BlockIndic
     for (auto row = borders[thread]; row < borders[thread + 1]; ++row) {
       const auto index = indices.of_row(row);
       const auto hash = hash_of(static_cast<std::uint64_t>(index));
-      const auto end = static_cast<std::size_t>(half.row_starts[static_cast<std::size_t>(row) + 1]);
       std::uint64_t sum = indices.is_shared(index) ? hash : 0;
-      for (auto k = static_cast<std::size_t>(half.row_starts[static_cast<std::size_t>(row)]); k < end; ++k) {
-        const auto column = half.columns[k];
+      for (const auto column : half.columns_of(row)) {
         if (column == index) continue;
         sum += hash_of(static_cast<std::uint64_t>(column));
         own[static_cast<std::size_t>(column)] += hash;
@@ -210,10 +203,8 @@ class NeighbourPairs {
     for (std::size_t k = 0; k < all_.count(); ++k) {
       const auto row = indices_.row_of(std::int64_t{first_member(k)});
       if (!row) continue;
-      const auto begin = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row)]);
-      const auto end = static_cast<std::size_t>(half_.row_starts[static_cast<std::size_t>(*row) + 1]);
-      for (auto entry = begin; entry < end; ++entry) {
-        const auto other = numbers_[static_cast<std::size_t>(half_.columns[entry])];
+      for (const auto column : half_.columns_of(*row)) {
+        const auto other = numbers_[static_cast<std::size_t>(column)];
         if (other != Supervariables::no_member && other != k) visit(k, std::size_t{other});
       }
     }

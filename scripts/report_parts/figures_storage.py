@@ -1,7 +1,6 @@
 """Figure of what the storage of a matrix is worth: one problem's product with several kernels, and the share of its limit that each reaches."""
 
 import dataclasses
-import statistics
 
 from . import style
 from .figures_solves import file_name
@@ -43,9 +42,8 @@ def product_of(document):
 
 
 def median_product(products):
-    """The one with the median time."""
-    median_s = statistics.median_low(product.seconds for product in products)
-    return next(product for product in products if product.seconds == median_s)
+    """The one with the median time; of an even number the lower of the middle two."""
+    return sorted(products, key=lambda product: product.seconds)[(len(products) - 1) // 2]
 
 
 def products_of(material):
@@ -86,15 +84,16 @@ def speed_over_slowest(product, products):
     return max(other.seconds for other in products.values()) / product.seconds
 
 
-def share_of_limit(product, _products):
+def share_of_limit(product, _products=None):
     return 100 * product.limit_s / product.seconds
 
 
 def table_of(found, kernels):
     rows = [
-        [problem, kernel, f"{1e3 * product.seconds:.4g}", f"{product.bytes / 1e6:.4g}", f"{share_of_limit(product, {}):.3g}"]
+        [problem, kernel, f"{1e3 * products[kernel].seconds:.4g}", f"{products[kernel].bytes / 1e6:.4g}", f"{share_of_limit(products[kernel]):.3g}"]
         for problem, products in found
-        for kernel, product in ((kernel, products[kernel]) for kernel in kernels if kernel in products)
+        for kernel in kernels
+        if kernel in products
     ]
     return Table("Products", ["problem", "kernel", "ms", "MB read", "% of the limit"], rows, (2, 3, 4))
 
