@@ -79,18 +79,15 @@ SeveralBlockRowLoops loops_of(std::integer_sequence<std::int64_t, Sizes...> /*si
   return loops;
 }
 
-/// The loops of registers that are no longer than an index has elements.
-template <int Lanes = register_bytes / sizeof(double)>
-SeveralBlockRowLoops loops_for_count(int vector_count) {
-  if constexpr (Lanes > 2) {
-    if (vector_count < Lanes) return loops_for_count<Lanes / 2>(vector_count);
-  }
-  return loops_of<Elements<Lanes, 1>>(
-      std::make_integer_sequence<std::int64_t, largest_supervariable + 1 - least_supervariable>());
-}
-
 using LoopsForCount = SeveralBlockRowLoops (*)(int vector_count);
-LoopsForCount loops_for(InstructionSet /*set*/) { return &loops_for_count<>; }
+LoopsForCount loops_for(InstructionSet /*set*/) {
+  return [](int vector_count) HWY_ATTR {
+    return with_lanes_for(vector_count, [](auto lanes) HWY_ATTR {
+      return loops_of<Elements<decltype(lanes)::value, 1>>(
+          std::make_integer_sequence<std::int64_t, largest_supervariable + 1 - least_supervariable>());
+    });
+  };
+}
 
 }  // namespace several_block_csr
 }  // namespace
@@ -103,50 +100,25 @@ HWY_AFTER_NAMESPACE();
 #include <span>
 #include <vector>
 
-#include "kernels/parallel_parts.hpp"
-#include "kernels/symmetric_sell.hpp"
-
 namespace cg2d::kernels {
 namespace {
 namespace several_block_csr {
 
-/// The sums of a thread. The first one's are the result.
-struct Part {
-  RowRange rows;              // of blocks
-  RowRange written;           // supervariables
-  PageBuffer<double> sums{};  // of all columns
-};
-
-class SeveralBlockCsr final : public SpmvKernel {
+/// Each thread but the first, whose sums are the result, has sums of all columns.
+class SeveralBlockCsr final : public BlockCsrKernel {
  public:
   /// members: columns, those of empty places, too.
   SeveralBlockCsr(BlockCsr matrix, std::vector<std::uint32_t> members, std::int64_t column_count,
                   InstructionSet set, const KernelOptions& options)
-      : matrix_(std::move(matrix)),
+      : BlockCsrKernel(std::move(matrix), set, options),
         members_(std::move(members)),
-        set_(set),
-        multiply_rows_(CG2D_OF_SET(
-            set, several_block_csr::loops_for)(options.vector_count)[static_cast<std::size_t>(matrix_.size)]),
-        vector_count_(options.vector_count),
-        prefetch_distance_(
-            options.tuning.prefetch_distance.value_or(symmetric_sell::default_prefetch_distance)) {
-    const auto borders = split_rows_by_nonzeros(matrix_.row_starts.span(), options.thread_count);
-    for (std::size_t part = 0; part + 1 < borders.size(); ++part) {
-      const RowRange rows{.begin = borders[part], .end = borders[part + 1]};
-      parts_.push_back(
-          {.rows = rows, .written = {.begin = rows.begin, .end = end_of_columns(matrix_, rows)}});
-      if (part > 0)
-        parts_.back().sums = PageBuffer<double>(static_cast<std::size_t>(column_count * vector_count_));
-    }
+        multiply_rows_(CG2D_OF_SET(set, several_block_csr::loops_for)(
+            options.vector_count)[static_cast<std::size_t>(this->matrix().size)]),
+        vector_count_(options.vector_count) {
+    for (auto& part : std::span(parts()).subspan(1))
+      part.numbers = PageBuffer<double>(static_cast<std::size_t>(column_count * vector_count_));
   }
 
-  [[nodiscard]] std::string_view name() const override { return "blocks"; }
-  [[nodiscard]] std::string_view instruction_set() const override { return name_of(set_); }
-  [[nodiscard]] std::int64_t matrix_byte_count() const override { return matrix_.byte_count(); }
-  [[nodiscard]] std::vector<StoredArray> stored_arrays() override { return matrix_.stored_arrays(); }
-  [[nodiscard]] bool has_columns_in_range() const override {
-    return matrix_.has_columns_in_range(static_cast<int>(parts_.size()));
-  }
   void multiply(const Operands& operands, const ProductMode& mode) override;
 
  private:
@@ -155,75 +127,64 @@ class SeveralBlockCsr final : public SpmvKernel {
   void clear(int thread, std::span<double> q);
   void add_up(const RowRange& range, std::span<double> q) const;
 
-  BlockCsr matrix_;
   std::vector<std::uint32_t> members_;
-  InstructionSet set_;
   SeveralBlockRowLoop multiply_rows_;
   std::int64_t vector_count_;
-  std::int64_t prefetch_distance_;
-  std::vector<Part> parts_;  // of each thread
 };
 
 /// visit(index) for the members of some supervariables, without what stands in empty places.
 template <typename Visit>
 void SeveralBlockCsr::for_each_member(const RowRange& range, const Visit& visit) const {
   for (auto row = range.begin; row < range.end; ++row) {
-    const auto* const members = members_.data() + row * matrix_.size;
-    for (int k = 0; k < matrix_.size; ++k) {
+    const auto* const members = members_.data() + row * matrix().size;
+    for (int k = 0; k < matrix().size; ++k) {
       if (k == 0 || members[k] != members[k - 1]) visit(members[k]);
     }
   }
 }
 
 void SeveralBlockCsr::clear(int thread, std::span<double> q) {
-  auto& part = parts_[static_cast<std::size_t>(thread)];
+  auto& part = parts()[static_cast<std::size_t>(thread)];
   if (thread == 0) {
     std::ranges::fill(q, 0.0);
   } else {
     for_each_member(part.written, [&](std::uint32_t index) {
-      std::fill_n(part.sums.data() + index * vector_count_, vector_count_, 0.0);
+      std::fill_n(part.numbers.data() + index * vector_count_, vector_count_, 0.0);
     });
   }
 }
 
 /// Adds the sums of the other threads over some supervariables.
 void SeveralBlockCsr::add_up(const RowRange& range, std::span<double> q) const {
-  for (const auto& part : std::span(parts_).subspan(1)) {
+  for (const auto& part : std::span(parts()).subspan(1)) {
     const RowRange own{.begin = std::max(range.begin, part.written.begin),
                        .end = std::min(range.end, part.written.end)};
     for_each_member(own, [&](std::uint32_t index) {
       const auto first = static_cast<std::size_t>(index * vector_count_);
-      for (auto k = first; k < first + static_cast<std::size_t>(vector_count_); ++k) q[k] += part.sums[k];
+      for (auto k = first; k < first + static_cast<std::size_t>(vector_count_); ++k) q[k] += part.numbers[k];
     });
   }
 }
 
 /// All sums are over the columns.
 void SeveralBlockCsr::multiply(const Operands& operands, const ProductMode& mode) {
-  const int thread_count = static_cast<int>(parts_.size());
   const bool is_last = mode.share + 1 == mode.share_count;
   if (is_last && !mode.is_added) std::ranges::fill(operands.q_rows, 0.0);
-#pragma omp parallel num_threads(thread_count) if (thread_count > 1)
+#pragma omp parallel num_threads(thread_count()) if (thread_count() > 1)
   {
 #pragma omp for schedule(static, 1)
-    for (int thread = 0; thread < thread_count; ++thread) {
-      auto& part = parts_[static_cast<std::size_t>(thread)];
+    for (int thread = 0; thread < thread_count(); ++thread) {
+      auto& part = parts()[static_cast<std::size_t>(thread)];
       if (mode.share == 0 && (thread > 0 || !mode.is_continued)) clear(thread, operands.q_columns);
-      const ShareRange share(part.rows.end - part.rows.begin, mode);
-      multiply_rows_({.matrix = matrix_,
-                      .first_row = part.rows.begin + share.begin,
-                      .last_row = part.rows.begin + share.end,
-                      .prefetch_distance = prefetch_distance_},
+      multiply_rows_(rows_of_share(part, mode),
                      {.members = members_.data(),
                       .p = operands.p_columns.data(),
-                      .q = thread == 0 ? operands.q_columns.data() : part.sums.data(),
+                      .q = thread == 0 ? operands.q_columns.data() : part.numbers.data(),
                       .count = vector_count_});
     }
 #pragma omp for schedule(static, 1)
-    for (int thread = 0; thread < (is_last ? thread_count : 0); ++thread)
-      add_up({.begin = matrix_.row_count() * thread / thread_count,
-              .end = matrix_.row_count() * (thread + 1) / thread_count},
-             operands.q_columns);
+    for (int thread = 0; thread < (is_last ? thread_count() : 0); ++thread)
+      add_up(sums_of(thread), operands.q_columns);
   }
 }
 
