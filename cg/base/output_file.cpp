@@ -271,9 +271,11 @@ void OutputFile::open_target() {
     keep_permissions(path_, spool_->descriptor());
     return;
   }
-  overwritten_ = open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (overwritten_ < 0 && !spool_->is_open()) errno = reason;
-  if (overwritten_ < 0) cannot_create(path_);
+  const int target = open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (target < 0 && !spool_->is_open()) errno = reason;
+  if (target < 0) cannot_create(path_);
+  close(target);
+  is_overwritten_ = true;
   for (const auto& folder : refuges()) {
     if (spool_->is_open()) break;
     spool_ = std::make_unique<Spool>(folder + "/" + std::filesystem::path(path_).filename().string());
@@ -291,7 +293,6 @@ void keep_permissions(const std::string& target, int descriptor) {
 
 OutputFile::~OutputFile() {
   if (is_direct() && direct_ != STDOUT_FILENO) close(direct_);
-  if (overwritten_ >= 0) close(overwritten_);
 }
 
 void OutputFile::fail(int reason) const {
@@ -376,21 +377,32 @@ void OutputFile::leave_elsewhere() {
 
 /// False: errno says why not.
 bool OutputFile::put_in_place() {
-  if (overwritten_ >= 0) return write_in_place();
-  if (spool_->take_name()) return true;
-  // Not known before: a mount of another kind, a file system without hard links.
+  if (!is_overwritten_ && spool_->take_name()) return true;
+  // Else not known before: a mount of another kind, a file system without hard links. Opened now, since the name may have come to
+  // lead elsewhere meanwhile.
   const int reason = errno;
-  overwritten_ = open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (overwritten_ < 0 && errno == ENOENT)
-    overwritten_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write);
-  errno = reason;
-  return overwritten_ >= 0 && write_in_place();
+  int target = open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+  if (target < 0 && errno == ENOENT)
+    target = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write);
+  if (target < 0) {
+    if (!is_overwritten_) errno = reason;
+    return false;
+  }
+  const bool is_done =
+      spool_->copy([&](const std::string& block) { return write_all(target, block); }) && fsync(target) == 0;
+  const int why_not = errno;
+  close(target);
+  errno = why_not;
+  return is_done;
 }
 
-bool OutputFile::write_in_place() {
-  return ftruncate(overwritten_, 0) == 0 && lseek(overwritten_, 0, SEEK_SET) == 0 &&
-         spool_->copy([this](const std::string& block) { return write_all(overwritten_, block); }) &&
-         fsync(overwritten_) == 0;
+std::string kept_elsewhere(const std::string& path, std::string_view text) {
+  for (const auto& folder : refuges()) {
+    UnnamedFile file(folder + "/" + std::filesystem::path(path).filename().string(), FileNaming::at_the_end);
+    if (!file.is_open() || !file.write_at(0, std::as_bytes(std::span(text))) || !file.put_on_disk()) continue;
+    if (auto name = file.keep(); !name.empty()) return name;
+  }
+  return {};
 }
 
 void secure_standard_descriptors() {

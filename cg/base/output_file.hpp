@@ -79,19 +79,22 @@ class OutputFile {
   void move_elsewhere(int reason);
   [[noreturn]] void leave_elsewhere();
   [[nodiscard]] bool put_in_place();
-  [[nodiscard]] bool write_in_place();
   [[noreturn]] void fail(int reason) const;
   [[noreturn]] void fail_but_say_where(const std::string& where) const;
 
   std::string path_;
   int direct_ = -1;               // written directly
-  int overwritten_ = -1;          // the target, where it is known that it cannot be replaced
+  bool is_overwritten_ = false;   // it is known that the target cannot be replaced
   std::string block_;             // text that is not written yet
   bool is_whole_ = true;          // the block is all of the text
   std::unique_ptr<Spool> spool_;  // text that has been written
   int trouble_ = 0;               // the reason, where the result goes elsewhere
   std::size_t refuge_count_ = 0;  // other places that have been tried
 };
+
+/// Writes a text that cannot be written to the path to the first of the other folders of OutputFile that takes it. Returns the
+/// file's name; empty: none does.
+std::string kept_elsewhere(const std::string& path, std::string_view text);
 
 /// Replaces the text of a file by that which `make` makes of it, reading it anew. Locked against other processes
 /// that do the same, on file systems with locks: of two additions none is lost. Throws RunError, that of `make`

@@ -32,12 +32,10 @@ nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredPr
 
 SweepFile::SweepFile(const std::string& path, bool fresh, const std::string& maker) {
   try {
-    file_.emplace(path, "another sweep");
-    if (fresh) file_->clear();
-    const auto text = file_->text();
-    records_ = parse_sweep(text);
+    file_.emplace(path, "another sweep", fresh);
+    records_ = parse_sweep(file_->text());
     require_maker(maker);
-    was_cut_ = file_->drop_cut_line(text);  // the first change: the file is known to be a sweep's
+    was_cut_ = file_->drop_cut_line();  // the first change: the file is known to be a sweep's
     begin_sitting();
   } catch (const InputError& error) {
     throw InputError(fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path,

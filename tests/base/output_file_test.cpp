@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -21,6 +22,8 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/line_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::output_file_test {
@@ -184,9 +187,22 @@ TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
     EXPECT_EQ(content(path("result.json")), "new");
     EXPECT_EQ(names(), std::vector<std::string>{"result.json"});
   }
-  // One that can be neither replaced nor written is refused at once.
-  ASSERT_EQ(chmod(path("result.json").c_str(), 0644), 0);
+  // One whose name goes away meanwhile.
   ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
+  ASSERT_EQ(seteuid(nobody), 0);
+  {
+    OutputFile file(path("result.json"));
+    file.write("newer");
+    ASSERT_EQ(seteuid(0), 0);
+    fs::remove(path("result.json"));
+    ASSERT_EQ(seteuid(nobody), 0);
+    file.commit();
+  }
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_EQ(content(path("result.json")), "newer");
+  // One that can be neither replaced nor written is refused at once.
+  ASSERT_EQ(chown(path("result.json").c_str(), 0, 0), 0);
+  ASSERT_EQ(chmod(path("result.json").c_str(), 0644), 0);
   ASSERT_EQ(seteuid(nobody), 0);
   EXPECT_EQ(error_of([&] { OutputFile file(path("result.json")); }, path("result.json")),
             ExitCode::cannot_create);
@@ -291,6 +307,34 @@ TEST_F(OutputFileTest, AFolderThatTakesTheNameMeanwhileCannotBeWritten) {
   const auto kept = "result.json." + std::to_string(getpid()) + "-0";  // the error names it
   EXPECT_EQ(names(), (std::vector<std::string>{"result.json", kept}));
   EXPECT_EQ(content(path(kept)), "text");
+}
+
+TEST_F(OutputFileTest, ATemporaryNameThatIsGoneIsNotNamed) {
+  UnnamedFile file(path("result.json"), FileNaming::temporary_at_once);
+  ASSERT_TRUE(file.is_open());
+  fs::remove(file.temporary_name());
+  EXPECT_EQ(file.keep(), "");
+}
+
+TEST_F(OutputFileTest, LinesGoElsewhereWhereTheirFileIsAnothersAndThatStays) {
+  LineFile file(path("lines"), "another test", false);
+  file.append("one");
+  fs::rename(path("lines"), path("mine"));
+  std::ofstream(path("lines")) << "somebody's\n";
+  file.append("two");
+  ASSERT_EQ(setenv("TMPDIR", folder_.path().c_str(), 1), 0);
+  const auto kept = path("lines.") + std::to_string(getpid()) + "-0";
+  EXPECT_EQ(error_of([&] { file.sync(); }, "another process has changed it; all lines are in " + kept),
+            ExitCode::cannot_write);
+  file.append("three");
+  file.sync();
+  unsetenv("TMPDIR");
+  EXPECT_EQ(content(kept), "one\ntwo\nthree\n");
+  EXPECT_EQ(content(path("lines")), "somebody's\n");
+  fs::remove(kept);
+  fs::rename(path("lines"), kept);
+  file.remove();
+  EXPECT_EQ(content(kept), "somebody's\n");
 }
 
 TEST_F(OutputFileTest, AFullDiskCannotBeWritten) {

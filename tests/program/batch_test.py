@@ -1,16 +1,21 @@
 """cg2d batch: lists, results that survive the job, times, signals, and lists that are wrong."""
 
+import fcntl
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from program_runner import (
     BackgroundRun,
     CANNOT_CREATE,
+    CANNOT_WRITE,
     INTERRUPTED,
     ProgramTest,
     SUCCESS,
@@ -135,7 +140,12 @@ class Lists(Batch):
         for option, value in (("--part", "3/2"), ("--vary", "shift 1"), ("--task-time", "-1"), ("--ranks-per-task", "0")):
             self.assert_refused(self.batch(3, option, value), USAGE, option)
         self.assert_refused(self.batch(3, "--output", self.folder / "no" / "r"), CANNOT_CREATE, "no/r")
-
+        # What --fresh does not help.
+        outcome = self.batch(3, "--output", "/dev/full", "--fresh")
+        self.assert_refused(outcome, USAGE, "/dev/full: it is no regular file; name another one")
+        with self.results.open() as other:
+            fcntl.flock(other, fcntl.LOCK_EX)
+            self.assert_refused(self.batch(3), USAGE, f"{self.results}: another batch is writing it; wait for its end, or name another file")
 
     def test_the_page_shows_who_did_what(self):
         self.write(f"name=first {SHORT}", f"name=second {SHORT} --reference 8")
@@ -165,6 +175,33 @@ class Times(Batch):
         self.assertEqual(tasks["long"]["exit_code"], INTERRUPTED)
         self.assertIn("--task-time is 0.5 s", tasks["long"]["reason"])
         self.assertEqual(tasks["short"]["exit_code"], SUCCESS, outcome)
+
+
+class Attacks(Batch):
+    def test_results_that_go_away_while_tasks_run(self):
+        """Written anew, or elsewhere with code 74: no task that has ended loses its result."""
+        self.write(f"name=a time=9 {SHORT}", f"name=b time=5 {SHORT} --repeat 300", f"name=c time=1 {SHORT}")
+        home = self.folder / "home"
+        self.results = home / "r.jsonl"
+
+        def replace():
+            self.results.unlink()
+            self.results.write_text("a text of somebody else\n")
+
+        for attack, code in ((lambda: self.results.unlink(), SUCCESS), (replace, CANNOT_WRITE), (lambda: shutil.rmtree(home), CANNOT_WRITE)):
+            home.mkdir(exist_ok=True)
+            with mock.patch.dict(os.environ, TMPDIR=str(self.folder)), BackgroundRun(2, "batch", self.list, "--output", self.results, "--fresh") as batch:
+                batch.wait_for("1 of 3 tasks done, 1 under way")
+                attack()
+                outcome = self.ends_with(code, batch.finish())
+            if code == SUCCESS:
+                self.assertEqual(set(self.tasks()), {"a", "b", "c"})
+                continue
+            self.results = pathlib.Path(re.search(r"; all lines are in (\S+)", outcome.stderr)[1])
+            self.assertEqual(set(self.tasks()) | {"c"}, {"a", "b", "c"})
+            self.results = home / "r.jsonl"
+            if home.exists():
+                self.assertEqual(self.results.read_text(), "a text of somebody else\n")
 
 
 class Ends(Batch):

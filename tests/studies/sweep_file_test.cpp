@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
@@ -162,6 +163,37 @@ TEST_F(SweepFileTest, FreshStartsAnew) {
 TEST_F(SweepFileTest, TwoSweepsDoNotShareAFile) {
   const SweepFile file(path_, false, maker);
   EXPECT_NE(complaint().find("another sweep is writing it"), std::string::npos) << complaint();
+}
+
+TEST_F(SweepFileTest, AFileThatIsGoneOrCutMeanwhileIsWrittenAnew) {
+  namespace fs = std::filesystem;
+  const auto moved = folder_.path("moved");
+  const std::vector<std::function<void()>> attacks{[&] { fs::remove(path_); },
+                                                   [&] { fs::rename(path_, moved); },
+                                                   [&] { fs::resize_file(path_, 0); },
+                                                   [&] { fs::resize_file(path_, 100); },
+                                                   [&] {
+                                                     fs::copy(path_, moved);
+                                                     fs::rename(moved, path_);
+                                                   },
+                                                   [&] {
+                                                     fs::copy(path_, moved);
+                                                     fs::remove(path_);
+                                                     fs::create_symlink(moved, path_);
+                                                   },
+                                                   [&] {
+                                                     fs::remove_all(folder_.path());
+                                                     fs::create_directory(folder_.path());
+                                                   }};
+  for (const auto& attack : attacks) {
+    fs::remove(moved);
+    SweepFile file(path_, true, maker);
+    for (int round = 1; round <= 3; ++round) {
+      file.append(sweep_json_of(1, 2, round));
+      if (round == 2) attack();
+    }
+    EXPECT_EQ(text(), line_of(1, 2, 1) + line_of(1, 2, 2) + line_of(1, 2, 3)) << &attack - attacks.data();
+  }
 }
 
 TEST_F(SweepFileTest, WhatIsNoFileIsRefused) {

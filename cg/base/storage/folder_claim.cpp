@@ -49,11 +49,7 @@ bool FolderClaim::takes_lock() {
   if (descriptor_ < 0) cannot_create(lock_path_);
   is_locked_ = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
   if (!is_locked_ && errno != EWOULDBLOCK) return true;
-  struct stat locked {};
-  struct stat named {};
-  if (is_locked_ && fstat(descriptor_, &locked) == 0 && stat(lock_path_.c_str(), &named) == 0 &&
-      locked.st_ino == named.st_ino)
-    return true;
+  if (is_locked_ && leads_to(lock_path_, descriptor_)) return true;
   const auto other = is_locked_ ? std::string() : holder();
   close(descriptor_);
   if (is_locked_) return false;
@@ -87,9 +83,9 @@ std::string FolderClaim::warning() const {
                      folder_);
 }
 
-/// The name goes first: see takes_lock().
+/// The name goes first: see takes_lock(). It may be that of another run, where the folder was removed meanwhile.
 FolderClaim::~FolderClaim() {
-  unlink(lock_path_.c_str());
+  if (leads_to(lock_path_, descriptor_)) unlink(lock_path_.c_str());
   close(descriptor_);
 }
 

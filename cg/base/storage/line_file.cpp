@@ -7,10 +7,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
+#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
+#include "cg/base/storage/whole_io.hpp"
 
 namespace cg2d {
 
@@ -29,55 +33,101 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-LineFile::LineFile(std::string path, std::string_view writer) : path_(std::move(path)) {
-  descriptor_ =
-      ::open(output_target(path_).c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666);
+// After the other constructor the destructor closes the file of one that throws.
+LineFile::LineFile(std::string path, std::string_view writer, bool is_fresh) : LineFile() {
+  path_ = std::move(path);
+  writer_ = writer;
+  open();
+  if (is_fresh) shorten(0);
+  text_ = content();
+  written_ = text_.size();
+}
+
+LineFile::~LineFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void LineFile::open() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = ::open(output_target(path_).c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+                       all_may_read_and_write);
   struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
-    const int reason = errno;
-    if (descriptor_ >= 0) close(descriptor_);
-    errno = reason;
-    cannot_create(path_);
-  }
-  const auto refuse = [&](const std::string& reason) {
-    close(descriptor_);
-    throw InputError(reason);
-  };
+  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) cannot_create(path_);
   // A pipe or a device cannot be resumed.
-  if (!S_ISREG(status.st_mode)) refuse("it is no regular file");
+  if (!S_ISREG(status.st_mode))
+    throw RunError(ExitCode::usage, fmt::format("{}: it is no regular file; name another one", path_));
   // File systems without locks (some network ones) fail with another error: then the file is not locked.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    refuse(fmt::format("{} is writing it", writer));
+    throw RunError(
+        ExitCode::usage,
+        fmt::format("{}: {} is writing it; wait for its end, or name another file", path_, writer_));
 }
 
-LineFile::~LineFile() { close(descriptor_); }
-
-void LineFile::clear() {
-  if (ftruncate(descriptor_, 0) != 0) cannot_write(path_);
+std::string LineFile::content() const {
+  struct stat status {};
+  std::string text;
+  if (fstat(descriptor_, &status) == 0) text.resize(static_cast<std::size_t>(status.st_size));
+  const auto count = read_whole(descriptor_, 0, std::as_writable_bytes(std::span(text)));
+  if (!count)
+    throw RunError(ExitCode::usage, fmt::format("{}: it cannot be read ({})", path_, std::strerror(errno)));
+  text.resize(*count);
+  return text;
 }
 
-std::string LineFile::text() const { return text_of_file(path_).value_or(""); }
+void LineFile::shorten(std::size_t byte_count) {
+  if (ftruncate(descriptor_, static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
+}
 
-bool LineFile::drop_cut_line(std::string_view text) {
-  const auto whole = complete_lines(text);
-  if (whole == text.size()) return false;
+bool LineFile::drop_cut_line() {
+  const auto whole = complete_lines(text_);
+  if (whole == text_.size()) return false;
   // Shortened in place: an atomic step of the file system that keeps the lock.
-  if (ftruncate(descriptor_, static_cast<off_t>(whole)) != 0) cannot_write(path_);
+  shorten(whole);
+  text_.resize(whole);
+  written_ = whole;
   return true;
 }
 
-void LineFile::append(std::string line) {
-  line += '\n';
-  for (std::string_view rest = line; !rest.empty();) {
-    const auto written = ::write(descriptor_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) cannot_write(path_);
-    rest.remove_prefix(static_cast<std::size_t>(written));
+/// Where the name does not lead to the file as it was left, that which is there now must be a beginning of the text.
+void LineFile::write_rest() {
+  struct stat status {};
+  if (!leads_to(path_, descriptor_) || fstat(descriptor_, &status) != 0 ||
+      static_cast<std::size_t>(status.st_size) != written_) {
+    open();
+    const auto found = content();
+    if (!text_.starts_with(found))
+      throw RunError(ExitCode::cannot_write,
+                     fmt::format("cannot write {}: another process has changed it", path_));
+    written_ = found.size();
+  }
+  while (written_ < text_.size()) {
+    const auto count = ::write(descriptor_, text_.data() + written_, text_.size() - written_);
+    if (count < 0 && errno != EINTR) cannot_write(path_);
+    if (count > 0) written_ += static_cast<std::size_t>(count);
   }
 }
 
-void LineFile::sync() {
+void LineFile::append(std::string_view line) {
+  (text_ += line) += '\n';
+  try {
+    write_rest();
+  } catch (const RunError&) {
+    // sync() tries again.
+  }
+}
+
+void LineFile::sync() try {
+  write_rest();
   if (fsync(descriptor_) != 0) cannot_write(path_);
+} catch (const RunError& error) {
+  const auto place = kept_elsewhere(path_, text_);
+  if (place.empty()) throw RunError(ExitCode::cannot_write, error.what());
+  path_ = place;
+  throw RunError(ExitCode::cannot_write, fmt::format("{}; all lines are in {}", error.what(), place));
+}
+
+void LineFile::remove() const {
+  if (leads_to(path_, descriptor_)) unlink(path_.c_str());
 }
 
 }  // namespace cg2d

@@ -15,31 +15,42 @@ std::size_t complete_lines(std::string_view text);
 /// The lines of a text, without their ends.
 std::vector<std::string_view> lines_of(std::string_view text);
 
-/// Open for appending, and locked against a second writer during its life.
+/// Open for appending, and locked against a second writer during its life. All of its text is in memory, too: a file that was
+/// removed, replaced or cut off meanwhile is found at the next line, and written anew.
 class LineFile {
  public:
-  /// Opens or makes the file. writer: in the message about a second one, "another sweep". Throws RunError (cannot_create), and
-  /// InputError, without the name of the file, for one that is no regular file or in use.
-  LineFile(std::string path, std::string_view writer);
+  /// Opens or makes the file. writer: in the message about a second one, "another sweep". is_fresh: the file is emptied. Throws
+  /// RunError: cannot_create; usage, with a whole message, for a file that is no regular one or in use.
+  LineFile(std::string path, std::string_view writer, bool is_fresh);
   ~LineFile();
   LineFile(const LineFile&) = delete;
   LineFile& operator=(const LineFile&) = delete;
 
-  /// Empties the file. Throws RunError (cannot_write).
-  void clear();
-  /// All of the file. Throws InputError, without its name.
-  [[nodiscard]] std::string text() const;
-  /// Drops an incomplete last line of text(). True: there was one. Throws RunError (cannot_write).
-  bool drop_cut_line(std::string_view text);
+  /// All that the file is to hold.
+  [[nodiscard]] const std::string& text() const { return text_; }
+  /// Drops an incomplete last line of the text. True: there was one. Throws RunError (cannot_write).
+  bool drop_cut_line();
 
-  /// Adds a line, without its end. It outlives this process when this returns, and the system after sync(). Throws RunError
-  /// (cannot_write).
-  void append(std::string line);
-  /// All lines are on disk when this returns. Throws RunError (cannot_write).
+  /// Adds a line, without its end. Where the file takes it, it outlives this process when this returns; sync() tells.
+  void append(std::string_view line);
+  /// All lines are on disk, and the name leads to them, when this returns. Else it throws RunError (cannot_write), which says where
+  /// all lines are: in the first other folder that takes them (see OutputFile), where further ones follow.
   void sync();
+  /// Removes the file, if its name still leads to it.
+  void remove() const;
 
  private:
+  LineFile() = default;
+
+  void open();
+  [[nodiscard]] std::string content() const;
+  void shorten(std::size_t byte_count);
+  void write_rest();
+
   std::string path_;
+  std::string writer_;
+  std::string text_;
+  std::size_t written_ = 0;  // bytes of the text that are in the file
   int descriptor_ = -1;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,6 +33,13 @@ std::string name_beside(const std::string& path, const Take& take) {
 std::string folder_of(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+bool leads_to(const std::string& path, int descriptor) {
+  struct stat named {};
+  struct stat opened {};
+  return stat(path.c_str(), &named) == 0 && fstat(descriptor, &opened) == 0 &&
+         named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
 }
 
 UnnamedFile::UnnamedFile(std::string path, FileNaming naming, int flags) : path_(std::move(path)) {
@@ -86,7 +94,8 @@ bool UnnamedFile::take_name(ExistingFile existing) {
 }
 
 std::string UnnamedFile::keep() {
-  if (name_.empty()) name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
+  if (name_.empty() || !leads_to(name_, descriptor_))
+    name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
   return std::exchange(name_, {});
 }
 

@@ -20,6 +20,9 @@ inline constexpr mode_t all_may_read_and_write = 0666;
 /// The folder that a path is in.
 std::string folder_of(const std::string& path);
 
+/// Whether a path, through links, leads to an open file: meanwhile it may have been removed or replaced.
+bool leads_to(const std::string& path, int descriptor);
+
 /// When a file gets a name.
 enum class FileNaming {
   at_the_end,

@@ -126,12 +126,12 @@ class Boss {
     found_count_ = tasks_.size() - open_.size();
   }
 
-  /// Hands out until all is done, or a signal asks to end. Whatever happens, no task is under way when it returns, and the crew is dismissed.
+  /// Hands out until all is done, a signal asks to end, or results cannot be kept. Whatever happens, no task is under way when it
+  /// returns, and the crew is dismissed.
   void work(TaskCrew& crew, const Progress& progress) {
     try {
       hand_out(crew, progress);
     } catch (const RunError&) {
-      while (!queue_->is_idle()) queue_->end(crew.await().task);
       crew.dismiss();
       throw;
     }
@@ -152,11 +152,16 @@ class Boss {
     worker_count_ = static_cast<int>(crew.places().size());
     const InterruptWatch watch;
     std::optional<TaskReport> report;
+    std::optional<RunError> failure;
     while (true) {
-      if (watch.asked()) queue_->stop();
+      if (watch.asked() || failure) queue_->stop();
       while (const auto start = queue_->next()) begin(*start, crew);
-      // Once its ranks are busy again.
-      if (report) take(*report, watch);
+      // Once its ranks are busy again. After a failure the journal may be elsewhere, and goes on there.
+      try {
+        if (report) take(*report, watch);
+      } catch (const RunError& error) {
+        failure = error;
+      }
       if (queue_->is_idle()) break;
       show(progress);
       report = crew.await();
@@ -165,6 +170,7 @@ class Boss {
     is_interrupted_ = watch.asked() && results_.size() < open_.size();
     duration_s_ = stopwatch_.seconds();
     journal_.close();
+    if (failure) throw RunError(*failure);
   }
 
   /// The open tasks as the queue has them, which numbers them in this order. Those that have ended too many jobs are given up.
@@ -237,6 +243,7 @@ class Boss {
 
   void keep(TaskResult result) {
     journal_.keep(result);
+    result.end.output.clear();  // the journal has it
     results_.push_back(std::move(result));
   }
 

@@ -1,7 +1,6 @@
 #include "cg/commands/batch/task_journal.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -13,8 +12,6 @@ namespace {
 
 constexpr std::string_view batch_writer = "another batch";
 constexpr double longest_unsynced_s = 1.0;
-
-std::string under_way_path_of(const std::string& path) { return path + ".under-way"; }
 
 /// Names of tasks, which may hold any letter, as lines.
 std::vector<std::string> begun_tasks(std::string_view text) {
@@ -31,21 +28,17 @@ std::vector<std::string> begun_tasks(std::string_view text) {
 
 }  // namespace
 
+std::string under_way_path_of(const std::string& path) { return path + ".under-way"; }
+
 TaskJournal::TaskJournal(const std::string& path, bool fresh) try
     : path_(path),
-      under_way_path_(under_way_path_of(path)),
-      results_(path_, batch_writer),
-      under_way_(under_way_path_, batch_writer) {
-  if (fresh) {
-    results_.clear();
-    under_way_.clear();
-  }
-  const auto text = results_.text();
+      results_(path_, batch_writer, fresh),
+      under_way_(under_way_path_of(path), batch_writer, fresh) {
+  const std::string_view text = results_.text();
   known_ = known_tasks(text.substr(0, complete_lines(text)));
-  const auto begun = under_way_.text();
-  begun_ = begun_tasks(begun);
-  results_.drop_cut_line(text);  // the first change: the file is known to be a batch's
-  under_way_.drop_cut_line(begun);
+  begun_ = begun_tasks(under_way_.text());
+  results_.drop_cut_line();  // the first change: the file is known to be a batch's
+  under_way_.drop_cut_line();
   for (const auto& task : known_) sitting_ = std::max(sitting_, task.sitting + 1);
 } catch (const InputError& error) {
   throw InputError(
@@ -78,7 +71,7 @@ void TaskJournal::keep(const TaskResult& result) {
 
 void TaskJournal::close() {
   results_.sync();
-  unlink(under_way_path_.c_str());
+  under_way_.remove();
 }
 
 }  // namespace cg2d

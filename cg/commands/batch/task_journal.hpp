@@ -17,12 +17,15 @@ namespace cg2d {
 inline constexpr int ends_before_alone = 2;  ///< so often, and then it is done alone, after all others
 inline constexpr int most_ends = 3;          ///< then it is not tried again
 
+/// The file beside the results that names the tasks under way.
+std::string under_way_path_of(const std::string& path);
+
 /// The results of a batch, a line for each task, and beside them, while the batch goes on, the names of tasks that began: a killed job
 /// loses those under way and nothing else.
 class TaskJournal {
  public:
   /// Opens or makes the files; an incomplete last line, which a killed writer leaves, is dropped. fresh: they are emptied. Throws
-  /// RunError (cannot_create), and InputError for a file of anything else, or in use.
+  /// RunError: cannot_create, or usage for a file of anything else, or in use.
   TaskJournal(const std::string& path, bool fresh);
 
   /// Whether the task has a result. Throws InputError where that is of another command.
@@ -33,16 +36,16 @@ class TaskJournal {
   [[nodiscard]] int sitting() const { return sitting_; }
   [[nodiscard]] std::size_t known_count() const { return known_.size(); }
 
-  /// Notes that a task begins. Throws RunError (cannot_write).
+  /// Notes that a task begins, where that can be written.
   void begin(const Task& task);
-  /// Keeps a result: it survives the job at once, and the system within a second. Throws RunError (cannot_write).
+  /// Keeps a result: it survives the job at once, and the system within a second. Throws RunError (cannot_write), as
+  /// LineFile::sync(); the result is kept all the same.
   void keep(const TaskResult& result);
-  /// The batch ends, and no task is under way. Throws RunError (cannot_write).
+  /// The batch ends, and no task is under way. Throws RunError (cannot_write), as LineFile::sync().
   void close();
 
  private:
   std::string path_;
-  std::string under_way_path_;
   LineFile results_;
   LineFile under_way_;
   std::vector<KnownTask> known_;
