@@ -1,6 +1,7 @@
 #include "cg/base/named_files.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,25 +14,6 @@
 namespace cg2d {
 namespace {
 
-bool are_same_file(const std::string& a, const std::string& b) {
-  if (a == standard_output_name || b == standard_output_name) return a == b;
-  std::error_code error;
-  if (std::filesystem::is_other(a, error) || std::filesystem::is_other(b, error)) return false;
-  if (std::filesystem::equivalent(a, b, error)) return true;  // hard links
-  const auto place = [&](const std::string& path) {
-    auto target = path;
-    try {
-      target = output_target(path);
-    } catch (const RunError&) {
-      // Whoever opens the file says what is wrong with its links.
-    }
-    auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(target), error);
-    return absolute.has_filename() ? absolute
-                                   : absolute.parent_path();  // a folder's name may end with a slash
-  };
-  return place(a) == place(b);
-}
-
 bool only_reads(FileUse use) { return use == FileUse::reads || use == FileUse::reads_first; }
 
 bool may_share(FileUse a, FileUse b) {
@@ -41,6 +23,25 @@ bool may_share(FileUse a, FileUse b) {
 }
 
 }  // namespace
+
+std::string file_identity(const std::string& path) {
+  if (path.empty() || path == standard_output_name) return path;
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) {
+    const bool is_other = !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    return is_other ? std::string() : fmt::format("{}:{}", status.st_dev, status.st_ino);
+  }
+  auto target = path;
+  try {
+    target = output_target(path);
+  } catch (const RunError&) {
+    // Whoever opens the file says what is wrong with its links.
+  }
+  std::error_code error;
+  const auto absolute = std::filesystem::weakly_canonical(std::filesystem::absolute(target), error);
+  // A folder's name may end with a slash.
+  return absolute.has_filename() ? absolute.string() : absolute.parent_path().string();
+}
 
 void require_files_on_disk(std::span<const FileOption> options) {
   for (const auto& [option, path, use] : options) {
@@ -59,7 +60,8 @@ void require_different_files(std::span<const FileOption> options) {
     for (std::size_t second = first + 1; second < options.size(); ++second) {
       const auto& a = options[first];
       const auto& b = options[second];
-      if (a.path.empty() || b.path.empty() || may_share(a.use, b.use) || !are_same_file(a.path, b.path))
+      if (a.path.empty() || b.path.empty() || may_share(a.use, b.use)) continue;
+      if (const auto identity = file_identity(a.path); identity.empty() || identity != file_identity(b.path))
         continue;
       const auto& [writer, other] = only_reads(a.use) ? std::pair(b, a) : std::pair(a, b);
       throw InputError(fmt::format("{} and {} name the same file, {}: give each its own", writer.option,

@@ -23,11 +23,15 @@ struct FileOption {
   std::string path;
   FileUse use = FileUse::writes;
 };
+/// A text that is the same for all names of a file, through links, too, and for no other file; empty for devices and pipes, which
+/// may be shared. Of a file that is not there yet it is the path without links. Reads the file system of the calling rank.
+std::string file_identity(const std::string& path);
+
 /// Throws InputError for an option that names standard output ("-") for a file that must be one on disk.
 void require_files_on_disk(std::span<const FileOption> options);
 
 /// Throws InputError when two options name the same file, through links, too, and one of them would silently replace
-/// it, or make a folder of it. Devices and pipes may be shared, standard output ("-") may not. Reads the file system of the calling rank.
+/// it, or make a folder of it. Devices and pipes may be shared, standard output ("-") may not. As file_identity().
 void require_different_files(std::span<const FileOption> options);
 
 }  // namespace cg2d

@@ -16,7 +16,6 @@
 #include <fstream>
 #include <functional>
 #include <span>
-#include <sstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -25,6 +24,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -78,15 +78,41 @@ class FolderLock {
 }  // namespace
 
 std::optional<std::string> text_of_file(const std::string& path) {
+  constexpr std::size_t portion_bytes = std::size_t{1} << 16;
+  std::error_code error;
+  const auto file_bytes = std::filesystem::file_size(path, error);
+  const bool is_regular = !error;
+  const std::int64_t most_bytes = is_regular ? 1'000'000'000 : 250'000'000;
+  const auto require_size = [&](std::size_t size) {
+    if (std::cmp_greater(size, most_bytes))
+      throw InputError(fmt::format("it has more than {}", format_bytes(most_bytes)));
+  };
+  if (is_regular) require_size(file_bytes);
   errno = 0;
   std::ifstream file(path);
-  std::ostringstream text;
-  // An empty file is a text, too; copying nothing would count as a failure.
-  if (file && file.peek() == std::ifstream::traits_type::eof() && !file.bad()) return std::string();
-  if (file) text << file.rdbuf();
-  if (file && text) return text.str();
+  std::string text;
+  while (file) {
+    const auto size = text.size();
+    text.resize(size + portion_bytes);
+    file.read(text.data() + size, portion_bytes);
+    text.resize(size + static_cast<std::size_t>(file.gcount()));
+    require_size(text.size());
+  }
+  if (file.eof() && !file.bad()) {
+    text.erase(0, text.size() - without_byte_order_mark(text).size());
+    return text;
+  }
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
   throw InputError(fmt::format("it cannot be read ({})", std::strerror(errno)));
+}
+
+std::string text_of_named_file(const std::string& name, const std::string& path) {
+  try {
+    if (auto text = text_of_file(path)) return std::move(*text);
+    throw InputError("no such file");
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", name, error.what()));
+  }
 }
 
 std::optional<std::string> default_profile_path() {

@@ -21,9 +21,12 @@ namespace cg2d {
 /// cg2d/profile.json in $XDG_CACHE_HOME or else in $HOME/.cache; empty if neither is set.
 std::optional<std::string> default_profile_path();
 
-/// The text of a file; empty if there is no such file. Throws InputError, without the name of the file,
-/// when it cannot be read.
+/// The text of a file, without a byte order mark; empty if there is no such file. Throws InputError, without the name of the file,
+/// when it cannot be read, or has more than 1 GB; a device or a pipe, which need not end, more than 250 MB.
 std::optional<std::string> text_of_file(const std::string& path);
+
+/// The same for a file that must be there. Throws InputError that begins with the name, such as "--config cg2d.toml".
+std::string text_of_named_file(const std::string& name, const std::string& path);
 
 /// The file that a path leads to through symbolic links, which may be missing: to be replaced or opened without
 /// following links any more. Throws RunError (cannot_create) at a link of another user, neither this one, nor

@@ -182,6 +182,11 @@ std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view
   return seed;
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
+}
+
 double seconds_from(std::string_view option, std::string_view text) {
   const std::string given(text);
   double unit_s = 1.0;

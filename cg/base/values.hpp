@@ -97,6 +97,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// "; did you mean <prefix><nearest name>?", the end of an error message; empty where no name is near.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names,
                          std::string_view prefix = "");
+/// The text behind a UTF-8 byte order mark, which some editors begin a file with.
+std::string_view without_byte_order_mark(std::string_view text);
 /// The seed of "random:SEED"; empty for a text that does not begin so. Throws InputError that names the option where the seed is no whole
 /// number.
 std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view text);

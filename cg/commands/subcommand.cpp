@@ -188,8 +188,12 @@ void leave_out_report(const OptionSet& options) {
   if (std::ranges::any_of(options.named_files(), takes_standard_output)) output->add_result("/dev/null");
 }
 
-/// The action of a command, before which rank 0 looks for files with two uses.
+/// The action of a command, before which rank 0 looks for files with two uses. Standard output may be one of them, where a shell has
+/// redirected it and the result does not go elsewhere.
 Action with_different_files(Action action, std::vector<FileOption> files) {
+  const auto output = std::ranges::find(files, "--output", &FileOption::option);
+  if (output == files.end() || output->use == FileUse::updates)
+    files.push_back({"standard output", "/dev/stdout"});
   return [action = std::move(action), files = std::move(files)](comm::RankGroup& group) {
     agree_on(group, [&] {
       require_files_on_disk(files);

@@ -50,9 +50,7 @@ std::vector<int> shuffled(int rank_count, std::uint64_t seed) {
 }
 
 std::vector<int> in_file(const std::string& path, int rank_count) {
-  const auto text = text_of_file(path);
-  if (!text) throw InputError(fmt::format("--placement file:{}: no such file", path));
-  std::istringstream words(*text);
+  std::istringstream words(text_of_named_file("--placement file:" + path, path));
   std::vector<int> places;
   for (int place = 0; words >> place;) places.push_back(place);
   if (!words.eof() || std::ssize(places) != rank_count)

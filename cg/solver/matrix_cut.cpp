@@ -8,6 +8,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"
@@ -20,10 +21,12 @@ constexpr std::string_view option = "--cut";
 constexpr std::string_view file_prefix = "file:";
 
 std::string text_of(const std::string& path) {
-  const OpenFile file(path);
-  std::string text(static_cast<std::size_t>(file.size()), '\0');
-  text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-  return text;
+  const OpenFile file(path);  // which refuses all but regular files
+  try {
+    return text_of_file(path).value_or("");
+  } catch (const InputError& error) {
+    file.refuse(error.what());
+  }
 }
 
 /// Calls visit(word, number of its line) for each word outside of comments.

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
@@ -72,7 +74,9 @@ std::string place_of(const ProfileSource& source) {
   if (!path) {
     throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
   }
-  if (!text_of_file(*path)) throw InputError(fmt::format("no profile at {}; cg2d tune makes one", *path));
+  std::error_code error;
+  if (!std::filesystem::exists(*path, error))
+    throw InputError(fmt::format("no profile at {}; cg2d tune makes one", *path));
   return *path;
 }
 

@@ -316,6 +316,15 @@ TEST_F(OutputFileTest, ATemporaryNameThatIsGoneIsNotNamed) {
   EXPECT_EQ(file.keep(), "");
 }
 
+TEST_F(OutputFileTest, ATextHasABoundAndNoByteOrderMark) {
+  std::ofstream(path("marked")) << "\xef\xbb\xbftext\xef\xbb\xbf";
+  EXPECT_EQ(text_of_file(path("marked")), "text\xef\xbb\xbf");
+  std::ofstream(path("huge")) << "x";
+  fs::resize_file(path("huge"), 1'000'000'001);
+  EXPECT_EQ(error_of([&] { text_of_file(path("huge")); }, "it has more than 1 GB"), ExitCode::usage);
+  EXPECT_EQ(error_of([&] { text_of_file("/dev/zero"); }, "it has more than 250 MB"), ExitCode::usage);
+}
+
 TEST_F(OutputFileTest, LinesGoElsewhereWhereTheirFileIsAnothersAndThatStays) {
   LineFile file(path("lines"), "another test", false);
   file.append("one");

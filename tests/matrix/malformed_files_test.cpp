@@ -42,7 +42,7 @@ std::vector<MalformedFile> malformed_headers() {
       {"no banner", "3 3 1\n1 1 1.0\n", R"(:1: found "3 3 1", )" + banner_line},
       {"wrong banner", "%MatrixMarket matrix coordinate real general\n1 1 0\n",
        R"(:1: found "%MatrixMarket matrix coordinate real gen...", )" + banner_line},
-      {"byte order mark", "\xef\xbb\xbf" + banner + "1 1 0\n",
+      {"two byte order marks", "\xef\xbb\xbf\xef\xbb\xbf" + banner + "1 1 0\n",
        R"(:1: found "\xef\xbb\xbf%%MatrixMarket matrix coordinate real...", )" + banner_line},
       {"blank before the banner", "\n" + banner + "1 1 0\n", R"(:1: found "", )" + banner_line},
       {"binary junk", std::string("\x7f\x45LF\x02\x01\x00\x00", 8) + "\xff\xfe",
@@ -417,7 +417,8 @@ TEST_F(MalformedFilesTest, TheFirstOfTwoFaultsIsReported) {
 /// Files of other programs: what they are, and what to do.
 TEST_F(MalformedFilesTest, OtherFormatsAreNamed) {
   using namespace std::string_literals;
-  const auto write_anew = ", expected a Matrix Market file: write one there, by mmwrite"s;
+  const auto write_anew =
+      ", expected a Matrix Market file: write one there, by mmwrite (in Python: scipy.io.mmwrite)"s;
   const auto unpack = ", expected a file of its own: unpack it first"s;
   const auto harwell_boeing =
       "1SYMMETRIC STIFFNESS MATRIX SMALL GENERALIZED EIGENVALUE PROBLEM        BCSSTK01\n"
@@ -439,6 +440,8 @@ TEST_F(MalformedFilesTest, OtherFormatsAreNamed) {
         std::pair(tar, "found a tar archive" + unpack),
         std::pair(test::gzip(tar), "found a tar archive" + unpack),
         std::pair("PK\x03\x04\x14\0"s, "found a zip archive" + unpack),
+        std::pair("PK\x03\x04"s + std::string(22, '\0') + "\x0b\0\0\0indices.npy\x93NUMPY"s,
+                  "found a file of NumPy or SciPy (.npz)" + write_anew),
         std::pair("\xfd"
                   "7zXZ\0\n"s,
                   "found an xz file" + unpack),

@@ -88,7 +88,7 @@ class Lists(Batch):
         self.assertRegex(outcome.stdout, r"(?m)^ none: missing.mtx: .* \(code 65\)$")
 
     def test_one_rank_does_them_itself(self):
-        self.write(f"name=a {SHORT}", f"name=b {SHORT}")
+        self.write(f"\N{ZERO WIDTH NO-BREAK SPACE}name=a {SHORT}", f"name=b {SHORT}")  # a byte order mark
         for rank_count in (0, 1):
             self.ends_with(SUCCESS, self.batch(rank_count, "--fresh"))
             self.assertEqual({name: task["ranks"] for name, task in self.tasks().items()}, {"a": [0], "b": [0]})
@@ -117,6 +117,8 @@ class Lists(Batch):
         self.assert_refused(self.batch(2), USAGE, f'{self.list}:1: "a" has a result of another command in {self.results}')
 
     def test_wrong_lists_begin_nothing(self):
+        (self.folder / "below").mkdir()
+        (self.folder / "link").symlink_to("x")
         for line, code, message in (
             ("run --class S --grud 2x2", USAGE, "--grud"),
             ("run --class S --grid 2x2", USAGE, "--grid 2x2: does not match the 1 rank"),
@@ -125,6 +127,13 @@ class Lists(Batch):
             ("help", USAGE, "is no task"),
             (f"{SHORT} --output x.json\nname=b {SHORT} --output x.json", USAGE, "--output x.json: written by the task of"),
             (SHORT + "\n" + SHORT, USAGE, "give one of them another by name="),
+            ("stencil --help", USAGE, "stencil --help: prints help or the version only, and is no task; a task is one of"),
+            (f"{SHORT} --output {self.folder}/x\nname=b {SHORT} --output {self.folder}/below/../x", USAGE, "written by the task of"),
+            (f"{SHORT} --output {self.folder}/x\nname=b {SHORT} --trace {self.folder}/link", USAGE, "written by the task of"),
+            (f"{SHORT} --output {self.folder}/x --trace {self.folder}/./x", USAGE, "--output and --trace name the same file"),
+            (f"{SHORT} --output {self.folder}/./tasks.txt", USAGE, "the list of tasks, too"),
+            (f"{SHORT} --report {self.folder}/./tasks.results.jsonl", USAGE, "the file of results, too"),
+            (f"{SHORT} --trace {self.results}.under-way", USAGE, "the file of tasks under way, too"),
         ):
             with self.subTest(line=line):
                 self.write(line)
@@ -132,7 +141,12 @@ class Lists(Batch):
                 self.assert_refused(self.batch(3), code, f"{self.list}:{number}: ", message)
                 self.assertFalse(self.results.exists())
         self.list.unlink()
-        self.assert_refused(self.batch(3), USAGE, f"{self.list}: there is no such file")
+        self.assert_refused(self.batch(3), USAGE, f"{self.list}: no such file")
+        self.assert_refused(run_program(0, "batch", self.folder), USAGE, f"{self.folder}: it cannot be read (Is a directory)")
+        self.assert_refused(run_program(0, "batch", "/dev/stdin"), USAGE, "--output: /dev/stdin is no place for the results")
+        under_way = self.folder / "list.under-way"
+        under_way.write_text(SHORT)
+        self.assert_refused(run_program(0, "batch", under_way, "--output", self.folder / "list"), USAGE, "the list of tasks, too")
         self.write(SHORT)
         self.results.write_text('{"schema_version": 3}\n')
         self.assert_refused(self.batch(3), USAGE, "line 1 is no result of a task")

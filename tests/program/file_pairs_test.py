@@ -11,7 +11,7 @@ import re
 import tempfile
 import unittest
 
-from program_runner import CACHE_FOLDER, THOROUGH, USAGE, ProgramTest, run_program
+from program_runner import CACHE_FOLDER, PROGRAM, THOROUGH, USAGE, ProgramTest, run_command, run_program
 
 ENTRY = re.compile(r"(?m)^  ([-A-Z].*)\n((?:    .*\n)*)")
 # Options that read their file, by command; without --config, which goes with every command.
@@ -150,6 +150,14 @@ class FilePairsTest(ProgramTest):
         ):
             with self.subTest(words=words):
                 self.assert_pair_refused(run_program(0, *words, cwd=self.folder), *pair)
+
+    def test_standard_output_in_a_file(self):
+        """A shell opens it first: what replaces the file loses what is printed, and two writers at once lose parts of both."""
+        for words, option in ((["run", "--class", "S", "--trace"], "--trace"), (["export", "run.json", "--save-config"], "--save-config"),
+                              (["sweep", "--class", "S", "--output"], "--output"), (["compare", "run.json"], "B")):  # fmt: skip
+            outcome = run_command(["sh", "-c", 'exec "$0" "$@" >>one', PROGRAM, *words, "link"], cwd=self.folder)
+            with self.subTest(words=words):
+                self.assert_pair_refused(outcome, option, "standard output")
 
     def test_an_input_may_be_anyones(self):
         """Who may read a file through another user's link may do so: only a link to be written through is refused."""

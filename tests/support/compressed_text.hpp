@@ -31,4 +31,19 @@ inline std::string zstd(const std::string& text) {
   return result;
 }
 
+/// As "zstd --long=28" writes what it reads in two portions: the decoder needs more than its default of 128 MiB.
+inline std::string zstd_with_long_window(const std::string& first, const std::string& second) {
+  std::string result(ZSTD_compressBound(first.size() + second.size()) + 64, '\0');
+  ZSTD_outBuffer output{result.data(), result.size(), 0};
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_windowLog, 28);
+  ZSTD_inBuffer input{first.data(), first.size(), 0};
+  ZSTD_compressStream2(context, &output, &input, ZSTD_e_flush);
+  input = {second.data(), second.size(), 0};
+  ZSTD_compressStream2(context, &output, &input, ZSTD_e_end);
+  ZSTD_freeCCtx(context);
+  result.resize(output.pos);
+  return result;
+}
+
 }  // namespace cg2d::test

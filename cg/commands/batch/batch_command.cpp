@@ -43,34 +43,51 @@ ParsedCommand parsed(const Task& task) {
   return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
 }
 
-void require_task(const ParsedCommand& command) {
+void require_task(const Task& task, const ParsedCommand& command) {
   if (command.row != nullptr && command.row->is_task) return;
   std::string names;
   for (const auto& row : subcommand_table()) {
     if (row.is_task) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
   }
-  throw InputError(
-      fmt::format("{}: is no task; a task is one of {}",
-                  command.row == nullptr ? "a command line without a command" : command.row->name, names));
+  throw InputError(fmt::format("{}; a task is one of {}",
+                               command.row == nullptr
+                                   ? task.command() + ": prints help or the version only, and is no task"
+                                   : fmt::format("{}: is no task", command.row->name),
+                               names));
 }
 
-/// The files that tasks write whole: two with the same would lose one of the results.
+/// The files of the batch itself, and those that tasks write whole: of two with the same one would be lost.
 class WrittenFiles {
  public:
+  explicit WrittenFiles(const BatchOptions& options) {
+    add({"FILE", options.list}, "the list of tasks");
+    add({"--output", options.output}, "the file of results");
+    add({"--output", under_way_path_of(options.output)}, "the file of tasks under way");
+    add({"standard output", "/dev/stdout"}, "standard output");
+  }
+
   void add(const Task& task, const std::vector<FileOption>& files) {
+    require_files_on_disk(files);
+    require_different_files(files);
     for (const auto& file : files) {
-      const bool is_written = file.use == FileUse::writes || file.use == FileUse::writes_last;
-      if (!is_written || file.path.empty() || file.path == standard_output_name || file.path == "/dev/null")
-        continue;
-      const auto [earlier, is_new] = places_.emplace(file.path, task.place);
-      if (!is_new)
-        throw InputError(
-            fmt::format("{} {}: written by the task of {}, too", file.option, file.path, earlier->second));
+      if (file.use != FileUse::reads && file.use != FileUse::reads_first)
+        add(file, fmt::format("written by the task of {}", task.place));
     }
   }
 
  private:
-  std::map<std::string, std::string> places_;
+  /// Tasks may update a file one after the other, and share a folder.
+  void add(const FileOption& file, const std::string& use) {
+    const auto identity = file_identity(file.path);
+    if (identity.empty() || identity == standard_output_name) return;
+    const bool is_whole = file.use == FileUse::writes || file.use == FileUse::writes_last;
+    const auto earlier = uses_.find(identity);
+    if (earlier != uses_.end())
+      throw InputError(fmt::format("{} {}: {}, too", file.option, file.path, earlier->second));
+    if (is_whole) uses_.emplace(identity, use);
+  }
+
+  std::map<std::string, std::string> uses_;  // by what the files are
 };
 
 /// Seconds, roughly: of the benchmark by its nonzeros, and the rest is not known.
@@ -86,18 +103,17 @@ std::optional<double> expected_seconds(const Task& task, const ParsedCommand& co
 
 /// Throws InputError that names the line of a command that could not begin.
 std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
-  const auto text = text_of_file(options.list);
-  if (!text) throw InputError(fmt::format("{}: there is no such file", options.list));
-  auto tasks = tasks_from(*text, {.path = options.list,
-                                  .ranks_per_task = options.ranks_per_task,
-                                  .most_ranks = worker_count,
-                                  .varied = options.varied,
-                                  .part = options.part});
-  WrittenFiles written;
+  const auto text = text_of_named_file(options.list, options.list);
+  auto tasks = tasks_from(text, {.path = options.list,
+                                 .ranks_per_task = options.ranks_per_task,
+                                 .most_ranks = worker_count,
+                                 .varied = options.varied,
+                                 .part = options.part});
+  WrittenFiles written(options);
   for (auto& task : tasks) {
     try {
       const auto command = parsed(task);
-      require_task(command);
+      require_task(task, command);
       if (const auto grid = command.text_of("--grid");
           grid.find_first_of("0123456789") != std::string::npos) {
         if (const auto shape = grid_from(grid, ", or auto, rule or official"))

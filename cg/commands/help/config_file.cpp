@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 #include <sstream>
 
 #include "cg/base/errors.hpp"
@@ -73,7 +73,9 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
       throw InputError(fmt::format("{}: given twice", item.name));
     own.push_back(std::move(item));
   };
-  for (auto& item : CLI::ConfigBase::from_config(input)) {
+  const std::string text(std::istreambuf_iterator<char>(input), {});
+  std::istringstream lines{std::string(without_byte_order_mark(text))};
+  for (auto& item : CLI::ConfigBase::from_config(lines)) {
     try {
       take(item);
     } catch (const InputError& error) {
@@ -84,14 +86,8 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
 }
 
 void ConfigFile::require_readable() const {
-  std::optional<std::string> text;
-  try {
-    text = text_of_file(path_);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("--config {}: {}", path_, error.what()));
-  }
-  if (!text) throw InputError(fmt::format("--config {}: no such file", path_));
-  if (text->empty()) throw InputError(fmt::format("--config {}: is empty", path_));
+  if (text_of_named_file("--config " + path_, path_).empty())
+    throw InputError(fmt::format("--config {}: is empty", path_));
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <limits>
@@ -124,6 +125,9 @@ class ZstdSource final : public StreamSource {
   explicit ZstdSource(std::unique_ptr<OpenFile> file)
       : StreamSource(std::move(file)), stream_(ZSTD_createDStream()) {
     if (stream_ == nullptr) throw std::bad_alloc();
+    // Windows up to the format's own bound (zstd --long): the library refuses long ones unless it is told to take them.
+    ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax,
+                           ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
   }
   ~ZstdSource() override { ZSTD_freeDStream(stream_); }
   ZstdSource(const ZstdSource&) = delete;
@@ -137,6 +141,7 @@ class ZstdSource final : public StreamSource {
       if (input_.pos == input_.size && !refill() && is_between_frames_) break;
       const bool had_input = input_.pos < input_.size;
       const std::size_t hint = ZSTD_decompressStream(stream_, &output, &input_);
+      if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();
       if (ZSTD_isError(hint) != 0U)
         fail(fmt::format("damaged zstd data ({})", ZSTD_getErrorName(hint)), "a whole zstd file");
       is_between_frames_ = hint == 0;

@@ -160,6 +160,14 @@ bool is_harwell_boeing(std::string_view begin) {
          one_of(2, "AEae") && one_of(type_letters, " ");
 }
 
+/// Whether it is a zip archive whose first file is an array of NumPy, as savez and SciPy's save_npz write them (APPNOTE.TXT, section 4.3.7).
+bool is_npz(std::string_view begin) {
+  constexpr std::size_t name_length_at = 26;
+  constexpr std::size_t name_at = 30;
+  return begin.starts_with("PK\x03\x04") && begin.size() > name_at &&
+         begin.substr(name_at, static_cast<unsigned char>(begin[name_length_at])).ends_with(".npy");
+}
+
 /// Names the format of a file that is no Matrix Market file, and how to get one from it; empty where that is not known.
 std::string foreign_format(std::string_view begin) {
   constexpr std::size_t tar_mark_at = 257;  // POSIX.1, ustar header
@@ -170,7 +178,8 @@ std::string foreign_format(std::string_view begin) {
   };
   using namespace std::string_view_literals;
   constexpr std::string_view unpack = "expected a file of its own: unpack it first";
-  constexpr std::string_view write_anew = "expected a Matrix Market file: write one there, by mmwrite";
+  constexpr std::string_view write_anew =
+      "expected a Matrix Market file: write one there, by mmwrite (in Python: scipy.io.mmwrite)";
   constexpr std::array marks{Mark{0, "MATLAB "sv, "a MATLAB file"},
                              Mark{0, "\x89HDF\r\n"sv, "an HDF5 file"},
                              Mark{0, "\x93NUMPY"sv, "a NumPy file"},
@@ -184,6 +193,7 @@ std::string foreign_format(std::string_view begin) {
                                   "an xz file"},
                              Mark{0, "BZh"sv, "a bzip2 file"}};
   constexpr std::size_t first_archive = 4;
+  if (is_npz(begin)) return fmt::format("found a file of NumPy or SciPy (.npz), {}", write_anew);
   for (std::size_t k = 0; k < marks.size(); ++k) {
     if (begin.size() > marks[k].place && begin.substr(marks[k].place).starts_with(marks[k].bytes))
       return fmt::format("found {}, {}", marks[k].name, k < first_archive ? write_anew : unpack);

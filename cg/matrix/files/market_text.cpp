@@ -136,7 +136,7 @@ std::string quoted(std::string_view text) {
 bool MarketHeaderParser::take(std::string_view line) {
   line = without_carriage_return(line);
   if (!has_banner_) {
-    take_banner(line);
+    take_banner(without_byte_order_mark(line));
     has_banner_ = true;
     return false;
   }
