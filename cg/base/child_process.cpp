@@ -45,6 +45,8 @@ std::vector<std::string> environment_without_launcher() {
 /// The other process, from its start on. Only calls that are safe after a fork of a process with threads.
 [[noreturn]] void become(char** words, char** environment) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  setpgid(0,
+          0);  // a signal of the terminal ends this process's parent, which takes it along: one end, not two
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE}) std::signal(signal, SIG_DFL);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);

@@ -107,6 +107,7 @@ extern "C" void end_by_bus_error(int signal, siginfo_t* info, void* /*context*/)
   poll(nullptr, 0, wait_ms);
   std::signal(SIGALRM, SIG_DFL);
   alarm(limit_s);
+  silence_stderr();
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::cannot_write));
   _exit(static_cast<int>(ExitCode::cannot_write));
 }

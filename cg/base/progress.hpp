@@ -27,6 +27,9 @@ void say_last_on_stderr(const std::string& text) noexcept;
 /// rank that aborts takes its launcher along, and the last lines with it.
 void wait_for_readers_of_stderr();
 
+/// Nothing more is seen on stderr: before MPI_Abort, whose own lines would follow the one that says why. May be called in a handler.
+void silence_stderr() noexcept;
+
 /// Who sees progress: those with a terminal, all (--progress), or nobody, who gets no warnings, either (--quiet).
 enum class ProgressMode { on_a_terminal, always, quiet };
 

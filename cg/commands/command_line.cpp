@@ -1,11 +1,9 @@
 #include "cg/commands/command_line.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <new>
@@ -15,6 +13,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/provenance.hpp"
+#include "cg/run/watch/exit_watch.hpp"
 #include "cg/solver/configuration.hpp"
 
 namespace cg2d {
@@ -24,9 +23,7 @@ namespace {
 [[noreturn]] void abort_all(ExitCode code, const std::string& text) {
   say_last_on_stderr(text);
   std::fflush(nullptr);
-  wait_for_readers_of_stderr();
-  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
-  std::_Exit(static_cast<int>(code));
+  end_all_ranks(code);
 }
 
 /// Throws InputError where the texts of the ranks differ. Collective.

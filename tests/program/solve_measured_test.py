@@ -198,6 +198,7 @@ class Signals(Measured):
         outcome = self.interrupt(2, send, *self.LARGE, "-o", self.folder / "x", "--output", self.folder / "r", at="generating")
         self.assertIn(outcome.exit_code, INTERRUPTED_AT_ONCE, outcome)
         self.assertIn("interrupted by a signal before there was a result", outcome.stderr)
+        self.assertNotIn("Abort", outcome.stderr)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_progress_says_the_iterations_and_the_time_that_are_left(self):

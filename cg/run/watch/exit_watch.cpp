@@ -79,6 +79,7 @@ void end_all_ranks(ExitCode code) {
     }).detach();
   } catch (const std::system_error&) {  // no room for a thread
   }
+  silence_stderr();
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
   std::_Exit(static_cast<int>(code));
 }
