@@ -213,4 +213,12 @@ bool TimeLimit::was_reported() const {  // NOLINT(readability-convert-member-fun
   return time_limit_was_reported;
 }
 
+std::string_view interruption() {
+  // The limit of another rank may have begun a moment before.
+  constexpr std::chrono::seconds moment{1};
+  const bool is_over_time =
+      interrupt_asked == 0 && time_limit && std::chrono::steady_clock::now() + moment >= *time_limit;
+  return is_over_time ? "stopped at its time limit" : "interrupted by a signal";
+}
+
 }  // namespace cg2d

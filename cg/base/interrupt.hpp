@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <string_view>
 
 namespace cg2d {
 
@@ -79,5 +80,8 @@ class TimeLimit {
   /// Whether a watch has reported it.
   [[nodiscard]] bool was_reported() const;
 };
+
+/// For messages, after a watch of any rank has reported a request: "interrupted by a signal", or by a TimeLimit.
+std::string_view interruption();
 
 }  // namespace cg2d

@@ -203,4 +203,11 @@ double seconds_from(std::string_view option, std::string_view text) {
   return *number * unit_s;
 }
 
+double limit_seconds_from(std::string_view option, std::string_view text) {
+  const double limit_s = seconds_from(option, text);
+  if (limit_s <= 0.0)
+    throw InputError(fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", option, text));
+  return limit_s;
+}
+
 }  // namespace cg2d

@@ -104,6 +104,8 @@ std::string_view without_byte_order_mark(std::string_view text);
 std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view text);
 /// "90", "90s", "10min", "2h" -> seconds. Throws InputError that names the option.
 double seconds_from(std::string_view option, std::string_view text);
+/// The same for a limit, which must be more than 0.
+double limit_seconds_from(std::string_view option, std::string_view text);
 /// Throws InputError when the value is not within 1 ... largest.
 void require_within(const std::string& option, int value, int largest);
 /// Throws InputError when fewer ranks were started than the option asks for.

@@ -38,8 +38,7 @@ void add_batch_options(OptionSet& options, BatchOptions& batch) {
               batch.part, &list_part_from);
   options.add(
       {"--task-time", "TIME", "stop a task that takes longer, between two of its iterations", "no limit"},
-      batch.task_limit_s,
-      [](const std::string& option, const std::string& text) { return seconds_from(option, text); });
+      batch.task_limit_s, &limit_seconds_from);
   options.add_flag("--exclusive", "one task at a time, so that none disturbs the times of another",
                    batch.is_exclusive);
   options.begin_group("Output");

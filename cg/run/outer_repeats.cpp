@@ -113,8 +113,7 @@ void OuterRepeats::end_early(const std::vector<OuterStep>& steps, const std::str
     report_.reason = guard_->reason();
   } else if (is_finite(steps.back())) {
     report_.code = ExitCode::interrupted;
-    report_.reason =
-        fmt::format("interrupted by a signal after {}{}", where, session_.features().last_words());
+    report_.reason = fmt::format("{} after {}{}", interruption(), where, session_.features().last_words());
   } else {
     report_.code = ExitCode::not_finite;
     report_.reason = fmt::format(

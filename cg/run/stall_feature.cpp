@@ -39,10 +39,7 @@ class StallFeature final : public Feature {
 void read_stall_limit(const OptionTexts& texts, FeatureSettings& settings) {
   const auto given = texts.find(stall_limit_option);
   if (given == texts.end() || given->second == "none") return;
-  const double limit_s = seconds_from(stall_limit_option, given->second);
-  if (limit_s <= 0.0)
-    throw InputError(
-        fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", stall_limit_option, given->second));
+  const double limit_s = limit_seconds_from(stall_limit_option, given->second);
   settings.set(StallOptions{.limit_s = limit_s, .end = end_all_ranks});
 }
 

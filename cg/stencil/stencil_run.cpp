@@ -133,7 +133,7 @@ void StencilRun::make_wavefront_steps(const StencilPass& pass, const InterruptWa
   const auto wavefront_steps = method_->wavefront_steps();
   for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += planes_at_once_) {
     if (watch.asked())
-      throw RunError(ExitCode::interrupted, fmt::format("interrupted by a signal after {} of {} steps",
+      throw RunError(ExitCode::interrupted, fmt::format("{} after {} of {} steps", interruption(),
                                                         done_count_, options_.step_count));
     make_wavefront_step(pass, first);
     show_wavefront_step(pass.step_count,

@@ -151,7 +151,7 @@ class Lists(Batch):
         self.results.write_text('{"schema_version": 3}\n')
         self.assert_refused(self.batch(3), USAGE, "line 1 is no result of a task")
         self.assertEqual(self.results.read_text(), '{"schema_version": 3}\n')
-        for option, value in (("--part", "3/2"), ("--vary", "shift 1"), ("--task-time", "-1"), ("--ranks-per-task", "0")):
+        for option, value in (("--part", "3/2"), ("--vary", "shift 1"), ("--task-time", "-1"), ("--task-time", "0"), ("--ranks-per-task", "0")):
             self.assert_refused(self.batch(3, option, value), USAGE, option)
         self.assert_refused(self.batch(3, "--output", self.folder / "no" / "r"), CANNOT_CREATE, "no/r")
         # What --fresh does not help.
@@ -188,6 +188,8 @@ class Times(Batch):
         tasks = self.tasks()
         self.assertEqual(tasks["long"]["exit_code"], INTERRUPTED)
         self.assertIn("--task-time is 0.5 s", tasks["long"]["reason"])
+        self.assertRegex(tasks["long"]["messages"][-1], "stopped at its time limit after ")
+        self.assertEqual(outcome.error_lines(), [])  # no signal was sent
         self.assertEqual(tasks["short"]["exit_code"], SUCCESS, outcome)
 
 

@@ -155,6 +155,7 @@ class Boss {
   }
 
   [[nodiscard]] std::string summary() const;
+  [[nodiscard]] bool is_interrupted() const { return is_interrupted_; }
   [[nodiscard]] ExitCode code() const {
     if (is_interrupted_) return ExitCode::interrupted;
     const auto failed = std::ranges::find_if(
@@ -346,7 +347,7 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   const auto output = open_output("", group);
   write_output(output.get(), group, [&] { return boss->summary(); });
   const auto code = group.maximum(std::int64_t{boss ? static_cast<int>(boss->code()) : 0});
-  if (boss && boss->code() == ExitCode::interrupted)
+  if (boss && boss->is_interrupted())
     say_on_stderr(
         fmt::format("interrupted by a signal; the same command goes on where {} ends", options.output));
   return static_cast<ExitCode>(code);

@@ -6,6 +6,7 @@
 #include <array>
 #include <numeric>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -19,22 +20,24 @@ BlockBalance balance_of(std::span<const std::int64_t> nonzeros) {
 namespace {
 
 /// As the command line names them.
-constexpr SolveTerms option_names{.step = "iteration",
-                                  .step_limit = "--max-iterations",
-                                  .tolerance = "--rtol or --atol",
-                                  .preconditioner = "--preconditioner",
-                                  .stopped = "interrupted by a signal"};
+SolveTerms option_names() {
+  return {.step = "iteration",
+          .step_limit = "--max-iterations",
+          .tolerance = "--rtol or --atol",
+          .preconditioner = "--preconditioner",
+          .stopped = interruption()};
+}
 
 }  // namespace
 
 std::string reason_of(const Solution& solution) {
-  return solution.is_solved() ? std::string() : sentence_of(solution.result, option_names);
+  return solution.is_solved() ? std::string() : sentence_of(solution.result, option_names());
 }
 
 std::string reason_of_measurement(const Solution& solution, int iteration_count) {
   const auto code = exit_code_of_measurement(solution.result);
   if (code == ExitCode::success) return {};
-  if (code != ExitCode::usage) return sentence_of(solution.result, option_names);
+  if (code != ExitCode::usage) return sentence_of(solution.result, option_names());
   return fmt::format("--iterations {}: the system is solved to rounding after {}; take no more than these",
                      iteration_count, format_count(solution.result.step_count, "iteration"));
 }
