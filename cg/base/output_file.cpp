@@ -446,4 +446,17 @@ void update_file(const std::string& path, const std::function<std::string()>& ma
   file.commit();
 }
 
+void write_each(comm::RankGroup& group, std::initializer_list<std::function<void()>> steps) {
+  std::optional<RunError> first;
+  for (const auto& step : steps) {
+    try {
+      step();
+    } catch (const RunError& error) {
+      if (first && group.rank() == 0) say_on_stderr(error.what());
+      if (!first) first = error;
+    }
+  }
+  if (first) throw RunError(*first);
+}
+
 }  // namespace cg2d

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
@@ -139,5 +140,9 @@ void write_output(OutputFile* file, comm::RankGroup& group, const Make& make) {
     file->commit();
   });
 }
+
+/// Makes all of the steps, each of which writes an output: one that cannot be written takes no other along. Throws the first failure
+/// (RunError), after rank 0 has said the others on stderr. Collective, as each of the steps.
+void write_each(comm::RankGroup& group, std::initializer_list<std::function<void()>> steps);
 
 }  // namespace cg2d

@@ -32,10 +32,14 @@ struct SessionText {
   std::function<std::string()> make_figures{};  ///< the file of all figures
 };
 
-/// The files that a session has opened.
+/// The files that a session has opened, and how it writes those with results of other kinds.
 struct SessionFiles {
   std::unique_ptr<OutputFile> report;
   std::unique_ptr<OutputFile> figures;
+  std::unique_ptr<OutputFile> solution;
+  std::unique_ptr<OutputFile> trace;
+  std::function<void()> write_solution = [] {};
+  std::function<void()> write_trace = [] {};
 };
 
 /// Programs that read results get one for a session that could not start, too, if it can be written.
@@ -45,8 +49,8 @@ void write_error_report(const SessionText& text, std::unique_ptr<OutputFile> out
     if (!output) output = std::make_unique<OutputFile>(text.path);
     output->write(text.make());
     output->commit();
-  } catch (const std::exception&) {
-    // The error that is being reported comes first.
+  } catch (const std::exception& error) {
+    say_on_stderr(error.what());
   }
 }
 
@@ -62,8 +66,11 @@ ExitCode reported(Session& session, const SessionText& text, comm::RankGroup& gr
     if (group.rank() == 0) write_error_report(text, std::move(files.report));
     throw;
   }
-  write_output(files.report.get(), group, text.make);
-  if (text.make_figures) write_output(files.figures.get(), group, text.make_figures);
+  write_each(group, {files.write_solution, files.write_trace,
+                     [&] { write_output(files.report.get(), group, text.make); },
+                     [&] {
+                       if (text.make_figures) write_output(files.figures.get(), group, text.make_figures);
+                     }});
   const auto& report = session.report();
   if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
   return report.code;
@@ -118,12 +125,13 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
     }
     files.report = open_output(options.output, group);
     files.figures = open_if_named(options.report, group);
-    const auto trace = open_if_named(options.trace.path, group);
+    files.trace = open_if_named(options.trace.path, group);
     run.perform();
-    if (run.trace()) {
-      write_trace(trace_origin_of(run.report()), *run.trace(), trace.get(), group);
+    files.write_trace = [&] {
+      if (!run.trace()) return;
+      write_trace(trace_origin_of(run.report()), *run.trace(), files.trace.get(), group);
       progress.say(fmt::format("wrote the trace to {}", options.trace.path));
-    }
+    };
     return true;
   });
 }
@@ -138,10 +146,14 @@ ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
   return reported(run, text, group, [&](SessionFiles& files) {
     run.prepare();
     files.report = open_output(options.output, group);
-    const auto solution = open_if_named(options.solution_path, group);
-    const auto trace = open_if_named(options.trace.path, group);
-    run.perform(solution.get());
-    if (run.trace()) write_trace(trace_origin_of(options, run.report()), *run.trace(), trace.get(), group);
+    files.solution = open_if_named(options.solution_path, group);
+    files.trace = open_if_named(options.trace.path, group);
+    run.perform();
+    files.write_solution = [&] { run.write_solution(files.solution.get()); };
+    files.write_trace = [&] {
+      if (run.trace())
+        write_trace(trace_origin_of(options, run.report()), *run.trace(), files.trace.get(), group);
+    };
     return true;
   });
 }

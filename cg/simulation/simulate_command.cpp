@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/json_record.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
@@ -448,12 +449,15 @@ ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
   const auto output = open_output(options.output, group);
   const auto trace_file = options.trace.empty() ? nullptr : open_output(options.trace, group);
   std::string trace;
-  write_output(output.get(), group, [&] {
+  std::string text;
+  agree_on(group, [&] {
+    if (group.rank() != 0) return;
     const auto simulation = simulate_all(options, progress, options.trace.empty() ? nullptr : &trace);
-    return options.format == "json" ? json_text(json_of(simulation_record(), simulation), 2) + "\n"
+    text = options.format == "json" ? json_text(json_of(simulation_record(), simulation), 2) + "\n"
                                     : text_of(simulation);
   });
-  if (!options.trace.empty()) write_output(trace_file.get(), group, [&] { return trace; });
+  write_each(group, {[&] { write_output(output.get(), group, [&] { return text; }); },
+                     [&] { write_output(trace_file.get(), group, [&] { return trace; }); }});
   return ExitCode::success;
 }
 

@@ -402,13 +402,22 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
       });
   auto machine = std::move(calibration.result.machine);
   machine.measured = std::move(calibration.record);
-  agree_on(group, [&] {
-    if (file) file->add(machine);
-  });
-  write_output(output.get(), group, [&] {
-    return calibration_text(machine) +
-           fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", file->path());
-  });
+  bool is_kept = false;
+  write_each(group, {[&] {
+                       agree_on(group, [&] {
+                         if (file) file->add(machine);
+                       });
+                       is_kept = true;
+                     },
+                     [&] {
+                       write_output(output.get(), group, [&] {
+                         const auto text = calibration_text(machine);
+                         return is_kept
+                                    ? text + fmt::format("\n Written to {}; cg2d model and cg2d run use it\n",
+                                                         file->path())
+                                    : text;
+                       });
+                     }});
   return ExitCode::success;
 }
 

@@ -133,7 +133,7 @@ class SystemWork final : public StudiedWork {
     SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
     try {
       solve.prepare();
-      solve.perform(nullptr);
+      solve.perform();
     } catch (const RunError& error) {
       solve.record_failure(error);
     }

@@ -18,7 +18,8 @@ from session_facts import session_files
 from terminal import open_terminal
 
 from report_parts import style
-from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE
+from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
+from report_parts.output import write_all
 from report_parts.studies import seconds
 
 MOST_BYTES = 1_500_000  # issue: one real session on one page
@@ -207,6 +208,27 @@ class Refusals(ReportCommand):
         self.page = self.sweep / "report.html"
         outcome = self.report(self.sweep)
         self.assertEqual(outcome.exit_code, CANNOT_CREATE, outcome)
+
+    def test_each_output_by_itself(self):
+        file = self.folder / "file"
+        file.write_text("")
+        files = {file / "a.png": b"a", self.folder / "new" / "b.png": b"b", file / "c.png": b"c", self.folder: b"d", self.folder / "e": b"e"}
+        with self.assertRaisesRegex(ReportError, f"^{file}: File exists; {self.folder}: Is a directory$"):
+            write_all(files)
+        self.assertEqual({path.name: path.read_bytes() for path in self.folder.rglob("[!f]*") if path.is_file()}, {"b.png": b"b", "e": b"e"})
+
+    def test_a_link_and_a_pipe_stay(self):
+        target = self.folder / "target"
+        target.write_text("")
+        self.page.symlink_to(target)
+        self.made(self.sweep)
+        self.assertTrue(self.page.is_symlink())
+        self.page = self.folder / "pipe"
+        os.mkfifo(self.page)
+        with subprocess.Popen(["cat", self.page], stdout=subprocess.PIPE, text=True) as reader:
+            outcome = self.report(self.sweep)
+            self.assertIn("</html>", reader.stdout.read(), outcome)
+        self.assertTrue(self.page.is_fifo())
 
     def test_without_python_or_what_it_needs(self):
         none = with_variables(CG2D_PYTHON="/none/python3")

@@ -102,5 +102,26 @@ class StandardOutputTest(ProgramTest):
                     self.assert_refused(outcome, CANNOT_WRITE, f"cannot write standard output: {reason}")
 
 
+class SeveralOutputs(ProgramTest):
+    def test_each_is_written_by_itself(self):
+        """One that cannot be written takes no other along, and each failure has its line."""
+        with tempfile.TemporaryDirectory(prefix="cg2d-outputs-") as name:
+            folder = pathlib.Path(name)
+            (folder / "full").symlink_to("/dev/full")
+            for words, options in ((RUN, ("--output", "--report", "--trace")), (SOLVE, ("--output", "--solution", "--trace"))):
+                for bad in (*((option,) for option in options), options[:2]):
+                    files = {option: "full" if option == bad[0] else "/dev/full" if option in bad else f"{option}.out" for option in options}
+                    with self.subTest(words=words, bad=bad):
+                        outcome = run_program(2, *words[:-2], *(word for pair in files.items() for word in pair), cwd=folder)
+                        self.assertEqual(outcome.exit_code, CANNOT_WRITE, outcome)
+                        self.assertEqual(len(outcome.error_lines()), len(bad), outcome)
+                        for option in options:
+                            self.assertIs((folder / f"{option}.out").exists(), option not in bad, outcome)
+                        for option in bad:
+                            self.assertIn(f"cannot write {files[option]}: No space left", outcome.stderr)
+                    for path in folder.glob("*.out"):
+                        path.unlink()
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -88,11 +88,6 @@ void SolveRun::prepare() {
   session_.features().call(&Feature::before_matrix);
 }
 
-void SolveRun::perform(OutputFile* solution) {
-  solution_file_ = solution;
-  session_.perform(*this);
-}
-
 void SolveRun::choose() {
   count_right_hand_sides();
   agree_on(group_, [&] { check_reproducible(); });
@@ -252,7 +247,7 @@ void SolveRun::record_solutions(std::vector<Solution> solutions) {
   report_.solutions = std::move(solutions);
 }
 
-void SolveRun::conclude() {
+void SolveRun::write_solution(OutputFile* file) const {
   if (options_.solution_path.empty()) return;
   const auto& result = report_.solution->result;
   const auto& name = report_.matrix->name;
@@ -260,13 +255,13 @@ void SolveRun::conclude() {
     return write_vector(x_, place_,
                         fmt::format("x of A x = b, A {}, {}, residual {:.3e}", name, name_of(result.end),
                                     result.true_residual_norm),
-                        group_, solution_file_);
+                        group_, file);
   }
   const auto count = report_.right_hand_side_count;
   write_vector(
       cut_down(x_, parts_.vector_count(), place_), place_,
       fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
-      solution_file_);
+      file);
 }
 
 }  // namespace cg2d

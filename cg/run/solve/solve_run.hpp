@@ -41,9 +41,10 @@ class SolveRun final : public Workload {
 
   /// Inspects the machine, and checks what needs no matrix.
   void prepare();
-  /// Reads, distributes, solves, and writes the solution into the file, which is null but on rank 0, or everywhere
-  /// where there is to be none. After prepare().
-  void perform(OutputFile* solution);
+  /// Reads, distributes and solves. After prepare().
+  void perform() { session_.perform(*this); }
+  /// Writes the solution, where there is to be a file of it, into that, which is null but on rank 0. After perform(). Collective.
+  void write_solution(OutputFile* file) const;
 
   [[nodiscard]] const SolveReport& report() const { return report_; }
   /// This rank's part of the trace, where one was requested; valid as long as this.
@@ -56,7 +57,6 @@ class SolveRun final : public Workload {
   ReadyWork make() override;
   void begin(RegionMeasurement& measurement) override;
   const RepeatReport* iterate() override;
-  void conclude() override;
 
   void count_right_hand_sides();
   void check_several() const;
@@ -73,7 +73,6 @@ class SolveRun final : public Workload {
   Session session_;
   SolveParts parts_;
   KeptSystem kept_;
-  OutputFile* solution_file_ = nullptr;
   std::unique_ptr<SolvedOperator> operator_;
   std::optional<AssembledSystem> system_;
   VectorPlace place_;  // of all vectors
