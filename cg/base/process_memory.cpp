@@ -97,22 +97,15 @@ MemoryRoom memory_room(int process_count) {
   return room;
 }
 
-namespace {
-
-/// Planned bytes of a process are multiples of it.
-constexpr std::int64_t process_grain = std::int64_t{4} << 20;
-
-}  // namespace
-
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count) {
   using enum MemoryRoom::Bound;
   if (room.bound == free_memory) return {};
   const bool is_of_process = room.bound == address_space || room.bound == data_segment;
   auto missing = is_of_process ? (missing_bytes + process_count - 1) / process_count : missing_bytes;
-  // The next start may plan a process one step larger. What a group is charged for the same program differs more: 4 to 15 MB with 2 to 4
+  // What a group is charged for the same program differs more: 4 to 15 MB with 2 to 4
   // ranks in groups of 60 MB, by which pages of the libraries are in memory already.
   constexpr std::int64_t group_slack = std::int64_t{8} << 20;
-  const auto slack = room.bound == control_group ? group_slack : process_grain;
+  const auto slack = room.bound == control_group ? group_slack : process_grain_bytes;
   missing = saturated_sum(missing, is_of_process ? slack : slack * process_count);
   return fmt::format("{} of {} would do; or ", bound_name(room.bound),
                      format_bytes_above(saturated_sum(room.limit_bytes, missing)));
@@ -125,7 +118,7 @@ std::int64_t planned_process_bytes(int thread_count) {
   constexpr std::int64_t thread_bytes = std::int64_t{1} << 18;
   static const std::int64_t bytes_at_start = resident_bytes();
   const auto bytes = bytes_at_start + growth + thread_bytes * (thread_count - 1);
-  return (bytes + process_grain - 1) / process_grain * process_grain;
+  return (bytes + process_grain_bytes - 1) / process_grain_bytes * process_grain_bytes;
 }
 
 std::int64_t peak_resident_bytes() {

@@ -40,6 +40,8 @@ struct MemoryRoom {
 /// where the system does not overcommit), of what the control groups allow, and of what this process's limits of address space and
 /// data (ulimit -v, -d) leave to it, times the number of processes.
 MemoryRoom memory_room(int process_count = 1);
+/// Planned bytes of a process are multiples of it: the next start may plan so many more.
+inline constexpr std::int64_t process_grain_bytes = std::int64_t{4} << 20;
 /// For messages: the limit that would do where processes miss so many bytes, as "--memory-limit of 283 MB would do; or "; empty where
 /// no limit but the machine itself bounds the room.
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count);

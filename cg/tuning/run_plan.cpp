@@ -67,15 +67,16 @@ std::int64_t received_to_add(const comm::Schedule& schedule, const comm::GroupPi
   return count;
 }
 
-/// needed, largest: of all ranks of the node, and of the one with most, without their processes.
+/// needed, largest: of all ranks of the node, and of the one with most, without their processes. These count with what a start may
+/// add, so that a --memory-limit of what is needed does.
 std::string too_little_text(const Environment& environment, const NodeInfo& node, std::int64_t needed,
                             std::int64_t largest, std::string_view advice) {
-  const auto process_bytes = environment.process_bytes;
+  const auto process_bytes = environment.process_bytes + process_grain_bytes;
   return fmt::format(
       "not enough memory on {}: the run needs {} there ({}, up to {} each, {} of it the process itself), {} "
       "are available; {}{}",
       node.name, format_bytes_above(saturated_sum(needed, process_bytes * node.rank_count)),
-      format_count(node.rank_count, "rank"), format_bytes(saturated_sum(largest, process_bytes)),
+      format_count(node.rank_count, "rank"), format_bytes_above(saturated_sum(largest, process_bytes)),
       format_bytes(process_bytes), format_bytes(environment.memory_of_node(node)),
       enough_limit_text(node.memory, needed - node.memory.available_bytes, node.rank_count), advice);
 }

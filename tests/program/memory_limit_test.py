@@ -234,6 +234,7 @@ class SmallSystem(ProgramTest):
             outcome = run_program(8, "solve", path, "--no-profile", "--memory-limit", "1MB")
             self.assertEqual(outcome.exit_code, MEMORY, outcome)
             needed = bytes_of(re.search(r"needs (\d\S* [kMG]?B)", outcome.stderr)[1])
+            self.assertIn(f"--memory-limit of {re.search(r'needs (.*?) there', outcome.stderr)[1]} would do", outcome.stderr)
             process = bytes_of(re.search(r"(\d\S* [kMG]?B) of it the process itself", outcome.stderr)[1])
             # 1 MB for each rank's part that is not known exactly, 2 MB of chunks of rows.
             self.assertLess(needed, 8 * (process + 8e6))

@@ -147,6 +147,7 @@ class Streaming(OutOfCoreTest):
         self.assertRegex(text, r"(?m)^ Conversion +.= none: panels of .* are streamed")
         self.assertRegex(text, r"(?m)^ Streamed \d+\.?\d* \w+ of matrix from .*store, .* \(made in .* s, of which writing took .* s\), .* stay in memory; (products read nothing|read at [1-9.])")
         self.assertNotRegex(text, r"read at 0 GB/s|0 B of CSR|0\.000000 s to convert")
+        self.assertRegex(text, r"(?m)^ Files +0-of-2\.panels to 1-of-2\.panels, \d+\.?\d* \w+, in ")
         self.assertTrue((self.folder / "1-of-2.panels").exists())
 
 

@@ -119,10 +119,11 @@ std::string stream_text(const OutOfCoreFacts& facts) {
                                                          facts.write_s, facts.device_write_s),
                                  format_bytes(saturated(resident_bytes)), reading, facts.reader,
                                  is_tuned ? ", panels by the tuning profile" : "");
+  const auto rank_count = facts.ranks.size();
   text += fmt::format(
-      " Files   RANK-of-{0}.panels, {1} of {0}, stay in {2} for the next run of this matrix; remove them "
-      "when done\n",
-      facts.ranks.size(), format_bytes(file_bytes), fmt::join(facts.folders, ", "));
+      " Files   0-of-{}.panels{}, {}, in {} stay for the next run of this matrix; remove them when done\n",
+      rank_count, rank_count > 1 ? fmt::format(" to {}-of-{}.panels", rank_count - 1, rank_count) : "",
+      format_bytes(file_bytes), fmt::join(facts.folders, ", "));
   if (storage_bytes_per_s <= 0.0) return text;
   text += fmt::format(" Storage bandwidth, reading only: {:.3g} GB/s{}\n", storage_bytes_per_s / 1e9,
                       bytes_per_s > 0.0 ? fmt::format("; products reached {:.0f} % of it",
