@@ -2,7 +2,7 @@
 
 from . import style
 from .panels import Axis, Figure, Line, LinePanel, Table
-from .studies import seconds
+from .times import seconds
 
 FAILED = "failed"
 
@@ -58,7 +58,7 @@ def chart(batch, sitting, tasks):
     share = 100 * least_span(tasks) / max(map(end_of, tasks))
     title = f"{batch.source}{f', call {sitting}' if sitting > 1 else ''}: {share:.0f} % as fast as any schedule of these times can be"
     ranks = ranks_of(tasks)
-    return LinePanel(title, Axis("Time since the batch began, s", from_zero=True), Axis("Rank of the job", ticks=ranks), lines)
+    return LinePanel(title, Axis("Time since the batch began", from_zero=True, is_time=True), Axis("Rank of the job", ticks=ranks), lines)
 
 
 def task_table(batches):

@@ -3,7 +3,7 @@
 from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Table
-from .studies import seconds
+from .times import seconds
 
 
 def why_no_comparisons(material):
@@ -16,11 +16,11 @@ def comparison_panel(comparison):
     names = [pair["key"] for pair in pairs]
     bars = []
     for index, (name, key) in enumerate(((comparison.before, "before"), (comparison.after, "after"))):
-        values = [1e3 * pair[key]["median_s"] if pair[key] else None for pair in pairs]
+        values = [pair[key]["median_s"] if pair[key] else None for pair in pairs]
         tips = [f"{pair['key']}, {name}\nratio {pair['ratio']['ratio']:.3f}; {pair['text']}" for pair in pairs]
         bars.append(Bars(name, values, style.series_style(index)[0], tips))
-    title = f"{comparison.after} against {comparison.before}"
-    return BarPanel(title, Axis("Configuration", "category", names=names), Axis("Time, ms (median)", from_zero=True), bars)
+    title = f"{comparison.after}: against {comparison.before}"
+    return BarPanel(title, Axis("Configuration", "category", names=names), Axis("Time (median)", from_zero=True, is_time=True), bars)
 
 
 def interval_text(ratio):

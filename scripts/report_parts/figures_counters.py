@@ -10,8 +10,6 @@ MOST_EVENTS = 6
 MOST_GRIDS = 8
 MOST_ROWS = 1000  # of the table of all counts
 
-# On the axis: factor and unit.
-SHOWN = {"nanoseconds": (1e-3, "µs")}
 UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": "reference cycles", "misses": "misses"}
 
 
@@ -92,7 +90,6 @@ def nonzero_events(cases):
 
 
 def event_panel(name, kind, study, cases):
-    factor, unit = SHOWN.get(kind, (1, UNITS.get(kind, "Count")))
     phase_names = [style.phase_name(phase) for phase in PHASES]
     bars = []
     for index, (case, case_name) in enumerate(zip(cases, names_of(cases))):
@@ -100,13 +97,13 @@ def event_panel(name, kind, study, cases):
         values, tips = [], []
         for phase in PHASES:
             counted = event["phases"].get(phase) if event else None
-            values.append(factor * counted["mean"] / case.run_with("counters").cg_steps if counted else None)
+            values.append(counted["mean"] / case.run_with("counters").cg_steps if counted else None)
             tips.append(event_tip(study, case, name, kind, phase, counted) if counted else "")
         bars.append(Bars(case_name, values, style.series_style(index)[0], tips))
     return BarPanel(
         title=name,
         x=Axis("Phase", "category", names=phase_names),
-        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
+        y=Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True),
         bars=bars,
     )
 

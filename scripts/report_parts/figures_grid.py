@@ -2,23 +2,26 @@
 
 from . import quiet, style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
-from .studies import Case, by_place, official_grid, percent, place_order, seconds
+from .studies import Case, by_place, official_grid, percent, place_order
+from .times import seconds
 
 # A figure with more panels than this is too small to read.
 MOST_PANELS = 4
-# Of the greatest to the least time of a row of the map: rows with less stay pale.
-LEAST_RATIO = 1.1
 
 
 def ranks_text(count):
     return f"{count} rank" + ("" if count == 1 else "s")
 
 
+def arrangement_text(case):
+    return f"{ranks_text(case.grid[0] * case.grid[1])}, {'' if isinstance(case.place, str) else 'grid '}{case.arrangement}"
+
+
 def case_tip(case, *more):
     """Lines that describe a case."""
     repeats = len(case.times_s)
     lines = [
-        f"{ranks_text(case.grid[0] * case.grid[1])}, {'' if isinstance(case.place, str) else 'grid '}{case.arrangement}",
+        arrangement_text(case),
         f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}{quiet.mark(case)}",
         f"{seconds(min(case.times_s))} to {seconds(max(case.times_s))}",
         case.settings,
@@ -59,7 +62,6 @@ def heat_panel(study):
     columns = sorted({place for grids in study.cases.values() for place in grids}, key=place_order)
     cells = {}
     for row, rank_count in enumerate(rank_counts):
-        least_s = min(case.median_s for case in study.cases[rank_count].values())
         first = study.best(rank_count).arrangement
         for place, case in study.cases[rank_count].items():
             marks = marks_of(study, rank_count, case)
@@ -67,9 +69,7 @@ def heat_panel(study):
             ratio_text = [f"{case.ratio:.2f} x {first}, median of paired rounds"] if is_behind else []
             loss = [percent(case.ratio)] if is_behind else []
             lines = [seconds(case.median_s), *loss, *marks]
-            cells[row, columns.index(place)] = Cell(
-                case.median_s / least_s, lines, case_tip(case, *ratio_text, *marks), bool(case.mark)
-            )
+            cells[row, columns.index(place)] = Cell(case.median_s, lines, case_tip(case, *ratio_text, *marks), bool(case.mark))
     return HeatPanel(
         title=f"Time, {study.name}",
         x_label=columns_label(columns),
@@ -78,7 +78,7 @@ def heat_panel(study):
         rows=[str(count) for count in rank_counts],
         cells=cells,
         scale_label="Time on as many ranks",
-        least_ratio=LEAST_RATIO,
+        by_row=True,
     )
 
 
@@ -122,7 +122,7 @@ def u_curve_panel(study):
     return LinePanel(
         title=f"Time, {study.name}",
         x=Axis(columns_label(columns), "category", names=[str(place) for place in columns]),
-        y=Axis("Time, seconds", "log"),
+        y=Axis("Time", "log", is_time=True),
         lines=lines,
     )
 
@@ -185,7 +185,7 @@ def settings_panel(study, rank_count, grids):
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[cases[0].arrangement for cases in grids]),
-        y=Axis("Time, seconds (median)", from_zero=True),
+        y=Axis("Time (median)", from_zero=True, is_time=True),
         bars=bars,
     )
 

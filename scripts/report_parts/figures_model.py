@@ -1,9 +1,10 @@
 """Figures of cg2d model: predicted grids of described machines, and the paper's tables beside the model."""
 
 from . import style
-from .figures_grid import LEAST_RATIO, MOST_PANELS, ranks_text
+from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel, Table
-from .studies import official_grid, seconds
+from .studies import official_grid
+from .times import seconds
 
 # Errors from here on have the strongest colour.
 GREATEST_ERROR = 10.0
@@ -32,7 +33,7 @@ def grids_panel(machine, problem):
             phases = [f"{style.phase_name(phase)} {seconds(time_s)}" for phase, time_s in grid["phases"].items()]
             tip = [f"{ranks_text(count['ranks'])}, grid {grid['grid']}, {grid['kernel']}", f"predicted {seconds(grid['total_s'])}", *phases, *marks]
             lines = [seconds(grid["total_s"]), *marks]
-            cells[row, columns.index(grid["columns"])] = Cell(grid["total_s"] / count["total_s"], lines, "\n".join(tip), is_best)
+            cells[row, columns.index(grid["columns"])] = Cell(grid["total_s"], lines, "\n".join(tip), is_best)
     return HeatPanel(
         title=f"Predicted time, {name_of(machine, problem)}",
         x_label="Px, process columns",
@@ -41,7 +42,7 @@ def grids_panel(machine, problem):
         rows=[str(count["ranks"]) for count in problem["rank_counts"]],
         cells=cells,
         scale_label="Time on as many ranks",
-        least_ratio=LEAST_RATIO,
+        by_row=True,
     )
 
 
@@ -55,7 +56,7 @@ def times_panel(found):
         lines.append(Line(name, [count["ranks"] for count in counts], [count["total_s"] for count in counts], colour, tips, marker))
     most = max(rank_count for line in lines for rank_count in line.x)
     ticks = [1 << k for k in range(most.bit_length())]
-    return LinePanel("Predicted time on the best grid", Axis("Ranks", "log", ticks=ticks), Axis("Time, seconds", "log"), lines)
+    return LinePanel("Predicted time on the best grid", Axis("Ranks", "log", ticks=ticks), Axis("Time", "log", is_time=True), lines)
 
 
 def models(material):

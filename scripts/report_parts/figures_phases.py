@@ -3,10 +3,11 @@
 import statistics
 
 from . import style
-from .figures_grid import MOST_PANELS, case_tip, ranks_text
+from .figures_grid import MOST_PANELS, arrangement_text, ranks_text
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel
 from .results import PHASES
 from .studies import by_place
+from .times import seconds
 
 # ---------------------------------------------------------------- phases per Px
 
@@ -30,25 +31,23 @@ def why_no_phases(material):
 
 
 def phases_panel(study, rank_count, cases):
-    greatest_s = max(case.run.document["result"]["time_s"] / case.run.cg_steps for case in cases)
-    factor, unit = (1e3, "ms") if greatest_s >= 1e-3 else (1e6, "µs")
     bars = []
     for phase in PHASES:
         name = style.phase_name(phase)
         for is_waiting in (False, True):
-            values = [factor * part_of(case, phase, is_waiting) / case.run.cg_steps for case in cases]
+            values = [part_of(case, phase, is_waiting) / case.run.cg_steps for case in cases]
             if is_waiting and not any(values):
                 continue
             doing = "waiting for others" if is_waiting else "working"
             tips = [
-                case_tip(case, f"{name}, {doing}: {value:.4g} {unit} per CG step", share_text(case, phase))
+                f"{arrangement_text(case)}, {case.settings}\n{name}, {doing}: {seconds(value)} per CG step\n{share_text(case, phase)}"
                 for case, value in zip(cases, values)
             ]
             bars.append(Bars(f"{name}, waiting" if is_waiting else name, values, style.PHASE_COLOURS[phase], tips, is_waiting))
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[case.arrangement for case in cases]),
-        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
+        y=Axis("Time of a CG step (mean over ranks)", from_zero=True, is_time=True),
         bars=bars,
         is_stacked=True,
     )
@@ -56,12 +55,12 @@ def phases_panel(study, rank_count, cases):
 
 def part_of(case, phase, is_waiting):
     """Seconds in which the mean rank waited for others within a phase, or did anything else."""
-    seconds = []
+    parts = []
     for rank in case.run.rank_phases():
         times = rank["phases"][phase]
         share = times["waited_clocks"] / times["clocks"] if times["clocks"] else 0.0
-        seconds.append(times["seconds"] * (share if is_waiting else 1 - share))
-    return statistics.fmean(seconds)
+        parts.append(times["seconds"] * (share if is_waiting else 1 - share))
+    return statistics.fmean(parts)
 
 
 def share_text(case, phase):

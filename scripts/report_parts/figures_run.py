@@ -3,7 +3,8 @@
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Figure, Line, LinePanel
-from .studies import by_place, seconds
+from .studies import by_place
+from .times import seconds
 
 # ---------------------------------------------------------------- convergence
 

@@ -3,9 +3,7 @@
 from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Table
-from .studies import seconds
-
-MILLI = 1e3
+from .times import seconds
 
 
 def why_no_simulations(material):
@@ -29,10 +27,10 @@ def steps_panel(title, problem):
     """What the model has, and what is added where ranks wait and share links."""
     bars = []
     for index, (name, key) in enumerate((("simulated", "step_s"), ("model", "model_step_s"))):
-        values = [MILLI * grid[key] for grid in problem["grids"]]
+        values = [grid[key] for grid in problem["grids"]]
         tips = [f"grid {grid['grid']}, {grid['kernel']}\n{name}: {seconds(grid[key])}" for grid in problem["grids"]]
         bars.append(Bars(name, values, style.series_style(index)[0], tips))
-    return BarPanel(f"A CG step, {title}", grid_axis(problem), Axis("Time, ms", from_zero=True), bars)
+    return BarPanel(f"A CG step, {title}", grid_axis(problem), Axis("Time", from_zero=True, is_time=True), bars)
 
 
 def phases_panel(title, problem):
@@ -43,8 +41,8 @@ def phases_panel(title, problem):
             f"grid {grid['grid']}, {style.phase_name(phase)}\nmean {seconds(part['mean_s'])}, slowest {seconds(part['slowest_s'])}, model {seconds(part['model_s'])}"
             for grid, part in zip(problem["grids"], parts)
         ]
-        bars.append(Bars(style.phase_name(phase), [MILLI * part["mean_s"] for part in parts], style.PHASE_COLOURS[phase], tips))
-    return BarPanel(f"Its phases, {title}", grid_axis(problem), Axis("Time, ms (mean of the ranks)", from_zero=True), bars, is_stacked=True)
+        bars.append(Bars(style.phase_name(phase), [part["mean_s"] for part in parts], style.PHASE_COLOURS[phase], tips))
+    return BarPanel(f"Its phases, {title}", grid_axis(problem), Axis("Time (mean over ranks)", from_zero=True, is_time=True), bars, is_stacked=True)
 
 
 def loads_table(found):

@@ -2,7 +2,7 @@
 
 from . import style
 from .panels import Axis, Figure, Line, LinePanel, Table
-from .studies import seconds
+from .times import seconds
 
 
 MOST_HISTORY = 400  # points of a line: more are thinned out

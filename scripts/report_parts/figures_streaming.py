@@ -6,7 +6,7 @@ from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, Figure, Line, LinePanel, Table
 from .streaming_sweeps import Facts, median_of, sweeps, times_of, typical
-from .studies import seconds
+from .times import seconds
 
 MEGA = 1e6
 GIGA = 1e9
@@ -98,7 +98,7 @@ def panel_of(name, found):
     sizes = {size(Facts(own[0]).file_bytes) for sweep in found for own in sweep.limits.values()}
     matrix = f" (the matrix has {sizes.pop()})" if len(sizes) == 1 else ""
     limit = Axis(f"--memory-limit of a node, MB{matrix}")
-    return LinePanel(title, limit, Axis("Time, seconds", from_zero=True), [*lines, *bounds])
+    return LinePanel(title, limit, Axis("Time", from_zero=True, is_time=True), [*lines, *bounds])
 
 
 def table_rows(sweep):

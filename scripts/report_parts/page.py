@@ -12,8 +12,7 @@ def panel_html(panel):
     heads, rows = svg_paint.numbers_of(panel)
     numbers = details("Numbers", table(heads, rows, range(1, len(heads)), panel.title)) if rows else ""
     wide = " wide" if isinstance(panel, panels.HeatPanel) and len(panel.columns) > 6 else ""
-    picture = svg_paint.panel_svg(panel) + svg_paint.legend_html(panel)
-    return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{picture}{numbers}</figure>'
+    return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{svg_paint.panel_svg(panel)}{numbers}</figure>'
 
 
 def table_of(content):

@@ -3,7 +3,8 @@
 from . import figures_grid, quiet
 from .figures_grid import ranks_text, settings_names
 from .html_parts import escape, table
-from .studies import official_grid, percent, seconds
+from .studies import official_grid, percent
+from .times import seconds
 
 
 def certainty(verdict):

@@ -343,12 +343,3 @@ def percent(ratio):
     """'+12 %' for 1.12"""
     value = 100 * (ratio - 1)
     return f"{value:+.1f} %" if abs(value) < 9.95 else f"{value:+.0f} %"
-
-
-def seconds(value):
-    """Three digits and a suitable unit."""
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if value * factor >= 0.9995 or unit == "µs":
-            scaled = value * factor
-            digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
-            return f"{scaled:.{digits}f} {unit}"
