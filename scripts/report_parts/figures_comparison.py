@@ -7,7 +7,7 @@ from .times import seconds
 
 
 def why_no_comparisons(material):
-    return "" if material.comparisons else "nothing was compared; --compare does, with the first file"
+    return "" if material.comparisons else "nothing was compared; --compare compares each file with the first"
 
 
 def comparison_panel(comparison):
@@ -51,7 +51,7 @@ def comparisons(material):
         for key, name in (("only_before", one.before), ("only_after", one.after))
         if one.document[key]
     ]
-    note = "Ratios of round k by round k with their interval, by cg2d compare."
+    note = "cg2d compare pairs the rounds of two sets, and gives the ratio of the times with its interval."
     if alone:
         note += f" Configurations without a partner: {', '.join(alone)}."
     return Figure(panels[:MOST_PANELS], note, Table("Paired ratios and verdicts", heads, rows, range(2, 6)))

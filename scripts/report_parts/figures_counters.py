@@ -137,7 +137,7 @@ def kernel_table(cases):
         values = [one.get(heading) for heading in headings]
         rows.append([case.arrangement, case.settings, *("" if value is None else f"{value:.3g}" for value in values)])
     return Table(
-        "Multiply phase: figures that cg2d makes of the counts of all ranks", ["grid", "kernel, transport, sum", *headings], rows,
+        "Multiply phase: figures derived from the counts of all ranks", ["grid", "kernel, transport, sum", *headings], rows,
         range(2, 2 + len(headings)),
     )  # fmt: skip
 
@@ -167,11 +167,11 @@ def counters(material):
     kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
-    note = f"{study.title}, {ranks_text(rank_count)}, a colour for each grid and kernel."
+    note = f"The panels show {study.name} on {ranks_text(rank_count)}, with a colour for each grid and kernel."
     refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
     left_out = [*not_drawn(material), *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
-        note += " Multiplexed: values are estimates."
+        note += " Events took turns (--papi-multiplex): values are estimates."
     if left_out:
         note += f" Not shown: {'; '.join(left_out)}."
     panels = [event_panel(name, kind, study, cases) for name, kind in shown]

@@ -50,7 +50,7 @@ def studies_with_grids(material):
 
 def why_no_grids(material):
     if not studies_with_grids(material):
-        return "no two grids of the same class and number of ranks are among the results; cg2d sweep makes them"
+        return "there are no two grids of the same class and number of ranks; cg2d sweep measures them"
     return ""
 
 
@@ -77,7 +77,7 @@ def heat_panel(study):
         columns=[str(place) for place in columns],
         rows=[str(count) for count in rank_counts],
         cells=cells,
-        scale_label="Time on as many ranks",
+        scale_label="Time, among grids of the same number of ranks",
         by_row=True,
     )
 
@@ -85,8 +85,8 @@ def heat_panel(study):
 def time_heat_map(material):
     return Figure(
         [heat_panel(study) for study in studies_with_grids(material)],
-        "Median time of the timed region. Colours compare the medians of one row, which has the same number of ranks. Framed is the "
-        "grid that cg2d calls best, or those that may be. 'official' is the grid that the official program takes."
+        "Cells show the median time of the timed region. Colours compare grids of the same number of ranks. A frame marks the grid "
+        "that cg2d calls best, or the grids that may be best. 'official' marks the grid of the official program."
         + settings_note(studies_with_grids(material)),
     )
 
@@ -130,8 +130,8 @@ def u_curve_panel(study):
 def u_curve(material):
     return Figure(
         [u_curve_panel(study) for study in studies_with_grids(material)],
-        "More process columns mean less to collect, more to sum, and shorter rows. Lines: medians; bands: least to greatest "
-        "of the repeats." + settings_note(studies_with_grids(material)),
+        "With more process columns there is less to collect and more to sum, and rows are shorter. Lines are medians; bands reach "
+        "from the least to the greatest time." + settings_note(studies_with_grids(material)),
     )
 
 
@@ -154,7 +154,7 @@ def compared_settings(material):
 
 def why_no_settings(material):
     if not compared_settings(material):
-        return "no grid was run with several kernels, transports or forms of the sum; cg2d sweep takes them as lists"
+        return "no grid was run with several kernels, transports or forms of the sum; cg2d sweep takes lists of them"
     return ""
 
 
@@ -193,7 +193,7 @@ def settings_panel(study, rank_count, grids):
 def settings(material):
     return Figure(
         [settings_panel(*entry) for entry in compared_settings(material)],
-        "Medians of kernel, transport and form of the sum. Every other figure is of one of them."
+        "Bars show the median time of each combination. Every other figure shows one of them."
         + settings_note([study for study, _, _ in compared_settings(material)]),
     )
 
@@ -207,7 +207,7 @@ def studies_with_ranks(material):
 
 def why_no_scaling(material):
     if not studies_with_ranks(material):
-        return "all results of a class have the same number of ranks; run or sweep several"
+        return "all results of a class have the same number of ranks; run or sweep several numbers"
     return ""
 
 
@@ -244,7 +244,7 @@ def core_note(material):
         for case in study.all_cases()
         if case.run.document["environment"]["oversubscribed"]
     ]
-    return f" From {ranks_text(min(crowded))} on, ranks shared cores." if crowded else ""
+    return f" Ranks shared cores from {ranks_text(min(crowded))} on." if crowded else ""
 
 
 def scaling(material):
@@ -270,6 +270,6 @@ def scaling(material):
                 "Efficiency", axis, Axis("Efficiency, %", from_zero=True), [*scaling_lines(material, efficiency_of), full]
             ),
         ],
-        "For each number of ranks the grid that cg2d calls best, or the first of those that may be, against the least number of ranks "
-        "measured, whose efficiency is taken as 100 %." + core_note(material) + settings_note(studies_with_ranks(material)),
+        "Points show the grid that cg2d calls best for a number of ranks, or the first of those that may be best, relative to the "
+        "least number of ranks measured, whose efficiency counts as 100 %." + core_note(material) + settings_note(studies_with_ranks(material)),
     )  # fmt: skip

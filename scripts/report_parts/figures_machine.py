@@ -57,8 +57,8 @@ def machines(material):
     )
     return Figure(
         [panel],
-        "Solid: this machine, for each number of ranks the grid that cg2d calls best, or the first of those that may be. Dashed: Itakura et al., IPSJ Transactions 39(6), 1998, "
-        "Table 7.",
+        "Solid lines show this machine: for each number of ranks the grid that cg2d calls best, or the first of those that may be best. "
+        "Dashed lines are from Itakura et al., IPSJ Transactions 39(6), 1998, Table 7.",
     )
 
 
@@ -90,7 +90,7 @@ def row_length_panel(processor, entry):
         text = f"critical vector length {critical}"
         lines.append(Line(text, [critical] * 2, ends, style.GREY, [text] * 2, is_dashed=True, has_points=False))
     elif critical >= NEVER:
-        title += ": vectors never pay"
+        title += ": the scalar loop is always faster"
     return LinePanel(
         title,
         Axis("Nonzeros per row", "log", ticks=spaced(lengths)),
@@ -112,8 +112,8 @@ def row_lengths(material):
     panels = [row_length_panel(*item) for item in material.profile.items() if item[1]["curve"]]
     return Figure(
         panels[:MOST_PANELS],
-        "From the tuning profile. A grid with more process columns has shorter rows; below the critical vector length the "
-        "scalar loop is the faster one.",
+        "The tuning profile has these times. A grid with more process columns has shorter rows; below the critical vector length the "
+        "scalar loop is faster.",
     )
 
 
@@ -139,4 +139,4 @@ def kernels(material):
         bars = [Bars("product", [MICRO * value for _, value in times], style.SERIES[0], tips)]
         axis = Axis("Kernel", "category", names=[kernel for kernel, _ in times])
         panels.append(BarPanel(name, axis, Axis("Time of a product", from_zero=True, is_time=True), bars))
-    return Figure(panels, "From the tuning profile: each kernel with the settings that cg2d tune chose. cg2d run takes the first one.")
+    return Figure(panels, "The tuning profile has these times, of each kernel with the settings that cg2d tune chose. cg2d run takes the first kernel.")

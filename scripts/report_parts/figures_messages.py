@@ -72,5 +72,5 @@ def pingpong(material):
         panels += [transfer_panel(study, pair) for pair in study.document["pairs"] if pair["transfers"]][: MOST_PANELS - 2]
         panels += [sums_panel(study), calls_panel(study)]
     machines = ", ".join(dict.fromkeys(study.document["machine"] for study in material.inputs.pingpongs))
-    note = f"{machines}. One variable at a time; lines: medians, bands: least to greatest of the turns."
+    note = f"Measured on {machines}, one variable at a time. Lines are medians; bands reach from the least to the greatest time."
     return Figure(panels[: 2 * MOST_PANELS], note)

@@ -143,6 +143,6 @@ def prediction(material):
     panels += [residual_panel(study) for study in material.studies if predicted_runs(study)]
     return Figure(
         panels[:MOST_PANELS],
-        f"Means over the ranks. Above a dashed line a phase was predicted slower than it was. Pale: phases that take "
-        f"less than {LEAST_SHARE:g} % of the time. Points at the upper or lower edge lie beyond it.",
+        "Points are means over the ranks. Above the dashed line, the prediction is longer than the measured time. Phases below "
+        f"{LEAST_SHARE:g} % of the time are pale. Points at the upper or lower edge lie beyond it.",
     )

@@ -84,13 +84,13 @@ def ways_table(studies):
                 mark = "" if alone else "best" if is_best else "may be best" if figures["may_be_best"] else ""
                 times = seconds(figures["median_s"]), f"{figures['ratio_to_best']:.2f}"
                 rows.append([problem_of_scaling(study.document), way_name(way, study), *times, mark, figures["grid"]])
-    return Table("cg2d's verdict on the ways", ["problem", "way", "median", "to the first", "verdict", "grid"], rows, range(2, 4))
+    return Table("Verdict on each way", ["problem", "way", "median", "relative to the first", "verdict", "grid"], rows, range(2, 4))
 
 
 def ways(material):
     studies = [study for study in material.inputs.scalings if any(way["figures"] for way in study.document["ways"])]
     panels = [panel for study in studies for panel in (ways_panel(study), speed_up_panel(study)) if panel]
-    note = "Medians of the timed region for each way to use as many cores. Hatched: waiting for other ranks."
+    note = "Bars show the median of the timed region for each way to use the cores. In hatched parts, ranks wait for other ranks."
     return Figure(panels[:MOST_PANELS], note, ways_table(studies))
 
 
@@ -125,4 +125,4 @@ def system_panel(study):
 def system_ways(material):
     studies = [study for study in material.inputs.system_scalings if any(way["figures"] for way in study.document["ways"])]
     panels = [system_panel(study) for study in studies]
-    return Figure(panels[:MOST_PANELS], "Medians of the rounds for each form of the operator and each way to use the cores.")
+    return Figure(panels[:MOST_PANELS], "Points are medians of the rounds, for each form of the operator and each way to use the cores.")

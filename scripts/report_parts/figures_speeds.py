@@ -183,8 +183,8 @@ def speeds(material):
     names = " ".join(f"Run {number}: {name}." for number, (name, _) in shown)
     return Figure(
         [panel for number, (_, document) in shown for panel in maps_of(number, document)],
-        f"{names} With even pieces: by the speeds that the run measured before it cut; every rank waits for the slowest product. As it "
-        "ran: nonzeros by the time of the products, and waiting in all phases. Around a new cut: products of an outer iteration, and waiting for "
-        "the slowest.",
+        f"{names} 'With even pieces' uses the speeds that the run measured before it cut the matrix: every rank waits for the slowest "
+        "product. 'As it ran' divides nonzeros by the time of the products, and has the waiting in all phases. Around a new cut, the maps "
+        "show the products of an outer iteration, and waiting for the slowest rank.",
         Table("Speed of all ranks together, billion nonzeros per s", heads, rows, range(2, 6)),
     )

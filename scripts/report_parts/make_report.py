@@ -85,7 +85,7 @@ def make_report(arguments, progress):
     figures = [(row, with_common_scales(row.describe(material), labels)) for row in rows if not row.why_missing(material)]
     files = figure_files(arguments, figures, progress)
     if arguments.output.resolve() in {path.resolve() for path in files}:
-        raise ReportError(USAGE, f"--output {arguments.output}: a figure gets that name; give the page another one")
+        raise ReportError(USAGE, f"--output {arguments.output}: a figure has this name; name the page differently")
     files[arguments.output] = page.make_page(material, figures, missing).encode()
     write_all(files)
     where = f", as files in {arguments.figures}" if arguments.figures else ""

@@ -274,7 +274,7 @@ class ReportPage(unittest.TestCase):
             picture = xml.etree.ElementTree.fromstring(text)
             self.assertEqual(picture[1].text, title)
             texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
-            self.assertTrue({"multiply", "waiting for others"} <= set(texts) or "Time on as many ranks" in texts, texts)
+            self.assertTrue({"multiply", "waiting for others"} <= set(texts) or "Time, among grids of the same number of ranks" in texts, texts)
             fills = {element.get("fill") for element in picture.iter("{http://www.w3.org/2000/svg}rect")}
             light = style.PHASE_COLOURS["multiply"] if "phases" in name else style.HEAT[0]
             self.assertIn("rgb({}, {}, {})".format(*style.channels(light)), fills)

@@ -221,7 +221,7 @@ class Studies(ReportParts):
         for grids in study.cases.values():
             self.assertEqual({case.runs[0].configuration["kernel"] for case in grids.values()}, {"scalar"})
         self.assertEqual({px: case.mark for px, case in study.cases[2].items()}, {1: "best", 2: ""})
-        self.assertRegex(study.shown_settings(), r"^Class S: shown is scalar, .*, other settings have a figure of their own\.$")
+        self.assertRegex(study.shown_settings(), r"^Class S: this figure shows scalar, .*; another figure compares the settings\.$")
 
     def test_kernels_that_differ_with_the_grid_are_named(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.2})
@@ -325,7 +325,7 @@ class Quiet(ReportParts):
         read = self.read(first, second, self.sweep[-1])
         self.assertEqual([run.document for run in read.runs], [second, self.sweep[-1]])
         self.assertEqual([note.partition(": ")[2] for note in read.notes],
-                         ["1 disturbed run that was repeated is left out; the last attempt of a round counts"])  # fmt: skip
+                         ["1 disturbed run that was repeated is left out; only the last attempt of a round counts"])  # fmt: skip
 
     def test_the_page_says_how_many_and_why(self):
         self.assertNotIn("disturbed", page_verdict.verdict_html(self.material(self.sweep)))
