@@ -44,6 +44,20 @@ choose_mpi() {
   mpi_options=("-DMPI_CXX_COMPILER=$MPICXX" "-DMPIEXEC_EXECUTABLE=$MPIEXEC")
 }
 
+# Copies ninja's lines from standard input, each with the time so far and an estimate of what is left: as long for each further unit as
+# for those of the later half so far, since the first ones are small.
+with_time_left() {
+  local start=$SECONDS line units total half times=()
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\ (.*) ]] && ((BASH_REMATCH[1] > 0)); then
+      units=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]} half=$((BASH_REMATCH[1] / 2))
+      times[units]=$((SECONDS - start))
+      line="[$units/$total] ${times[units]} s, about $(((times[units] - times[half]) * (total - units) / (units - half))) s left: ${BASH_REMATCH[3]}"
+    fi
+    printf '%s\n' "$line"
+  done
+}
+
 # One compiler per core, but no more than memory holds: a translation unit with GoogleTest under a sanitizer takes up to 2 GB.
 job_count() {
   local cores memory_kb jobs

@@ -91,14 +91,14 @@ def figures_of(step):
 
 def note_of(step):
     note = (
-        f"{step.run_text()}: {step.name}, the one of median length among the {step.step_count} in the trace; "
-        f"{microseconds(step.length_us)} from the first rank's begin to the last one's end. "
+        f"{step.run_text()}: {step.name} has the median length of all steps in the trace ({step.step_count}): "
+        f"{microseconds(step.length_us)} from the start of the first rank to the end of the last one. "
     )
     if step.uncertainty_us > 0:
-        note += f"Clocks of ranks agree within {microseconds(step.uncertainty_us)}. "
+        note += f"The clocks of the ranks agree within {microseconds(step.uncertainty_us)}. "
     if step.left_out_count:
-        note += f"{step.left_out_count} more ranks are left out. "
-    return note + "A communication phase is as long as its rank waits: a rank that comes early is there for longer."
+        note += f"The page leaves out {step.left_out_count} more ranks. "
+    return note + "A communication phase includes waiting: it takes longer on a rank that arrives early."
 
 
 def animation_html(step, table, number=0):
@@ -147,7 +147,7 @@ def overlay_name(number):
 
 
 def overlay_title(number):
-    return f"Steps over each other ({number + 1})" if number else "Steps over each other"
+    return f"CG steps of several traces ({number + 1})" if number else "CG steps of several traces"
 
 
 def overlay_html(steps, table, number=0):
@@ -162,7 +162,7 @@ def overlay_html(steps, table, number=0):
     ]
     first = steps[0]
     described = "; ".join(f"{index + 1}: {source_of(step)}, {microseconds(step.length_us)}" for index, step in enumerate(steps))
-    note = f"{first.problem()}, grid {first.facts['grid']}, each trace's CG step of median length, to one scale. {described}."
+    note = f"{first.problem()}, grid {first.facts['grid']}, the CG step of median length of each trace, on one scale. {described}."
     heads = ("trace", "of", "a CG step, µs", *(f"{style.phase_name(phase)}, µs" for phase in phases))
     cells = [
         (index + 1, source_of(step), f"{step.length_us:.1f}", *(f"{step.mean_us(phase):.1f}" for phase in phases))

@@ -70,23 +70,23 @@ class Row:
 
 FIGURES = (
     Row(
-        "comparison", "Side by side", "a comparison, or --compare",
+        "comparison", "Sets of results side by side", "a comparison, or --compare",
         figures_comparison.why_no_comparisons, figures_comparison.comparisons,
     ),
     Row(
-        "time-by-grid", "Time over P × Px", "several grids of one number of ranks",
+        "time-by-grid", "Time of each grid", "several grids of one number of ranks",
         figures_grid.why_no_grids, figures_grid.time_heat_map,
     ),
     Row(
-        "time-over-px", "Time over the process columns", "several grids of one number of ranks",
+        "time-over-px", "Time over the number of process columns", "several grids of one number of ranks",
         figures_grid.why_no_grids, figures_grid.u_curve,
     ),
     Row(
-        "phases-by-grid", "Phases of each grid", "runs with phase times",
+        "phases-by-grid", "Phases on each grid", "runs with phase times",
         figures_phases.why_no_phases, figures_phases.stacked_phases,
     ),
     Row(
-        "prediction", "Predicted against measured", "runs with a prediction of the model",
+        "prediction", "Predicted and measured times", "runs with a prediction of the model",
         figures_prediction.why_no_prediction, figures_prediction.prediction,
     ),
     Row(
@@ -106,7 +106,7 @@ FIGURES = (
         figures_speeds.why_no_speeds, figures_speeds.speeds,
     ),
     Row(
-        "counters", "Events counted in each phase", "runs with counters",
+        "counters", "Counted events in each phase", "runs with counters",
         figures_counters.why_no_counters, figures_counters.counters,
     ),
     Row(
@@ -118,7 +118,7 @@ FIGURES = (
         figures_roofline.why_no_roofline, figures_roofline.roofline,
     ),
     Row(
-        "storage", "What the storage of a matrix is worth", "runs of several kernels with --roofline",
+        "storage", "Speed of each storage format", "runs of several kernels with --roofline",
         figures_storage.why_no_storage, figures_storage.storage,
     ),
     Row(
@@ -130,11 +130,11 @@ FIGURES = (
         figures_run.why_no_convergence, figures_run.convergence,
     ),
     Row(
-        "repeats", "Repeats", "configurations that ran more than once",
+        "repeats", "Repetitions", "configurations that ran more than once",
         figures_run.why_no_repeats, figures_run.repeats,
     ),
     Row(
-        "streaming", "A matrix on storage: time over the memory limit", "--out-of-core with several memory limits",
+        "streaming", "Out-of-core runs: time over the memory limit", "--out-of-core with several memory limits",
         figures_streaming.why_no_streaming, figures_streaming.streaming,
     ),
     Row(
@@ -146,7 +146,7 @@ FIGURES = (
         figures_batch.why_no_batch, figures_batch.batch,
     ),
     Row(
-        "system-ways", "Ranks and forms of a system", "a result of cg2d scaling of a system",
+        "system-ways", "Scaling of a solve", "a result of cg2d scaling of a system",
         figures_scaling.why_no_system_ways, figures_scaling.system_ways,
     ),
     Row(
@@ -154,15 +154,15 @@ FIGURES = (
         figures_messages.why_no_pingpong, figures_messages.pingpong,
     ),
     Row(
-        "model", "Grids as the model predicts them", "a result of cg2d model",
+        "model", "Predicted time of each grid", "a result of cg2d model",
         figures_model.why_no_models, figures_model.models,
     ),
     Row(
-        "simulation", "On a network that is shared", "a result of cg2d simulate",
+        "simulation", "Simulated CG steps on a shared network", "a result of cg2d simulate",
         figures_simulation.why_no_simulations, figures_simulation.simulations,
     ),
     Row(
-        "paper", "The paper beside the model", "a result of cg2d model --paper",
+        "paper", "The paper and the model", "a result of cg2d model --paper",
         figures_model.why_no_papers, figures_model.papers,
     ),
     Row(
@@ -174,7 +174,7 @@ FIGURES = (
         figures_machine.why_no_kernels, figures_machine.kernels,
     ),
     Row(
-        "solves", "Systems solved", "a result of cg2d solve",
+        "solves", "Solved systems", "a result of cg2d solve",
         figures_solves.why_no_solves, figures_solves.solves,
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from . import style
 from .panels import Axis, Figure, Line, LinePanel, Table
-from .studies import seconds
+from .times import seconds
 
 FAILED = "failed"
 
@@ -56,9 +56,9 @@ def chart(batch, sitting, tasks):
         colour, marker = style.series_style(len(lines))
         lines.append(Line(name, x, y, style.GREY if name == FAILED else colour, tips, marker, is_dashed=name == FAILED))
     share = 100 * least_span(tasks) / max(map(end_of, tasks))
-    title = f"{batch.source}{f', call {sitting}' if sitting > 1 else ''}: {share:.0f} % as fast as any schedule of these times can be"
+    title = f"{batch.source}{f', call {sitting}' if sitting > 1 else ''}: {share:.0f} % of the speed of the shortest possible schedule"
     ranks = ranks_of(tasks)
-    return LinePanel(title, Axis("Time since the batch began, s", from_zero=True), Axis("Rank of the job", ticks=ranks), lines)
+    return LinePanel(title, Axis("Time since the batch began", from_zero=True, is_time=True), Axis("Rank of the job", ticks=ranks), lines)
 
 
 def task_table(batches):
@@ -68,14 +68,14 @@ def task_table(batches):
             ranks = ", ".join(map(str, task["ranks"]))
             end = task["status"] + (f": {task['reason']}" if task["reason"] else "")
             rows.append([task["name"], ranks, seconds(task["start_s"]), seconds(task["duration_s"]), end])
-    return Table("Tasks and their ends", ["task", "ranks", "begin", "time", "end"], rows, range(2, 4))
+    return Table("Tasks", ["task", "ranks", "start", "time", "end"], rows, range(2, 4))
 
 
 def batch(material):
     batches = material.inputs.batches
     panels = [chart(one, sitting, tasks) for one in batches for sitting, tasks in sorted(sittings_of(one).items())]
     note = (
-        "Each line is a task on one of its ranks. No schedule takes less than the longest task, or than the time of all "
-        "divided among the ranks."
+        "Each line is a task on one of its ranks. No schedule is shorter than the longest task, or than the time of all tasks divided by "
+        "the number of ranks."
     )
     return Figure(panels, note, None, task_table(batches))

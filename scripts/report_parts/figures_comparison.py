@@ -3,11 +3,11 @@
 from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Table
-from .studies import seconds
+from .times import seconds
 
 
 def why_no_comparisons(material):
-    return "" if material.comparisons else "nothing was compared; --compare does, with the first file"
+    return "" if material.comparisons else "nothing was compared; --compare compares each file with the first"
 
 
 def comparison_panel(comparison):
@@ -16,11 +16,11 @@ def comparison_panel(comparison):
     names = [pair["key"] for pair in pairs]
     bars = []
     for index, (name, key) in enumerate(((comparison.before, "before"), (comparison.after, "after"))):
-        values = [1e3 * pair[key]["median_s"] if pair[key] else None for pair in pairs]
+        values = [pair[key]["median_s"] if pair[key] else None for pair in pairs]
         tips = [f"{pair['key']}, {name}\nratio {pair['ratio']['ratio']:.3f}; {pair['text']}" for pair in pairs]
         bars.append(Bars(name, values, style.series_style(index)[0], tips))
-    title = f"{comparison.after} against {comparison.before}"
-    return BarPanel(title, Axis("Configuration", "category", names=names), Axis("Time, ms (median)", from_zero=True), bars)
+    title = f"{comparison.after}: against {comparison.before}"
+    return BarPanel(title, Axis("Configuration", "category", names=names), Axis("Time (median)", from_zero=True, is_time=True), bars)
 
 
 def interval_text(ratio):
@@ -51,7 +51,7 @@ def comparisons(material):
         for key, name in (("only_before", one.before), ("only_after", one.after))
         if one.document[key]
     ]
-    note = "Ratios of round k by round k with their interval, by cg2d compare."
+    note = "cg2d compare pairs the rounds of two sets, and gives the ratio of the times with its interval."
     if alone:
         note += f" Configurations without a partner: {', '.join(alone)}."
     return Figure(panels[:MOST_PANELS], note, Table("Paired ratios and verdicts", heads, rows, range(2, 6)))

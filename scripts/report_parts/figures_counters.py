@@ -10,8 +10,6 @@ MOST_EVENTS = 6
 MOST_GRIDS = 8
 MOST_ROWS = 1000  # of the table of all counts
 
-# On the axis: factor and unit.
-SHOWN = {"nanoseconds": (1e-3, "µs")}
 UNITS = {"nanoseconds": "ns", "core cycles": "core cycles", "reference cycles": "reference cycles", "misses": "misses"}
 
 
@@ -92,7 +90,6 @@ def nonzero_events(cases):
 
 
 def event_panel(name, kind, study, cases):
-    factor, unit = SHOWN.get(kind, (1, UNITS.get(kind, "Count")))
     phase_names = [style.phase_name(phase) for phase in PHASES]
     bars = []
     for index, (case, case_name) in enumerate(zip(cases, names_of(cases))):
@@ -100,13 +97,13 @@ def event_panel(name, kind, study, cases):
         values, tips = [], []
         for phase in PHASES:
             counted = event["phases"].get(phase) if event else None
-            values.append(factor * counted["mean"] / case.run_with("counters").cg_steps if counted else None)
+            values.append(counted["mean"] / case.run_with("counters").cg_steps if counted else None)
             tips.append(event_tip(study, case, name, kind, phase, counted) if counted else "")
         bars.append(Bars(case_name, values, style.series_style(index)[0], tips))
     return BarPanel(
         title=name,
         x=Axis("Phase", "category", names=phase_names),
-        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
+        y=Axis(f"{UNITS.get(kind, 'Count')} per CG step (mean over ranks)", from_zero=True),
         bars=bars,
     )
 
@@ -140,7 +137,7 @@ def kernel_table(cases):
         values = [one.get(heading) for heading in headings]
         rows.append([case.arrangement, case.settings, *("" if value is None else f"{value:.3g}" for value in values)])
     return Table(
-        "Multiply phase: figures that cg2d makes of the counts of all ranks", ["grid", "kernel, transport, sum", *headings], rows,
+        "Multiply phase: figures derived from the counts of all ranks", ["grid", "kernel, transport, sum", *headings], rows,
         range(2, 2 + len(headings)),
     )  # fmt: skip
 
@@ -170,11 +167,11 @@ def counters(material):
     kinds = nonzero_events(cases)
     shown = list(kinds.items())[:MOST_EVENTS]
     never = [f"{name}: 0 in every phase" for name in all_events(cases) if name not in kinds]
-    note = f"{study.title}, {ranks_text(rank_count)}, a colour for each grid and kernel."
+    note = f"The panels show {study.name} on {ranks_text(rank_count)}, with a colour for each grid and kernel."
     refused = [f"{name}: {reason}" for name, reason in refused_events(material).items()]
     left_out = [*not_drawn(material), *never, *refused, *list(kinds)[MOST_EVENTS:]]
     if any(case.run_with("counters").document["counters"].get("multiplexed") for case in cases):
-        note += " Multiplexed: values are estimates."
+        note += " Events took turns (--papi-multiplex): values are estimates."
     if left_out:
         note += f" Not shown: {'; '.join(left_out)}."
     panels = [event_panel(name, kind, study, cases) for name, kind in shown]

@@ -2,23 +2,26 @@
 
 from . import quiet, style
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel, Line, LinePanel
-from .studies import Case, by_place, official_grid, percent, place_order, seconds
+from .studies import Case, by_place, official_grid, percent, place_order
+from .times import seconds
 
 # A figure with more panels than this is too small to read.
 MOST_PANELS = 4
-# Of the greatest to the least time of a row of the map: rows with less stay pale.
-LEAST_RATIO = 1.1
 
 
 def ranks_text(count):
     return f"{count} rank" + ("" if count == 1 else "s")
 
 
+def arrangement_text(case):
+    return f"{ranks_text(case.grid[0] * case.grid[1])}, {'' if isinstance(case.place, str) else 'grid '}{case.arrangement}"
+
+
 def case_tip(case, *more):
     """Lines that describe a case."""
     repeats = len(case.times_s)
     lines = [
-        f"{ranks_text(case.grid[0] * case.grid[1])}, {'' if isinstance(case.place, str) else 'grid '}{case.arrangement}",
+        arrangement_text(case),
         f"median {seconds(case.median_s)} of {repeats} run{'' if repeats == 1 else 's'}{quiet.mark(case)}",
         f"{seconds(min(case.times_s))} to {seconds(max(case.times_s))}",
         case.settings,
@@ -47,7 +50,7 @@ def studies_with_grids(material):
 
 def why_no_grids(material):
     if not studies_with_grids(material):
-        return "no two grids of the same class and number of ranks are among the results; cg2d sweep makes them"
+        return "there are no two grids of the same class and number of ranks; cg2d sweep measures them"
     return ""
 
 
@@ -59,7 +62,6 @@ def heat_panel(study):
     columns = sorted({place for grids in study.cases.values() for place in grids}, key=place_order)
     cells = {}
     for row, rank_count in enumerate(rank_counts):
-        least_s = min(case.median_s for case in study.cases[rank_count].values())
         first = study.best(rank_count).arrangement
         for place, case in study.cases[rank_count].items():
             marks = marks_of(study, rank_count, case)
@@ -67,9 +69,7 @@ def heat_panel(study):
             ratio_text = [f"{case.ratio:.2f} x {first}, median of paired rounds"] if is_behind else []
             loss = [percent(case.ratio)] if is_behind else []
             lines = [seconds(case.median_s), *loss, *marks]
-            cells[row, columns.index(place)] = Cell(
-                case.median_s / least_s, lines, case_tip(case, *ratio_text, *marks), bool(case.mark)
-            )
+            cells[row, columns.index(place)] = Cell(case.median_s, lines, case_tip(case, *ratio_text, *marks), bool(case.mark))
     return HeatPanel(
         title=f"Time, {study.name}",
         x_label=columns_label(columns),
@@ -77,16 +77,16 @@ def heat_panel(study):
         columns=[str(place) for place in columns],
         rows=[str(count) for count in rank_counts],
         cells=cells,
-        scale_label="Time on as many ranks",
-        least_ratio=LEAST_RATIO,
+        scale_label="Time, among grids of the same number of ranks",
+        by_row=True,
     )
 
 
 def time_heat_map(material):
     return Figure(
         [heat_panel(study) for study in studies_with_grids(material)],
-        "Median time of the timed region. Colours compare the medians of one row, which has the same number of ranks. Framed is the "
-        "grid that cg2d calls best, or those that may be. 'official' is the grid that the official program takes."
+        "Cells show the median time of the timed region. Colours compare grids of the same number of ranks. A frame marks the grid "
+        "that cg2d calls best, or the grids that may be best. 'official' marks the grid of the official program."
         + settings_note(studies_with_grids(material)),
     )
 
@@ -122,7 +122,7 @@ def u_curve_panel(study):
     return LinePanel(
         title=f"Time, {study.name}",
         x=Axis(columns_label(columns), "category", names=[str(place) for place in columns]),
-        y=Axis("Time, seconds", "log"),
+        y=Axis("Time", "log", is_time=True),
         lines=lines,
     )
 
@@ -130,8 +130,8 @@ def u_curve_panel(study):
 def u_curve(material):
     return Figure(
         [u_curve_panel(study) for study in studies_with_grids(material)],
-        "More process columns mean less to collect, more to sum, and shorter rows. Lines: medians; bands: least to greatest "
-        "of the repeats." + settings_note(studies_with_grids(material)),
+        "With more process columns there is less to collect and more to sum, and rows are shorter. Lines are medians; bands reach "
+        "from the least to the greatest time." + settings_note(studies_with_grids(material)),
     )
 
 
@@ -154,7 +154,7 @@ def compared_settings(material):
 
 def why_no_settings(material):
     if not compared_settings(material):
-        return "no grid was run with several kernels, transports or forms of the sum; cg2d sweep takes them as lists"
+        return "no grid was run with several kernels, transports or forms of the sum; cg2d sweep takes lists of them"
     return ""
 
 
@@ -185,7 +185,7 @@ def settings_panel(study, rank_count, grids):
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[cases[0].arrangement for cases in grids]),
-        y=Axis("Time, seconds (median)", from_zero=True),
+        y=Axis("Time (median)", from_zero=True, is_time=True),
         bars=bars,
     )
 
@@ -193,7 +193,7 @@ def settings_panel(study, rank_count, grids):
 def settings(material):
     return Figure(
         [settings_panel(*entry) for entry in compared_settings(material)],
-        "Medians of kernel, transport and form of the sum. Every other figure is of one of them."
+        "Bars show the median time of each combination. Every other figure shows one of them."
         + settings_note([study for study, _, _ in compared_settings(material)]),
     )
 
@@ -207,7 +207,7 @@ def studies_with_ranks(material):
 
 def why_no_scaling(material):
     if not studies_with_ranks(material):
-        return "all results of a class have the same number of ranks; run or sweep several"
+        return "all results of a class have the same number of ranks; run or sweep several numbers"
     return ""
 
 
@@ -244,7 +244,7 @@ def core_note(material):
         for case in study.all_cases()
         if case.run.document["environment"]["oversubscribed"]
     ]
-    return f" From {ranks_text(min(crowded))} on, ranks shared cores." if crowded else ""
+    return f" Ranks shared cores from {ranks_text(min(crowded))} on." if crowded else ""
 
 
 def scaling(material):
@@ -270,6 +270,6 @@ def scaling(material):
                 "Efficiency", axis, Axis("Efficiency, %", from_zero=True), [*scaling_lines(material, efficiency_of), full]
             ),
         ],
-        "For each number of ranks the grid that cg2d calls best, or the first of those that may be, against the least number of ranks "
-        "measured, whose efficiency is taken as 100 %." + core_note(material) + settings_note(studies_with_ranks(material)),
+        "Points show the grid that cg2d calls best for a number of ranks, or the first of those that may be best, relative to the "
+        "least number of ranks measured, whose efficiency counts as 100 %." + core_note(material) + settings_note(studies_with_ranks(material)),
     )  # fmt: skip

@@ -3,6 +3,9 @@
 from . import cp_pacs, style
 from .figures_grid import MOST_PANELS, case_tip
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel
+from .times import SPACE, seconds
+
+MICRO = 1e-6
 
 # ---------------------------------------------------------------- machines side by side
 
@@ -28,7 +31,7 @@ def table_7_lines():
     for index, (name, times_s) in enumerate(cp_pacs.TABLE_7_S.items(), 1):
         colour, marker = style.series_style(index)
         pairs = [pair for pair in zip(cp_pacs.TABLE_7_PROCESSORS, times_s) if pair[1] is not None]
-        tips = [f"{name}\n{count} processors: {time_s:g} s (Table 7)" for count, time_s in pairs]
+        tips = [f"{name}\n{count} processors: {time_s:g}{SPACE}s (Table 7)" for count, time_s in pairs]
         lines.append(
             Line(name, [count for count, _ in pairs], [time_s for _, time_s in pairs], colour, tips, marker, is_dashed=True)
         )
@@ -49,13 +52,13 @@ def machines(material):
     panel = LinePanel(
         "NPB CG, class B",
         Axis("Processors; here: ranks", "log", ticks=sorted(counts)),
-        Axis("Time, seconds", "log"),
+        Axis("Time", "log", is_time=True),
         [*lines, *table_7_lines()],
     )
     return Figure(
         [panel],
-        "Solid: this machine, for each number of ranks the grid that cg2d calls best, or the first of those that may be. Dashed: Itakura et al., IPSJ Transactions 39(6), 1998, "
-        "Table 7.",
+        "Solid lines show this machine: for each number of ranks the grid that cg2d calls best, or the first of those that may be best. "
+        "Dashed lines are from Itakura et al., IPSJ Transactions 39(6), 1998, Table 7.",
     )
 
 
@@ -87,7 +90,7 @@ def row_length_panel(processor, entry):
         text = f"critical vector length {critical}"
         lines.append(Line(text, [critical] * 2, ends, style.GREY, [text] * 2, is_dashed=True, has_points=False))
     elif critical >= NEVER:
-        title += ": vectors never pay"
+        title += ": the scalar loop is always faster"
     return LinePanel(
         title,
         Axis("Nonzeros per row", "log", ticks=spaced(lengths)),
@@ -109,8 +112,8 @@ def row_lengths(material):
     panels = [row_length_panel(*item) for item in material.profile.items() if item[1]["curve"]]
     return Figure(
         panels[:MOST_PANELS],
-        "From the tuning profile. A grid with more process columns has shorter rows; below the critical vector length the "
-        "scalar loop is the faster one.",
+        "The tuning profile has these times. A grid with more process columns has shorter rows; below the critical vector length the "
+        "scalar loop is faster.",
     )
 
 
@@ -132,8 +135,8 @@ def tuned_cases(material):
 def kernels(material):
     panels = []
     for processor, name, times in tuned_cases(material):
-        tips = [f"{kernel} on {processor}, {name}: {value:.4g} µs" for kernel, value in times]
-        bars = [Bars("product", [value for _, value in times], style.SERIES[0], tips)]
+        tips = [f"{kernel} on {processor}, {name}: {seconds(MICRO * value)}" for kernel, value in times]
+        bars = [Bars("product", [MICRO * value for _, value in times], style.SERIES[0], tips)]
         axis = Axis("Kernel", "category", names=[kernel for kernel, _ in times])
-        panels.append(BarPanel(name, axis, Axis("Time of a product, µs", from_zero=True), bars))
-    return Figure(panels, "From the tuning profile: each kernel with the settings that cg2d tune chose. cg2d run takes the first one.")
+        panels.append(BarPanel(name, axis, Axis("Time of a product", from_zero=True, is_time=True), bars))
+    return Figure(panels, "The tuning profile has these times, of each kernel with the settings that cg2d tune chose. cg2d run takes the first kernel.")

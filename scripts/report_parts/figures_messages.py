@@ -3,10 +3,8 @@
 from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel
-from .studies import seconds
+from .times import seconds
 
-
-MICRO = 1e6
 
 
 def why_no_pingpong(material):
@@ -26,7 +24,7 @@ def transfer_panel(study, pair):
             f"{method}, {one['bytes']} bytes\n{seconds(sample['median_s'])}, {one['bytes_per_s'] / 1e9:.3g} GB/s"
             for one, sample in zip(own, samples)
         ]
-        y, low, high = ([MICRO * sample[key] or None for sample in samples] for key in ("median_s", "minimum_s", "maximum_s"))
+        y, low, high = ([sample[key] or None for sample in samples] for key in ("median_s", "minimum_s", "maximum_s"))
         has_band = None not in (*low, *high)
         lines.append(
             Line(
@@ -36,7 +34,7 @@ def transfer_panel(study, pair):
         )  # fmt: skip
     where = "one node" if pair["same_node"] else "two nodes"
     title = f"Ranks {pair['ranks'][0]} and {pair['ranks'][1]} on {where}"
-    return LinePanel(title, Axis("Bytes", "log"), Axis("Half a round trip, µs", "log"), lines)
+    return LinePanel(title, Axis("Bytes", "log"), Axis("Half a round trip", "log", is_time=True), lines)
 
 
 def sample_text(sample):
@@ -45,12 +43,12 @@ def sample_text(sample):
 
 def sums_panel(study):
     sums = study.document["sums"]
-    values = [MICRO * one["seconds"]["median_s"] for one in sums]
+    values = [one["seconds"]["median_s"] for one in sums]
     tips = [f"{one['way']}: {sample_text(one['seconds'])}" for one in sums]
     return BarPanel(
         f"Sum of a number over {study.document['ranks']} ranks",
         Axis("Way", "category", names=[one["way"] for one in sums]),
-        Axis("µs (median)", from_zero=True),
+        Axis("Time (median)", from_zero=True, is_time=True),
         [Bars("median", values, style.SERIES[0], tips)],
     )
 
@@ -61,11 +59,11 @@ def calls_panel(study):
     names = list(phases["transports"][0]["phases"])
     bars = []
     for index, one in enumerate(phases["transports"]):
-        values = [MICRO * one["phases"][name]["median_s"] for name in names]
-        tips = [f"{one['transport']}, {name}: {value:.4g} µs" for name, value in zip(names, values)]
+        values = [one["phases"][name]["median_s"] for name in names]
+        tips = [f"{one['transport']}, {name}: {seconds(value)}" for name, value in zip(names, values)]
         bars.append(Bars(one["transport"], values, style.series_style(index)[0], tips))
     title = f"One call of each phase, class {phases['class']}, {phases['grid']}"
-    return BarPanel(title, Axis("Phase", "category", names=names), Axis("µs (median)", from_zero=True), bars)
+    return BarPanel(title, Axis("Phase", "category", names=names), Axis("Time (median)", from_zero=True, is_time=True), bars)
 
 
 def pingpong(material):
@@ -74,5 +72,5 @@ def pingpong(material):
         panels += [transfer_panel(study, pair) for pair in study.document["pairs"] if pair["transfers"]][: MOST_PANELS - 2]
         panels += [sums_panel(study), calls_panel(study)]
     machines = ", ".join(dict.fromkeys(study.document["machine"] for study in material.inputs.pingpongs))
-    note = f"{machines}. One variable at a time; lines: medians, bands: least to greatest of the turns."
+    note = f"Measured on {machines}, one variable at a time. Lines are medians; bands reach from the least to the greatest time."
     return Figure(panels[: 2 * MOST_PANELS], note)

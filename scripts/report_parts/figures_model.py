@@ -1,9 +1,10 @@
 """Figures of cg2d model: predicted grids of described machines, and the paper's tables beside the model."""
 
 from . import style
-from .figures_grid import LEAST_RATIO, MOST_PANELS, ranks_text
+from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Cell, Figure, HeatPanel, Line, LinePanel, Table
-from .studies import official_grid, seconds
+from .studies import official_grid
+from .times import seconds
 
 # Errors from here on have the strongest colour.
 GREATEST_ERROR = 10.0
@@ -32,7 +33,7 @@ def grids_panel(machine, problem):
             phases = [f"{style.phase_name(phase)} {seconds(time_s)}" for phase, time_s in grid["phases"].items()]
             tip = [f"{ranks_text(count['ranks'])}, grid {grid['grid']}, {grid['kernel']}", f"predicted {seconds(grid['total_s'])}", *phases, *marks]
             lines = [seconds(grid["total_s"]), *marks]
-            cells[row, columns.index(grid["columns"])] = Cell(grid["total_s"] / count["total_s"], lines, "\n".join(tip), is_best)
+            cells[row, columns.index(grid["columns"])] = Cell(grid["total_s"], lines, "\n".join(tip), is_best)
     return HeatPanel(
         title=f"Predicted time, {name_of(machine, problem)}",
         x_label="Px, process columns",
@@ -40,8 +41,8 @@ def grids_panel(machine, problem):
         columns=[str(count) for count in columns],
         rows=[str(count["ranks"]) for count in problem["rank_counts"]],
         cells=cells,
-        scale_label="Time on as many ranks",
-        least_ratio=LEAST_RATIO,
+        scale_label="Time, among grids of the same number of ranks",
+        by_row=True,
     )
 
 
@@ -55,7 +56,7 @@ def times_panel(found):
         lines.append(Line(name, [count["ranks"] for count in counts], [count["total_s"] for count in counts], colour, tips, marker))
     most = max(rank_count for line in lines for rank_count in line.x)
     ticks = [1 << k for k in range(most.bit_length())]
-    return LinePanel("Predicted time on the best grid", Axis("Ranks", "log", ticks=ticks), Axis("Time, seconds", "log"), lines)
+    return LinePanel("Predicted time on the best grid", Axis("Ranks", "log", ticks=ticks), Axis("Time", "log", is_time=True), lines)
 
 
 def models(material):
@@ -67,7 +68,7 @@ def models(material):
     ]
     heads = ["machine", "class", "ranks", "best grid", "predicted time", "efficiency"]
     panels = [grids_panel(*one) for one in found[: MOST_PANELS - 1]]
-    note = "Times that the model predicts for the machine's description; nothing here was measured. Framed: the best grid of as many ranks."
+    note = "The model predicts these times from the machine's description; nothing was measured. A frame marks the best grid of a number of ranks."
     return Figure([*panels, times_panel(found)], note, Table("Best grids", heads, rows, range(2, 6)))
 
 
@@ -118,7 +119,7 @@ def errors_table(studies):
             magnitude = f"{100 * errors['median_magnitude']:.1f} %"
             place = f"{errors['worst_row']}, {errors['worst_column']}"
             rows.append([study.document["machine"], table["name"], table["title"], shares[0], magnitude, shares[1], place])
-    heads = ["machine", "table", "of", "median", "of the magnitudes", "worst", "where"]
+    heads = ["machine", "table", "subject", "median", "median magnitude", "worst", "where"]
     return Table("Errors of the model", heads, rows, range(3, 6))
 
 
@@ -146,7 +147,7 @@ def speed_up_panel(study, table):
             tips = [f"{column}, {units} units\nthe {source}: {value:.2f}" for units, value in zip(ticks, values)]
             lines.append(Line(f"{column}, the {source}", ticks, values, colour, tips, marker, is_dashed=is_dashed))
     title = f"{table['name']}, {study.document['machine']}"
-    return LinePanel(title, Axis("Units", "log", ticks=ticks), Axis("Times the speed of 16 units", from_zero=True), lines)
+    return LinePanel(title, Axis("Units", "log", ticks=ticks), Axis("Speed-up over 16 units, times", from_zero=True), lines)
 
 
 def papers(material):
@@ -154,7 +155,7 @@ def papers(material):
     studies = material.inputs.papers
     shown = ("Table 2", "Table 6", "Table 4", "Table 3")
     panels = [errors_panel(study, table) for name in shown for study in studies for table in study.document["tables"] if table["name"] == name]
-    note = "The paper's numbers, and how much more (+) or less (-) the model has for the described machine."
+    note = "Cells show the paper's number, and by how much the model's is greater (+) or less (-) for the described machine."
     return Figure(panels[:MOST_PANELS], note, errors_table(studies), cells_table(studies))
 
 
@@ -162,5 +163,5 @@ def paper_speed_ups(material):
     tables = [
         (study, table) for study in material.inputs.papers for table in study.document["tables"] if table["name"].startswith("Speed-up")
     ]
-    note = "Speed-up over 16 units with as many process columns, as in Figures 7 and 8 of the paper. Dashed: the model."
+    note = "Speed-ups are over 16 units with the same number of process columns, as in Figures 7 and 8 of the paper. Dashed lines are the model."
     return Figure([speed_up_panel(*one) for one in tables][:MOST_PANELS], note)

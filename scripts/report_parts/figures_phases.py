@@ -3,10 +3,11 @@
 import statistics
 
 from . import style
-from .figures_grid import MOST_PANELS, case_tip, ranks_text
+from .figures_grid import MOST_PANELS, arrangement_text, ranks_text
 from .panels import Axis, BarPanel, Bars, Cell, Figure, HeatPanel
 from .results import PHASES
 from .studies import by_place
+from .times import seconds
 
 # ---------------------------------------------------------------- phases per Px
 
@@ -26,29 +27,27 @@ def timed_cases(material):
 
 
 def why_no_phases(material):
-    return "" if timed_cases(material) else "no run has timed its phases (--no-phases)"
+    return "" if timed_cases(material) else "no run timed its phases; --no-phases turns the timers off"
 
 
 def phases_panel(study, rank_count, cases):
-    greatest_s = max(case.run.document["result"]["time_s"] / case.run.cg_steps for case in cases)
-    factor, unit = (1e3, "ms") if greatest_s >= 1e-3 else (1e6, "µs")
     bars = []
     for phase in PHASES:
         name = style.phase_name(phase)
         for is_waiting in (False, True):
-            values = [factor * part_of(case, phase, is_waiting) / case.run.cg_steps for case in cases]
+            values = [part_of(case, phase, is_waiting) / case.run.cg_steps for case in cases]
             if is_waiting and not any(values):
                 continue
             doing = "waiting for others" if is_waiting else "working"
             tips = [
-                case_tip(case, f"{name}, {doing}: {value:.4g} {unit} per CG step", share_text(case, phase))
+                f"{arrangement_text(case)}, {case.settings}\n{name}, {doing}: {seconds(value)} per CG step\n{share_text(case, phase)}"
                 for case, value in zip(cases, values)
             ]
             bars.append(Bars(f"{name}, waiting" if is_waiting else name, values, style.PHASE_COLOURS[phase], tips, is_waiting))
     return BarPanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
         x=Axis("Grid, Px x Py", "category", names=[case.arrangement for case in cases]),
-        y=Axis(f"{unit} per CG step (mean over ranks)", from_zero=True),
+        y=Axis("Time of a CG step (mean over ranks)", from_zero=True, is_time=True),
         bars=bars,
         is_stacked=True,
     )
@@ -56,23 +55,23 @@ def phases_panel(study, rank_count, cases):
 
 def part_of(case, phase, is_waiting):
     """Seconds in which the mean rank waited for others within a phase, or did anything else."""
-    seconds = []
+    parts = []
     for rank in case.run.rank_phases():
         times = rank["phases"][phase]
         share = times["waited_clocks"] / times["clocks"] if times["clocks"] else 0.0
-        seconds.append(times["seconds"] * (share if is_waiting else 1 - share))
-    return statistics.fmean(seconds)
+        parts.append(times["seconds"] * (share if is_waiting else 1 - share))
+    return statistics.fmean(parts)
 
 
 def share_text(case, phase):
     total_s = sum(case.run.phase_seconds(name) for name in PHASES)
-    return f"the phase with its waiting: {100 * case.run.phase_seconds(phase) / total_s:.1f} % of all phases"
+    return f"the phase and its waiting: {100 * case.run.phase_seconds(phase) / total_s:.1f} % of all phases"
 
 
 def stacked_phases(material):
     return Figure(
         [phases_panel(*entry) for entry in timed_cases(material)],
-        "Mean over the ranks. Hatched: waiting for other ranks, as a part of the phase in which a rank waits.",
+        "Bars show the mean over the ranks. In the hatched part of a phase, ranks wait for other ranks.",
     )
 
 
@@ -91,16 +90,15 @@ def plane_cases(material):
 
 
 def why_no_plane(material):
-    return "" if plane_cases(material) else "no run on several ranks has timed its phases"
+    return "" if plane_cases(material) else "no run on several ranks timed its phases"
 
 
-def plane_panel(case, title, clocks_of):
-    """clocks_of(entry of a rank): clocks per CG step."""
+def plane_panel(case, title, clocks_of, unit):
+    """clocks_of(entry of a rank): clocks of all CG steps. unit: (factor, letter, word)."""
     column_count, row_count = case.grid
     entries = case.run.rank_phases()
     mean = statistics.fmean(clocks_of(entry) for entry in entries)
-    is_many = max(clocks_of(entry) for entry in entries) / case.run.cg_steps >= 1e7
-    factor, letter, word = (1e-6, "M", "Million") if is_many else (1e-3, "k", "Thousand")
+    factor, letter, word = unit
     cells = {}
     for entry in entries:
         value = clocks_of(entry) / case.run.cg_steps
@@ -125,18 +123,23 @@ def plane_panel(case, title, clocks_of):
 
 def rank_plane(material):
     cases = plane_cases(material)
-    shown = []
-    for study, case in cases:
-        where = f"{study.name}, {case.arrangement}"
-        shown.append(plane_panel(case, f"Multiply, {where}", lambda entry: entry["phases"]["multiply"]["clocks"]))
-        shown.append(plane_panel(case, f"Waiting for others, {where}", waited_clocks))
-    slow = [max(case.run.rank_phases(), key=lambda entry: entry["phases"]["multiply"]["clocks"]) for _, case in cases]
+    maps = [
+        (case, f"{what}, {study.name}, {case.arrangement}", clocks_of)
+        for study, case in cases
+        for what, clocks_of in (("Multiply", multiply_clocks), ("Waiting for others", waited_clocks))
+    ]
+    greatest = max(clocks_of(entry) / case.run.cg_steps for case, _, clocks_of in maps for entry in case.run.rank_phases())
+    unit = (1e-6, "M", "Million") if greatest >= 1e7 else (1e-3, "k", "Thousand")
+    slow = [max(case.run.rank_phases(), key=multiply_clocks) for _, case in cases]
     words = " and ".join(f"rank {entry['rank']} on {case.arrangement}" for entry, (_, case) in zip(slow, cases))
     return Figure(
-        shown,
-        f"Reference clocks on the plane of ranks. Multiplies longest: {words}. A rank that waits little is one that the others "
-        "wait for.",
+        [plane_panel(*one, unit) for one in maps],
+        f"Cells show the reference clocks of each rank. Longest in multiply: {words}. The others wait for a rank that waits little.",
     )
+
+
+def multiply_clocks(entry):
+    return entry["phases"]["multiply"]["clocks"]
 
 
 def waited_clocks(entry):

@@ -6,7 +6,7 @@ from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, Figure, Line, LinePanel
 from .results import PHASES
-from .studies import seconds
+from .times import seconds
 
 # Per cent of the time of a run: for shorter phases the deviation means little.
 LEAST_SHARE = 1.0
@@ -67,7 +67,7 @@ def phase_line(material, phase, index):
         for run in predicted_runs(study):
             pair = measured_and_predicted(run, phase)
             if pair and pair[1]:  # both axes are logarithmic
-                points.append((1e6 * pair[0], 1e6 * pair[1], tip_of(study, run, phase, pair)))
+                points.append((*pair, tip_of(study, run, phase, pair)))
     points.sort()
     x, y, tips = ([point[k] for point in points] for k in range(3))
     return Line(name_of(phase), x, y, style.PHASE_COLOURS[phase], tips, style.series_style(index)[1], has_line=False)
@@ -82,7 +82,7 @@ def phases_panel(material):
     values = [value for line in lines for value in (*line.x, *line.y)]
     ends = [min(values), max(values)]
     lines.append(Line("predicted = measured", ends, ends, style.GREY, ["", ""], is_dashed=True, has_points=False))
-    return LinePanel("Phases", Axis("Measured, µs per CG step", "log"), Axis("Predicted, µs per CG step", "log"), lines)
+    return LinePanel("Phases", Axis("Measured time of a CG step", "log", is_time=True), Axis("Predicted time of a CG step", "log", is_time=True), lines)
 
 
 # ---------------------------------------------------------------- residuals by grid
@@ -143,6 +143,6 @@ def prediction(material):
     panels += [residual_panel(study) for study in material.studies if predicted_runs(study)]
     return Figure(
         panels[:MOST_PANELS],
-        f"Means over the ranks. Above a dashed line a phase was predicted slower than it was. Pale: phases that take "
-        f"less than {LEAST_SHARE:g} % of the time. Points at the upper or lower edge lie beyond it.",
+        "Points are means over the ranks. Above the dashed line, the prediction is longer than the measured time. Phases below "
+        f"{LEAST_SHARE:g} % of the time are pale. Points at the upper or lower edge lie beyond it.",
     )

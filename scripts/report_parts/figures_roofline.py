@@ -143,11 +143,10 @@ def roofline(material):
     note = ""
     if panels:
         note = (
-            "Phases with flops under the roofs of the same run, for one grid: the first by cg2d's verdict that has them; the "
-            "limit of the product is the bandwidth over the matrix, that of every other phase the bandwidth over the vectors, each "
-            "read by all ranks at the same time from as many bytes as their matrices and vectors have. "
-            "Share: the least time that bytes and flops allow, over the time measured. A share above 100 % means that data "
-            "were still in a cache. "
+            "The roofline shows one grid, the first of cg2d's verdict whose run measured limits, and its phases that have flops. The "
+            "product is limited by the bandwidth over the matrix, every other phase by the bandwidth over the vectors; all ranks "
+            "read at the same time, as many bytes as their matrices and vectors have. The share is the least time that bytes and "
+            "flops allow, divided by the measured time. A share above 100 % means that data were still in a cache. "
         )
     if material.bench:
         classes = list(dict.fromkeys(point["class"] for point in material.bench))
@@ -156,8 +155,8 @@ def roofline(material):
             for name in classes[:MOST_PANELS]
         ]
         note += (
-            "spmv_bench: products alone; lines: the read bandwidth measured at the largest and the smallest footprint; a "
-            "point above the lower line works on data that a cache holds."
+            "spmv_bench measures products alone. Lines are the read bandwidths at the largest and the smallest footprint; a point "
+            "above the lower line works on data that a cache holds."
         )
     return Figure(panels, note.strip())
 

@@ -3,7 +3,8 @@
 from . import style
 from .figures_grid import MOST_PANELS, ranks_text
 from .panels import Axis, Figure, Line, LinePanel
-from .studies import by_place, seconds
+from .studies import by_place
+from .times import seconds
 
 # ---------------------------------------------------------------- convergence
 
@@ -20,7 +21,7 @@ def converging(material):
 
 
 def why_no_convergence(material):
-    return "" if converging(material) else "no run has kept its outer steps"
+    return "" if converging(material) else "no run kept its outer steps"
 
 
 def zeta_line(name, run, index):
@@ -71,7 +72,7 @@ def convergence(material):
                 [residual_line(name, run, index) for index, (name, run) in enumerate(runs)],
             ),
         ],
-        "One run for each problem. A step whose zeta equals the reference in all digits has no point.",
+        "Each line is one run of a problem. A step whose zeta equals the reference in all digits has no point.",
     )  # fmt: skip
 
 
@@ -102,7 +103,7 @@ def repeats_panel(study, rank_count, cases):
         median = case.median_s
         deviations = [100 * (time_s / median - 1) for time_s in case.times_s]
         tips = [
-            f"{study.name}, grid {case.arrangement}, repeat {number}\n{seconds(time_s)}: {deviation:+.1f} % of the median"
+            f"{study.name}, grid {case.arrangement}, repetition {number}\n{seconds(time_s)}: {deviation:+.1f} % of the median"
             + (f"\ndisturbed: {reason}" if reason else "")
             for number, (time_s, deviation, reason) in enumerate(zip(case.times_s, deviations, case.disturbances), 1)
         ]
@@ -110,8 +111,8 @@ def repeats_panel(study, rank_count, cases):
     most = max(len(line.x) for line in lines)
     return LinePanel(
         title=f"{study.name}, {ranks_text(rank_count)}",
-        x=Axis("Repeat, in the order of the measurement", "category", names=[str(k) for k in range(1, most + 1)]),
-        y=Axis("Time against the median of the grid, %"),
+        x=Axis("Repetition, in the order of measurement", "category", names=[str(k) for k in range(1, most + 1)]),
+        y=Axis("Deviation from the median of the grid, %"),
         lines=lines,
     )
 
@@ -119,5 +120,5 @@ def repeats_panel(study, rank_count, cases):
 def repeats(material):
     return Figure(
         [repeats_panel(*entry) for entry in repeated(material)],
-        "A drifting line shows that the machine changed; a single far point, that another process ran.",
+        "A drifting line shows that the machine changed; a single distant point shows that another process ran.",
     )

@@ -3,7 +3,7 @@
 from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Line, LinePanel, Table
-from .studies import seconds
+from .times import seconds
 
 
 def problem_of_scaling(document):
@@ -41,19 +41,18 @@ def ways_panel(study):
     """Computing, communication and waiting of each configuration."""
     ways = [way for way in study.document["ways"] if way["figures"]]
     shares = [(way["figures"]["moving_share"], way["figures"]["waiting_share"]) for way in ways]
-    factor = 1e3
     bars = []
     for name, colour, is_hatched, share_of in (
         ("computing", style.PHASE_COLOURS["multiply"], False, lambda moving, waiting: max(1 - moving - waiting, 0.0)),
         ("communication", style.PHASE_COLOURS["collection"], False, lambda moving, waiting: moving),
         ("communication, waiting", style.PHASE_COLOURS["collection"], True, lambda moving, waiting: waiting),
     ):
-        values = [factor * way["figures"]["median_s"] * share_of(*share) for way, share in zip(ways, shares)]
-        tips = [f"{way_tip(way, study)}\n{name}: {value:.4g} ms" for way, value in zip(ways, values)]
+        values = [way["figures"]["median_s"] * share_of(*share) for way, share in zip(ways, shares)]
+        tips = [f"{way_tip(way, study)}\n{name}: {seconds(value)}" for way, value in zip(ways, values)]
         bars.append(Bars(name, values, colour, tips, is_hatched))
     title = f"{study.document['scaling'].capitalize()} scaling, {problem_of_scaling(study.document)}"
     names = Axis("Way", "category", names=[way_name(way, study) for way in ways])
-    return BarPanel(title, names, Axis("Time, ms (median)", from_zero=True), bars, is_stacked=True)
+    return BarPanel(title, names, Axis("Time (median)", from_zero=True, is_time=True), bars, is_stacked=True)
 
 
 def speed_up_panel(study):
@@ -85,13 +84,13 @@ def ways_table(studies):
                 mark = "" if alone else "best" if is_best else "may be best" if figures["may_be_best"] else ""
                 times = seconds(figures["median_s"]), f"{figures['ratio_to_best']:.2f}"
                 rows.append([problem_of_scaling(study.document), way_name(way, study), *times, mark, figures["grid"]])
-    return Table("cg2d's verdict on the ways", ["problem", "way", "median", "to the first", "verdict", "grid"], rows, range(2, 4))
+    return Table("Verdict on each way", ["problem", "way", "median", "relative to the first", "verdict", "grid"], rows, range(2, 4))
 
 
 def ways(material):
     studies = [study for study in material.inputs.scalings if any(way["figures"] for way in study.document["ways"])]
     panels = [panel for study in studies for panel in (ways_panel(study), speed_up_panel(study)) if panel]
-    note = "Medians of the timed region for each way to use as many cores. Hatched: waiting for other ranks."
+    note = "Bars show the median of the timed region for each way to use the cores. In hatched parts, ranks wait for other ranks."
     return Figure(panels[:MOST_PANELS], note, ways_table(studies))
 
 
@@ -112,7 +111,7 @@ def system_panel(study):
     lines = []
     for name, found in groups.items():
         colour, marker = style.series_style(len(lines))
-        values = [1e3 * way["figures"]["iteration_s"] for way in found]
+        values = [way["figures"]["iteration_s"] for way in found]
         tips = [
             f"{name}, {way['ranks']} x {way['threads']} threads, {way['arrangement']}\n{seconds(way['figures']['iteration_s'])} per iteration"
             for way in found
@@ -120,10 +119,10 @@ def system_panel(study):
         lines.append(Line(name, [way["cores"] for way in found], values, colour, tips, marker))
     counts = sorted({count for line in lines for count in line.x})
     title = f"{study.document['scaling'].capitalize()} scaling, {study.document['options']['system']}"
-    return LinePanel(title, Axis("Cores", "log", ticks=counts), Axis("Time per iteration, ms (median)", "log"), lines)
+    return LinePanel(title, Axis("Cores", "log", ticks=counts), Axis("Time per iteration (median)", "log", is_time=True), lines)
 
 
 def system_ways(material):
     studies = [study for study in material.inputs.system_scalings if any(way["figures"] for way in study.document["ways"])]
     panels = [system_panel(study) for study in studies]
-    return Figure(panels[:MOST_PANELS], "Medians of the rounds for each form of the operator and each way to use the cores.")
+    return Figure(panels[:MOST_PANELS], "Points are medians of the rounds, for each form of the operator and each way to use the cores.")

@@ -3,9 +3,7 @@
 from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, BarPanel, Bars, Figure, Table
-from .studies import seconds
-
-MILLI = 1e3
+from .times import seconds
 
 
 def why_no_simulations(material):
@@ -29,10 +27,10 @@ def steps_panel(title, problem):
     """What the model has, and what is added where ranks wait and share links."""
     bars = []
     for index, (name, key) in enumerate((("simulated", "step_s"), ("model", "model_step_s"))):
-        values = [MILLI * grid[key] for grid in problem["grids"]]
+        values = [grid[key] for grid in problem["grids"]]
         tips = [f"grid {grid['grid']}, {grid['kernel']}\n{name}: {seconds(grid[key])}" for grid in problem["grids"]]
         bars.append(Bars(name, values, style.series_style(index)[0], tips))
-    return BarPanel(f"A CG step, {title}", grid_axis(problem), Axis("Time, ms", from_zero=True), bars)
+    return BarPanel(f"Time of a CG step, {title}", grid_axis(problem), Axis("Time", from_zero=True, is_time=True), bars)
 
 
 def phases_panel(title, problem):
@@ -43,8 +41,8 @@ def phases_panel(title, problem):
             f"grid {grid['grid']}, {style.phase_name(phase)}\nmean {seconds(part['mean_s'])}, slowest {seconds(part['slowest_s'])}, model {seconds(part['model_s'])}"
             for grid, part in zip(problem["grids"], parts)
         ]
-        bars.append(Bars(style.phase_name(phase), [MILLI * part["mean_s"] for part in parts], style.PHASE_COLOURS[phase], tips))
-    return BarPanel(f"Its phases, {title}", grid_axis(problem), Axis("Time, ms (mean of the ranks)", from_zero=True), bars, is_stacked=True)
+        bars.append(Bars(style.phase_name(phase), [part["mean_s"] for part in parts], style.PHASE_COLOURS[phase], tips))
+    return BarPanel(f"Phases of a CG step, {title}", grid_axis(problem), Axis("Time (mean over ranks)", from_zero=True, is_time=True), bars, is_stacked=True)
 
 
 def loads_table(found):
@@ -59,7 +57,7 @@ def loads_table(found):
                 numbers = [str(link["bytes"]), f"{times:.2f}", str(link["most_at_once"])]
                 rows.append([title, grid["grid"], style.phase_name(phase["phase"]), link["link"], *numbers])
     heads = ["machine", "grid", "phase", "busiest link", "bytes of a CG step", "times the mean", "messages at once"]
-    return Table("Loads of links", heads, rows, range(4, 7))
+    return Table("Link loads", heads, rows, range(4, 7))
 
 
 def what_if_table(found):
@@ -69,15 +67,15 @@ def what_if_table(found):
         for other in problem["what_if"]:
             step_s = min(grid["step_s"] for grid in other["grids"])
             rows.append([title, other["name"], other["best_grid"], seconds(step_s), f"{step_s / described:.3f}"])
-    return Table("On other machines", ["machine", "what if", "best grid", "a CG step", "times as described"], rows, range(3, 5)) if rows else None
+    return Table("Other machines", ["machine", "what if", "best grid", "a CG step", "relative to described"], rows, range(3, 5)) if rows else None
 
 
 def simulations(material):
     found = simulated(material)
     panels = [make(*one) for one in found for make in (steps_panel, phases_panel)]
     note = (
-        "Simulated: every message of a CG step on a network whose links are shared. The model lets no message wait for another one, so what is added is "
-        "waiting, for ranks or for links."
+        "The simulation sends every message of a CG step over a network whose links are shared. In the model no message waits for "
+        "another one, so the difference is waiting, for ranks or for links."
     )
     loads, what_if = loads_table(found), what_if_table(found)
     return Figure(panels[:MOST_PANELS], note, what_if or loads, loads if what_if else None)

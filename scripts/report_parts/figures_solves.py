@@ -2,7 +2,7 @@
 
 from . import style
 from .panels import Axis, Figure, Line, LinePanel, Table
-from .studies import seconds
+from .times import seconds
 
 
 MOST_HISTORY = 400  # points of a line: more are thinned out
@@ -54,7 +54,7 @@ def solves(material):
     studies = solved(material)
     with_history = [study for study in studies if history_of(study.document["result"])][: len(style.SERIES)]
     lines = [solve_line(study, index) for index, study in enumerate(with_history)]
-    panel = LinePanel("Residual of each iteration", Axis("Iteration"), Axis("‖r‖ by the recurrence", "log"), lines)
+    panel = LinePanel("Residual of each iteration", Axis("Iteration"), Axis("‖r‖ of the recurrence", "log"), lines)
     heads = ["system", "n", "ranks", "preconditioner", "form", "end", "iterations", "residual", "condition", "time"]
-    table = Table("Systems that were solved", heads, [solve_row(study) for study in studies], (1, 2, 6, 7, 8, 9))
-    return Figure([panel] if lines else [], "An end of 'converged' is by the residual computed anew.", table)
+    table = Table("Solved systems", heads, [solve_row(study) for study in studies], (1, 2, 6, 7, 8, 9))
+    return Figure([panel] if lines else [], "'converged' means that the recomputed residual is small enough.", table)

@@ -4,7 +4,7 @@ before and after the matrix was cut anew."""
 import dataclasses
 
 from .figures_solves import file_name
-from .panels import Cell, Figure, HeatPanel, Table
+from .panels import Cell, Figure, HeatPanel, Table, put_beside
 from .studies import problem_name
 
 MOST_RUNS = 3  # with six maps each, where all measured the speeds
@@ -122,7 +122,7 @@ MAPS = (
 )
 
 
-def plane(document, states, title, quantity, ends):
+def plane(document, states, title, quantity):
     _, unit, form, value_of = quantity
     grid = document["configuration"]["grid"]
     cells = {}
@@ -139,7 +139,6 @@ def plane(document, states, title, quantity, ends):
         cells=cells,
         scale_label=unit,
         scale_format=form,
-        ends=ends,
     )
 
 
@@ -157,10 +156,10 @@ def maps_of(number, document):
     states = states_of(document)
     maps = []
     for quantity in MAPS:
-        what, _, _, value_of = quantity
-        values = [value_of(state) for _, ranks in states for state in ranks]
-        ends = min(values), max(values)
-        maps += [plane(document, ranks, f"Run {number}: {what} {when}", quantity, ends) for when, ranks in states]
+        what = quantity[0]
+        pair = [plane(document, ranks, f"Run {number}: {what} {when}", quantity) for when, ranks in states]
+        put_beside(pair)
+        maps += pair
     return maps
 
 
@@ -184,8 +183,8 @@ def speeds(material):
     names = " ".join(f"Run {number}: {name}." for number, (name, _) in shown)
     return Figure(
         [panel for number, (_, document) in shown for panel in maps_of(number, document)],
-        f"{names} With even pieces: by the speeds that the run measured before it cut; every rank waits for the slowest product. As it "
-        "ran: nonzeros by the time of the products, and waiting in all phases. Around a new cut: products of an outer iteration, and waiting for "
-        "the slowest.",
+        f"{names} 'With even pieces' uses the speeds that the run measured before it cut the matrix: every rank waits for the slowest "
+        "product. 'As it ran' divides nonzeros by the time of the products, and has the waiting in all phases. Around a new cut, the maps "
+        "show the products of an outer iteration, and waiting for the slowest rank.",
         Table("Speed of all ranks together, billion nonzeros per s", heads, rows, range(2, 6)),
     )

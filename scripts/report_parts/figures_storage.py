@@ -59,7 +59,7 @@ def products_of(material):
 
 
 def why_no_storage(material):
-    return "" if products_of(material) else "no problem has runs with --roofline of several kernels"
+    return "" if products_of(material) else "no problem was run by several kernels with --roofline"
 
 
 def tip(problem, kernel, product):
@@ -103,12 +103,12 @@ def storage(material):
     kernels = list(dict.fromkeys(kernel for _, products in found for kernel in products))
     problems = Axis("", "category", names=[problem for problem, _ in found])
     panels = [
-        BarPanel("Products in the time of the slowest one", problems, Axis("Times as fast", from_zero=True), bars_of(found, kernels, speed_over_slowest)),
+        BarPanel("Speed-up over the slowest kernel", problems, Axis("Speed-up, times", from_zero=True), bars_of(found, kernels, speed_over_slowest)),
         BarPanel("Share of the limit", problems, Axis("Share of the limit, %", from_zero=True), bars_of(found, kernels, share_of_limit)),
     ]
     note = (
-        "Products of runs with --roofline, of the slowest rank; of several runs the one with the median time. The limit is the time "
-        "that reading the kernel's matrix and vectors takes at the bandwidth of the same run, or its arithmetic. npb-factored stores the "
-        "vectors of the matrix's outer products rather than their sum."
+        "Bars show the product of the slowest rank in runs with --roofline; of several runs, the one with the median time. The limit is "
+        "the time to read the kernel's matrix and vectors at the bandwidth of the same run, or the time of its arithmetic. npb-factored "
+        "stores the vectors of the matrix's outer products instead of their sum."
     )
     return Figure(panels, note, table_of(found, kernels))

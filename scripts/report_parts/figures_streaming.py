@@ -6,7 +6,7 @@ from . import style
 from .figures_grid import MOST_PANELS
 from .panels import Axis, Figure, Line, LinePanel, Table
 from .streaming_sweeps import Facts, median_of, sweeps, times_of, typical
-from .studies import seconds
+from .times import seconds
 
 MEGA = 1e6
 GIGA = 1e9
@@ -15,8 +15,8 @@ GIGA = 1e9
 def why_no_streaming(material):
     if not sweeps(material):
         return (
-            "no problem was run or solved with --out-of-core and several values of --memory-limit, on one grid with one kernel; one "
-            "result in memory beside them is the line that they are compared with"
+            "no problem was run or solved with --out-of-core and several values of --memory-limit, on one grid with one kernel; a "
+            "result in memory gives the line to compare with"
         )
     return ""
 
@@ -98,7 +98,7 @@ def panel_of(name, found):
     sizes = {size(Facts(own[0]).file_bytes) for sweep in found for own in sweep.limits.values()}
     matrix = f" (the matrix has {sizes.pop()})" if len(sizes) == 1 else ""
     limit = Axis(f"--memory-limit of a node, MB{matrix}")
-    return LinePanel(title, limit, Axis("Time, seconds", from_zero=True), [*lines, *bounds])
+    return LinePanel(title, limit, Axis("Time", from_zero=True, is_time=True), [*lines, *bounds])
 
 
 def table_rows(sweep):
@@ -115,7 +115,7 @@ def table_rows(sweep):
 
 def limits_table(found):
     """One sweep is named by the title, several by a column."""
-    heads = ["limit", "of the matrix", "stays in memory", "product reads", "at", "storage alone", "waited", "time", "over in memory"]
+    heads = ["limit", "of the matrix", "stays in memory", "product reads", "at", "storage alone", "waited", "time", "relative to in memory"]
     names = [f"{sweep.way.panel_name}, {sweep.way.name}" for sweep in found]
     if len(found) == 1:
         return Table(f"Memory limits, {names[0]}", heads, [list(row) for row in table_rows(found[0])], range(len(heads)))
@@ -130,7 +130,7 @@ def streaming(material):
         panels.setdefault(sweep.way.panel_name, []).append(sweep)
     return Figure(
         [panel_of(name, own) for name, own in panels.items()][:MOST_PANELS],
-        "The limit is of all memory of a node: vectors and the program itself are in it. Storage alone: what it gives while all ranks "
-        "read and do nothing else. Medians; waited: the share of the products' time, of the rank that waited most.",
+        "The limit covers all memory of a node, with vectors and the program itself. 'Storage alone' is the bandwidth while all ranks "
+        "only read. Times are medians; 'waited' is the share of the products' time on the rank that waited most.",
         limits_table(found),
     )

@@ -157,7 +157,7 @@ def add_file(inputs, path, progress):
         inputs.notes += notes
         return
     if len(documents) > 1:
-        raise ReportError(BAD_DATA, f"{path}:2: only runs may follow each other, one in a line")
+        raise ReportError(BAD_DATA, f"{path}:2: only results of runs may share a file, one per line")
     getattr(inputs, kind.name).append(kind.read(path, first))
     if first.get("status", "success") != "success":
         inputs.notes.append(f"{path}: ended with {first['status']}: {first.get('reason', '')}")

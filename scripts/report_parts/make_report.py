@@ -1,6 +1,7 @@
 """From the files to the page: reads, asks cg2d for its verdicts, draws, writes."""
 
 from . import comparison, page
+from .common_scales import with_common_scales
 from .errors import BAD_DATA, USAGE, ReportError
 from .figure_table import FIGURES, Material
 from .inputs import read_inputs
@@ -80,10 +81,11 @@ def make_report(arguments, progress):
     material = read_material(arguments, progress)
     progress.say("drawing")
     missing = [(row, why) for row in rows if (why := row.why_missing(material))]
-    figures = [(row, row.describe(material)) for row in rows if not row.why_missing(material)]
+    labels = [one.label for one in material.results if one.label]
+    figures = [(row, with_common_scales(row.describe(material), labels)) for row in rows if not row.why_missing(material)]
     files = figure_files(arguments, figures, progress)
     if arguments.output.resolve() in {path.resolve() for path in files}:
-        raise ReportError(USAGE, f"--output {arguments.output}: a figure gets that name; give the page another one")
+        raise ReportError(USAGE, f"--output {arguments.output}: a figure has this name; name the page differently")
     files[arguments.output] = page.make_page(material, figures, missing).encode()
     write_all(files)
     where = f", as files in {arguments.figures}" if arguments.figures else ""

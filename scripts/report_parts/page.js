@@ -1,5 +1,5 @@
-// Shows the text of a mark beside the pointer, and lets the keyboard go from mark to mark of a picture. Without it the
-// browser shows the same texts, as titles.
+// Shows the text of a mark beside the pointer, lets the keyboard go from mark to mark of a picture, and saves pictures. Without it
+// the browser shows the same texts, as titles.
 "use strict";
 
 (() => {
@@ -41,6 +41,52 @@
     });
   });
   window.addEventListener("scroll", () => chosen && choose(chosen), { passive: true }); // it goes along
+
+  // A saved picture needs no style sheet: drawing programs read attributes, and know no CSS variables. It is light, as paper is.
+  const styles = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight"];
+  const dark = [...document.styleSheets[0].cssRules].find((rule) => rule.media && rule.cssText.includes("dark"));
+
+  function styled(node) {
+    const copy = node.cloneNode(false);
+    if (node.nodeType !== Node.ELEMENT_NODE) return copy;
+    const style = getComputedStyle(node);
+    styles.forEach((name) => copy.setAttribute(name, style.getPropertyValue(name)));
+    ["class", "style", "tabindex", "data-tip"].forEach((name) => copy.removeAttribute(name));
+    copy.append(...[...node.childNodes].map(styled));
+    return copy;
+  }
+
+  function svgOf(chart, title) {
+    const { width, height } = chart.viewBox.baseVal;
+    const place = { x: -8, y: -28, width: width + 16, height: height + 36 };
+    const size = Math.min(13, (1.6 * width) / title.length);
+    const screens = dark.media.mediaText;
+    dark.media.mediaText = "not all";
+    const picture = styled(chart);
+    picture.prepend(styled(document.querySelector(".patterns defs")));
+    dark.media.mediaText = screens;
+    picture.insertAdjacentHTML("afterbegin", `<rect fill="#fff"/><text y="-10" font-size="${size}" font-weight="600" fill="#000"></text>`);
+    Object.entries(place).forEach(([name, value]) => picture.firstChild.setAttribute(name, value));
+    picture.children[1].textContent = title;
+    picture.setAttribute("viewBox", Object.values(place).join(" "));
+    return new XMLSerializer().serializeToString(picture);
+  }
+
+  document.querySelectorAll("section").forEach((section) => {
+    section.querySelectorAll(".panel").forEach((panel, index) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "save";
+      button.textContent = "Save as SVG";
+      button.addEventListener("click", () => {
+        const text = svgOf(panel.querySelector(".chart"), panel.querySelector("h3").textContent);
+        const file = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+        Object.assign(document.createElement("a"), { href: file, download: `${section.id}-${index + 1}.svg` }).click();
+        setTimeout(() => URL.revokeObjectURL(file), 1000);
+      });
+      panel.append(button);
+    });
+  });
 
   // On a narrow screen the contents are closed, so that the results come first.
   if (window.matchMedia("(max-width: 40rem)").matches) document.querySelector("nav details").open = false;

@@ -12,8 +12,7 @@ def panel_html(panel):
     heads, rows = svg_paint.numbers_of(panel)
     numbers = details("Numbers", table(heads, rows, range(1, len(heads)), panel.title)) if rows else ""
     wide = " wide" if isinstance(panel, panels.HeatPanel) and len(panel.columns) > 6 else ""
-    picture = svg_paint.panel_svg(panel) + svg_paint.legend_html(panel)
-    return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{picture}{numbers}</figure>'
+    return f'<figure class="panel{wide}"><h3>{escape(panel.title)}</h3>{svg_paint.panel_svg(panel)}{numbers}</figure>'
 
 
 def table_of(content):
@@ -33,7 +32,7 @@ def figure_html(row, figure):
 def missing_html(missing):
     """missing: [(row, reason)]"""
     items = [f'<li id="{row.name}"><b>{escape(row.title)}</b>: {escape(why)}.</li>' for row, why in missing]
-    return f'<section id="left-out"><h2>Left out</h2>{bullets(items)}</section>' if items else ""
+    return f'<section id="left-out"><h2>Figures left out</h2>{bullets(items)}</section>' if items else ""
 
 
 def notes_html(notes):
@@ -83,14 +82,14 @@ def make_page(material, figures, missing):
         *((row.name, row.title, figure_html(row, figure)) for row, figure in figures),
         *((animation.name_of(number), animation.title_of(number), text) for number, text in enumerate(animations)),
         *((animation.overlay_name(number), animation.overlay_title(number), text) for number, text in enumerate(overlays)),
-        ("left-out", "Left out", missing_html(missing)),
+        ("left-out", "Figures left out", missing_html(missing)),
         ("notes", "Not used, or not compared", notes_html(material.notes)),
     ]
     sections = [section for section in sections if section[2]]
     scripts = ["page.js", *(["animation.js"] if animations else [])]
     parts = [
         head(),
-        f'<body>{HATCH}<a class="skip" href="#main">To the results</a>',
+        f'<body>{HATCH}<a class="skip" href="#main">Skip to the results</a>',
         f"<header><h1>cg2d: which grid is best, and where the time goes</h1>{page_runs.origin_html(material.runs)}</header>",
         '<div class="columns">',
         contents([(name, title) for name, title, _ in sections]),

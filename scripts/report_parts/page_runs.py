@@ -113,7 +113,7 @@ def facts_of(runs):
         ("cg2d", several(document["program"]["version"] for document in documents)),
         ("commit", several(commit_text(document) for document in documents)),
         ("first command", " ".join(map(str, next((origin["command"] for origin in origins if "command" in origin), [])))),
-        ("crowded", f"{crowded or 'none'} of {counted(len(runs), 'run')} with more ranks or threads than cores"),
+        ("crowded", f"{crowded or 'none'} of {counted(len(runs), 'run')} had more ranks or threads than cores"),
     ]
     return [(name, text) for name, text in pairs if text]
 

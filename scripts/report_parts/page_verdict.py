@@ -3,15 +3,16 @@
 from . import figures_grid, quiet
 from .figures_grid import ranks_text, settings_names
 from .html_parts import escape, table
-from .studies import official_grid, percent, seconds
+from .studies import official_grid, percent
+from .times import seconds
 
 
 def certainty(verdict):
     """(a word, a sentence): how sure a verdict of cg2d is. verdict: of its JSON, or None where nothing was compared."""
     if verdict is None:
-        return "not compared", "Its runs share no round with others: medians are shown, and nothing is decided."
+        return "not compared", "No round has runs of several configurations, so nothing is compared; times are medians."
     if verdict["certainty"] == "alone":
-        return "the only one", "There is no other to compare it with."
+        return "the only one", "There is nothing to compare it with."
     if verdict["certainty"] == "decided":
         return "sure", "Better than every other one in enough paired rounds."
     rounds = verdict["suggested_rounds"]
@@ -86,9 +87,9 @@ def verdict_html(material):
     wrong_count = sum(run.is_wrong for run in material.runs)
     lines = []
     if wrong_count:
-        runs = "run has" if wrong_count == 1 else "runs have"
+        runs = "run differs" if wrong_count == 1 else "runs differ"
         lines.append(
-            f'<p class="wrong"><b>{wrong_count} {runs} not got the reference\'s zeta. Times of wrong results say nothing.</b></p>'
+            f'<p class="wrong"><b>{wrong_count} {runs} from the reference zeta. Times of wrong results mean nothing.</b></p>'
         )
     lines += [f'<p class="note">{escape(line)}</p>' for line in quiet.page_lines(material.runs)]
     cards = "".join(map(card, shown_studies(material)))
@@ -139,7 +140,7 @@ def test_text(results):
     if not tests:
         return ""
     return (
-        f"Verdicts are those of cg2d sweep --show, by the {tests[0]['name']}: a wrong grid is called best in at most "
-        f"{100 * tests[0]['wrong_verdict_probability']:g} % of measurements, and differences below "
-        f"{100 * tests[0]['least_claimed_gain']:g} % are never claimed."
+        f"cg2d sweep --show gives the same verdicts. By the {tests[0]['name']}, it calls a wrong grid best in at most "
+        f"{100 * tests[0]['wrong_verdict_probability']:g} % of measurements, and claims no difference below "
+        f"{100 * tests[0]['least_claimed_gain']:g} %."
     )

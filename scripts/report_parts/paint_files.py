@@ -71,7 +71,7 @@ def is_crowded(axis):
 
 def set_axis(matplotlib, axes, axis, which):
     """which: "x" or "y"."""
-    getattr(axes, f"set_{which}label")(axis.label)
+    getattr(axes, f"set_{which}label")(axis.caption)
     place = getattr(axes, f"{which}axis")
     if axis.kind == "log":
         getattr(axes, f"set_{which}scale")("log")
@@ -148,6 +148,10 @@ def legend_columns(names):
 
 
 def finish(matplotlib, axes, panel):
+    for which in ("x", "y"):  # the range of all panels beside it
+        points = [(value, value) for value in panel.values(which) if value is not None]
+        axes.update_datalim(points, updatex=which == "x", updatey=which == "y")
+    axes.autoscale_view()
     set_axis(matplotlib, axes, panel.x, "x")
     set_axis(matplotlib, axes, panel.y, "y")
     axes.set_title(panel.title)
@@ -193,12 +197,12 @@ def paint_heat(matplotlib, figure, axes, panel):
 
 def add_scale(matplotlib, figure, axes, panel, colours):
     """The meaning of a heat map's colours, beside it."""
-    norm = matplotlib.colors.Normalize(*((0, 1) if panel.least_ratio else panel.limits()))
-    ticks = [0, 1] if panel.least_ratio else matplotlib.ticker.MaxNLocator(6, steps=(1, 2, 5, 10))
+    norm = matplotlib.colors.Normalize(*((0, 1) if panel.by_row else panel.limits()))
+    ticks = [0, 1] if panel.by_row else matplotlib.ticker.MaxNLocator(6, steps=(1, 2, 5, 10))
     bar = figure.colorbar(matplotlib.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.8, aspect=25, ticks=ticks)
     bar.set_label(panel.scale_label)
     bar.outline.set_visible(False)
-    if panel.least_ratio:
+    if panel.by_row:
         bar.ax.set_yticklabels(["least", "greatest"])
     else:
         bar.ax.yaxis.set_major_formatter(lambda value, _: panel.scale_format.format(value))

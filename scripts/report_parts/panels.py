@@ -1,19 +1,29 @@
-"""The content of a figure, described once: paint_files.py draws it into files, paint_page.py onto the page.
+"""The content of a figure, described once: paint_files.py draws it into files, svg_paint.py onto the page.
 
 Each kind of panel is a dataclass. x and y of the same series have the same length; None leaves a gap."""
 
 import dataclasses
 
+# Least ratio of the values at the two ends of a colour scale: nearly equal cells stay pale.
+LEAST_RATIO = 1.1
+
 
 @dataclasses.dataclass
 class Axis:
-    """kind: linear, log, or category (then `names`). ticks: where, for log axes; a number is its own label."""
+    """kind: linear, log, or category (then `names`). ticks: where, for log axes; a number is its own label. is_time: values in seconds;
+    common_scales.py gives all of a figure one unit, and the label its name."""
 
     label: str
     kind: str = "linear"
     names: list = dataclasses.field(default_factory=list)
     ticks: list = dataclasses.field(default_factory=list)
     from_zero: bool = False
+    is_time: bool = False
+
+    @property
+    def caption(self):
+        """The text beside the axis."""
+        return f"{self.label} (log scale)" if self.kind == "log" else self.label
 
 
 @dataclasses.dataclass
@@ -35,17 +45,60 @@ class Line:
     is_named: bool = True
 
 
+    VALUES = {"x": ("x",), "y": ("y", "low", "high")}  # of each axis
+
+
 @dataclasses.dataclass
-class LinePanel:
+class Panel:
+    """beside: panels that have one range with it."""
+
     title: str
+    beside: list = dataclasses.field(default_factory=list, kw_only=True, repr=False)
+
+    def values(self, which):
+        """All that the range of an axis holds, "x" or "y"."""
+        return [value for panel in (self, *self.beside) for value in panel.own_values(which)]
+
+    def own_values(self, which):
+        return [value for series in self.series for name in series.VALUES[which] for value in getattr(series, name) or ()]
+
+    def multiply(self, which, factor):
+        for series in self.series:
+            for name in filter(lambda name: getattr(series, name), series.VALUES[which]):
+                setattr(series, name, [None if value is None else factor * value for value in getattr(series, name)])
+
+    def texts(self):
+        """Of the marks."""
+        return [tip for series in self.series for tip in series.tips]
+
+    def change_texts(self, change):
+        """change: a function of a text."""
+        for series in self.series:
+            series.tips = [change(tip) for tip in series.tips]
+
+
+def put_beside(panels):
+    """Gives them one range."""
+    for panel in panels:
+        panel.beside += [other for other in panels if other is not panel]
+
+
+@dataclasses.dataclass
+class LinePanel(Panel):
     x: Axis
     y: Axis
     lines: list
+
+    @property
+    def series(self):
+        return self.lines
 
 
 @dataclasses.dataclass
 class Bars:
     """is_hatched: the waiting part of the bars before it, of the same colour."""
+
+    VALUES = {"x": (), "y": ("values",)}
 
     name: str
     values: list
@@ -55,14 +108,24 @@ class Bars:
 
 
 @dataclasses.dataclass
-class BarPanel:
+class BarPanel(Panel):
     """x is a category axis."""
 
-    title: str
     x: Axis
     y: Axis
     bars: list
     is_stacked: bool = False
+
+    @property
+    def series(self):
+        return self.bars
+
+    def own_values(self, which):
+        """Of stacked bars also the totals."""
+        values = super().own_values(which)
+        if which == "y" and self.is_stacked:
+            values += [sum(value or 0.0 for value in stack) for stack in zip(*(bars.values for bars in self.bars))]
+        return values
 
 
 @dataclasses.dataclass
@@ -76,13 +139,11 @@ class Cell:
 
 
 @dataclasses.dataclass
-class HeatPanel:
-    """cells: {(row, column): Cell}; row 0 is at the top. scale_label: the meaning of the colours, from least to greatest.
-    least_ratio: where the colours compare the cells of a row only, the ratio of greatest to least that takes all of them, if
-    the row has no greater one: a row of nearly equal cells stays pale. ends: values of the palest and the strongest colour, where
-    panels share them; otherwise the least and the greatest of the cells."""
+class HeatPanel(Panel):
+    """cells: {(row, column): Cell}; row 0 is at the top. scale_label: the meaning of the colours, from least to greatest. by_row: the
+    colours compare the cells of a row only. ends: values of the palest and the strongest colour; otherwise the least and the greatest
+    of the cells, or LEAST_RATIO times the least."""
 
-    title: str
     x_label: str
     y_label: str
     columns: list
@@ -90,29 +151,33 @@ class HeatPanel:
     cells: dict
     scale_label: str
     scale_format: str = "{:.2f}"
-    least_ratio: float | None = None
+    by_row: bool = False
     ends: tuple | None = None
 
-    def limits(self):
+    def limits(self, row_name=None):
         if self.ends:
             return self.ends
-        values = [cell.value for cell in self.cells.values()]
-        return min(values), max(values)
+        cells = [(panel.rows[row], cell.value) for panel in (self, *self.beside) for (row, _), cell in panel.cells.items()]
+        values = [value for name, value in cells if row_name in (None, name)]
+        return min(values), max(*values, LEAST_RATIO * min(values))
 
     def share(self, row, column):
         """0 for the palest colour, 1 for the strongest."""
-        value = self.cells[row, column].value
-        least, greatest = self.limits()
-        if self.least_ratio:
-            values = [cell.value for (cell_row, _), cell in self.cells.items() if cell_row == row]
-            least, greatest = min(values), max(*values, self.least_ratio * min(values))
-        return (value - least) / (greatest - least) if greatest > least else 0.0
+        least, greatest = self.limits(self.rows[row] if self.by_row else None)
+        return (self.cells[row, column].value - least) / (greatest - least) if greatest > least else 0.0
 
     def scale_ends(self):
         """Texts at the two ends of the colours."""
-        if self.least_ratio:
-            return "least", f"greatest, or {100 * (self.least_ratio - 1):.0f} % more"
+        if self.by_row:
+            return "least", f"greatest, or {100 * (LEAST_RATIO - 1):.0f} % above the least"
         return tuple(self.scale_format.format(value) for value in self.limits())
+
+    def texts(self):
+        return [text for cell in self.cells.values() for text in (*cell.lines, cell.tip)]
+
+    def change_texts(self, change):
+        for cell in self.cells.values():
+            cell.lines, cell.tip = [change(line) for line in cell.lines], change(cell.tip)
 
 
 @dataclasses.dataclass

@@ -16,7 +16,7 @@ def without_replaced(runs, replaced, notes):
     left_out = collections.Counter(run.source.rpartition(":")[0] for run in runs if run.source in replaced)
     for path, count in left_out.items():
         were = "1 disturbed run that was repeated is" if count == 1 else f"{count} disturbed runs that were repeated are"
-        notes.append(f"{path}: {were} left out; the last attempt of a round counts")
+        notes.append(f"{path}: {were} left out; only the last attempt of a round counts")
     return [run for run in runs if run.source not in replaced]
 
 

@@ -165,10 +165,10 @@ class Study:
             kernels[case.runs[0].configuration["kernel"]].append(case.arrangement)
         words = []
         if len({case.settings_key for case in self.every_alternative}) > 1:
-            words.append(f"{self.title}: shown is {cases[-1].settings}, other settings have a figure of their own.")
+            words.append(f"{self.title}: this figure shows {cases[-1].settings}; another figure compares the settings.")
         if len(kernels) > 1:
             named = "; ".join(f"{kernel} on {', '.join(dict.fromkeys(grids))}" for kernel, grids in kernels.items())
-            words.append(f"{self.title}: the kernel differs with the grid ({named}).")
+            words.append(f"{self.title}: the kernel depends on the grid ({named}).")
         return " ".join(words)
 
     @property
@@ -329,9 +329,9 @@ def uncompared_notes(results):
     for row in results.verdicts["grids"]:
         for cell in row["cells"]:
             if cell["status"] != "success":
-                reasons.update({place: f"another run of its configuration failed ({cell['status']})" for place in cell["runs"]})
+                reasons.update({place: f"another run of the same configuration failed ({cell['status']})" for place in cell["runs"]})
     beside, timed = runs_beside(results.runs)
-    wrong = {run.source: "it has not got the reference's zeta" for run in results.runs if run.is_wrong}
+    wrong = {run.source: "its zeta differs from the reference" for run in results.runs if run.is_wrong}
     return beside + [
         f"{run.source}: its time is not compared: {reason}"
         for run in timed
@@ -343,12 +343,3 @@ def percent(ratio):
     """'+12 %' for 1.12"""
     value = 100 * (ratio - 1)
     return f"{value:+.1f} %" if abs(value) < 9.95 else f"{value:+.0f} %"
-
-
-def seconds(value):
-    """Three digits and a suitable unit."""
-    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if value * factor >= 0.9995 or unit == "µs":
-            scaled = value * factor
-            digits = 0 if scaled >= 99.95 else 1 if scaled >= 9.995 else 2
-            return f"{scaled:.{digits}f} {unit}"

@@ -117,6 +117,6 @@ def page_rules():
         ramp = (HEAT, DARK_HEAT)[which]
         steps = [heat_colour(step / HEAT_STEPS, ramp) for step in range(HEAT_STEPS + 1)]
         heat = "".join(f".h{step}{{--c:{colour};--ink:{ink(colour)}}}" for step, colour in enumerate(steps))
-        return f":root{{{page}--heat:linear-gradient(to right,{','.join(ramp)})}}{marks}{heat}"
+        return f":root{{{page}}}{marks}{heat}"
 
     return f"{rules(0)}\n@media screen and (prefers-color-scheme: dark){{{rules(1)}}}\n"

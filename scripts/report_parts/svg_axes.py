@@ -2,7 +2,8 @@
 
 import math
 
-LETTER = 5.9  # width of a letter of the pictures' texts, in the units of the picture
+# Width of a letter of the pictures' texts, in the units of the picture; of a digit in bold where the font is a wide one.
+LETTER, BOLD_LETTER = 5.9, 7.7
 MOST_TICKS = 6
 
 

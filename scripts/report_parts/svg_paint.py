@@ -3,9 +3,10 @@ fills a telephone's width at its own size."""
 
 import html
 import math
+import textwrap
 
 from . import panels, style
-from .svg_axes import LETTER, Scale, finite, number_text, without_overlaps
+from .svg_axes import BOLD_LETTER, LETTER, Scale, number_text, without_overlaps
 
 WIDTH = 400
 PLOT_HEIGHT = 230
@@ -47,11 +48,12 @@ def rect_at(x, y, width, height, kind, tip=""):
 
 
 def picture(panel, width, height, parts):
-    """A picture that the keyboard reaches: the page's script goes through its marks by arrow keys."""
+    """A picture with its legend, which the keyboard reaches: the page's script goes through its marks by arrow keys."""
+    legend, height = legend_parts(panel, height)
     wide = " wide" if width > WIDTH else ""
     return (
         f'<div class="picture{wide}"><svg class="chart" viewBox="0 0 {digits(width)} {digits(height)}" style="--w:{digits(width)}" '
-        f'role="img" tabindex="0" aria-label="{escape(alt_text(panel))}">{"".join(parts)}</svg></div>'
+        f'role="img" tabindex="0" aria-label="{escape(alt_text(panel))}">{"".join([*parts, *legend])}</svg></div>'
     )
 
 
@@ -103,30 +105,23 @@ def line_parts(line, x_scale, y_scale):
     return parts
 
 
-def values_of(lines, which):
-    values = [value for line in lines for value in getattr(line, which)]
-    if which == "y":
-        values += [value for line in lines for side in (line.low, line.high) if side for value in side]
-    return values
-
-
 def frame_parts(panel, x_scale, y_scale):
     """Grid, ticks and names of both axes. The name of the vertical one stands above the plot, where it can be read."""
     left, right, top, bottom = x_scale.first, x_scale.last, y_scale.last, y_scale.first
-    parts = [text_at(0, 11, panel.y.label, "name")]
+    parts = [text_at(0, 11, panel.y.caption, "name")]
     for y, text in y_scale.ticks():
         parts += [line_at(left, y, right, y, "grid"), text_at(left - 5, y + 4, text, "tick", "end")]
     for x, text in without_overlaps(x_scale.ticks()):
         parts += [line_at(x, bottom, x, bottom + 4, "grid"), text_at(x, bottom + 16, text, "tick", "middle")]
-    parts += [line_at(left, bottom, right, bottom, "base"), text_at((left + right) / 2, bottom + 33, panel.x.label, "name", "middle")]
+    parts += [line_at(left, bottom, right, bottom, "base"), text_at((left + right) / 2, bottom + 33, panel.x.caption, "name", "middle")]
     return parts
 
 
 def paint_lines(panel):
     top, bottom = 24, 24 + PLOT_HEIGHT
-    y_scale = Scale(panel.y, values_of(panel.lines, "y"), bottom, top)
+    y_scale = Scale(panel.y, panel.values("y"), bottom, top)
     left = 10 + LETTER * max((len(text) for _, text in y_scale.ticks()), default=1)
-    x_scale = Scale(panel.x, values_of(panel.lines, "x"), left, WIDTH - 12)
+    x_scale = Scale(panel.x, panel.values("x"), left, WIDTH - 12)
     parts = frame_parts(panel, x_scale, y_scale)
     for line in reversed(panel.lines):  # the first on top
         parts += line_parts(line, x_scale, y_scale)
@@ -142,7 +137,7 @@ def paint_bars(panel):
     is_above = max(map(len, names), default=0) > MOST_NAME
     left = 4 if is_above else 10 + LETTER * max(map(len, names), default=0)
     draw = stacked_row if panel.is_stacked else grouped_row
-    scale = Scale(panel.y, [*totals_of(panel), 0.0], left, WIDTH - 58)
+    scale = Scale(panel.y, [*panel.values("y"), 0.0], left, WIDTH - 58)
     parts, y = [], 20
     for index, name in enumerate(names):
         if is_above:
@@ -153,13 +148,7 @@ def paint_bars(panel):
             parts.append(text_at(left - 6, y + height / 2 + 4, name, "tick", "end"))
         parts += [*row, line_at(scale.place(0), y - 2, scale.place(0), y + height + 2, "base")]
         y += height + 9
-    return picture(panel, WIDTH, y, [text_at(0, 11, panel.y.label, "name"), *parts])
-
-
-def totals_of(panel):
-    if not panel.is_stacked:
-        return [value for bars in panel.bars for value in bars.values]
-    return [sum(finite(bars.values[index] for bars in panel.bars)) for index in range(len(panel.x.names))]
+    return picture(panel, WIDTH, y, [text_at(0, 11, panel.y.caption, "name"), *parts])
 
 
 def stacked_row(panel, index, scale, y):
@@ -175,10 +164,10 @@ def stacked_row(panel, index, scale, y):
         if bars.is_hatched:
             parts.append(rect_at(x, y, end - x, height, "hatch"))
         text = number_text(value)
-        if end - x > LETTER * len(text) + 5:
+        room = BOLD_LETTER * len(text) + 4
+        if end - x > room:
             if bars.is_hatched:  # the value stands on the plain colour
-                room = LETTER * len(text) + 3
-                parts.append(rect_at((x + end - room) / 2, y + height / 2 - 7, room, 14, f"{kind} plain"))
+                parts.append(rect_at((x + end - room) / 2, y + 1, room, height - 2, f"{kind} plain"))
             parts.append(text_at((x + end) / 2, y + height / 2 + 4, text, f"on {style.mark_class(bars.colour)}", "middle"))
     parts.append(text_at(scale.place(total) + 5, y + height / 2 + 4, number_text(total), "value"))
     return parts, height
@@ -244,40 +233,56 @@ PAINTERS = {panels.LinePanel: paint_lines, panels.BarPanel: paint_bars, panels.H
 # ---------------------------------------------------------------- legends
 
 KEY_BAR = '<rect class="bar" x="-6" y="-5" width="12" height="10"/>'
-
-def key_svg(colour, inner):
-    return f'<svg class="key" viewBox="-8 -6 16 12" aria-hidden="true"><g class="{style.mark_class(colour)}">{inner}</g></svg>'
-
-
-HATCHED_KEY = key_svg(style.GREY, KEY_BAR + KEY_BAR.replace("bar", "hatch"))
+KEY_ROOM, LEGEND_LETTER = 22, 6.8  # before a name; wide enough for the fonts of all systems
+MOST_LEGEND = 52  # letters of a line
+RAMP_STEP = 7
 
 
 def line_key(line):
     dashed = " dashed" if line.is_dashed else ""
     stroke = f'<path class="curve{dashed}" d="M-8 0L8 0"/>' if line.has_line else ""
-    marker = f'<path class="mark" d="{MARKER_PATHS[line.marker]}"/>' if line.has_points else ""
-    return key_svg(line.colour, stroke + marker)
+    return stroke + (f'<path class="mark" d="{MARKER_PATHS[line.marker]}"/>' if line.has_points else "")
 
 
-def bars_key(bars):
-    return key_svg(bars.colour, KEY_BAR)
-
-
-def legend_html(panel):
-    """Names of the series with their marks; of a map, the meaning of its colours."""
-    if isinstance(panel, panels.HeatPanel):
-        least, greatest = map(escape, panel.scale_ends())
-        ramp = '<span class="ramp" aria-hidden="true"></span>'
-        return f'<p class="scale">{escape(panel.scale_label)}: {least} {ramp} {greatest}</p>'
+def keys_of(panel):
+    """[(name, colour, mark)] of the series; none where the title names the only one."""
     if isinstance(panel, panels.BarPanel):
-        keys = [(bars.name, bars_key(bars)) for bars in panel.bars if not bars.is_hatched]
+        keys = [(bars.name, bars.colour, KEY_BAR) for bars in panel.bars if not bars.is_hatched]
         if any(bars.is_hatched for bars in panel.bars):
-            keys.append(("waiting for others", HATCHED_KEY))
+            keys.append(("waiting for others", style.GREY, KEY_BAR + KEY_BAR.replace("bar", "hatch")))
     else:
-        keys = [(line.name, line_key(line)) for line in panel.lines if line.is_named]
-    if len(keys) < 2:
-        return ""
-    return '<ul class="keys">' + "".join(f"<li>{key}{escape(name)}</li>" for name, key in keys) + "</ul>"
+        keys = [(line.name, line.colour, line_key(line)) for line in panel.lines if line.is_named]
+    return keys if len(keys) > 1 else []
+
+
+def legend_parts(panel, top):
+    """(parts, the end of the legend below the picture)"""
+    if isinstance(panel, panels.HeatPanel):
+        return ramp_parts(panel, top), top + 34
+    parts, x, y = [], 0, top + 3
+    for name, colour, mark in keys_of(panel):
+        lines = textwrap.wrap(name, MOST_LEGEND)
+        width = KEY_ROOM + LEGEND_LETTER * max(map(len, lines)) + 10
+        if x + width > WIDTH and x:
+            x, y = 0, y + LINE_HEIGHT + 3
+        parts.append(f'<g class="{style.mark_class(colour)}" transform="translate({digits(x + 8)} {digits(y + 7)})">{mark}</g>')
+        parts += [text_at(x + KEY_ROOM, y + 11 + LINE_HEIGHT * index, line) for index, line in enumerate(lines)]
+        x, y = x + width, y + LINE_HEIGHT * (len(lines) - 1)
+    return parts, y + LINE_HEIGHT + 4 if parts else top
+
+
+def ramp_parts(panel, top):
+    """The meaning of a map's colours."""
+    least, greatest = panel.scale_ends()
+    left = LEGEND_LETTER * len(least) + 4
+    steps = range(style.HEAT_STEPS + 1)
+    return [
+        text_at(0, top + 11, panel.scale_label),
+        text_at(0, top + 11 + LINE_HEIGHT, least),
+        *(rect_at(left + RAMP_STEP * step, top + LINE_HEIGHT + 2, RAMP_STEP, 10, f"bar h{step}") for step in steps),
+        rect_at(left, top + LINE_HEIGHT + 2, RAMP_STEP * len(steps), 10, "grid"),
+        text_at(left + RAMP_STEP * len(steps) + 5, top + 11 + LINE_HEIGHT, greatest),
+    ]
 
 
 # ---------------------------------------------------------------- numbers

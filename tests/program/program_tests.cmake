@@ -168,6 +168,7 @@ cg2d_add_program_test(report_trace_test SCRIPT scripts/report_trace_test.py TIME
 cg2d_add_program_test(compare_npb_test SCRIPT scripts/compare_npb_test.py TIMEOUT 300)
 cg2d_add_program_test(release_check_test SCRIPT scripts/release_check_test.py TIMEOUT 120)
 cg2d_add_program_test(packaging_test SCRIPT scripts/packaging_test.py TIMEOUT 120)
+cg2d_add_program_test(quickstart_test SCRIPT scripts/quickstart_test.py LABELS quick TIMEOUT 60)
 cg2d_add_program_test(fuzz_script_test SCRIPT scripts/fuzz_script_test.py TIMEOUT 60)
 cg2d_add_program_test(checked_runs_test SCRIPT scripts/checked_runs_test.py TIMEOUT 120)
 cg2d_add_program_test(slurm_test SCRIPT scripts/slurm_test.py TIMEOUT 300)

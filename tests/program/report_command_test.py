@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ from terminal import open_terminal
 from report_parts import style
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.output import write_all
-from report_parts.studies import seconds
+from report_parts.times import in_unit, seconds
 
 MOST_BYTES = 1_500_000  # issue: one real session on one page
 MOST_SECONDS = 5.0  # of processor time: what the machine does besides is not counted
@@ -107,9 +108,11 @@ class OnePage(ReportCommand):
         page = self.made(*(self.folder / f"{name}.json" for name in files))
         self.assertEqual([name for name in page.sections if name != "left-out"], ["model", "paper", "paper-speed-up"])
         shown = page.text_of("model")
+        (unit,) = set(re.findall(r"\d (s|ms|µs)\b", shown))
         (problem,) = json.loads((self.folder / "cp-pacs.json").read_text())["problems"]
         for row in problem["rank_counts"]:
-            for word in (row["best_grid"], f"{100 * row['efficiency']:.1f} %", *(seconds(grid["total_s"]) for grid in row["grids"])):
+            times = [" ".join(in_unit(seconds(grid["total_s"]), unit).split()) for grid in row["grids"]]
+            for word in (row["best_grid"], f"{100 * row['efficiency']:.1f} %", *times):
                 self.assertIn(word, shown)
         self.assertIn("Predicted time, laptop, class A", shown)
         shown = page.text_of("paper")
@@ -176,6 +179,27 @@ class Compare(ReportCommand):
         for section in ("verdict", "time-by-grid", "phases-by-grid"):
             self.assertIn("monday: class S", page.text_of(section))
             self.assertIn("tuesday: class S", page.text_of(section))
+
+    def test_sets_side_by_side_have_one_range_and_one_unit(self):
+        sweep = real_sweep()
+        grids = {document["configuration"]["grid"]["name"] for document in sweep}
+        days = {"monday": {}, "tuesday": dict.fromkeys(grids, 0.2)}
+        files = [write_lines(self.folder / f"{day}.jsonl", simulated_sweep(sweep, times_s)) for day, times_s in days.items()]
+        self.made(*files, "--compare")
+        sections = re.findall(r'<section id="([\w-]+)">(.*?)</section>', self.page.read_text(), re.DOTALL)
+        compared = {}
+        for name, text in sections:
+            if name in ("comparison", "time-by-grid", "time-over-px", "phases-by-grid", "repeats"):
+                self.assertEqual(len(set(re.findall(r"\d\s(s|ms|µs)\b", text))), 1, name)
+            pictures = re.findall(r'<svg class="chart".*?</svg>', text, re.DOTALL)
+            compared[name] = [re.findall(r'class="tick" text-anchor="end">([^<]*)<', picture) for picture in pictures]
+        monday, tuesday = compared["time-over-px"]
+        self.assertEqual(monday, tuesday, "ticks of the times")
+        monday, tuesday = compared["repeats"]
+        self.assertEqual(monday, tuesday, "ticks of the deviations")
+        maps = dict(sections)["time-by-grid"]
+        slow, fast = (set(re.findall(r'class="bar (h\d+)"[^>]*><title>', part)) for part in maps.split("</figure>")[:2])
+        self.assertEqual((slow, fast), ({"h12"}, {"h0"}), "one scale of colours for both")
 
     def test_nothing_in_common_is_a_note(self):
         other = write_lines(self.folder / "b.jsonl", as_class_b(real_sweep()))

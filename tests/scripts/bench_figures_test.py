@@ -104,6 +104,7 @@ class BenchFigures(ProgramTest):
         for name, source in (("crossover.svg", self.rows), ("roofline.svg", self.spmv)):
             texts = self.text_of(name)
             self.assertLessEqual(kernels_of(source), set(texts), name)
+            self.assertGreaterEqual(sum("log scale" in text for text in texts), 2, name)
         self.assertLessEqual({"1", "23", "24", "183"}, set(self.text_of("crossover.svg")))
         self.assertLessEqual({"Class S", "whole", "1x16", "8x2"}, set(self.text_of("roofline.svg")))
 

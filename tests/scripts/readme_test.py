@@ -217,6 +217,11 @@ class Size(unittest.TestCase):
     def test_the_readme_is_short(self):
         self.assertLessEqual(len(documents()["README.md"].lines), MOST_README_LINES)
 
+    def test_contributors_read_how_to_add_an_option_and_what_a_unity_build_shares(self):
+        text = " ".join("\n".join(documents()["CONTRIBUTING.md"].lines).split())
+        self.assertIn("| an option | [cg/commands](cg/commands/README.md#add-an-option) |", text)
+        self.assertRegex(text, r"unity build.*anonymous namespaces .* one namespace")
+
     def test_every_room_has_a_readme(self):
         rooms = re.findall(r"^cg2d_add_room\((\S+)[ )]", (PROJECT / "CMakeLists.txt").read_text(), re.MULTILINE)
         self.assertIn("cg/base", rooms)

@@ -2,12 +2,15 @@
 keyboard, and on paper. Screenshots go into the folder of CG2D_SCREENSHOTS, for eyes."""
 
 import base64
+import io
 import json
 import os
 import pathlib
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
+from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common import utils
@@ -64,6 +67,13 @@ const box = document.getElementById("tip").getBoundingClientRect();
 return [box.left, box.top, box.right, box.bottom];
 """
 WIDTHS_OF_THE_PAGE = "const page = document.documentElement; return [page.scrollWidth, page.clientWidth];"
+# The plain ground below a number on a hatched bar, and the number.
+NUMBERS_ON_HATCHED_BARS = """
+const sides = (element) => { const box = element.getBoundingClientRect(); return [box.left, box.right]; };
+return [...document.querySelectorAll(".plain")].map((ground) => [...sides(ground), ...sides(ground.nextElementSibling)]);
+"""
+# Tables that scroll, as far to the left as they go.
+WIDE_TABLES = "return [...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth + 40)"
 SMALLEST_TEXT = """
 const sizes = (chart) => (9.5 * chart.getBoundingClientRect().width) / chart.viewBox.baseVal.width;
 return Math.min(...[...document.querySelectorAll(".chart")].map(sizes));
@@ -216,6 +226,58 @@ class ReportPage(unittest.TestCase):
             self.assertTrue(self.find("#tip:not([hidden])"), chart.get_attribute("aria-label"))
             left, top, right, bottom = self.run_script(BOX_OF_THE_TIP)
             self.assertTrue(0 <= left < right <= 1280 and 0 <= top < bottom <= 900, chart.get_attribute("aria-label"))
+
+    def test_numbers_on_hatched_bars_stand_on_a_plain_ground(self):
+        self.open(self.session)
+        numbers = self.run_script(NUMBERS_ON_HATCHED_BARS)
+        self.assertGreater(len(numbers), 0)
+        for left, right, text_left, text_right in numbers:
+            self.assertTrue(left <= text_left < text_right <= right, (left, right, text_left, text_right))
+
+    def edges_of(self, box):
+        """Light of the ground at the left and the right edge of a box, 0 to 255, in a row without text."""
+        shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {})
+        image = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("L")
+        left, right, top = self.run_script("const b = arguments[0].getBoundingClientRect(); return [b.left, b.right, b.top]", box)
+        return [image.getpixel((round(x), round(top) + 3)) for x in (left + 1, right - 2)]
+
+    def test_a_table_that_scrolls_shows_that_it_does(self):
+        for scheme in SCHEMES:
+            self.show(420, scheme)
+            self.open(self.session)
+            box = self.run_script(WIDE_TABLES)[0]
+            self.run_script("arguments[0].scrollIntoView({block: 'start', behavior: 'instant'})", box)
+            page = style.channels(style.PAGE_COLOURS["page"][SCHEMES.index(scheme)])
+            ground = self.run_script("return arguments[0].scrollLeft", box), round(sum(page) / 3)
+            self.assertEqual(ground[0], 0)
+            for scroll, is_more_there in ((0, (False, True)), (100_000, (True, False))):
+                self.run_script("arguments[0].scrollLeft = arguments[1]", box, scroll)
+                edges = self.edges_of(box)
+                self.assertEqual(tuple(abs(edge - ground[1]) > 30 for edge in edges), is_more_there, (scheme, edges))
+
+    def test_every_picture_can_be_saved(self):
+        """From a dark screen, as a light file that needs no style sheet."""
+        self.show(1280, "dark")
+        self.open(self.session)
+        folder = self.folder / "saved"
+        self.browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+        buttons = self.find(".save")
+        self.assertEqual(len(buttons), len(self.find(".chart")))
+        for name, selector in (("phases-by-grid-1.svg", "#phases-by-grid"), ("time-by-grid-1.svg", "#time-by-grid")):
+            panel = self.find(f"{selector} .panel")[0]
+            title = panel.find_element("css selector", "h3").text
+            panel.find_element("css selector", ".save").send_keys(Keys.ENTER)
+            WebDriverWait(self.browser, 10).until(lambda browser: (folder / name).is_file() and (folder / name).stat().st_size)
+            text = (folder / name).read_text(encoding="utf-8")
+            for word in ("var(", "class=", style.DARK["#E69F00"]):
+                self.assertNotIn(word, text)
+            picture = xml.etree.ElementTree.fromstring(text)
+            self.assertEqual(picture[1].text, title)
+            texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+            self.assertTrue({"multiply", "waiting for others"} <= set(texts) or "Time, among grids of the same number of ranks" in texts, texts)
+            fills = {element.get("fill") for element in picture.iter("{http://www.w3.org/2000/svg}rect")}
+            light = style.PHASE_COLOURS["multiply"] if "phases" in name else style.HEAT[0]
+            self.assertIn("rgb({}, {}, {})".format(*style.channels(light)), fills)
 
     def test_on_paper(self):
         self.show(1280, "dark")

@@ -36,6 +36,7 @@ from report_parts import (
     cp_pacs,
     figures_counters,
     figures_grid,
+    figures_phases,
     figures_prediction,
     figures_roofline,
     figures_run,
@@ -46,14 +47,17 @@ from report_parts import (
     inputs,
     page_runs,
     page_verdict,
+    panels,
     results,
     style,
+    svg_paint,
 )
 from report_parts import verdict as verdicts
 from report_parts.errors import BAD_DATA, CANNOT_CREATE, NO_INPUT, UNAVAILABLE, ReportError
 from report_parts.figure_table import FIGURES, Material
-from report_parts.studies import make_studies, official_grid, percent, seconds, uncompared_notes
+from report_parts.studies import make_studies, official_grid, percent, uncompared_notes
 from report_parts.svg_axes import log_ticks
+from report_parts.times import SPACE, in_unit, seconds
 from report_parts.versions import upgraded, upgraded_scaling, upgraded_solve
 
 
@@ -217,7 +221,7 @@ class Studies(ReportParts):
         for grids in study.cases.values():
             self.assertEqual({case.runs[0].configuration["kernel"] for case in grids.values()}, {"scalar"})
         self.assertEqual({px: case.mark for px, case in study.cases[2].items()}, {1: "best", 2: ""})
-        self.assertRegex(study.shown_settings(), r"^Class S: shown is scalar, .*, other settings have a figure of their own\.$")
+        self.assertRegex(study.shown_settings(), r"^Class S: this figure shows scalar, .*; another figure compares the settings\.$")
 
     def test_kernels_that_differ_with_the_grid_are_named(self):
         documents = simulated_sweep(self.sweep, {"1x2": 1.2})
@@ -307,7 +311,8 @@ class Studies(ReportParts):
 
     def test_texts(self):
         texts = [seconds(value) for value in (12.34, 0.9999, 0.01234, 2e-6)]
-        self.assertEqual(texts, ["12.3 s", "1.00 s", "12.3 ms", "2.00 µs"])
+        self.assertEqual(" ".join(texts).split(), "12.3 s 1.00 s 12.3 ms 2.00 µs".split())
+        self.assertEqual(in_unit("; ".join(texts), "ms").split(), "12300 ms; 1000 ms; 12.3 ms; 0.00200 ms".split())
         self.assertEqual([percent(value) for value in (1.004, 0.9, 1.25)], ["+0.4 %", "-10 %", "+25 %"])
 
 
@@ -320,7 +325,7 @@ class Quiet(ReportParts):
         read = self.read(first, second, self.sweep[-1])
         self.assertEqual([run.document for run in read.runs], [second, self.sweep[-1]])
         self.assertEqual([note.partition(": ")[2] for note in read.notes],
-                         ["1 disturbed run that was repeated is left out; the last attempt of a round counts"])  # fmt: skip
+                         ["1 disturbed run that was repeated is left out; only the last attempt of a round counts"])  # fmt: skip
 
     def test_the_page_says_how_many_and_why(self):
         self.assertNotIn("disturbed", page_verdict.verdict_html(self.material(self.sweep)))
@@ -712,7 +717,7 @@ class Streaming(ReportParts):
         self.assertEqual(lines["from here on reading is as fast as multiplying"].x, [90.0, 90.0])
         self.assertEqual(lines["from here on nothing is read"].x, [130.0, 130.0])
         tip = lines["streamed"].tips[0]
-        for words in ("--memory-limit 60 MB", "8.00 s: 4.00 x the time in memory", "20 % of the matrix of 100 MB stays",
+        for words in ("--memory-limit 60 MB", f"8.00{SPACE}s: 4.00 x the time in memory", "20 % of the matrix of 100 MB stays",
                       "reads 80 MB at 2 GB/s, and waits 25 % of its time", "the storage alone gives 4 GB/s"):  # fmt: skip
             self.assertIn(words, tip)
         self.assertNotIn("reads", lines["streamed"].tips[-1])
@@ -721,9 +726,9 @@ class Streaming(ReportParts):
         table = self.figure(*self.streamed, self.in_memory).table
         self.assertEqual(table.title, f"Memory limits, class S, 2 ranks, 1x2, {self.run['configuration']['kernel']}")
         rows = table.rows
-        self.assertEqual(rows[0], ["60 MB", "60 %", "20 %", "80 MB", "2 GB/s", "4 GB/s", "25 %", "8.00 s", "4.00 x"])
-        self.assertEqual(rows[3], ["140 MB", "140 %", "100 %", "nothing", "none", "none", "0 %", "2.20 s", "1.10 x"])
-        self.assertEqual(rows[4], ["in memory", *[""] * 6, "2.00 s", "1.00 x"])
+        self.assertEqual(rows[0], ["60 MB", "60 %", "20 %", "80 MB", "2 GB/s", "4 GB/s", "25 %", f"8.00{SPACE}s", "4.00 x"])
+        self.assertEqual(rows[3], ["140 MB", "140 %", "100 %", "nothing", "none", "none", "0 %", f"2.20{SPACE}s", "1.10 x"])
+        self.assertEqual(rows[4], ["in memory", *[""] * 6, f"2.00{SPACE}s", "1.00 x"])
         self.assertEqual(len(rows), 5)
 
     def test_without_a_run_in_memory_there_is_no_ratio(self):
@@ -812,6 +817,23 @@ class Ticks(ReportParts):
     def test_a_wide_axis_has_powers_of_ten(self):
         self.assertEqual(log_ticks(0.9, 1.1e9), [1.0, 100.0, 1e4, 1e6, 1e8])
 
+    def test_an_axis_says_that_it_is_logarithmic(self):
+        for kind, count in (("log", 1), ("linear", 0)):
+            line = panels.Line("line", [1.0, 2.0], [1.0, 1000.0], style.GREY, ["", ""])
+            panel = panels.LinePanel("title", panels.Axis("across"), panels.Axis("up", kind), [line])
+            self.assertEqual(svg_paint.panel_svg(panel).count(">up (log scale)<"), count)
+
+
+class Maps(ReportParts):
+    def test_nearly_equal_values_have_nearly_equal_colours(self):
+        run = copy.deepcopy(next(document for document in self.sweep if document["configuration"]["ranks"] == 2))
+        for entry, clocks in zip(run["phases"]["ranks"], (1_000_000, 1_020_000)):
+            entry["phases"]["multiply"].update(clocks=clocks, waited_clocks=0)
+        multiply, _ = figures_phases.rank_plane(self.material([run])).panels
+        shares = [multiply.share(*place) for place in sorted(multiply.cells)]
+        self.assertEqual(shares[0], 0.0)
+        self.assertLess(shares[1], 0.25, "2 % of a scale of at least 10 %")
+
 
 class Verdict(ReportParts):
     def verdict_of(self, documents):
@@ -819,7 +841,7 @@ class Verdict(ReportParts):
         for document in documents:
             document["environment"]["oversubscribed"] = document["configuration"]["ranks"] == 4
         found = page_verdict.card(page_verdict.shown_studies(self.material(documents))[0])
-        lines = [re.sub("<.*?>", "", line) for line in re.findall("<p.*?</p>", found)]
+        lines = [re.sub("<.*?>", "", line).replace(SPACE, " ") for line in re.findall("<p.*?</p>", found)]
         return [re.sub(r"^[\d\s]+ Mop/s$", "Mop/s", line) for line in lines]
 
     def test_the_best_grid_is_the_official_one(self):
@@ -895,6 +917,7 @@ class Command(ReportParts):
             ["convergence.png", "convergence.svg", "phases-by-grid.png", "phases-by-grid.svg"],
         )
         self.assertTrue(page.read_text().startswith("<!DOCTYPE html>"))
+        self.assertIn("Relative distance (log scale)", (figures / "convergence.svg").read_text())
 
     def test_small_figures_for_a_readme(self):
         result = write_lines(self.folder / "sweep.jsonl", with_rooflines(with_predictions(self.sweep)))

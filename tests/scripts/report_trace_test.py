@@ -129,7 +129,7 @@ class TraceTest(unittest.TestCase):
             document["traceEvents"] += [event("dot", "phase", 100, 5, rank), event("CG step 1", "cg_step", 100, 10, rank)]
         step = self.read(document)
         self.assertEqual((len(step.lanes), step.left_out_count), (64, 36))
-        self.assertIn("36 more ranks are left out", animation.note_of(step))
+        self.assertIn("The page leaves out 36 more ranks", animation.note_of(step))
 
     def test_a_real_trace_on_a_page(self):
         run, file, made = (self.folder / name for name in ("run.json", "t.json", "report.html"))
