@@ -13,14 +13,11 @@ constexpr std::array exit_codes{
                 "was printed",
                 ""},
     ExitCodeRow{ExitCode::regression, "regression", "something became slower", "compare"},
-    ExitCodeRow{
-        ExitCode::undecided, "undecided",
-        "nothing is known to have become slower, and it cannot be excluded: too few or too noisy rounds",
-        "compare"},
+    ExitCodeRow{ExitCode::undecided, "undecided", "undecided: too few or too noisy rounds", "compare"},
     ExitCodeRow{ExitCode::usage, "usage-error",
                 "usage: bad option, bad problem, or a grid that does not match the ranks", ""},
     ExitCodeRow{ExitCode::bad_data, "bad-data",
-                "a file is not what it should be (matrix, vector, checkpoint, results, file of "
+                "bad input file (matrix, vector, checkpoint, results, file of "
                 "--out-of-core), or a matrix is not "
                 "symmetric",
                 "run solve convert sweep scaling tune stencil report batch"},

@@ -1,6 +1,6 @@
 #pragma once
 
-// Files: texts that are read whole, files that are written whole or not at all, on one rank or for all.
+// Files: texts that are read whole, files that are written atomically, on one rank or for all.
 
 #include <cstddef>
 #include <exception>

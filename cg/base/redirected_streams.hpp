@@ -7,7 +7,7 @@
 
 namespace cg2d {
 
-/// A file in memory, without a name.
+/// An unlinked file in memory.
 class MemoryFile {
  public:
   /// Throws RunError (cannot_create).

@@ -110,13 +110,14 @@ void add_convert_options(OptionSet& options, ConvertOptions& convert) {
                "",
                {.file = FileUse::writes, .is_required = true}},
               convert.target);
-  options.add({"--scratch",
-               "DIR,...",
-               "keep the entries in files without names on local storage while they are put in order, in the "
-               "folder DIR or, by rank, in several: for a matrix that is larger than memory",
-               "in memory",
-               {.file = FileUse::folder}},
-              convert.scratch, &folders_from);
+  options.add(
+      {"--scratch",
+       "DIR,...",
+       "keep the entries in unlinked temporary files on local storage while they are put in order, in the "
+       "folder DIR or, by rank, in several: for a matrix that is larger than memory",
+       "in memory",
+       {.file = FileUse::folder}},
+      convert.scratch, &folders_from);
   add_symmetrize_option(options, convert.symmetrize_tolerance);
   add_progress_options(options, convert.progress);
 }

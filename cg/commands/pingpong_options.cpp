@@ -46,7 +46,7 @@ std::int64_t variable_bytes_from(const std::string& option, const std::string& t
 void add_pingpong_options(OptionSet& options, PingPongOptions& pingpong) {
   auto& transfers = pingpong.transfers;
   options.add_list({"--pairs", "A:B", "pairs of ranks, such as 0:1,0:2", "0:1"}, pingpong.pairs, &pair_from);
-  options.add_list({"--sizes", "SIZE", "sizes of a variable, such as 8,64kB", "powers of 4 from 8 to 8MiB"},
+  options.add_list({"--sizes", "SIZE", "message sizes, such as 8,64kB", "powers of 4 from 8 to 8MiB"},
                    transfers.byte_counts, &variable_bytes_from);
   options.add_list({"--variables", "N", "messages per synchronization", "1,8", {.most = most_variables}},
                    transfers.variable_counts);

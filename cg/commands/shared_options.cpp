@@ -167,7 +167,7 @@ void add_result_options(OptionSet& options, std::string& format, const std::vect
   add_format_option(options, format, names);
   options.add({"--output",
                "FILE",
-               "write the result to FILE, whole or not at all",
+               "write the result to FILE, atomically",
                "standard output",
                {.file = FileUse::writes}},
               output);

@@ -30,8 +30,9 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
                "the columns of --rhs FILE, else 1",
                {.most = kernels::vector_counts.back()}},
               system.right_hand_side_count);
-  options.add({"--x0", "zeros|ones|random:SEED|FILE", "first guess", "zeros", {.file = FileUse::reads_first}},
-              system.first_guess, &vector_option_from);
+  options.add(
+      {"--x0", "zeros|ones|random:SEED|FILE", "initial guess", "zeros", {.file = FileUse::reads_first}},
+      system.initial_guess, &vector_option_from);
   options.add({"-o,--solution",
                "FILE",
                "write x to FILE (Matrix Market, array); -: to standard output, instead of the report",

@@ -34,11 +34,12 @@ void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
               stencil.step_count);
   options.add({"--rtol", "X", "s-step-cg ends at this residual, relative to b; 0: after all steps", "0"},
               stencil.tolerance, &stencil_tolerance_from);
-  options.add({"--temporal-block", "auto|N", "steps in each pass over the domain; auto: by a trial", "auto"},
+  options.add({"--temporal-block", "auto|N",
+               "temporal blocking depth: steps in each pass over the domain; auto: by a trial", "auto"},
               stencil.block, &block_from);
-  add_out_of_core_option(
-      options, stencil.folders,
-      "keep the domain in files without names in the folder DIR on local storage, or by rank in several");
+  add_out_of_core_option(options, stencil.folders,
+                         "keep the domain in unlinked temporary files in the folder DIR on local storage, or "
+                         "by rank in several");
   add_memory_limit_option(options, stencil.memory_limit_bytes);
   add_result_options(options, stencil.format, stencil_format_names(), stencil.output);
   add_progress_options(options, stencil.progress);

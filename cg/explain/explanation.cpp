@@ -359,7 +359,7 @@ std::string sent_text(const ExplainedStep& step) {
   };
   return fmt::format("The busiest rank ({}) sends {}; all ranks {}{}.", traffic.busiest_rank,
                      sends(traffic.busiest), sends(traffic.all_ranks),
-                     step.times == 1 ? "" : fmt::format(", in {} times", step.times));
+                     step.times == 1 ? "" : ", for both dot products");
 }
 
 std::string title_of(const Explanation& explained) {

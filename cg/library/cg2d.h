@@ -27,7 +27,7 @@ extern "C" {
 typedef enum cg2d_status {
   CG2D_SUCCESS = 0,        /* for a solve: the recomputed residual meets the tolerance, or b = 0 */
   CG2D_USAGE = 64,         /* a bad argument, or the user's product failed */
-  CG2D_BAD_DATA = 65,      /* a file that is not what it should be, or a matrix that is not symmetric */
+  CG2D_BAD_DATA = 65,      /* a bad input file, or a matrix that is not symmetric */
   CG2D_UNAVAILABLE = 69,   /* a kernel or transport cannot serve here */
   CG2D_INTERNAL = 70,      /* a defect of cg2d, or an error of MPI */
   CG2D_MEMORY = 71,        /* not enough memory */
@@ -36,7 +36,7 @@ typedef enum cg2d_status {
   CG2D_NOT_POSITIVE_DEFINITE = 80, /* the matrix */
   /* The limit of steps, or stagnation; x is the best there is, unless numbers left the range of double precision. */
   CG2D_NOT_CONVERGED = 81,
-  CG2D_NOT_FINITE = 84 /* NaN or infinity in the matrix, the right-hand side or the first guess */
+  CG2D_NOT_FINITE = 84 /* NaN or infinity in the matrix, the right-hand side or the initial guess */
 } cg2d_status;
 
 typedef struct cg2d_ranks cg2d_ranks;

@@ -44,7 +44,7 @@ HugePageVector vector_from_elements(std::span<const VectorElement> elements, con
 std::vector<double> elements_of(std::span<const double> piece, const comm::IndexRange& rows,
                                 const PiecePlace& place, comm::RankGroup& group);
 
-/// Writes a vector to a Matrix Market file, whole or not at all. title: one line for people. Collective. Throws
+/// Writes a vector to a Matrix Market file, atomically. title: one line for people. Collective. Throws
 /// RunError (cannot_create, cannot_write), on every rank alike; MpiError.
 void save_vector(const std::string& path, std::span<const double> piece, const std::string& title,
                  const PiecePlace& place, comm::RankGroup& group);

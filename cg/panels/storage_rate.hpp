@@ -17,7 +17,7 @@ struct PanelReading {
   bool checks = false;  ///< computes the checksum of each, as products do
 };
 
-/// A file without a name, written for measuring; it is gone with this object.
+/// An unlinked temporary file, written for measuring; it is gone with this object.
 class StorageSample {
  public:
   /// Writes so many bytes, a multiple of panel_alignment. Throws RunError (cannot_create, cannot_write).

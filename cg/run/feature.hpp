@@ -67,7 +67,7 @@ struct FeatureContext {
   WorkKind kind = WorkKind::outer_iterations;
 };
 
-/// Work whose matrix can be cut anew between its iterations.
+/// Work whose matrix can be repartitioned between its iterations.
 struct MovableWork {
   /// Seconds that the making of block and communicator took on this rank: about the cost of a move.
   double set_up_s = 0.0;
@@ -158,7 +158,7 @@ struct FeatureRow {
   std::string_view against_several{};
   /// Why it does not go with a matrix that is streamed; empty: it does.
   std::string_view against_streaming{};
-  /// Why it does not go with a matrix that is cut anew; empty: it does.
+  /// Why it does not go with a matrix that is repartitioned; empty: it does.
   std::string_view against_moves{};
   /// Its members of a result's document; nullptr: none.
   Record<SessionReport> (*record)(WorkKind kind) = nullptr;

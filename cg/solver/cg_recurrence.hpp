@@ -49,7 +49,7 @@ void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, co
 /// The order of A, of which this rank has `local_size` rows. Collective. Cost: one sum over all ranks, set aside from those of steps.
 [[nodiscard]] double order_of(LinearOperator& matrix, std::size_t local_size);
 
-/// counts := the elements of b, of A 0 and of M^-1 0 that are NaN or infinite, and those of x where it is still the first guess; one number
+/// counts := the elements of b, of A 0 and of M^-1 0 that are NaN or infinite, and those of x where it is still the initial guess; one number
 /// for each of several systems, in is_guess, too. A 0 has NaN where A has NaN or infinity: where there are none, numbers of a solve that are
 /// not finite have left the range of double precision. Collective. Cost: one product, one application of M^-1, one vector, one sum; set aside
 /// from those of steps.

@@ -205,8 +205,8 @@ std::string why_reproducible_is_refused(const Configuration& configuration) {
 ConfigurationAxis reproducible_axis() {
   auto axis = flag_axis<&Configuration::is_reproducible>("reproducible", reproducible_option);
   axis.help =
-      "on: the same bits of zeta and residuals on every grid, transport, kernel and number of threads";
-  axis.list_help = "on: the same bits on every grid; off,on compares";
+      "on: zeta and residuals bitwise identical on every grid, transport, kernel and number of threads";
+  axis.list_help = "on: results bitwise identical on every grid; off,on compares";
   axis.why_refused = &why_reproducible_is_refused;
   return axis;
 }

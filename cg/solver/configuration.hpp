@@ -32,8 +32,8 @@ struct Configuration {
   int thread_count = 1;                                   ///< threads of each rank
   bool overlaps = false;              ///< the product begins while the collection is under way
   std::string cut{automatic_choice};  ///< of the matrix, as matrix_cut_from() takes it
-  bool is_reproducible = false;       ///< the same bits on any grid, transport, kernel and number of threads
-  int ranks_per_node = 0;             ///< pretended nodes of so many ranks; 0: the real ones
+  bool is_reproducible = false;  ///< bitwise identical on any grid, transport, kernel and number of threads
+  int ranks_per_node = 0;        ///< pretended nodes of so many ranks; 0: the real ones
 
   [[nodiscard]] bool has_grid() const { return grid.columns > 0; }
   [[nodiscard]] bool has_kernel() const { return kernel != automatic_choice; }

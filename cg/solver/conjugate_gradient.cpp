@@ -131,7 +131,7 @@ class ConjugateGradient::Run {
     state_.allow_idle_steps(per_row, order_of(solver_.parts_.matrix, system_.b.size()));
   }
 
-  /// Whether A, b, M and the first guess are finite; else they have left the range of double precision.
+  /// Whether A, b, M and the initial guess are finite; else they have left the range of double precision.
   bool input_is_finite() {
     const std::array<double, 1> is_guess{state_.number == 0 ? 1.0 : 0.0};
     std::array<double, 1> count{};

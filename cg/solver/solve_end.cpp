@@ -99,7 +99,8 @@ std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerm
         "not finite: {}: NaN or infinity in the right-hand side, the matrix or the preconditioner", seen);
   }
   return fmt::format(
-      "not finite: {}; look for NaN or infinity in the matrix, its preconditioner and the first guess", seen);
+      "not finite: {}; look for NaN or infinity in the matrix, its preconditioner and the initial guess",
+      seen);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ enum class SolveEnd {
   step_limit,  ///< all allowed steps are done
   stagnated,   ///< no smaller residual is to be had in double precision, or numbers have left its range
   not_positive_definite,  ///< p . A p or r . M^-1 r was not positive
-  not_finite,             ///< A, b, M or the first guess has NaN or infinity
+  not_finite,             ///< A, b, M or the initial guess has NaN or infinity
   zero_right_hand_side,   ///< b = 0, so x = 0
   stopped,                ///< an observer asked for it
 };

@@ -19,7 +19,7 @@ class StopRule : public Interface {
   /// The outcome if the solve ends in this state; empty if it continues. Asked before every step. `converged`
   /// by a residual of the recurrence is asked again with the recomputed one, `not_positive_definite` with the rounding
   /// bound of r . M^-1 r, `stagnated` of an idle solve with the number of idle steps that the order of A allows: they hold only then.
-  /// `not_finite` becomes `stagnated` where A, b, M and the first guess are finite.
+  /// `not_finite` becomes `stagnated` where A, b, M and the initial guess are finite.
   [[nodiscard]] virtual std::optional<SolveEnd> end_of(const CgState& state) const = 0;
   /// The end within a step, when p . A p is known and x has not changed yet. `not_positive_definite` is asked
   /// again with the rounding bound of p . A p, and holds only then; `stagnated` begins again with the

@@ -79,7 +79,7 @@ int store_depth(const PlaneLayout& layout, int planes_at_once);
 /// Memory of these buffers.
 std::int64_t store_buffer_bytes(const PlaneLayout& layout, int planes_at_once);
 
-/// All planes in one file without a name in the folder, which is gone with the store or the process, whatever ends it. It is read and
+/// All planes in one unlinked temporary file in the folder, which is gone with the store or the process, whatever ends it. It is read and
 /// written past the system's cache where the file system can do that. A plane is checked against its CRC-32C each time that it has been
 /// read, and read once more where it fails. Throws RunError: cannot_create where the folder or the room on its device will not do (73);
 /// later cannot_write for an error of the device (74), bad_data for damaged planes (65).

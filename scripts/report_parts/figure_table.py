@@ -102,7 +102,7 @@ FIGURES = (
         figures_phases.why_no_plane, figures_phases.rank_plane,
     ),
     Row(
-        "rank-speeds", "Ranks of different speed", "a run with --cut speed, --cut file:FILE or --slow-rank, or that --rebalance cut anew",
+        "rank-speeds", "Ranks of different speed", "a run with --cut speed, --cut file:FILE or --slow-rank, or that --rebalance repartitioned",
         figures_speeds.why_no_speeds, figures_speeds.speeds,
     ),
     Row(

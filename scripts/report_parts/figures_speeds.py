@@ -1,5 +1,5 @@
 """Figures of ranks that differ in speed: speed, share and waiting of each, with even pieces and with those of the run, or
-before and after the matrix was cut anew."""
+before and after the matrix was repartitioned."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ def is_uneven(document):
 
 
 def moves_of(document):
-    """The times that the matrix was cut anew, with an outer iteration after them."""
+    """Each repartitioning, with an outer iteration after them."""
     return [move for move in (document.get("rebalance") or {"moves": []})["moves"] if move["after_s"]]
 
 
@@ -37,7 +37,7 @@ def name_of(document):
     if slowed:
         parts.append(f"slowed {', '.join(slowed)}")
     if moves_of(document):
-        parts.append("cut anew")
+        parts.append("repartitioned")
     return ", ".join(parts)
 
 
@@ -57,7 +57,7 @@ def uneven_runs(material):
 def why_no_speeds(material):
     if uneven_runs(material):
         return ""
-    return "no run with --cut speed, --cut file:FILE or --slow-rank, or that --rebalance cut anew, has timed its phases"
+    return "no run with --cut speed, --cut file:FILE or --slow-rank, or that --rebalance repartitioned, has timed its phases"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +95,7 @@ def states_after(document):
 
 
 def states_around(document, move, when):
-    """Before or after the matrix was cut anew. Waiting: in products, for the slowest one."""
+    """Before or after the matrix was repartitioned. Waiting: in products, for the slowest one."""
     products = product_count(document["phases"]["ranks"][0]) / document["problem"]["niter"]
     counts = [rank[f"nonzeros_{when}"] for rank in move["ranks"]]
     seconds = [rank[f"{when}_s"] for rank in move["ranks"]]
@@ -178,7 +178,7 @@ def speeds_row(name, document):
 def speeds(material):
     runs = list(enumerate(uneven_runs(material), 1))
     shown = runs[:MOST_RUNS]
-    heads = ["run", "", "ideal", "reachable", "even pieces", "achieved", "cut anew (slowest products of an outer iteration)"]
+    heads = ["run", "", "ideal", "reachable", "even pieces", "achieved", "repartitioned (slowest products of an outer iteration)"]
     rows = [[str(number), *speeds_row(name, document)] for number, (name, document) in runs]
     names = " ".join(f"Run {number}: {name}." for number, (name, _) in shown)
     return Figure(

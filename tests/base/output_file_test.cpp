@@ -1,4 +1,4 @@
-// Files that are written whole or not at all.
+// Files that are written atomically.
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/named_files.hpp"
@@ -209,7 +209,7 @@ TEST_F(OutputFileTest, AFileThatCannotBeReplacedIsWrittenInPlace) {
   ASSERT_EQ(seteuid(0), 0);
 }
 
-/// Whether this folder's file system has files without names.
+/// Whether this folder's file system has unlinked temporary files.
 bool has_unnamed_files(const fs::path& folder) {
   const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR, 0600);
   if (descriptor >= 0) close(descriptor);
@@ -217,7 +217,7 @@ bool has_unnamed_files(const fs::path& folder) {
 }
 
 TEST_F(OutputFileTest, AKillLeavesNothing) {
-  if (!has_unnamed_files(folder_.path())) GTEST_SKIP() << "this file system has no files without names";
+  if (!has_unnamed_files(folder_.path())) GTEST_SKIP() << "this file system has no unlinked temporary files";
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -13,7 +13,7 @@
 
 namespace cg2d::fuzz {
 
-/// A file without a name on any disk, as long as the object lives. The system's file is used again by the next object: making one takes
+/// An unlinked temporary file on any disk, as long as the object lives. The system's file is used again by the next object: making one takes
 /// longer than parsing a short input.
 class MemoryFile {
  public:

@@ -140,7 +140,7 @@ TEST(EntryStoreTest, EntriesOnADeviceTakeLittleMemory) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-/// The descriptor of the file without a name in a folder.
+/// The descriptor of the unlinked temporary file in a folder.
 int scratch_descriptor(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code error;

@@ -199,7 +199,7 @@ std::vector<MalformedFile> malformed_streams() {
   };
 }
 
-/// Right-hand sides and first guesses for a matrix of order 3.
+/// Right-hand sides and initial guesses for a matrix of order 3.
 std::vector<MalformedFile> malformed_vectors() {
   const std::string array = "%%MatrixMarket matrix array real general\n";
   const std::string whole = "%%MatrixMarket matrix array integer general\n3 1\n";

@@ -119,7 +119,7 @@ class Checkpoint(Streamed):
 
 
 class Stencil(Streamed):
-    """Planes in a file without a name."""
+    """Planes in an unlinked temporary file."""
 
     calls = {"write": WRITE_KINDS, "read": READ_KINDS}
 
@@ -225,7 +225,7 @@ class FileFaults(ProgramTest):
                 place = self.place()
                 outcome = Convert(place, self.matrix).run(0, faulty(place, "sync", kind, 2))
                 self.assertIn(outcome.exit_code, (CANNOT_WRITE, BAD_DATA), outcome)
-                self.assertIn(f"the file without a name in the folder {place}", outcome.stderr)
+                self.assertIn(f"the unlinked temporary file in the folder {place}", outcome.stderr)
                 self.assertEqual(list(place.iterdir()), [])
 
     def test_a_binary_matrix_that_is_written_as_zeros(self):

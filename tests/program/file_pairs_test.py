@@ -27,7 +27,7 @@ READ = {
     "simulate": {"--machine"},
 }
 FOLDERS = {"--checkpoint", "--restart", "--out-of-core", "--scratch"}  # may be one: files in them have names of their own
-MAY_SHARE = {("--x0", "--solution")}  # the solution may replace the first guess, which has been read by then
+MAY_SHARE = {("--x0", "--solution")}  # the solution may replace the initial guess, which has been read by then
 NEEDED = {"run": ["--class", "S"], "simulate": ["--class", "S", "--grid", "1x2"]}
 NEEDED_FILES = {"solve": ["FILE"], "convert": ["FILE", "TARGET"], "compare": ["A", "B"], "export": ["FILE"], "report": ["FILE"],
                 "batch": ["FILE"]}  # fmt: skip

@@ -1,4 +1,4 @@
-"""--rebalance: the matrix is cut anew between outer iterations where ranks have drifted from their shares."""
+"""--rebalance: the matrix is repartitioned between outer iterations where ranks have drifted from their shares."""
 
 import pathlib
 import tempfile

@@ -111,7 +111,7 @@ class Malformed(OddFilesTest):
             solutions = []
             for text in (columns, *spellings):
                 path = self.file("b.mtx", text)
-                # For a first guess no step is taken that would hide it.
+                # For a initial guess no step is taken that would hide it.
                 others = () if option == "--rhs" else ("--rhs", self.file("r.mtx", columns), "--max-iterations", 1)
                 # Grid and kernel fixed: a choice by measurement may change the last bits.
                 outcome = run_program(2, "solve", matrix, option, path, *others, "--grid", "1x2", "--kernel", "csr-simd", "-o", x)
@@ -232,7 +232,7 @@ class Outputs(OddFilesTest):
         self.assertEqual(b.read_text(), vector_text([1.0, 2.0]))
         self.assertEqual(self.matrix.read_text(), MATRIX)
 
-    def test_a_first_guess_may_be_replaced_by_the_solution(self):
+    def test_a_initial_guess_may_be_replaced_by_the_solution(self):
         guess = self.file("x.mtx", vector_text([1.0, 2.0]))
         for rank_count in RANK_COUNTS:
             self.run_well(rank_count, "solve", self.matrix, "--x0", guess, "-o", guess)

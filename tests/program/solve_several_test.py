@@ -113,7 +113,7 @@ class Solutions(SeveralTest):
             with self.subTest(options=options):
                 self.expect_singles(*self.solution_of(4, "--rhs", self.rhs, "--grid", "2x2", *options))
 
-    def test_the_solution_is_a_perfect_first_guess(self):
+    def test_the_solution_is_a_perfect_initial_guess(self):
         _, columns = self.solution_of(2, "--rhs", self.rhs)
         guess = self.columns_file(columns, "guess.mtx")
         report = self.report_of(2, *MATRIX, "--rhs", self.rhs, "--x0", guess)

@@ -193,7 +193,7 @@ class Solutions(SolveTest):
                 result = self.report_of(2, path, "--grid", "1x2")["result"]
                 self.assertEqual(result["history"], plain["history"], "the same bits")
 
-    def test_a_first_guess_is_used(self):
+    def test_a_initial_guess_is_used(self):
         x = self.folder / "x.mtx"
         first = self.report_of(2, self.matrix, "--rhs", self.rhs, "-o", x, "--rtol", "1e-9")["result"]
         again = self.report_of(2, self.matrix, "--rhs", self.rhs, "--x0", x, "--rtol", "1e-8")["result"]
@@ -286,7 +286,7 @@ class Operators(SolveTest):
                 _, values = self.solution_of(4, text, "--rhs", b, "--domain", domain)
                 self.expect_near(values, expected, 2e-8)
                 report = self.report_of(4, "--operator", text, "--rhs", b, "--domain", domain, "--x0", guess)
-                self.assertEqual(report["result"]["iterations"], 0, "the solution is a perfect first guess")
+                self.assertEqual(report["result"]["iterations"], 0, "the solution is a perfect initial guess")
 
     def test_preconditioners_and_variants_without_a_matrix(self):
         _, expected = self.solution_of(1, "laplace2d:20x20", "--assembled")

@@ -274,7 +274,7 @@ class DistributedSystem {
   /// || x - solution || / || solution || <= (condition number) || r || / || b || by the condition number of Lanczos,
   /// which is of M^-1 A: in the norms of M and M^-1, for those M that are diagonal.
   void expect_error_within_estimate(const SpectrumEstimate& estimate) {
-    if (estimate.step_count == 0) return;  // the first guess was good enough
+    if (estimate.step_count == 0) return;  // the initial guess was good enough
     EXPECT_GT(estimate.smallest, 0.0);
     const bool is_jacobi = turn_.preconditioner->name == "jacobi";
     if (!is_jacobi && turn_.preconditioner->name != "none") return;

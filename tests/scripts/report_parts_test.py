@@ -668,7 +668,7 @@ class Speeds(ReportParts):
             for when, expected in zip(whens, (before, after)):
                 for value, right in zip(panels[f"Run 1: {what} {when}"], expected):
                     self.assertAlmostEqual(value, right)
-        self.assertIn("Run 1: class S, 1x2, cut even, cut anew.", figure.note)
+        self.assertIn("Run 1: class S, 1x2, cut even, repartitioned.", figure.note)
         before, after = figure.panels[2:4]
         self.assertEqual(before.limits(), after.limits())
         self.assertGreater(before.share(1, 0), after.share(1, 0))

@@ -11,7 +11,7 @@
 
 namespace cg2d {
 
-/// A file that is not what it should be. what() is "file: found ..., expected ...", with the number of the line
+/// A bad input file. what() is "file: found ..., expected ...", with the number of the line
 /// after the name where there is one.
 class FileError : public RunError {
  public:

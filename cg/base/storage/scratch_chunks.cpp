@@ -67,7 +67,7 @@ std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
 
 void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {
   throw RunError(ExitCode::cannot_write,
-                 fmt::format("the file without a name in the folder {} cannot be {} at byte {}: {}",
+                 fmt::format("the unlinked temporary file in the folder {} cannot be {} at byte {}: {}",
                              file_.folder(), what, position_of(chunk), std::strerror(error)));
 }
 
@@ -76,9 +76,10 @@ void ScratchChunks::fail_by_damage(std::size_t chunk) const {
   if (!file_.file().put_on_disk()) fail("written", chunk, errno);
   throw RunError(
       ExitCode::bad_data,
-      fmt::format("the file without a name in the folder {}: found damaged data at byte {}, expected what "
-                  "was written there: its device loses data",
-                  file_.folder(), position_of(chunk)));
+      fmt::format(
+          "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "
+          "was written there: its device loses data",
+          file_.folder(), position_of(chunk)));
 }
 
 }  // namespace cg2d

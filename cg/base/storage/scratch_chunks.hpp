@@ -1,6 +1,6 @@
 #pragma once
 
-// Chunks of data in a file without a name: for data that is larger than memory, and ends with the process. No MPI.
+// Chunks of data in an unlinked temporary file: for data that is larger than memory, and ends with the process. No MPI.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A file without a name, for data that ends with the process. No MPI.
+// An unlinked temporary file, for data that ends with the process. No MPI.
 
 #include <cstddef>
 #include <cstdint>

@@ -55,7 +55,7 @@ void UnnamedFile::open_as(FileNaming naming, int flags) {
     return;
   }
   const mode_t mode = is_never_named ? owner_may_read_and_write : all_may_read_and_write;
-  // Naming a file without a name needs /proc, see open(2).
+  // Naming an unlinked temporary file needs /proc, see open(2).
   if (is_never_named || (naming == FileNaming::at_the_end && access("/proc/self/fd", X_OK) == 0)) {
     descriptor_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode);
     if (is_open() || (is_never_named && errno != EOPNOTSUPP && errno != EISDIR)) return;

@@ -323,8 +323,7 @@ std::string Boss::summary() const {
   text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
                       format_count(worker_count_, "rank"));
   if (!done.empty())
-    text += fmt::format("; no schedule of these times is shorter than {:.3g} s ({:.0f} %)",
-                        least_makespan(done, worker_count_),
+    text += fmt::format("; ideal makespan {:.3g} s ({:.0f} %)", least_makespan(done, worker_count_),
                         100.0 * least_makespan(done, worker_count_) / duration_s_);
   if (found_count_ > 0) text += fmt::format("; {} had results before", found_count_);
   return text + fmt::format("\n Results: {}\n", options_.output);

@@ -87,7 +87,7 @@ const Record<SystemOptions>& system_record() {
        {"right_hand_side", text_type(),
         [](const auto& options) { return vector_text(options.right_hand_side); },
         "ones, zeros, random:SEED or a file."},
-       {"first_guess", text_type(), [](const auto& options) { return vector_text(options.first_guess); }},
+       {"initial_guess", text_type(), [](const auto& options) { return vector_text(options.initial_guess); }},
        {"relative_tolerance", seconds_type(), &SystemOptions::relative_tolerance, "Of right_hand_side_norm."},
        {"absolute_tolerance", seconds_type(), &SystemOptions::absolute_tolerance},
        {"most_iterations", positive_count_type(), &SystemOptions::most_iterations},

@@ -116,8 +116,8 @@ FeatureRow guard_feature() {
                     .value = {},
                     .default_text = {},
                     .group = "Soft errors",
-                    .help = "check products, steps, residuals and the matrix against soft errors, and make "
-                            "the part with one again"},
+                    .help = "check products, steps, residuals and the matrix against soft errors, and redo "
+                            "the affected iterations"},
       FeatureOption{.name = inject_option,
                     .value = "SEED[:COUNT]",
                     .default_text = "none",

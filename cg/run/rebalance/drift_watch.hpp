@@ -23,7 +23,7 @@ struct MoveCost {
   int steps_left = 0;  ///< outer iterations
 };
 
-/// Watches outer iterations, and says when the matrix should be cut anew: where the last three would each have been so much shorter with the
+/// Watches outer iterations, and says when the matrix should be repartitioned: where the last three would each have been so much shorter with the
 /// shares that their times lead to that, if this goes on, the rest of the work gains more than a move costs. One that was disturbed by
 /// something that passes is not followed.
 class DriftWatch {

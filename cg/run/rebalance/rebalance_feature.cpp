@@ -1,4 +1,4 @@
-// --rebalance: the matrix is cut anew between outer iterations where ranks have drifted from their shares.
+// --rebalance: the matrix is repartitioned between outer iterations where ranks have drifted from their shares.
 
 #include <fmt/format.h>
 
@@ -40,7 +40,7 @@ struct MovedRank {
   double after_s = 0.0;  ///< mean of those after it
 };
 
-/// One time that the matrix was cut anew.
+/// One time that the matrix was repartitioned.
 struct Move {
   int repeat_number = 1;
   int after_step = 0;     ///< outer iteration
@@ -154,7 +154,7 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
                             .nonzeros_before = std::llround(nonzeros[rank]),
                             .before_s = seconds[rank]});
     context_.progress.say(
-        fmt::format("cutting the matrix anew: products of rank {} take {:.2f} times the mean",
+        fmt::format("repartitioning the matrix: products of rank {} take {:.2f} times the mean",
                     move.slowest_rank, move.slowness));
     const Stopwatch stopwatch;
     movable_->move(shares);
@@ -250,13 +250,13 @@ void resolve_rebalance(const AskedWork& asked) {
 }  // namespace
 
 FeatureRow rebalance_feature() {
-  static constexpr std::array own_options{
-      FeatureOption{.name = rebalance_option,
-                    .value = "off|on",
-                    .default_text = "off",
-                    .group = "Grid",
-                    .help = "cut the matrix anew between outer iterations where ranks have become slower or "
-                            "faster and that pays"}};
+  static constexpr std::array own_options{FeatureOption{
+      .name = rebalance_option,
+      .value = "off|on",
+      .default_text = "off",
+      .group = "Grid",
+      .help = "repartition the matrix between outer iterations where ranks have become slower or "
+              "faster and that pays"}};
   return {
       .name = "rebalance",
       .options = own_options,

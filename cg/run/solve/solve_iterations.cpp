@@ -95,7 +95,7 @@ CheckpointedSystem SolveIterations::checkpointed_system() const {
 }
 
 std::vector<SystemSolveResult> SolveIterations::solve() {
-  const bool starts_from_x = parts_.options.first_guess.kind != VectorOption::Kind::zeros;
+  const bool starts_from_x = parts_.options.initial_guess.kind != VectorOption::Kind::zeros;
   const SystemVectors given{
       .b = b_, .x = x_, .starts_from_x = starts_from_x, .snapshot = snapshot_ ? &*snapshot_ : nullptr};
   if (system_.guard == nullptr) return solver_.solve(given, tolerance_);

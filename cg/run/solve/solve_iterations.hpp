@@ -23,7 +23,7 @@ struct IteratedSystem {
   SystemSolver& solver;
   Preconditioner& preconditioner;
   std::span<const double> b;  ///< of all right-hand sides
-  HugePageVector& x;          ///< the first guess, and then the solution
+  HugePageVector& x;          ///< the initial guess, and then the solution
 };
 
 /// Holds references: all must outlive it. Collective.

@@ -35,7 +35,7 @@ struct SystemOptions : SessionOptions {
   std::optional<double> symmetrize_tolerance{};   ///< --symmetrize, of a file
   std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils without a matrix; empty: the best
   VectorOption right_hand_side{.kind = VectorOption::Kind::ones};
-  VectorOption first_guess{};
+  VectorOption initial_guess{};
   std::optional<int> right_hand_side_count{};  ///< empty: the columns of a file, else 1
   double relative_tolerance = 1e-8;            ///< of || b ||
   double absolute_tolerance = 0.0;             ///< the larger of both counts

@@ -159,7 +159,7 @@ ReadyWork SolveRun::make() {
   auto& system = system_.emplace(operator_->make());
   place_ = place_of_several(system.place, report_.right_hand_side_count);
   b_ = make_vectors(options_.right_hand_side);
-  x_ = make_vectors(options_.first_guess);
+  x_ = make_vectors(options_.initial_guess);
   vectors_.emplace(system.matrix, system.timer, report_.configuration.thread_count);
   preconditioner_ = make_preconditioner();
   solver_ = make_system_solver({system.matrix, *preconditioner_, *vectors_},

@@ -118,7 +118,7 @@ struct StreamPlan {
   [[nodiscard]] double product_s() const { return multiply_s > 0.0 ? std::max(multiply_s, reading_s) : 0.0; }
 };
 
-/// Measures the storage with files without names. multiply_s: of a product in memory, 0 if it is not known. Collective. Throws RunError as
+/// Measures the storage with unlinked temporary files. multiply_s: of a product in memory, 0 if it is not known. Collective. Throws RunError as
 /// make_streamed_block(). Cost: about a second.
 StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm::RankGroup& group);
 

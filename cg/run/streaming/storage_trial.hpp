@@ -33,7 +33,7 @@ struct StorageTrialConfig {
 /// The sizes of panels that are tried. The same on all ranks: those for which the rank with the least memory has room. Collective.
 std::vector<std::int64_t> tried_panel_bytes(const StorageTrialConfig& config, comm::RankGroup& group);
 
-/// Reads files without names, 256 MiB on each node, with panels of these sizes, several numbers of them under way, all ranks at once. `say`
+/// Reads unlinked temporary files, 256 MiB on each node, with panels of these sizes, several numbers of them under way, all ranks at once. `say`
 /// gets each size before it is tried. Cost: about six seconds. Collective; the same answer on all ranks. Throws RunError (cannot_create,
 /// cannot_write).
 StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std::int64_t>& sizes,
