@@ -232,7 +232,7 @@ class Outputs(OddFilesTest):
         self.assertEqual(b.read_text(), vector_text([1.0, 2.0]))
         self.assertEqual(self.matrix.read_text(), MATRIX)
 
-    def test_a_initial_guess_may_be_replaced_by_the_solution(self):
+    def test_an_initial_guess_may_be_replaced_by_the_solution(self):
         guess = self.file("x.mtx", vector_text([1.0, 2.0]))
         for rank_count in RANK_COUNTS:
             self.run_well(rank_count, "solve", self.matrix, "--x0", guess, "-o", guess)

@@ -193,7 +193,7 @@ class Solutions(SolveTest):
                 result = self.report_of(2, path, "--grid", "1x2")["result"]
                 self.assertEqual(result["history"], plain["history"], "the same bits")
 
-    def test_a_initial_guess_is_used(self):
+    def test_an_initial_guess_is_used(self):
         x = self.folder / "x.mtx"
         first = self.report_of(2, self.matrix, "--rhs", self.rhs, "-o", x, "--rtol", "1e-9")["result"]
         again = self.report_of(2, self.matrix, "--rhs", self.rhs, "--x0", x, "--rtol", "1e-8")["result"]

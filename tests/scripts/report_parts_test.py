@@ -903,9 +903,12 @@ class Command(ReportParts):
         self.assert_refused(BAD_DATA, "text: neither", result, text)
         self.assert_refused(BAD_DATA, "text: neither", result, "--profile", text)
 
-    def test_a_folder_that_cannot_be_made_leaves_nothing(self):
-        result = self.file(json.dumps(self.sweep[0]))
-        self.assert_refused(CANNOT_CREATE, "", result, "--figures", result / "figures")
+    def test_a_folder_that_cannot_be_made_takes_no_page_along(self):
+        result, page = self.file(json.dumps(self.sweep[0])), self.folder / "page.html"
+        outcome = run_command([sys.executable, PROJECT / "scripts" / "report", result, "-o", page, "--figures", result / "figures"])
+        self.assertEqual((outcome.exit_code, outcome.stdout), (CANNOT_CREATE, ""), outcome)
+        self.assertRegex(outcome.stderr, rf"\Acg2d: report: {re.escape(str(result))}[^\n]*: [A-Z][^\n]*\n\Z")
+        self.assertTrue(page.read_bytes())
 
     def test_files_are_where_they_were_asked_for(self):
         result = self.file(json.dumps(self.sweep[0]))
