@@ -113,6 +113,7 @@ Schedule all_reduce_schedule(int group_size, int member) {
 
 GroupPieces::GroupPieces(const BlockLayout& layout, int first_piece, int group_size) {
   const auto origin = layout.piece(first_piece).begin;
+  starts_.reserve(static_cast<std::size_t>(group_size) + 1);
   starts_.push_back(0);
   for (int k = 0; k < group_size; ++k) starts_.push_back(layout.piece(first_piece + k).end - origin);
 }

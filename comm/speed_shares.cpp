@@ -5,9 +5,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <numeric>
+#include <queue>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 namespace cg2d::comm {
@@ -25,125 +29,332 @@ void require(std::span<const double> speeds, ProcessGrid grid) {
     throw std::invalid_argument("speed shares: speeds must be finite and greater than 0");
 }
 
+/// Pieces between the same two borders of blocks, which are alike.
+struct Segment {
+  double piece_count;
+  int row;
+  int column;
+};
+
+std::vector<Segment> segments_of(ProcessGrid grid) {
+  std::vector<Segment> segments;
+  for (int begin = 0; begin < grid.rank_count();) {
+    const int row = begin / grid.columns;
+    const int column = begin / grid.rows;
+    const int end = std::min((row + 1) * grid.columns, (column + 1) * grid.rows);
+    segments.push_back({.piece_count = static_cast<double>(end - begin), .row = row, .column = column});
+    begin = end;
+  }
+  return segments;
+}
+
 /// Shares of row blocks and of column blocks.
 struct BlockShares {
   Numbers rows;
   Numbers columns;
 };
 
-BlockShares block_shares(std::span<const double> pieces, ProcessGrid grid) {
+/// piece_shares: [segment], of one of its pieces.
+BlockShares block_shares(const std::vector<Segment>& segments, const Numbers& piece_shares,
+                         ProcessGrid grid) {
   BlockShares blocks{.rows = Numbers(index(grid.rows)), .columns = Numbers(index(grid.columns))};
-  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-    blocks.rows[piece / index(grid.columns)] += pieces[piece];
-    blocks.columns[piece / index(grid.rows)] += pieces[piece];
+  for (std::size_t k = 0; k < segments.size(); ++k) {
+    const double share = segments[k].piece_count * piece_shares[k];
+    blocks.rows[index(segments[k].row)] += share;
+    blocks.columns[index(segments[k].column)] += share;
   }
   return blocks;
 }
 
-/// Work of each place.
-Numbers work_of(const BlockShares& blocks) {
-  Numbers work;
-  for (const double row : blocks.rows)
-    for (const double column : blocks.columns) work.push_back(row * column);
-  return work;
-}
+/// Ranks on a grid of several rows and columns: the speed that most of them have, if there is one, and those that differ from it.
+struct MixedRanks {
+  MixedRanks(std::span<const double> speeds, ProcessGrid of_shape)
+      : grid({.columns = of_shape.columns, .rows = of_shape.rows}), segments(segments_of(grid)) {
+    Numbers ordered(speeds.begin(), speeds.end());
+    const auto middle = ordered.begin() + std::ssize(ordered) / 2;
+    std::ranges::nth_element(ordered, middle);
+    usual = *middle;
+    for (std::size_t rank = 0; rank < speeds.size(); ++rank) {
+      if (speeds[rank] != usual) others.push_back(static_cast<int>(rank));
+    }
+    std::ranges::stable_sort(others, {}, [&](int rank) { return speeds[index(rank)]; });
+    for (const int rank : others) other_speeds.push_back(speeds[index(rank)]);
+  }
 
-/// Time of each place for its work.
-Numbers times_of(const BlockShares& blocks, std::span<const double> speed_at) {
-  auto times = work_of(blocks);
-  for (std::size_t place = 0; place < times.size(); ++place) times[place] /= speed_at[place];
-  return times;
-}
+  ProcessGrid grid;  ///< the shape, without an order
+  std::vector<Segment> segments;
+  double usual = 1.0;
+  std::vector<int> others{};  ///< by growing speed
+  Numbers other_speeds{};     ///< of these
+};
 
-/// Pieces between the same two borders of blocks are alike.
-void even_out(Numbers& pieces, ProcessGrid grid) {
-  for (std::size_t begin = 0; begin < pieces.size();) {
-    auto end = begin + 1;
-    while (end < pieces.size() && end % index(grid.columns) != 0 && end % index(grid.rows) != 0) ++end;
-    const auto first = pieces.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = pieces.begin() + static_cast<std::ptrdiff_t>(end);
-    std::fill(first, last, std::accumulate(first, last, 0.0) / static_cast<double>(end - begin));
-    begin = end;
+/// A number for each key: 0, 1, ... in the order in which they are met. The same key again and again is found at once.
+template <typename Key>
+class Numbering {
+ public:
+  int operator()(const Key& key) {
+    if (last_ == numbers_.end() || last_->first != key)
+      last_ = numbers_.try_emplace(key, static_cast<int>(numbers_.size())).first;
+    return last_->second;
+  }
+
+ private:
+  std::map<Key, int> numbers_;
+  std::map<Key, int>::iterator last_ = numbers_.end();
+};
+
+/// Kinds of pieces, by growing number, and how many there are.
+using KindCounts = std::vector<std::pair<int, double>>;
+
+void add(KindCounts& counts, int kind, double count) {
+  const auto place = std::ranges::lower_bound(counts, kind, {}, &KindCounts::value_type::first);
+  if (place != counts.end() && place->first == kind) {
+    place->second += count;
+  } else {
+    counts.insert(place, {kind, count});
   }
 }
 
-void scale_to_one(Numbers& pieces) {
-  const double sum = std::accumulate(pieces.begin(), pieces.end(), 0.0);
-  for (double& piece : pieces) piece /= sum;
+/// Row blocks, or column blocks, that are alike.
+struct Group {
+  double count = 0.0;
+  KindCounts pieces{};  ///< of each of them
+};
+
+/// Places of one speed in alike rows and columns.
+struct Cell {
+  std::size_t row_group;
+  std::size_t column_group;
+  double count;
+  double speed;
+};
+
+/// The unknowns of a descent: pieces in whose row and column the same ranks differ from the usual speed get the same share. So it costs as much
+/// as there are different ranks, however many ranks there are.
+class AlikePieces {
+ public:
+  /// places: of ranks.others, in their order.
+  AlikePieces(const MixedRanks& ranks, const std::vector<int>& places) : segments_(ranks.segments) {
+    const auto& grid = ranks.grid;
+    std::vector<int> row_at;
+    std::vector<int> column_at;
+    for (const int place : places) {
+      row_at.push_back(place / grid.columns);
+      column_at.push_back(place % grid.columns);
+    }
+    auto row_group = grouped_by_speeds(row_at, ranks.other_speeds, grid.rows);
+    auto column_group = grouped_by_speeds(column_at, ranks.other_speeds, grid.columns);
+    // First blocks with other ranks, then those that share pieces with them, and so on.
+    constexpr std::size_t enough_cells = 256;
+    std::size_t cell_count = 0;
+    do {
+      cell_count = rows_.size() * columns_.size();
+      number_kinds(row_group, column_group);
+      rows_ = split(row_group, &Segment::row);
+      columns_ = split(column_group, &Segment::column);
+    } while (rows_.size() * columns_.size() > cell_count && cell_count < enough_cells);
+    for (std::size_t k = 0; k < segments_.size(); ++k) {
+      const auto kind = index(kind_of_[k]);
+      if (kind >= piece_counts_.size()) piece_counts_.resize(kind + 1);
+      piece_counts_[kind] += segments_[k].piece_count;
+    }
+    Numbers usual_counts;
+    for (const auto& row : rows_)
+      for (const auto& column : columns_) usual_counts.push_back(row.count * column.count);
+    std::map<std::tuple<std::size_t, std::size_t, double>, double> other_counts;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const auto row = index(row_group[index(row_at[k])]);
+      const auto column = index(column_group[index(column_at[k])]);
+      usual_counts[row * columns_.size() + column] -= 1.0;
+      other_counts[{row, column, ranks.other_speeds[k]}] += 1.0;
+    }
+    for (std::size_t k = 0; k < usual_counts.size(); ++k) {
+      if (usual_counts[k] > 0.0)
+        cells_.push_back({k / columns_.size(), k % columns_.size(), usual_counts[k], ranks.usual});
+    }
+    for (const auto& [at, count] : other_counts)
+      cells_.push_back({std::get<0>(at), std::get<1>(at), count, std::get<2>(at)});
+  }
+
+  [[nodiscard]] const std::vector<Group>& rows() const { return rows_; }
+  [[nodiscard]] const std::vector<Group>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<Cell>& cells() const { return cells_; }
+  [[nodiscard]] const Numbers& piece_counts() const { return piece_counts_; }
+
+  /// [kind] from [segment]
+  [[nodiscard]] Numbers means(const Numbers& of_segments) const {
+    Numbers of_kinds(piece_counts_.size());
+    for (std::size_t k = 0; k < segments_.size(); ++k) {
+      const auto kind = index(kind_of_[k]);
+      of_kinds[kind] += of_segments[k] * segments_[k].piece_count / piece_counts_[kind];
+    }
+    return of_kinds;
+  }
+  /// [segment] from [kind]
+  [[nodiscard]] Numbers spread(const Numbers& of_kinds) const {
+    Numbers of_segments;
+    for (const int kind : kind_of_) of_segments.push_back(of_kinds[index(kind)]);
+    return of_segments;
+  }
+
+ private:
+  /// Blocks of ranks of the same other speeds have the same number. block_of: [other rank]
+  static std::vector<int> grouped_by_speeds(const std::vector<int>& block_of, const Numbers& speeds,
+                                            int block_count) {
+    std::map<int, Numbers> speeds_in;
+    for (std::size_t k = 0; k < block_of.size(); ++k) speeds_in[block_of[k]].push_back(speeds[k]);
+    std::vector<int> groups(index(block_count));
+    Numbering<Numbers> number;
+    number({});
+    for (const auto& [block, its_speeds] : speeds_in) groups[index(block)] = number(its_speeds);
+    return groups;
+  }
+  /// Pieces of the same groups are of one kind.
+  void number_kinds(const std::vector<int>& row_group, const std::vector<int>& column_group) {
+    Numbering<std::pair<int, int>> number;
+    kind_of_.clear();
+    for (const auto& segment : segments_)
+      kind_of_.push_back(number({row_group[index(segment.row)], column_group[index(segment.column)]}));
+  }
+  /// Splits groups of blocks by the kinds of their pieces.
+  [[nodiscard]] std::vector<Group> split(std::vector<int>& group_of, int Segment::*block) const {
+    Numbering<std::pair<int, KindCounts>> number;
+    std::vector<Group> groups;
+    std::pair<int, KindCounts> key;
+    for (std::size_t begin = 0; begin < segments_.size();) {
+      const int number_of_block = segments_[begin].*block;
+      auto& group = group_of[index(number_of_block)];
+      key.first = group;
+      key.second.clear();
+      auto end = begin;
+      for (; end < segments_.size() && segments_[end].*block == number_of_block; ++end)
+        add(key.second, kind_of_[end], segments_[end].piece_count);
+      group = number(key);
+      if (index(group) == groups.size()) groups.push_back({.pieces = key.second});
+      groups[index(group)].count += 1.0;
+      begin = end;
+    }
+    return groups;
+  }
+
+  const std::vector<Segment>& segments_;
+  std::vector<int> kind_of_;  // [segment]
+  Numbers piece_counts_;      // [kind]
+  std::vector<Group> rows_;
+  std::vector<Group> columns_;
+  std::vector<Cell> cells_;
+};
+
+Numbers group_shares(const std::vector<Group>& groups, const Numbers& piece_shares) {
+  Numbers shares;
+  for (const auto& group : groups) {
+    double share = 0.0;
+    for (const auto& [kind, count] : group.pieces) share += count * piece_shares[index(kind)];
+    shares.push_back(share);
+  }
+  return shares;
 }
 
-/// Shares with their speed on the grid.
+void scale_to_one(Numbers& shares, std::span<const double> counts) {
+  const double sum = std::inner_product(shares.begin(), shares.end(), counts.begin(), 0.0);
+  for (double& share : shares) share /= sum;
+}
+
+/// Shares of one piece of each segment, with their speed on the grid.
 struct Fit {
-  Numbers pieces;
+  Numbers shares;
   double speed = 0.0;
 };
 
-bool is_line(ProcessGrid grid) { return grid.columns == 1 || grid.rows == 1; }
-
-/// A line of ranks: each gets as much as it is fast.
-Fit line_fit(std::span<const double> speed_at) {
-  Fit fit{.pieces = {speed_at.begin(), speed_at.end()},
-          .speed = std::accumulate(speed_at.begin(), speed_at.end(), 0.0)};
-  scale_to_one(fit.pieces);
-  return fit;
-}
-
-/// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. Multiplying pieces keeps
+/// Descends from these shares: the slowest place, as a mean in which slow places count more and more, gets less. Multiplying shares keeps
 /// them positive, so every step is a cut.
-Fit descend(Numbers pieces, std::span<const double> speed_at, ProcessGrid grid) {
-  if (is_line(grid)) return line_fit(speed_at);
+Fit descend(const Numbers& start, const AlikePieces& alike) {
   constexpr std::array sharpness{8.0, 32.0, 128.0, 512.0};
   constexpr int steps = 60;
   constexpr double smallest_piece = 1e-12;
   constexpr double largest_push = 1e3;
+  const auto& counts = alike.piece_counts();
+  auto shares = alike.means(start);
   Fit best;
   for (const double power : sharpness) {
     for (int step = 0; step < steps; ++step) {
-      const auto blocks = block_shares(pieces, grid);
-      auto times = times_of(blocks, speed_at);
+      const auto rows = group_shares(alike.rows(), shares);
+      const auto columns = group_shares(alike.columns(), shares);
+      Numbers times;
+      for (const auto& cell : alike.cells())
+        times.push_back(rows[cell.row_group] * columns[cell.column_group] / cell.speed);
       const double slowest = std::ranges::max(times);
-      if (1.0 / slowest > best.speed) best = {.pieces = pieces, .speed = 1.0 / slowest};
+      if (1.0 / slowest > best.speed) best = {.shares = shares, .speed = 1.0 / slowest};
+      Numbers row_pushes(rows.size());
+      Numbers column_pushes(columns.size());
       double sum = 0.0;
-      for (double& time : times) sum += time = std::pow(time / slowest, power);
-      BlockShares push{.rows = Numbers(index(grid.rows)), .columns = Numbers(index(grid.columns))};
-      for (std::size_t place = 0; place < times.size(); ++place) {
-        push.rows[place / index(grid.columns)] += times[place] / sum;
-        push.columns[place % index(grid.columns)] += times[place] / sum;
+      for (std::size_t k = 0; k < times.size(); ++k) {
+        const auto& cell = alike.cells()[k];
+        const double push = cell.count * std::pow(times[k] / slowest, power);
+        row_pushes[cell.row_group] += push;
+        column_pushes[cell.column_group] += push;
+        sum += push;
       }
-      for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-        const auto row = piece / index(grid.columns);
-        const auto column = piece / index(grid.rows);
-        const double gradient =
-            push.rows[row] / blocks.rows[row] + push.columns[column] / blocks.columns[column];
-        pieces[piece] *= std::exp(-std::min(gradient, largest_push) / power);
-        pieces[piece] = std::max(pieces[piece], smallest_piece);
+      Numbers gradients(shares.size());
+      const auto add = [&](const std::vector<Group>& groups, const Numbers& pushes,
+                           const Numbers& of_groups) {
+        for (std::size_t group = 0; group < groups.size(); ++group)
+          for (const auto& [kind, count] : groups[group].pieces)
+            gradients[index(kind)] += count * pushes[group] / (sum * of_groups[group]);
+      };
+      add(alike.rows(), row_pushes, rows);
+      add(alike.columns(), column_pushes, columns);
+      for (std::size_t kind = 0; kind < shares.size(); ++kind) {
+        shares[kind] *= std::exp(-std::min(gradients[kind] / counts[kind], largest_push) / power);
+        shares[kind] = std::max(shares[kind], smallest_piece);
       }
-      scale_to_one(pieces);
+      scale_to_one(shares, counts);
     }
   }
-  even_out(best.pieces, grid);
+  best.shares = alike.spread(best.shares);
   return best;
+}
+
+/// Ranks of equal speed, or in a line: each gets as much as it is fast.
+SpeedShares simple_shares(std::span<const double> speeds, ProcessGrid grid) {
+  SpeedShares shares{
+      .grid = grid, .pieces = {}, .reachable = std::accumulate(speeds.begin(), speeds.end(), 0.0)};
+  for (const int rank : grid.ranks_by_place())
+    shares.pieces.push_back(speeds[index(rank)] / shares.reachable);
+  return shares;
+}
+
+/// [piece]
+Numbers pieces_of(const std::vector<Segment>& segments, const Numbers& shares) {
+  Numbers pieces;
+  for (std::size_t k = 0; k < segments.size(); ++k)
+    pieces.insert(pieces.end(), static_cast<std::size_t>(segments[k].piece_count), shares[k]);
+  return pieces;
 }
 
 /// Even pieces first, then drawn ones: the product of two shares has more than one valley.
 class Starts {
  public:
-  explicit Starts(ProcessGrid grid) : piece_count_(index(grid.rank_count())) {
-    constexpr std::size_t enough_pieces = 1024;
-    constexpr std::size_t fewest = 2;
-    constexpr std::size_t most = 128;
-    count_ = is_line(grid) ? 1 : std::clamp(enough_pieces / piece_count_, fewest, most);
+  explicit Starts(const std::vector<Segment>& segments) {
+    double piece_count = 0.0;
+    for (const auto& segment : segments) piece_counts_.push_back(segment.piece_count);
+    for (const double count : piece_counts_) piece_count += count;
+    constexpr double enough_pieces = 1024.0;
+    constexpr double fewest = 2.0;
+    constexpr double most = 128.0;
+    count_ = static_cast<int>(std::clamp(enough_pieces / piece_count, fewest, most));
   }
 
-  [[nodiscard]] std::size_t count() const { return count_; }
+  [[nodiscard]] int count() const { return count_; }
+  /// [segment]
   [[nodiscard]] Numbers next() {
-    Numbers pieces(piece_count_, 1.0);
+    Numbers shares(piece_counts_.size(), 1.0);
     if (!is_first_) {
-      for (double& piece : pieces) piece = drawn();
+      for (double& share : shares) share = drawn();
     }
     is_first_ = false;
-    scale_to_one(pieces);
-    return pieces;
+    scale_to_one(shares, piece_counts_);
+    return shares;
   }
 
  private:
@@ -153,59 +364,161 @@ class Starts {
     return -std::log((static_cast<double>(random_() >> 11U) + 1.0) / steps);
   }
 
-  std::size_t piece_count_;
-  std::size_t count_ = 1;
+  Numbers piece_counts_;
+  int count_ = 1;
   bool is_first_ = true;
   std::mt19937_64 random_{1};  // the same draws on every rank
 };
 
-Numbers speeds_at(std::span<const int> rank_at, std::span<const double> speeds) {
-  Numbers at;
-  for (const int rank : rank_at) at.push_back(speeds[index(rank)]);
-  return at;
+/// So many places of the least work, by growing work, then by place; or of the most work, from the last place on.
+std::vector<int> extreme_places(const BlockShares& blocks, std::size_t count, bool is_least) {
+  // No place beyond the first rows and columns has less work than `count` others.
+  const auto first_of = [&](const Numbers& shares) {
+    std::vector<int> order(shares.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto key = [&](int k) {
+      return is_least ? std::pair(shares[index(k)], k) : std::pair(-shares[index(k)], -k);
+    };
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size()));
+    std::ranges::partial_sort(order, end, {}, key);
+    order.erase(end, order.end());
+    return order;
+  };
+  const auto rows = first_of(blocks.rows);
+  const auto columns = first_of(blocks.columns);
+  struct Candidate {
+    double work;
+    std::size_t row;
+    std::size_t column;
+    int place;
+  };
+  const auto comes_later = [&](const Candidate& a, const Candidate& b) {
+    return is_least ? std::pair(a.work, a.place) > std::pair(b.work, b.place)
+                    : std::pair(a.work, a.place) < std::pair(b.work, b.place);
+  };
+  std::priority_queue<Candidate, std::vector<Candidate>, decltype(comes_later)> next(comes_later);
+  const auto push = [&](std::size_t row, std::size_t column) {
+    if (row == rows.size() || column == columns.size()) return;
+    next.push({blocks.rows[index(rows[row])] * blocks.columns[index(columns[column])], row, column,
+               rows[row] * static_cast<int>(blocks.columns.size()) + columns[column]});
+  };
+  std::vector<int> places;
+  for (push(0, 0); places.size() < count;) {
+    const auto found = next.top();
+    next.pop();
+    places.push_back(found.place);
+    push(found.row, found.column + 1);
+    if (found.column == 0) push(found.row + 1, 0);
+  }
+  return places;
 }
 
-/// Ranks at their places, with shares.
-struct Placed {
-  std::vector<int> rank_at;
-  Numbers pieces;
-  double speed = 0.0;
-};
+/// Places of the other ranks, in their order, for shares that are given: the least work for the slowest, the most for the fastest, which no
+/// exchange of two ranks betters.
+std::vector<int> places_for(const Numbers& shares, const MixedRanks& ranks) {
+  const auto blocks = block_shares(ranks.segments, shares, ranks.grid);
+  const auto& speeds = ranks.other_speeds;
+  const auto slow_count = std::ranges::lower_bound(speeds, ranks.usual) - speeds.begin();
+  auto places = extreme_places(blocks, static_cast<std::size_t>(slow_count), true);
+  const auto for_fast = extreme_places(blocks, speeds.size() - places.size(), false);
+  places.insert(places.end(), for_fast.rbegin(), for_fast.rend());
+  return places;
+}
 
-/// The places for shares that are given: the most work to the fastest, which no exchange of two ranks betters. Ties keep the order of the
-/// ranks.
-std::vector<int> places_for(std::span<const double> pieces, std::span<const double> speeds,
-                            ProcessGrid grid) {
-  const auto work = work_of(block_shares(pieces, grid));
-  std::vector<int> places(work.size());
-  std::iota(places.begin(), places.end(), 0);
-  auto ranks = places;
-  std::ranges::stable_sort(places, {}, [&](int place) { return work[index(place)]; });
-  std::ranges::stable_sort(ranks, {}, [&](int rank) { return speeds[index(rank)]; });
-  std::vector<int> rank_at(work.size());
-  for (std::size_t k = 0; k < places.size(); ++k) rank_at[index(places[k])] = ranks[k];
+/// [place]: the others at their places, all others where they are or, where that place is taken, where one has left.
+std::vector<int> ranks_at(const std::vector<int>& places, const MixedRanks& ranks) {
+  constexpr int nobody = -1;
+  auto rank_at = ranks.grid.ranks_by_place();
+  for (const int rank : ranks.others) rank_at[index(rank)] = nobody;
+  std::vector<int> displaced;
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    const int there = std::exchange(rank_at[index(places[k])], ranks.others[k]);
+    if (there != nobody) displaced.push_back(there);
+  }
+  std::ranges::sort(displaced);
+  auto next = displaced.begin();
+  for (int& rank : rank_at) {
+    if (rank == nobody) rank = *next++;
+  }
   return rank_at;
 }
 
+/// The other ranks at places, with shares.
+struct Placed {
+  std::vector<int> places;
+  Fit fit;
+};
+
 /// Exchanges two ranks as long as that helps, with the best shares after each; for few ranks only.
-void exchange_ranks(Placed& best, std::span<const double> speeds, ProcessGrid grid) {
-  constexpr std::size_t most_ranks = 16;
+void exchange_ranks(Placed& best, const MixedRanks& ranks) {
+  constexpr int most_ranks = 16;
   constexpr double least_gain = 1.0005;
-  if (is_line(grid) || speeds.size() > most_ranks) return;
+  const int rank_count = ranks.grid.rank_count();
+  if (rank_count > most_ranks) return;
   bool is_better = true;
   while (is_better) {
     is_better = false;
-    for (std::size_t a = 0; a < speeds.size(); ++a) {
-      for (std::size_t b = a + 1; b < speeds.size(); ++b) {
-        auto rank_at = best.rank_at;
-        std::swap(rank_at[a], rank_at[b]);
-        auto fit = descend(best.pieces, speeds_at(rank_at, speeds), grid);
-        if (fit.speed < best.speed * least_gain) continue;
-        best = {.rank_at = std::move(rank_at), .pieces = std::move(fit.pieces), .speed = fit.speed};
+    for (std::size_t a = 0; a < best.places.size(); ++a) {
+      for (int place = 0; place < rank_count; ++place) {
+        auto places = best.places;
+        if (places[a] == place) continue;
+        std::ranges::replace(places, place, places[a]);
+        places[a] = place;
+        auto fit = descend(best.fit.shares, AlikePieces(ranks, places));
+        if (fit.speed < best.fit.speed * least_gain) continue;
+        best = {.places = std::move(places), .fit = std::move(fit)};
         is_better = true;
       }
     }
   }
+}
+
+/// With the ranks where they stand on this grid.
+Placed best_in_place(const MixedRanks& ranks, ProcessGrid grid) {
+  Placed best;
+  for (const int rank : ranks.others) best.places.push_back(grid.place_of(rank));
+  const AlikePieces alike(ranks, best.places);
+  Starts starts(ranks.segments);
+  for (int start = 0; start < starts.count(); ++start) {
+    auto fit = descend(starts.next(), alike);
+    if (fit.speed > best.fit.speed) best.fit = std::move(fit);
+  }
+  return best;
+}
+
+Placed best_of_all_places(const MixedRanks& ranks) {
+  constexpr int most_exchanges = 6;     // of places, until they stay
+  constexpr double least_gain = 1.001;  // else the start is done
+  Placed best;
+  Starts starts(ranks.segments);
+  for (int start = 0; start < starts.count(); ++start) {
+    auto shares = starts.next();
+    double before = 0.0;
+    for (int exchange = 0; exchange < most_exchanges; ++exchange) {
+      auto places = places_for(shares, ranks);
+      auto fit = descend(shares, AlikePieces(ranks, places));
+      const double speed = fit.speed;
+      shares = fit.shares;
+      if (speed > best.fit.speed) best = {.places = std::move(places), .fit = std::move(fit)};
+      if (speed < before * least_gain) break;
+      before = speed;
+    }
+  }
+  exchange_ranks(best, ranks);
+  return best;
+}
+
+SpeedShares moved_to(const Placed& placed, const MixedRanks& ranks) {
+  return {.grid = ranks.grid.in_order(ranks_at(placed.places, ranks)),
+          .pieces = pieces_of(ranks.segments, placed.fit.shares),
+          .reachable = placed.fit.speed};
+}
+
+/// Where all ranks are equally fast, or in a line, the shares follow from the speeds.
+bool is_simple(std::span<const double> speeds, ProcessGrid grid) {
+  require(speeds, grid);
+  return grid.columns == 1 || grid.rows == 1 ||
+         std::ranges::adjacent_find(speeds, std::not_equal_to()) == speeds.end();
 }
 
 }  // namespace
@@ -214,58 +527,44 @@ double speed_of_shares(std::span<const double> pieces, std::span<const double> s
   require(speeds, grid);
   if (pieces.size() != speeds.size())
     throw std::invalid_argument("speed shares: there must be one share for each piece");
-  return 1.0 /
-         std::ranges::max(times_of(block_shares(pieces, grid), speeds_at(grid.ranks_by_place(), speeds)));
+  BlockShares blocks{.rows = Numbers(index(grid.rows)), .columns = Numbers(index(grid.columns))};
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    blocks.rows[piece / index(grid.columns)] += pieces[piece];
+    blocks.columns[piece / index(grid.rows)] += pieces[piece];
+  }
+  double slowest = 0.0;
+  for (int place = 0; place < grid.rank_count(); ++place) {
+    const double work =
+        blocks.rows[index(place / grid.columns)] * blocks.columns[index(place % grid.columns)];
+    slowest = std::max(slowest, work / speeds[index(grid.rank_at_place(place))]);
+  }
+  return 1.0 / slowest;
 }
 
 std::vector<double> shares_in_place(std::span<const double> speeds, ProcessGrid grid) {
-  require(speeds, grid);
-  const auto speed_at = speeds_at(grid.ranks_by_place(), speeds);
-  Starts starts(grid);
-  Fit best;
-  for (std::size_t start = 0; start < starts.count(); ++start) {
-    auto fit = descend(starts.next(), speed_at, grid);
-    if (fit.speed > best.speed) best = std::move(fit);
-  }
-  return best.pieces;
+  if (is_simple(speeds, grid)) return simple_shares(speeds, grid).pieces;
+  const MixedRanks ranks(speeds, grid);
+  return pieces_of(ranks.segments, best_in_place(ranks, grid).fit.shares);
 }
 
 SpeedShares shares_by_speed(std::span<const double> speeds, ProcessGrid grid) {
-  require(speeds, grid);
-  constexpr int most_exchanges = 6;     // of places, until they stay
-  constexpr double least_gain = 1.001;  // else the start is done
-  Starts starts(grid);
   grid.order = nullptr;
-  const auto even = starts.next();
-  Placed best{.rank_at = grid.ranks_by_place(), .pieces = even, .speed = speed_of_shares(even, speeds, grid)};
-  const auto found = [&] {
-    return SpeedShares{.grid = grid.in_order(best.rank_at), .pieces = best.pieces, .reachable = best.speed};
-  };
-  if (std::ranges::max(speeds) == std::ranges::min(speeds)) return found();
-  for (std::size_t start = 0; start < starts.count(); ++start) {
-    auto pieces = start == 0 ? even : starts.next();
-    double before = 0.0;
-    for (int exchange = 0; exchange < most_exchanges; ++exchange) {
-      auto rank_at = places_for(pieces, speeds, grid);
-      auto fit = descend(std::move(pieces), speeds_at(rank_at, speeds), grid);
-      if (fit.speed > best.speed)
-        best = {.rank_at = std::move(rank_at), .pieces = fit.pieces, .speed = fit.speed};
-      if (fit.speed < before * least_gain) break;
-      before = fit.speed;
-      pieces = std::move(fit.pieces);
-    }
-  }
-  exchange_ranks(best, speeds, grid);
-  return found();
+  if (is_simple(speeds, grid)) return simple_shares(speeds, grid);
+  const MixedRanks ranks(speeds, grid);
+  return moved_to(best_of_all_places(ranks), ranks);
 }
 
 SpeedShares shares_on_grid(std::span<const double> speeds, ProcessGrid grid) {
   constexpr double least_gain = 1.02;
-  SpeedShares in_place{.grid = grid, .pieces = shares_in_place(speeds, grid)};
-  in_place.reachable = speed_of_shares(in_place.pieces, speeds, grid);
-  if (is_line(grid)) return in_place;  // there every order reaches the sum of the speeds
-  auto moved = shares_by_speed(speeds, grid);
-  return moved.reachable > in_place.reachable * least_gain ? moved : in_place;
+  if (is_simple(speeds, grid))
+    return simple_shares(speeds, grid);  // there every order reaches the sum of the speeds
+  const MixedRanks ranks(speeds, grid);
+  const auto in_place = best_in_place(ranks, grid);
+  const auto moved = best_of_all_places(ranks);
+  if (moved.fit.speed > in_place.fit.speed * least_gain) return moved_to(moved, ranks);
+  return {.grid = grid,
+          .pieces = pieces_of(ranks.segments, in_place.fit.shares),
+          .reachable = in_place.fit.speed};
 }
 
 }  // namespace cg2d::comm

@@ -43,9 +43,9 @@ void require_consistent(const MatrixRows& rows, int rank) {
       refuse(fmt::format("row_starts falls from {} to {} after row {}", rows.row_starts[k - 1],
                          rows.row_starts[k], rows.first_row + static_cast<std::int64_t>(k) - 1));
   }
-  if (rows.row_starts.back() != static_cast<std::int64_t>(rows.columns.size()))
-    refuse(fmt::format("row_starts ends with {}, but there are {} entries", rows.row_starts.back(),
-                       rows.columns.size()));
+  if (const auto count = static_cast<std::int64_t>(rows.columns.size()); rows.row_starts.back() != count)
+    refuse(fmt::format("row_starts ends with {}, but there {}", rows.row_starts.back(),
+                       count == 1 ? "is 1 entry" : fmt::format("are {} entries", count)));
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ Spread spread_of(std::span<const double> values) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   spread.minimum = *least;
   spread.maximum = *most;
-  spread.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  spread.mean = std::clamp(mean, *least, *most);  // which rounding may leave
   return spread;
 }
 

@@ -39,7 +39,11 @@ SlowRanks slow_ranks_from(std::string_view text) {
   SlowRanks slow;
   while (true) {
     const auto comma = text.find(',');
-    slow.ranks.push_back(slow_rank_from(text.substr(0, comma)));
+    const auto one = slow_rank_from(text.substr(0, comma));
+    std::erase_if(slow.ranks, [&](const SlowRank& before) {
+      return before.rank == one.rank && before.first_product == one.first_product;
+    });
+    slow.ranks.push_back(one);
     if (comma == std::string_view::npos) break;
     text.remove_prefix(comma + 1);
   }
@@ -50,8 +54,9 @@ SlowRanks slow_ranks_from(std::string_view text) {
 void require_ranks(const SlowRanks& slow, int rank_count) {
   for (const auto& one : slow.ranks) {
     if (one.rank >= rank_count)
-      throw InputError(fmt::format("{} {}:{}: there are {}, numbered from 0", slow_rank_option, one.rank,
-                                   one.factor, format_count(rank_count, "rank")));
+      throw InputError(fmt::format("{} {}:{}: there {} {}, numbered from 0", slow_rank_option, one.rank,
+                                   one.factor, rank_count == 1 ? "is" : "are",
+                                   format_count(rank_count, "rank")));
   }
 }
 

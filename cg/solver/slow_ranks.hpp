@@ -24,7 +24,8 @@ struct SlowRanks {
   std::vector<SlowRank> ranks;  ///< by rising products
 };
 
-/// "1:2,0:1.5@600". Throws InputError: the option, the text, and what would be valid.
+/// "1:2,0:1.5@600"; of several factors of a rank from the same product on the last one counts. Throws InputError: the option, the text, and what
+/// would be valid.
 SlowRanks slow_ranks_from(std::string_view text);
 /// Throws InputError for a rank that there is not.
 void require_ranks(const SlowRanks& slow, int rank_count);

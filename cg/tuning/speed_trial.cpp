@@ -181,7 +181,7 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
     ++trial.round_count;
     const auto mine = speeds_with(shapes[static_cast<std::size_t>(group.rank())], group, config);
     trial.spread = std::max(trial.spread, spread_of_repeats(mine));
-    trial.speeds = group.gather_one(sample_of(mine).median);
+    trial.speeds = group.gather_one(middle_of(mine));
     const auto found = agreed_shares_and_places(group, trial.speeds, trial.grid);
     if (found.reachable < speed_of(trial.shares, trial.grid) * least_gain) break;
     trial.shares = found.pieces;
@@ -205,7 +205,7 @@ double own_speed(comm::RankGroup& group) {
   LocalProduct product(kernels::default_kernel(), constant_rows_block(row_length, row_count, row_count), 1,
                        {});
   const auto nonzeros = static_cast<double>(row_length * row_count);
-  return sample_of(measured_speeds(group, product, nonzeros, 1.0)).median;
+  return middle_of(measured_speeds(group, product, nonzeros, 1.0));
 }
 
 std::vector<std::string> places_of(const Environment& environment, const BindingResult& binding) {
@@ -290,8 +290,9 @@ std::string describe_speeds(const SpeedTrial& trial, double achieved) {
     return fmt::format("{:.3g} ({:.0f} %)", speed / billion, 100.0 * speed / trial.ideal);
   };
   return fmt::format(
-      "ideal {:.3g}, reachable on {}{} {}, {}even pieces {} billion nonzeros per s; {}{}",
-      trial.ideal / billion, trial.grid.name(), rows_of_ranks(trial.grid), with_share(trial.reachable),
+      "sum of the ranks' own {:.3g}{}, reachable on {}{} {}, {}even pieces {} billion nonzeros per s; {}{}",
+      trial.ideal / billion, trial.measured.disturbance.empty() ? "" : " (measured beside other load)",
+      trial.grid.name(), rows_of_ranks(trial.grid), with_share(trial.reachable),
       achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "", with_share(trial.even),
       trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ",
       describe_origin(trial, trial.duration_s));

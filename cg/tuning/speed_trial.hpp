@@ -75,7 +75,7 @@ comm::SpeedShares agreed_shares_and_places(comm::RankGroup& group, std::span<con
 /// not counted.
 std::vector<double> own_slowness(std::span<const double> speeds, std::span<const double> factors);
 
-/// "ideal 3.2, reachable on 2x2 2.9 (91 %), achieved 2.8 (88 %), even pieces 1.6 billion nonzeros per s; 2 rounds, measured now in
+/// "sum of the ranks' own 3.2, reachable on 2x2 2.9 (91 %), achieved 2.8 (88 %), even pieces 1.6 billion nonzeros per s; 2 rounds, measured now in
 /// 0.31 s, kept in P". achieved: by the products of the work; 0: not measured.
 std::string describe_speeds(const SpeedTrial& trial, double achieved);
 

@@ -178,7 +178,7 @@ def speeds_row(name, document):
 def speeds(material):
     runs = list(enumerate(uneven_runs(material), 1))
     shown = runs[:MOST_RUNS]
-    heads = ["run", "", "ideal", "reachable", "even pieces", "achieved", "repartitioned (slowest products of an outer iteration)"]
+    heads = ["run", "", "sum of own speeds", "reachable", "even pieces", "achieved", "repartitioned (slowest products of an outer iteration)"]
     rows = [[str(number), *speeds_row(name, document)] for number, (name, document) in runs]
     names = " ".join(f"Run {number}: {name}." for number, (name, _) in shown)
     return Figure(

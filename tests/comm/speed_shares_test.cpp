@@ -179,6 +179,31 @@ TEST(SpeedSharesTest, SquareGridsCannotDoWithoutASlowRanksRowAndColumn) {
   EXPECT_NEAR(shares.reachable, 1.0 / (a * a), 0.01 / (a * a));
 }
 
+/// It costs what the different ranks cost: by all ranks, this would take hours.
+TEST(SpeedSharesTest, AFewSlowRanksOfAMillion) {
+  const ProcessGrid square{.columns = 1024, .rows = 1024};
+  Numbers speeds(index(square.rank_count()), 1.0);
+  const auto check = [&](ProcessGrid grid, double reachable, double least_share) {
+    const auto shares = shares_on_grid(speeds, grid);
+    EXPECT_NEAR(shares.reachable, speed_of_shares(shares.pieces, speeds, shares.grid),
+                1e-9 * shares.reachable);
+    EXPECT_NEAR(sum_of(shares.pieces), 1.0, 1e-9);
+    EXPECT_GT(shares.reachable, least_share * reachable) << grid.name();
+  };
+  // By hand: the work of the slow rank's row and column is less by the same factor a, and a^2 = 1/2. Rank 5 stands at (0, 5), which makes two
+  // rows and two columns smaller, the last one at (1023, 1023).
+  const double a = std::sqrt(0.5);
+  for (const auto& [rank, smaller_rows] : {std::pair(5, 2.0), std::pair(square.rank_count() - 1, 1.0)}) {
+    speeds[index(rank)] = 0.5;
+    check(square, std::pow(1024.0 - smaller_rows * (1.0 - a), 2.0), 0.9999);
+    speeds[index(rank)] = 1.0;
+  }
+  // Borders of rows and of columns that alternate; rows and columns that hold slow ranks may be half as large.
+  speeds.resize(index(1000 * 1001));
+  for (const int rank : {0, 1, 5000, 400000, 1000 * 1001 - 1}) speeds[index(rank)] = 0.5;
+  check({.columns = 1000, .rows = 1001}, (1000.0 - 0.5 * 5.0) * (1001.0 - 0.5 * 4.0), 0.99);
+}
+
 TEST(SpeedSharesTest, ResultIsACutWithItsSpeed) {
   std::mt19937_64 random(3);
   for (const int rank_count : {1, 2, 6, 12}) {

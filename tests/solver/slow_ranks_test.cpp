@@ -29,6 +29,8 @@ TEST(SlowRanksTest, TheLastFactorOfARankHolds) {
   EXPECT_EQ(factors_at(slow, 1, 9000), (std::vector{1.5})) << "without the ranks that there are not";
   EXPECT_EQ(changes_of(slow, 1).size(), 2U);
   EXPECT_TRUE(changes_of(slow, 2).empty());
+  EXPECT_EQ(describe(slow_ranks_from("0:2,1:5,0:3")), " rank 1 by 5, rank 0 by 3")
+      << "from the same product on";
 }
 
 TEST(SlowRanksTest, RanksMustBeThere) {
