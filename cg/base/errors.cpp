@@ -20,7 +20,7 @@ constexpr std::array exit_codes{
                 "bad input file (matrix, vector, checkpoint, results, file of "
                 "--out-of-core), or a matrix is not "
                 "symmetric",
-                "run solve convert sweep scaling tune stencil report batch"},
+                "run solve convert sweep scaling tune model simulate stencil report batch"},
     ExitCodeRow{ExitCode::no_input, "no-input", "a file of results cannot be read", "report"},
     ExitCodeRow{ExitCode::unavailable, "unavailable",
                 "a requested kernel, transport, event, number of threads or tool is not available on this "

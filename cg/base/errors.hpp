@@ -67,10 +67,11 @@ class RunError : public std::runtime_error {
   ExitCode code_;
 };
 
-/// A bad option, problem or grid.
+/// A bad option, problem or grid; or a file with a figure that nothing can be computed with (bad_data).
 class InputError : public RunError {
  public:
-  explicit InputError(const std::string& message) : RunError(ExitCode::usage, message) {}
+  explicit InputError(const std::string& message, ExitCode code = ExitCode::usage)
+      : RunError(code, message) {}
 };
 
 }  // namespace cg2d

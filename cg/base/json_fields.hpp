@@ -32,13 +32,13 @@ class JsonFields {
   /// Calls describe(fields) for the object of a whole file. Throws InputError that has every problem of it.
   template <typename Describe>
   static void read(const Json& json, const Describe& describe) {
-    std::vector<std::string> problems;
+    Problems problems;
     JsonFields fields(Use::reads, &json, nullptr, {}, &problems);
     if (json.is_object())
       fields.describe_whole(describe);
     else
-      problems.emplace_back("a JSON object is needed");
-    if (!problems.empty()) throw InputError(text_of(problems));
+      problems.texts.emplace_back("a JSON object is needed");
+    if (!problems.texts.empty()) throw InputError(text_of(problems.texts), problems.code);
   }
   /// Adds to the object, which must outlive this and stay where it is.
   static JsonFields writer(Json& json) { return {Use::writes, nullptr, &json, {}, nullptr}; }
@@ -56,6 +56,12 @@ class JsonFields {
     return schema;
   }
 
+  /// Whether products and ratios of several such numbers neither overflow nor vanish. No machine has others, and none are read: bad_data.
+  static bool is_computable(double number) {
+    const double magnitude = std::abs(number);
+    return number == 0.0 || (magnitude >= least_magnitude && magnitude <= greatest_magnitude);
+  }
+
   [[nodiscard]] bool reads() const { return use_ == Use::reads; }
   /// The key with its path in quotes.
   [[nodiscard]] std::string where(const std::string& key) const {
@@ -63,8 +69,8 @@ class JsonFields {
   }
   /// Reading: adds a problem, once. To be called for what this class does not check.
   void complain(std::string problem) {
-    if (reads() && std::ranges::find(*problems_, problem) == problems_->end())
-      problems_->push_back(std::move(problem));
+    if (reads() && std::ranges::find(problems_->texts, problem) == problems_->texts.end())
+      problems_->texts.push_back(std::move(problem));
   }
   /// Whether the file has an optional member. Writing: whether it is to have it. Specifying: true.
   [[nodiscard]] bool has(const std::string& key, bool is_written = true) {
@@ -238,9 +244,16 @@ class JsonFields {
   }
 
  private:
-  enum class Use { reads, writes, specifies };
+  static constexpr double least_magnitude = 1e-30;
+  static constexpr double greatest_magnitude = 1e30;
 
-  JsonFields(Use use, const Json* source, Json* target, std::string path, std::vector<std::string>* problems)
+  enum class Use { reads, writes, specifies };
+  struct Problems {
+    std::vector<std::string> texts;
+    ExitCode code = ExitCode::usage;
+  };
+
+  JsonFields(Use use, const Json* source, Json* target, std::string path, Problems* problems)
       : use_(use), source_(source), target_(target), path_(std::move(path)), problems_(problems) {}
 
   [[nodiscard]] JsonFields inner(const Json& source, std::string path) const {
@@ -266,7 +279,7 @@ class JsonFields {
   /// Reads an object to its end. Returns whether all of it is right.
   template <typename Describe>
   bool describe_whole(const Describe& describe) {
-    const auto before = problems_->size();
+    const auto before = problems_->texts.size();
     try {
       describe(*this);
       for (const auto& [key, value] : source_->items()) {
@@ -276,7 +289,7 @@ class JsonFields {
     } catch (const InputError& error) {
       complain(error.what());
     }
-    return problems_->size() == before;
+    return problems_->texts.size() == before;
   }
   /// Writes the member, or its type. False when reading.
   bool put(const std::string& key, Json value, FigureType type) {
@@ -302,6 +315,11 @@ class JsonFields {
     const auto number = member.get<double>();
     if (!std::isfinite(number) || number < least)
       return refuse(fmt::format("{} is {}: it must be at least {:g}", where(key), json_text(member), least));
+    if (!is_computable(number)) {
+      problems_->code = ExitCode::bad_data;
+      return refuse(fmt::format("{} is {}: it must be within {:g} ... {:g}", where(key), json_text(member),
+                                least_magnitude, greatest_magnitude));
+    }
     value = number;
     return true;
   }
@@ -310,9 +328,9 @@ class JsonFields {
   const Json* source_;
   Json* target_;
   std::string path_;
-  std::vector<std::string>* problems_;  ///< of the whole file; reading only
-  std::vector<std::string> known_;      ///< keys that were asked for; reading only
-  std::vector<std::string> optional_;   ///< keys that has() named; specifying only
+  Problems* problems_;                 ///< of the whole file; reading only
+  std::vector<std::string> known_;     ///< keys that were asked for; reading only
+  std::vector<std::string> optional_;  ///< keys that has() named; specifying only
 };
 
 }  // namespace cg2d

@@ -39,7 +39,7 @@ struct CostFields {
  private:
   void convert(const std::string& key, double& value, double converted) const {
     if (clock_hz <= 0.0) return json.complain(R"("clock_hz" is needed for keys in clocks)");
-    if (!std::isfinite(converted) || (value > 0.0 && converted <= 0.0))
+    if (!JsonFields::is_computable(converted) || (value > 0.0 && converted <= 0.0))
       return json.complain(
           fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", json.where(key), clock_hz));
     value = converted;
@@ -335,7 +335,7 @@ Machine find_machine(const std::string& name_or_file) {
     throw InputError(
         fmt::format("is neither a file nor a machine that comes with cg2d ({})", shipped_machine_names()));
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--machine {}: {}", name_or_file, error.what()));
+    throw InputError(fmt::format("--machine {}: {}", name_or_file, error.what()), error.code());
   }
 }
 
@@ -359,7 +359,7 @@ std::optional<MachineDescription> calibrated_condition(std::string_view processo
     if (machine->conditions.empty()) return std::nullopt;
     return machine->for_ranks(rank_count);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", *path, error.what()));
+    throw InputError(fmt::format("{}: {}", *path, error.what()), error.code());
   }
 }
 

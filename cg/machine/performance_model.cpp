@@ -1,5 +1,7 @@
 #include "cg/machine/performance_model.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -184,15 +186,42 @@ struct PredictedRun {
   }
 };
 
-/// Seconds of each rank's product: [rank], or one for all where pieces are even. even: of a block of the mean shape.
+/// Sizes of blocks of rows, or of columns.
+struct BlockSizes {
+  std::vector<std::int64_t> different;  ///< by growing size
+  std::vector<std::size_t> number_of;   ///< [block]: the number of its size
+};
+
+BlockSizes block_sizes(const std::vector<std::int64_t>& size_of) {
+  BlockSizes sizes{.different = size_of, .number_of = {}};
+  std::ranges::sort(sizes.different);
+  const auto same = std::ranges::unique(sizes.different);
+  sizes.different.erase(same.begin(), same.end());
+  for (const auto size : size_of) {
+    const auto found = std::ranges::lower_bound(sizes.different, size);
+    sizes.number_of.push_back(static_cast<std::size_t>(found - sizes.different.begin()));
+  }
+  return sizes;
+}
+
+/// Seconds of each rank's product: [rank], or one for all where pieces are even. even: of a block of the mean shape. Blocks of equal
+/// sizes, as most are, are counted once.
 std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun& run,
                                     const BlockCosts& even) {
   if (run.has_even_pieces()) return {even.multiply_s};
   const auto grid = run.layout.grid();
   const auto n = static_cast<double>(run.layout.size());
-  std::vector<double> seconds(static_cast<std::size_t>(grid.rank_count()));
-  for (int column = 0; column < grid.columns; ++column) {
-    const auto columns = static_cast<double>(run.layout.column_block(column).size());
+  std::vector<std::int64_t> row_sizes;
+  std::vector<std::int64_t> column_sizes;
+  for (int row = 0; row < grid.rows; ++row) row_sizes.push_back(run.layout.row_block(row).size());
+  for (int column = 0; column < grid.columns; ++column)
+    column_sizes.push_back(run.layout.column_block(column).size());
+  const auto heights = block_sizes(row_sizes);
+  const auto widths = block_sizes(column_sizes);
+  std::vector<std::vector<double>> by_size;  // [width][height]
+  for (const auto width : widths.different) {
+    auto& of_width = by_size.emplace_back(heights.different.size());
+    const auto columns = static_cast<double>(width);
     if (columns == 0.0) continue;
     // Row lengths are known for equal parts of the columns: between the two nearest ones the time grows evenly.
     const auto parts = std::max(std::floor(n / columns), 1.0);
@@ -200,15 +229,22 @@ std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun
     const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
     const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
     const double share_of_wider = parts * (more_parts * columns / n - 1.0);
-    for (int row = 0; row < grid.rows; ++row) {
-      const auto rows = static_cast<double>(run.layout.row_block(row).size());
+    for (std::size_t height = 0; height < of_width.size(); ++height) {
+      const auto rows = static_cast<double>(heights.different[height]);
       if (rows == 0.0) continue;
       const auto seconds_of = [&](double part_count, const RowLengthDistribution& lengths) {
         return block_costs(run.machine, kernel, rows, n / part_count, lengths).multiply_s;
       };
-      seconds[static_cast<std::size_t>(grid.rank_at(row, column))] =
+      of_width[height] =
           std::lerp(seconds_of(more_parts, narrower), seconds_of(parts, wider), share_of_wider);
     }
+  }
+  std::vector<double> seconds(static_cast<std::size_t>(grid.rank_count()));
+  for (int row = 0; row < grid.rows; ++row) {
+    for (int column = 0; column < grid.columns; ++column)
+      seconds[static_cast<std::size_t>(grid.rank_at(row, column))] =
+          by_size[widths.number_of[static_cast<std::size_t>(column)]]
+                 [heights.number_of[static_cast<std::size_t>(row)]];
   }
   return seconds;
 }
@@ -233,7 +269,7 @@ ProductSeconds products_of(const PredictedRun& run, std::span<const double> seco
       sum_s += rank_s;
       slowest_s = std::max(slowest_s, rank_s);
     }
-    all.mean_s += share * sum_s / static_cast<double>(count);
+    all.mean_s += share * std::min(sum_s / static_cast<double>(count), slowest_s);  // but for rounding
     all.slowest_s += share * slowest_s;
   }
   return all;
@@ -305,6 +341,15 @@ BlockCosts block_costs(const MachineDescription& machine, const KernelCost& kern
     costs.update_s_per_element = shape.update_s_per_element;
   }
   return costs;
+}
+
+void require_some_time(double seconds, std::string_view machine, std::string_view kernel) {
+  if (seconds > 0.0) return;
+  throw InputError(
+      fmt::format(
+          "machine {}: nothing takes any time: \"seconds_per_nonzero\" of kernel {} must be greater than 0",
+          machine, kernel),
+      ExitCode::bad_data);
 }
 
 Phase waiting_phase(const comm::ProcessGrid& grid, bool is_symmetric) {

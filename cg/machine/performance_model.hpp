@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/machine/machine_description.hpp"
@@ -78,5 +79,8 @@ struct UnevenRanks {
 /// (Px + Py) * most_sampled_ranks, and where pieces are uneven Px * Py.
 Prediction predict(const MachineDescription& machine, const MatrixFacts& matrix,
                    const Configuration& configuration, int outer_step_count, const UnevenRanks& ranks = {});
+
+/// Throws InputError (bad_data) where all costs of a description add up to no time: nothing can be related to that.
+void require_some_time(double seconds, std::string_view machine, std::string_view kernel);
 
 }  // namespace cg2d

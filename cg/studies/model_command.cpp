@@ -127,11 +127,15 @@ std::vector<ProblemModel> model_all(const Machine& machine, const ModelOptions& 
     auto alone = options;
     alone.slow = {};
     alone.configuration.cut = even_cut;
-    const double one_rank_s = predict_grid(machine, alone, problem, {.columns = 1, .rows = 1}).total_s();
+    const auto predicted = [&](const ModelOptions& asked, const comm::ProcessGrid& grid) {
+      auto one = predict_grid(machine, asked, problem, grid);
+      require_some_time(one.total_s(), one.machine, one.configuration.kernel);
+      return one;
+    };
+    const double one_rank_s = predicted(alone, {.columns = 1, .rows = 1}).total_s();
     for (const int count : rank_counts_of(options, running_count)) {
       auto& row = model.rank_counts.emplace_back(RankCountModel{.rank_count = count});
-      for (const auto& grid : grids_for(options.grids, count))
-        row.grids.push_back(predict_grid(machine, options, problem, grid));
+      for (const auto& grid : grids_for(options.grids, count)) row.grids.push_back(predicted(options, grid));
       row.efficiency = one_rank_s / (count * row.best().total_s());
     }
   }
@@ -290,7 +294,7 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
     if (auto machine = machine_named(parse_machine(*text), processor)) return *machine;
     throw InputError(fmt::format("knows nothing of this processor ({})", processor));
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy));
+    throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy), error.code());
   }
 }
 
@@ -326,9 +330,11 @@ class MachineFile {
       if (!text || text->empty()) return {};
       return parse_machine(*text);
     } catch (const InputError& error) {
-      throw InputError(fmt::format(
-          "--machine {}: is there, and no machine description: {}; name another file or remove it", path_,
-          error.what()));
+      throw InputError(
+          fmt::format(
+              "--machine {}: is there, and no machine description: {}; name another file or remove it", path_,
+              error.what()),
+          error.code());
     }
   }
 

@@ -62,7 +62,8 @@ TuningProfile read_profile(const std::string& path) {
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("--profile {}: is there, and no tuning profile: {}; name another file or remove it", path,
-                    error.what()));
+                    error.what()),
+        error.code());
   }
 }
 

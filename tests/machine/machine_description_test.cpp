@@ -71,6 +71,23 @@ TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
   expect(changed("\"sources\": [", "\"sources\": [1,"), "\"sources\" must be a list of texts");
 }
 
+/// Predictions with such figures would overflow, or be nothing by nothing.
+TEST(MachineDescriptionTest, FiguresThatOverflowAreBadDataAndNamed) {
+  for (const std::string wrong : {"1e308", "1e31", "1e-31", "1e-320"}) {
+    try {
+      static_cast<void>(parse_machine(changed("\"bytes_per_clock\": 2", "\"bytes_per_s\": " + wrong)));
+      ADD_FAILURE() << wrong;
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_data);
+      EXPECT_TRUE(std::string(error.what()).starts_with("\"network.bytes_per_s\" is ")) << error.what();
+    }
+  }
+  EXPECT_NE(message_of(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 1e29"))
+                .find("\"network.bytes_per_clock\" cannot be told in seconds"),
+            std::string::npos)
+      << "150e6 clocks per second";
+}
+
 /// A person mends a file once, not once for each problem.
 TEST(MachineDescriptionTest, OneAnswerHasAllProblems) {
   constexpr std::string_view text = R"({"schema_version": 1, "name": "", "clock_hz": 0, "colour": "red",
