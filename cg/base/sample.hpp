@@ -9,8 +9,8 @@
 //                      least this share of all values does not exceed. The median of an even number is the lower of the
 //                      middle two. So each of them was measured: phases, counts and outer steps of "the run with the
 //                      median time" belong to the time that is printed.
-//   of ratios,         no run has them, and the lower of the middle two would favour one of the two that are
-//   of differences     compared: the middle between the middle two, of ratios by their logarithms. middle_of().
+//   of all else:       ratios, differences, errors, speeds. No run is shown beside them, and the lower of the middle two would favour
+//                      one of the two that are compared: the middle between the middle two, of ratios by their logarithms. middle_of().
 
 #include <algorithm>
 #include <chrono>
@@ -54,8 +54,8 @@ Sample sample_of(std::vector<double> values);
 /// (upper quartile - lower quartile) / median: a single spike counts for little. 0 of fewer than four values.
 double spread_of_repeats(std::vector<double> seconds);
 
-/// The value in the middle; of an even number the mean of the middle two. For differences, slopes and logarithms of
-/// ratios. values: at least one.
+/// The value in the middle; of an even number the mean of the middle two. For differences, errors, speeds, slopes and logarithms
+/// of ratios. values: at least one.
 double middle_of(std::vector<double> values);
 
 /// The run with the median of the times that time_of() gives, as sample_of() has it; of equals the first. runs: at least

@@ -218,6 +218,7 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
       phase.slowest_s = std::max(phase.slowest_s, seconds);
       received += rank.parts[k].received;
     }
+    phase.mean_s = std::min(phase.mean_s, phase.slowest_s);  // which rounding may exceed
     const auto& planned = phase.traffic.all_ranks;
     if (received.message_count != planned.message_count * step_count ||
         received.byte_count != planned.byte_count * step_count)
@@ -229,6 +230,7 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
     for (const auto& part : rank.parts) seconds += part.seconds / step_count;
     grid.step_s = std::max(grid.step_s, seconds);
   }
+  require_some_time(grid.step_s, run.machine.name, grid.configuration.kernel);
   return grid;
 }
 

@@ -251,8 +251,8 @@ ComparisonErrors ComparedTable::errors() const {
       errors.worst_column = cell.column;
     }
   }
-  errors.median = sample_of(signed_errors).median;
-  errors.median_magnitude = sample_of(magnitudes).median;
+  errors.median = middle_of(std::move(signed_errors));
+  errors.median_magnitude = middle_of(std::move(magnitudes));
   return errors;
 }
 

@@ -9,6 +9,7 @@ from page_reader import read_page
 from program_runner import USAGE, ProgramTest, run_program
 from schemas import validator_of
 
+BAD_DATA = 65
 PAPER = ("simulate", "--interconnect", "hyper-crossbar:4x8x8")
 
 
@@ -17,6 +18,9 @@ class SimulateTest(ProgramTest):
         document = json.loads(self.run_well(1, *command, "--format", "json", *arguments).stdout)
         validator_of("simulate_result.schema.json").validate(document)
         (problem,) = document["problems"]
+        for grid in problem["grids"]:
+            for phase in grid["phases"]:
+                self.assertLessEqual(phase["mean_s"], phase["slowest_s"], grid["grid"])
         return {grid["grid"]: grid | {"phases": {phase["phase"]: phase for phase in grid["phases"]}} for grid in problem["grids"]}
 
     def test_without_shared_links_it_is_the_model(self):
@@ -68,6 +72,15 @@ class SimulateTest(ProgramTest):
         text = self.run_well(1, *PAPER, "--ranks", "64", "--what-if").stdout
         for name, grids in steps.items():
             self.assertRegex(text, rf"(?m)^ {name} +{min(grids, key=grids.get)} +{min(grids.values()):.6g} ")
+
+    def test_a_machine_without_costs_is_refused(self):
+        own = json.loads(self.run_well(1, "model", "--template").stdout)
+        own["kernels"][0] |= {key: 0 for key in own["kernels"][0] if key != "name"}
+        own["vectors"] = {"dot_seconds_per_element": 0, "update_seconds_per_element": 0}
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "own.json"
+            file.write_text(json.dumps(own))
+            self.assert_refused(run_program(1, "simulate", "--machine", file, "--ranks", "1", "--what-if"), BAD_DATA, '"seconds_per_nonzero"')
 
     def test_text_and_json_say_the_same(self):
         grid = self.grids("--grid", "2x8", "--class", "A")["2x8"]

@@ -46,7 +46,7 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
       agree_on(group, [&] { rate = sample->rate(usual_panel_io(), reading, reading_s); });
       rates.push_back(static_cast<double>(group.sum(static_cast<std::int64_t>(rate))));
     }
-    return sample_of(rates).median * config.node_rank_count / group.size();
+    return middle_of(rates) * config.node_rank_count / group.size();
   };
   StorageTrial trial;
   for (const auto size : sizes) {
