@@ -68,6 +68,25 @@ TEST(TaskListTest, ValuesAreCrossed) {
     EXPECT_THROW(static_cast<void>(varied_option_from("--vary", wrong)), InputError) << wrong;
 }
 
+TEST(TaskListTest, ValuesThatAreThereTwiceAreTheirOwnFault) {
+  const auto complaint_on = [](const std::string& text) {
+    try {
+      static_cast<void>(varied_option_from("--vary", text));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(complaint_on("--class S,A,S"),
+            "--vary \"--class S,A,S\": S is there twice; give each value once");
+  EXPECT_EQ(complaint_on("--shift 1:1.0000000000002:1e-13"),
+            "--vary \"--shift 1:1.0000000000002:1e-13\": 1 is there twice; give each value once");
+  const TaskListOptions options{
+      .path = "list",
+      .varied = {varied_option_from("--vary", "--class S"), varied_option_from("--vary", "--class A")}};
+  EXPECT_THROW(static_cast<void>(tasks_from("run\n", options)), InputError);
+}
+
 TEST(TaskListTest, PartsTogetherAreTheList) {
   const std::string text = "name=a run\nname=b run\nname=c run\nname=d run\nname=e run\n";
   const auto part = [&](const std::string& number) {

@@ -132,10 +132,15 @@ VariedOption varied_option_from(const std::string& option, const std::string& te
   for (std::size_t k = 0; may_be_range && k < numbers.size(); ++k)
     numbers.at(k) = number_from<double>(parts.at(k));
   const auto [first, last, step] = numbers;
-  if (first && last && step)
-    return {.option = words->front(),
-            .values = range_of(fmt::format("{} \"{}\"", option, text), *first, *last, *step)};
-  return {.option = words->front(), .values = split_at(values, ',')};
+  VariedOption varied{.option = words->front(),
+                      .values = first && last && step
+                                    ? range_of(fmt::format("{} \"{}\"", option, text), *first, *last, *step)
+                                    : split_at(values, ',')};
+  auto ordered = varied.values;
+  std::ranges::sort(ordered);
+  if (const auto twice = std::ranges::adjacent_find(ordered); twice != ordered.end())
+    throw InputError(fmt::format("{} \"{}\": {} is there twice; give each value once", option, text, *twice));
+  return varied;
 }
 
 std::optional<std::vector<std::string>> words_of(std::string_view line) {
@@ -168,6 +173,11 @@ std::optional<std::vector<std::string>> words_of(std::string_view line) {
 }
 
 std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& options) {
+  for (const auto& [option, values] : options.varied) {
+    if (std::ranges::count(options.varied, option, &VariedOption::option) > 1)
+      throw InputError(
+          fmt::format("--vary: {} is varied twice; give all of its values to one --vary", option));
+  }
   std::vector<Task> all;
   const auto lines = lines_of(text);
   for (std::size_t k = 0; k < lines.size(); ++k) {
