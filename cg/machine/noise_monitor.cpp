@@ -100,6 +100,7 @@ void add_load(const LoadedNode& node, QuietResult& quiet) {
     for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
     const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
     const auto processor_count = static_cast<double>(load.processor_count);
+    if (node.region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, node.region_s);
     const double other_load = std::min(other_s / node.region_s, processor_count);
     keep_larger(quiet.other_load, other_load);
     keep_larger(quiet.other_share, other_load / processor_count);
@@ -184,6 +185,7 @@ std::string QuietResult::reason() const { return fmt::format("{}", fmt::join(dis
 
 std::string QuietResult::text() const {
   if (is_disturbed()) return "no: timing unreliable: " + reason();
+  if (too_short_s) return fmt::format("unknown: {:.2g} ms are too short to tell", 1e3 * *too_short_s);
   return is_oversubscribed ? "yes, but the ranks outnumber the cores" : "yes: machine otherwise idle";
 }
 

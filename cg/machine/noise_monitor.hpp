@@ -75,6 +75,7 @@ struct RankRange {
 struct QuietResult {
   std::vector<std::string> disturbances;       ///< one phrase for each criterion that is met; empty: quiet
   bool is_oversubscribed = false;              ///< ranks x threads outnumber cores: fewer criteria count
+  std::optional<double> too_short_s;           ///< the region's seconds, in which no other load could show
   std::int64_t involuntary_switches = 0;       ///< involuntary context switches of all ranks
   std::int64_t most_involuntary_switches = 0;  ///< involuntary context switches of the rank with most of them
   std::optional<double> delay_share;
@@ -97,7 +98,7 @@ struct QuietResult {
   [[nodiscard]] bool is_disturbed() const { return !disturbances.empty(); }
   /// The disturbances as one line; empty if there are none.
   [[nodiscard]] std::string reason() const;
-  /// "yes: ..." or "no: ...", with the reason: the line "Quiet" of every command that times.
+  /// "yes: ..." or "no: ...", with the reason, or "unknown: ..." of a region too short to tell: the line "Quiet" of every command that times.
   [[nodiscard]] std::string text() const;
 };
 

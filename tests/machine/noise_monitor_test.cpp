@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cg/machine/environment.hpp"
 #include "cg/machine/noise_monitor.hpp"
@@ -48,6 +49,19 @@ TEST(NoiseMonitorTest, DifferencesCountAndOnlyThoseOfTheRegion) {
   EXPECT_EQ(still.steal_share, 0.0);
   EXPECT_EQ(still.other_share, 0.0);
   EXPECT_EQ(still.pressure_share, 0.0);
+}
+
+TEST(NoiseMonitorTest, ARegionInWhichNoOtherLoadCouldShowIsNotCalledQuiet) {
+  comm::RankGroup group(test::group().handle());
+  auto environment = inspect_environment(group, 1);
+  environment.oversubscribed = false;
+  std::vector<RankQuiet> ranks(environment.ranks.size());
+  for (auto& rank : ranks)
+    rank = {.region_s = 5e-4, .most_delay_s = 0.0, .loop_before_s = 1e-4, .loop_after_s = 1e-4, .node = {}};
+  ranks.front().node = {.is_read = true, .processor_count = 2};
+  EXPECT_EQ(judge_quiet(ranks, environment, 1).text(), "unknown: 0.5 ms are too short to tell");
+  for (auto& rank : ranks) rank.region_s = 5.0;
+  EXPECT_EQ(judge_quiet(ranks, environment, 1).text(), "yes: machine otherwise idle");
 }
 
 TEST(NoiseMonitorTest, EveryRankGetsTheSame) {
