@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -157,6 +158,8 @@ RatioInterval interval_of(const std::vector<double>& ratios, double tail_probabi
                          .fewest_rounds = fewest_rounds(tail_probability)};
   if (ratios.empty()) return interval;
   interval.median = median_of_ratios(ratios);
+  interval.above_one =
+      static_cast<std::size_t>(std::ranges::count_if(ratios, [](double ratio) { return ratio > 1.0; }));
   const int rank = rank_of_bound(static_cast<int>(ratios.size()), tail_probability);
   if (rank == 0) return interval;
   auto ordered = ratios;
@@ -263,6 +266,15 @@ bool BestVerdict::is_better_than(std::size_t other) const {
   return other != candidate && std::ranges::find(undecided, other) == undecided.end();
 }
 
+bool are_mostly_disturbed(std::int64_t disturbed_count, std::int64_t run_count) {
+  return 2 * disturbed_count > run_count;
+}
+
+void note_disturbed_runs(std::int64_t disturbed_count, std::int64_t run_count, BestVerdict& verdict) {
+  verdict.is_noisy = !verdict.undecided.empty() && are_mostly_disturbed(disturbed_count, run_count);
+  if (verdict.is_noisy) verdict.suggested_rounds.reset();
+}
+
 BestVerdict find_best(std::span<const RoundTimes> alternatives) {
   BestVerdict verdict{.candidate = candidate_of(alternatives), .against = {}};
   verdict.next = verdict.candidate;
@@ -324,27 +336,62 @@ std::string lack_of_rounds(const RatioInterval& ratio) {
   return fmt::format("not decided: {} of at least {} rounds", ratio.round_count, ratio.fewest_rounds);
 }
 
-std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
-                         std::string_view rounds_option) {
-  const auto certainty = verdict.certainty();
-  if (certainty == Certainty::alone) return {};
-  if (certainty == Certainty::decided) {
-    return fmt::format("better than {} by {}", names[verdict.next], gain_text(verdict.against[verdict.next]));
-  }
-  std::vector<std::string> tied;
-  for (const auto index : verdict.undecided) tied.push_back(names[index]);
+namespace {
+
+/// "faster than 2x1 (40.81 s) in 2 of 3 rounds, than 4x1 (43.2 s) in 3 of 3".
+std::string paired_rounds_text(const BestVerdict& verdict, std::span<const std::string> names,
+                               std::span<const double> medians_s) {
+  constexpr std::size_t most_named = 4;
   std::string text;
-  if (certainty == Certainty::too_few_rounds) {
+  std::string unpaired;
+  std::size_t count = 0;
+  for (const auto index : verdict.undecided) {
+    const auto& against = verdict.against[index];
+    const auto name = names[index] + (medians_s.empty() ? "" : fmt::format(" ({:.4g} s)", medians_s[index]));
+    if (against.round_count == 0) {
+      unpaired += (unpaired.empty() ? "in no round with " : ", ") + name;
+    } else if (++count == 1) {
+      text = fmt::format("faster than {} in {} of {}", name, against.above_one,
+                         format_count(static_cast<std::int64_t>(against.round_count), "round"));
+    } else if (count <= most_named) {
+      text += fmt::format(", than {} in {} of {}", name, against.above_one, against.round_count);
+    }
+  }
+  if (count > most_named) text += fmt::format(", and {} more may be best", count - most_named);
+  return text + (count > 0 && !unpaired.empty() ? ", and " : "") + unpaired;
+}
+
+}  // namespace
+
+std::string advice_text(const BestVerdict& verdict, std::string_view rounds_option) {
+  if (verdict.is_noisy) return "; too noisy to decide: most runs were disturbed";
+  std::string text;
+  if (verdict.certainty() == Certainty::too_few_rounds) {
     const auto fewest = std::ranges::min_element(
         verdict.undecided, {}, [&](auto index) { return verdict.against[index].round_count; });
-    text = fmt::format("ahead of {}, {}", fmt::join(tied, ", "), lack_of_rounds(verdict.against[*fewest]));
-    if (verdict.against[*fewest].round_count == 0) return text;
-  } else {
-    text = fmt::format("not distinguishable from {}", fmt::join(tied, ", "));
+    const auto& against = verdict.against[*fewest];
+    if (against.round_count == 0) return text;
+    text = fmt::format("; at least {} rounds are needed", against.fewest_rounds);
   }
   if (rounds_option.empty()) return text;
-  if (!verdict.suggested_rounds) return text + " (the difference is below the noise)";
+  if (!verdict.suggested_rounds) return text + "; the difference is below the noise";
   return text + fmt::format(" (take {} {})", rounds_option, *verdict.suggested_rounds);
+}
+
+std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
+                         std::string_view rounds_option, std::span<const double> medians_s) {
+  const auto certainty = verdict.certainty();
+  if (certainty == Certainty::alone) return {};
+  if (certainty != Certainty::decided)
+    return paired_rounds_text(verdict, names, medians_s) + advice_text(verdict, rounds_option);
+  auto text =
+      fmt::format("better than {} by {}", names[verdict.next], gain_text(verdict.against[verdict.next]));
+  for (std::size_t index = 0; index < medians_s.size(); ++index) {
+    if (medians_s[index] < medians_s[verdict.candidate])
+      text += fmt::format(" in the same rounds, though the median of {} is {:.4g} s", names[index],
+                          medians_s[index]);
+  }
+  return text;
 }
 
 }  // namespace cg2d

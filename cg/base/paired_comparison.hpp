@@ -11,6 +11,7 @@
 // symmetry, needs as many rounds at these levels, and one such round costs it more; a bootstrap of fewer than
 // ten values covers less than it says. The price: below seven rounds there is no interval at all.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -39,6 +40,7 @@ struct RatioInterval {
   double low = 0.0;     ///< 0 and infinity where there are too few rounds
   double high = 0.0;
   std::size_t round_count = 0;  ///< 0: no round has both
+  std::size_t above_one = 0;    ///< of these rounds: how many have a ratio above 1
   int fewest_rounds = 0;        ///< that have an interval
 
   [[nodiscard]] bool is_bounded() const { return low > 0.0; }
@@ -91,6 +93,7 @@ struct BestVerdict {
   std::size_t next = 0;  ///< the alternative with the least ratio; the candidate if it is alone
   /// Rounds that should separate them; empty where nothing is undecided, or no number of rounds would do.
   std::optional<int> suggested_rounds{};
+  bool is_noisy = false;  ///< undecided, and most runs were disturbed: see note_disturbed_runs()
 
   [[nodiscard]] Certainty certainty() const;
   /// Whether the candidate is better than every other one, and there is one.
@@ -98,6 +101,11 @@ struct BestVerdict {
   /// Whether it is distinguishable from that one.
   [[nodiscard]] bool is_better_than(std::size_t other) const;
 };
+
+/// Where most of the runs were disturbed, a verdict that is open suggests no more rounds: they would be disturbed, too.
+void note_disturbed_runs(std::int64_t disturbed_count, std::int64_t run_count, BestVerdict& verdict);
+/// Whether that holds of so many runs.
+bool are_mostly_disturbed(std::int64_t disturbed_count, std::int64_t run_count);
 
 /// alternatives: at least one, each with a round. The candidate is the one whose greatest median ratio to
 /// another one is least. It is better than another one when the interval of their ratio is above
@@ -128,10 +136,13 @@ int rounds_after_next_block(int round_count, std::size_t alternative_count);
 std::string gain_text(const RatioInterval& ratio);
 /// "not decided: 7 of at least 8 rounds", or that no round has both. ratio: without an interval.
 std::string lack_of_rounds(const RatioInterval& ratio);
-/// After the candidate's name and "is": "better than 2x2 by 12 % (8 ... 15 %)", "not distinguishable from 1x4, 2x2 (take --repeat 15)",
-/// "ahead of 1x4, 2x2, not decided: 7 of at least 8 rounds (take --repeat 9)". Empty for a single alternative.
-/// rounds_option: the option that sets the number of rounds; empty where there is none.
+/// Where it is decided, to follow the candidate's name and "is": "better than 2x2 by 12 % (8 ... 15 %)". Otherwise to follow "no clear winner:",
+/// the name and "was": "faster than 1x4 in 5 of 7 rounds, than 2x2 in 6 of 7; at least 8 rounds are needed (take --repeat 9)". Empty for a
+/// single alternative. rounds_option: the option that sets the number of rounds; empty where there is none. medians_s: of each
+/// alternative, to stand beside the other names where nothing is decided; none: they do not.
 std::string verdict_text(const BestVerdict& verdict, std::span<const std::string> names,
-                         std::string_view rounds_option);
+                         std::string_view rounds_option, std::span<const double> medians_s = {});
+/// Its last part of a verdict that is open: "; at least 8 rounds are needed (take --repeat 9)", "; too noisy to decide: most runs were disturbed".
+std::string advice_text(const BestVerdict& verdict, std::string_view rounds_option);
 
 }  // namespace cg2d

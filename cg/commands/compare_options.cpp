@@ -17,6 +17,7 @@ struct CompareOptions {
   std::string before;
   std::string after;
   double threshold = 0.05;
+  std::vector<std::string> labels;  ///< of the two sets; empty: A and B
   std::string format = "text";
   std::string output;
 };
@@ -25,8 +26,10 @@ struct CompareOptions {
 ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
   std::int64_t code = 0;
   write_output(open_output(options.output, group).get(), group, [&] {
+    const auto& labels = options.labels;
     const auto comparison =
-        compare_results(read_results(options.before), read_results(options.after), options.threshold);
+        compare_results(read_results(options.before), read_results(options.after), options.threshold,
+                        labels.empty() ? SetNames{} : SetNames{.before = labels[0], .after = labels[1]});
     if (comparison.common.empty()) {
       throw InputError(fmt::format("{} and {}: no configuration is in both; {}", options.before,
                                    options.after, difference_between(comparison)));
@@ -54,7 +57,14 @@ void add_compare_options(OptionSet& options, CompareOptions& compare) {
   options.add({"B", "", "results after", "", {.file = FileUse::reads, .is_required = true}}, compare.after);
   options.add({"--threshold", "PERCENT", "the increase in time that is a regression", "5%"},
               compare.threshold, &threshold_from);
+  add_label_option(options, compare.labels, "A,B");
   add_result_options(options, compare.format, {"text", "json"}, compare.output);
+}
+
+void check_comparison(CompareOptions& compare, const OptionSet& /*given*/) {
+  const auto& labels = compare.labels;
+  if (!labels.empty() && (labels.size() != 2 || labels.front() == labels.back()))
+    throw InputError("--label: must be two different names, one for each set, such as before,after");
 }
 
 }  // namespace
@@ -64,7 +74,7 @@ SubcommandRow compare_subcommand() {
           .description = "compare two results or sweeps, and find the configurations that became slower",
           .examples = {"cg2d compare before.json after.json",
                        "cg2d compare before.jsonl after.jsonl --threshold 2%"},
-          .declare = subcommand_with<CompareOptions, add_compare_options, no_check<CompareOptions>, compare>};
+          .declare = subcommand_with<CompareOptions, add_compare_options, check_comparison, compare>};
 }
 
 }  // namespace cg2d

@@ -22,14 +22,18 @@ namespace {
 struct PageOptions {
   std::vector<std::string> files;
   std::string page = "report.html";
-  bool compares = false;          ///< each file by itself, and against the first
-  std::string figure_folder;      ///< for PNG and SVG; empty: none are made
-  std::string small_folder;       ///< for PNG of a README's width; empty: none are made
-  std::vector<std::string> only;  ///< names of figures; empty: all
+  bool compares = false;            ///< each file by itself, and against the first
+  std::vector<std::string> labels;  ///< of the compared sets; empty: by their files
+  std::string figure_folder;        ///< for PNG and SVG; empty: none are made
+  std::string small_folder;         ///< for PNG of a README's width; empty: none are made
+  std::vector<std::string> only;    ///< names of figures; empty: all
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
 constexpr std::string_view package = "report_parts/__main__.py";
+
+/// The package's exit code for a page that it has made: no other program ends with it, whatever CG2D_PYTHON names.
+constexpr int page_made = 40;
 
 std::string_view word_of(ProgressMode mode) {
   if (mode == ProgressMode::always) return "always";
@@ -58,6 +62,7 @@ std::vector<std::string> command_line(const PageOptions& options) {
   add("--small", options.small_folder);
   add("--only", fmt::format("{}", fmt::join(options.only, ",")));
   if (options.compares) words.emplace_back("--compare");
+  for (const auto& label : options.labels) add("--label", label);
   words.emplace_back("--");
   words.insert(words.end(), options.files.begin(), options.files.end());
   return words;
@@ -70,11 +75,15 @@ ExitCode run_python(const PageOptions& options) {
   const auto end = run_child(words, "report");
   if (end.signal != 0)
     throw RunError(ExitCode::internal, fmt::format("report: {} was ended by signal {}", python, end.signal));
-  if (!end.is_started)
-    throw RunError(ExitCode::unavailable,
-                   fmt::format("report: {} cannot be started; install Python 3.10 or later, or name it by "
-                               "CG2D_PYTHON",
-                               python));
+  if (end.code == page_made) return ExitCode::success;
+  constexpr int wrong_words = 2;  // of the package, and of Python itself
+  const bool is_of_python = end.code == 0 || end.code == 1 || end.code == wrong_words;
+  if (!end.is_started || is_of_python)
+    throw RunError(
+        ExitCode::unavailable,
+        fmt::format("report: {} {}; install Python 3.10 or later, or name it by CG2D_PYTHON", python,
+                    end.is_started ? fmt::format("ended with code {} and made no page", end.code)
+                                   : "cannot be started"));
   return static_cast<ExitCode>(end.code);
 }
 
@@ -107,9 +116,11 @@ void add_report_options(OptionSet& options, PageOptions& page) {
               page.page);
   options.add_flag("--compare", "each file on its own, side by side, and against the first by paired rounds",
                    page.compares);
+  add_label_option(options, page.labels, "by the files");
+  options.require_with("--label", "--compare");
   add_figure_folder(options, "--figures", "also every figure as PNG and SVG, into DIR", page.figure_folder);
   add_figure_folder(options, "--small", "also PNG of 700 pixels, for a README, into DIR", page.small_folder);
-  options.add_list({"--only", "NAME,...", "only these figures, by their names in the page's links", "all"},
+  options.add_list({"--only", "NAME", "only these figures, by their names in the page's links", "all"},
                    page.only);
   add_progress_options(options, page.progress);
 }

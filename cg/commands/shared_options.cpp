@@ -187,6 +187,15 @@ void add_files_argument(OptionSet& options, std::vector<std::string>& files, con
   options.add_list({"FILE", "FILE", help, "", {.file = FileUse::reads, .is_required = true}}, files);
 }
 
+void add_label_option(OptionSet& options, std::vector<std::string>& labels, const std::string& standing) {
+  options.add_list({"--label", "NAME", "names of the sets, in their order", standing}, labels,
+                   [](const std::string& option, const std::string& text) {
+                     if (text.empty() || text_in_json(text) != text)
+                       throw InputError(fmt::format("{}: a name is text without control characters", option));
+                     return text;
+                   });
+}
+
 void add_progress_options(OptionSet& options, ProgressMode& mode) {
   options.add_flag("--progress",
                    "progress on stderr in plain lines (a terminal shows it anyway, on one line)",

@@ -87,6 +87,9 @@ void add_machine_option(OptionSet& options, std::string& machine, const std::str
 /// FILE...: results.
 void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help);
 
+/// --label: names of the sets of results, as many as there are of these. standing: the help's default.
+void add_label_option(OptionSet& options, std::vector<std::string>& labels, const std::string& standing);
+
 /// --progress and --quiet.
 void add_progress_options(OptionSet& options, ProgressMode& mode);
 

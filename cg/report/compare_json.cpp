@@ -47,6 +47,27 @@ const Record<ComparedFigure>& compared_figure_record() {
   return record;
 }
 
+const Record<SetDifference>& difference_record() {
+  static const Record<SetDifference> record{"difference",
+                                            {{"name", name_type(), &SetDifference::name},
+                                             {"before", text_type(), &SetDifference::before},
+                                             {"after", text_type(), &SetDifference::after}}};
+  return record;
+}
+
+const Record<DisturbedRuns>& disturbed_record() {
+  static const Record<DisturbedRuns> record{
+      "disturbed_runs",
+      {{"count", count_type(), &DisturbedRuns::count}, {"of", count_type(), &DisturbedRuns::of}}};
+  return record;
+}
+
+const Record<SetNames>& names_record() {
+  static const Record<SetNames> record{
+      "names", {{"before", name_type(), &SetNames::before}, {"after", name_type(), &SetNames::after}}};
+  return record;
+}
+
 const Record<ComparedConfiguration>& compared_record() {
   using Compared = ComparedConfiguration;
   static const Record<Compared> record{
@@ -68,7 +89,14 @@ const Record<ComparedConfiguration>& compared_record() {
        {"text", text_type(), verdict_on, "For people, as in the table."},
        list_figure<Compared>("figures", compared_figure_record(), &Compared::figures,
                              "Medians of other figures that both have; no verdict depends on them.", 0,
-                             Presence::always_now)}};
+                             Presence::always_now),
+       list_figure<Compared>("differences", difference_record(), &Compared::differences,
+                             "Facts in which the runs differ although the same was asked for.", 0,
+                             Presence::always_now),
+       part<Compared>("disturbed_before", disturbed_record(), &Compared::disturbed_before,
+                      "Runs that other work on the machine disturbed.", Presence::always_now),
+       part<Compared>("disturbed_after", disturbed_record(), &Compared::disturbed_after, "",
+                      Presence::always_now)}};
   return record;
 }
 
@@ -96,6 +124,8 @@ const Record<Comparison>& comparison_record() {
        {"program", type_of(program_record()), [](const auto& /*comparison*/) { return program_json(); }},
        {"test", type_of(verdict_test_record()),
         [](const auto& /*comparison*/) { return verdict_test_json(); }},
+       part<Comparison>("labels", names_record(), &Comparison::names, "A and B unless --label names them.",
+                        Presence::always_now),
        {"threshold", seconds_type(), &Comparison::threshold,
         "The increase in time that is a regression: 0.05 is 5 %."},
        list_figure<Comparison>("compared", compared_record(), &Comparison::common,

@@ -46,7 +46,7 @@ std::optional<double> median_of(const MeasuredConfiguration& measured, const Sho
       if (metric.figure == &figure) values.push_back(metric.value);
     }
   }
-  return values.empty() ? std::nullopt : std::optional(sample_of(values).median);
+  return values.empty() ? std::nullopt : std::optional(middle_of(std::move(values)));
 }
 
 std::vector<ComparedFigure> compared_figures(const MeasuredConfiguration& before,
@@ -59,20 +59,52 @@ std::vector<ComparedFigure> compared_figures(const MeasuredConfiguration& before
   return figures;
 }
 
+/// The different values of a fact, with commas.
+std::string values_of(const MeasuredConfiguration& measured, const std::string& name) {
+  std::vector<std::string> values;
+  for (const auto& run : measured.runs) {
+    const auto fact = std::ranges::find(run.facts, name, &RunFact::name);
+    if (fact != run.facts.end() && std::ranges::find(values, fact->value) == values.end())
+      values.push_back(fact->value);
+  }
+  std::ranges::sort(values);
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
+/// Facts that only one set has say nothing: earlier programs wrote fewer.
+std::vector<SetDifference> differences_between(const MeasuredConfiguration& before,
+                                               const MeasuredConfiguration& after) {
+  std::vector<SetDifference> differences;
+  for (const auto& fact : before.runs.front().facts) {
+    SetDifference found{fact.name, values_of(before, fact.name), values_of(after, fact.name)};
+    if (!found.after.empty() && found.before != found.after) differences.push_back(std::move(found));
+  }
+  return differences;
+}
+
+DisturbedRuns disturbed_runs(const MeasuredConfiguration& measured) {
+  return {.count = measured.disturbed_count, .of = std::ssize(measured.runs) + std::ssize(measured.statuses)};
+}
+
 ComparedConfiguration compared(const MeasuredConfiguration& before, const MeasuredConfiguration& after,
-                               double threshold, double tail_probability) {
+                               const Comparison& comparison, double tail_probability) {
+  const double threshold = comparison.threshold;
   ComparedConfiguration pair{.asked = before.asked,
+                             .names = comparison.names,
                              .before = sound_sample(before),
                              .after = sound_sample(after),
                              .ratio = {},
-                             .change = Change::unknown};
+                             .change = Change::unknown,
+                             .disturbed_before = disturbed_runs(before),
+                             .disturbed_after = disturbed_runs(after)};
   if (pair.before && !pair.after) pair.change = Change::regression;
   if (!pair.before || !pair.after) return pair;
   pair.figures = compared_figures(before, after);
+  pair.differences = differences_between(before, after);
   const auto ratios = ratios_of(before, after);
   pair.ratio = interval_of(ratios, tail_probability);
   pair.change = change_of(pair.ratio, threshold);
-  if (pair.change == Change::undecided)
+  if (pair.change == Change::undecided && !pair.is_mostly_disturbed())
     pair.suggested_rounds = rounds_needed(ratios, 1.0 + threshold, tail_probability);
   return pair;
 }
@@ -83,10 +115,11 @@ void add_ratios(const std::vector<double>& ratios, std::vector<std::vector<doubl
   for (std::size_t round = 0; round < ratios.size(); ++round) rounds[round].push_back(ratios[round]);
 }
 
-std::string sample_text(const std::optional<Sample>& sample) {
-  if (!sample) return fmt::format("{:>10} {:>7} {:>5}", "failed", "", "");
+/// title: the head of its seconds, which may be longer than they are.
+std::string sample_text(const std::optional<Sample>& sample, const std::string& title) {
+  if (!sample) return fmt::format("{:>{}} {:>7} {:>5}", "failed", title.size(), "", "");
   const auto spread = sample->spread();
-  return fmt::format("{:>10.4g} {:>7} {:>5}", sample->median,
+  return fmt::format("{:>{}.4g} {:>7} {:>5}", sample->median, title.size(),
                      spread ? fmt::format("{:.1f}%", 100.0 * *spread) : "", sample->count);
 }
 
@@ -97,12 +130,12 @@ RatioInterval inverse(const RatioInterval& ratio) {
           .round_count = ratio.round_count};
 }
 
-std::string change_text(Change change, const RatioInterval& ratio) {
+std::string change_text(Change change, const RatioInterval& ratio, const SetNames& names) {
   switch (change) {
     case Change::regression:
       return "REGRESSION: slower by " + gain_text(ratio);
     case Change::faster:
-      return "faster: A takes longer by " + gain_text(inverse(ratio));
+      return fmt::format("faster: {} takes longer by {}", names.before, gain_text(inverse(ratio)));
     case Change::none:
       return "no regression";
     case Change::undecided:
@@ -114,21 +147,62 @@ std::string change_text(Change change, const RatioInterval& ratio) {
 }
 
 std::string summary_of(const Comparison& comparison) {
-  return fmt::format("{} of {}: slower by more than {:g} %, or failed in B only; {} undecided\n",
+  return fmt::format("{} of {}: slower by more than {:g} %, or failed in {} only; {} undecided\n",
                      format_count(comparison.count(Change::regression), "regression"),
                      format_count(std::ssize(comparison.common), "common configuration"),
-                     100.0 * comparison.threshold, comparison.count(Change::undecided));
+                     100.0 * comparison.threshold, comparison.names.after,
+                     comparison.count(Change::undecided));
+}
+
+/// "; disturbed: 3 of 3 runs of A, 1 of 3 of B"; empty where none was.
+std::string disturbance_text(const DisturbedRuns& before, const DisturbedRuns& after, const SetNames& names) {
+  if (before.count == 0 && after.count == 0) return {};
+  return fmt::format("; disturbed: {} of {} of {}, {} of {} of {}", before.count,
+                     format_count(before.of, "run"), names.before, after.count, after.of, names.after);
+}
+
+/// Where the medians beside it say the opposite of a change.
+std::string median_text(const ComparedConfiguration& pair) {
+  const bool says_opposite =
+      (pair.change == Change::regression && pair.after->median < pair.before->median) ||
+      (pair.change == Change::faster && pair.after->median > pair.before->median);
+  return says_opposite ? " round by round, though its median says the opposite" : "";
+}
+
+/// The configurations with the same text, in the order of the first of them: "text" where all have it, else "text: key, key".
+std::string lines_of_differences(const Comparison& comparison) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> found;
+  const auto& names = comparison.names;
+  for (const auto& pair : comparison.common) {
+    for (const auto& [name, before, after] : pair.differences) {
+      const auto text = fmt::format("{}: {} in {}, {} in {}", name, before, names.before, after, names.after);
+      auto known = std::ranges::find(found, text, [](const auto& one) { return one.first; });
+      if (known == found.end()) known = found.insert(found.end(), {text, {}});
+      known->second.push_back(pair.asked.key());
+    }
+  }
+  std::string lines;
+  for (const auto& [text, keys] : found)
+    lines += fmt::format(
+        "Differs: {}{}\n", text,
+        keys.size() == comparison.common.size() ? "" : fmt::format(" ({})", fmt::join(keys, "; ")));
+  return lines;
 }
 
 }  // namespace
 
 std::string verdict_on(const ComparedConfiguration& pair) {
-  if (pair.before && !pair.after) return "REGRESSION: failed in B only";
-  if (pair.change != Change::undecided) return change_text(pair.change, pair.ratio);
-  auto text = change_text(pair.change, pair.ratio);
-  text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
-                                : " (the distance from the threshold is below the noise)";
-  return text;
+  if (pair.before && !pair.after) return fmt::format("REGRESSION: failed in {} only", pair.names.after);
+  auto text = change_text(pair.change, pair.ratio, pair.names);
+  if (pair.change != Change::undecided) {
+    text += median_text(pair);
+  } else if (pair.is_mostly_disturbed()) {
+    text = pair.ratio.is_bounded() ? "too noisy to decide" : text + ", too noisy to decide";
+  } else {
+    text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
+                                  : " (the distance from the threshold is below the noise)";
+  }
+  return text + disturbance_text(pair.disturbed_before, pair.disturbed_after, pair.names);
 }
 
 bool ComparedFigure::differs(double share) const {
@@ -145,10 +219,11 @@ ExitCode Comparison::exit_code() const {
 }
 
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
-                           double threshold) {
+                           double threshold, const SetNames& names) {
   auto all_before = comparable_runs(before);
   auto all_after = comparable_runs(after);
-  Comparison comparison{.threshold = threshold,
+  Comparison comparison{.names = names,
+                        .threshold = threshold,
                         .common = {},
                         .overall = {},
                         .only_before = {},
@@ -171,7 +246,7 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   const double tail_probability = wrong_verdict_probability / static_cast<double>(pairs.size() + 1);
   std::vector<std::vector<double>> ratios_of_rounds;
   for (const auto& [one, other] : pairs) {
-    comparison.common.push_back(compared(*one, *other, threshold, tail_probability));
+    comparison.common.push_back(compared(*one, *other, comparison, tail_probability));
     if (one->is_sound() && other->is_sound()) add_ratios(ratios_of(*one, *other), ratios_of_rounds);
   }
   comparison.overall = common_interval(ratios_of_rounds, tail_probability);
@@ -215,33 +290,52 @@ std::string difference_between(const Comparison& comparison) {
 std::string comparison_text(const Comparison& comparison) {
   std::size_t width = 36;
   for (const auto& pair : comparison.common) width = std::max(width, pair.asked.key().size());
-  std::string text = fmt::format("{:<{}} {:>10} {:>7} {:>5} {:>10} {:>7} {:>5} {:>7}\n", "configuration",
-                                 width, "A: s", "spread", "runs", "B: s", "spread", "runs", "B/A");
+  const auto& names = comparison.names;
+  const auto seconds_of = [](const std::string& name) { return fmt::format("{:>10}", name + " seconds"); };
+  const auto before_title = seconds_of(names.before);
+  const auto after_title = seconds_of(names.after);
+  const auto ratio_title = fmt::format("{:>7}", names.after + "/" + names.before);
+  std::string text = fmt::format("{:<{}} {} {:>7} {:>5} {} {:>7} {:>5} {}\n", "configuration", width,
+                                 before_title, "spread", "runs", after_title, "spread", "runs", ratio_title);
+  DisturbedRuns disturbed_before;
+  DisturbedRuns disturbed_after;
   for (const auto& pair : comparison.common) {
     const auto ratio = pair.ratio.round_count > 0 ? fmt::format("{:.3f}", pair.ratio.median) : std::string();
-    const auto line = fmt::format("{:<{}} {} {} {:>7} {}", pair.asked.key(), width, sample_text(pair.before),
-                                  sample_text(pair.after), ratio, verdict_on(pair));
+    const auto line =
+        fmt::format("{:<{}} {} {} {:>{}} {}", pair.asked.key(), width, sample_text(pair.before, before_title),
+                    sample_text(pair.after, after_title), ratio, ratio_title.size(), verdict_on(pair));
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    disturbed_before.count += pair.disturbed_before.count;
+    disturbed_before.of += pair.disturbed_before.of;
+    disturbed_after.count += pair.disturbed_after.count;
+    disturbed_after.of += pair.disturbed_after.of;
   }
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
-    text += fmt::format("All together: B/A {:.3f}; {}\n", comparison.overall.median,
-                        change_text(comparison.overall_change, comparison.overall));
+    text += fmt::format("All together: {}/{} {:.3f}; {}{}\n", names.after, names.before,
+                        comparison.overall.median,
+                        change_text(comparison.overall_change, comparison.overall, names),
+                        disturbance_text(disturbed_before, disturbed_after, names));
+  text += lines_of_differences(comparison);
   for (const auto& pair : comparison.common) {
     for (const auto& one : pair.figures) {
       const auto& unit = one.figure->unit;
       if (one.differs(comparison.threshold))
-        text += fmt::format("Also differs: {}: {} {} in A, {} in B\n", pair.asked.key(), one.figure->label,
-                            text_with_unit(one.before, unit), text_with_unit(one.after, unit));
+        text += fmt::format("Also differs: {}: {} {} in {}, {} in {}\n", pair.asked.key(), one.figure->label,
+                            text_with_unit(one.before, unit), names.before, text_with_unit(one.after, unit),
+                            names.after);
     }
   }
-  for (const auto& asked : comparison.only_before) text += fmt::format("Only in A: {}\n", asked.key());
-  for (const auto& asked : comparison.only_after) text += fmt::format("Only in B: {}\n", asked.key());
+  for (const auto& asked : comparison.only_before)
+    text += fmt::format("Only in {}: {}\n", names.before, asked.key());
+  for (const auto& asked : comparison.only_after)
+    text += fmt::format("Only in {}: {}\n", names.after, asked.key());
   for (const auto& run : comparison.left_out)
     text += fmt::format("Left out: {} ({}): {}\n", run.key, run.place, run.reason);
   return text + summary_of(comparison) +
-         "B/A: median of the rounds of B by those of A, round by round; in parentheses its interval by the "
-         "sign "
-         "test.\n";
+         fmt::format(
+             "{0}/{1}: median of the rounds of {0} by those of {1}, round by round; in parentheses its "
+             "interval by the sign test.\n",
+             names.after, names.before);
 }
 
 std::optional<double> percentage_from(std::string text) {

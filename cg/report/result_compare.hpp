@@ -2,6 +2,7 @@
 
 // Two sets of results against each other, configuration by configuration.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,18 +33,47 @@ struct ComparedFigure {
   [[nodiscard]] bool differs(double share) const;
 };
 
+/// The names of the two sets.
+struct SetNames {
+  std::string before = "A";
+  std::string after = "B";
+};
+
+/// A fact in which the runs of a configuration differ, although the same was asked for: RunFact of each set, several with commas.
+struct SetDifference {
+  std::string name;
+  std::string before;
+  std::string after;
+};
+
+/// Runs that other work on the machine disturbed.
+struct DisturbedRuns {
+  std::int64_t count = 0;
+  std::int64_t of = 0;  ///< all runs
+};
+
 /// One configuration that both sets have.
 struct ComparedConfiguration {
   ConfiguredProblem asked;
+  SetNames names{};
   std::optional<Sample> before;  ///< empty: a run failed
   std::optional<Sample> after;
   RatioInterval ratio;  ///< after / before, round by round in the order of measurement
   Change change = Change::unknown;
   std::optional<int> suggested_rounds{};  ///< where undecided, the rounds that should decide, if any would
   std::vector<ComparedFigure> figures{};  ///< metrics that both have; no verdict depends on them
+  std::vector<SetDifference> differences{};
+  DisturbedRuns disturbed_before{};
+  DisturbedRuns disturbed_after{};
+
+  [[nodiscard]] bool is_mostly_disturbed() const {
+    return are_mostly_disturbed(disturbed_before.count + disturbed_after.count,
+                                disturbed_before.of + disturbed_after.of);
+  }
 };
 
 struct Comparison {
+  SetNames names{};
   double threshold = 0.0;
   std::vector<ComparedConfiguration> common;
   RatioInterval overall;  ///< ratio of all common configurations together
@@ -62,7 +92,7 @@ struct Comparison {
 /// 5 %), or that failed after and did not before; the configurations share wrong_verdict_probability, and all
 /// of them together are one more comparison: common_interval(), which finds a uniform change in fewer rounds.
 Comparison compare_results(const std::vector<ResultRecord>& before, const std::vector<ResultRecord>& after,
-                           double threshold);
+                           double threshold, const SetNames& names = {});
 
 /// For two sets without a common configuration: what differs between the first of each, and the sweep that measures both in
 /// turns where that is an option of one.
@@ -73,7 +103,7 @@ std::string comparison_text(const Comparison& comparison);
 /// The comparison as JSON, with all figures. Its schema is compare_result.schema.json beside this file.
 std::string comparison_json(const Comparison& comparison);
 Json comparison_type();
-/// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said.
+/// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said; then how many runs were disturbed.
 std::string verdict_on(const ComparedConfiguration& pair);
 
 /// "5%", "5 %" or "5" -> 0.05. Nothing for anything else, or below 0.

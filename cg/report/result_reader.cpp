@@ -204,6 +204,58 @@ std::string slowing_option(const Json& run) {
   return {};
 }
 
+/// "1a2b3c4d5e6f", with a mark where tracked files differed; empty where the result does not say.
+std::string commit_from(const Json& run) {
+  if (!run.contains("provenance") || run.at("provenance").is_null()) return {};
+  const auto& provenance = run.at("provenance");
+  constexpr std::size_t short_length = 12;
+  const auto commit = provenance.value("commit", std::string()).substr(0, short_length);
+  const auto changed = provenance.value("tree_changed", Json(nullptr));
+  return changed == true ? commit + " with changes" : commit;
+}
+
+/// What ran where, beyond what was asked for: an automatic choice may differ, and so may program and machine.
+std::vector<RunFact> facts_from(const Json& run) {
+  std::vector<RunFact> facts;
+  const auto add = [&](std::string_view name, const Json& part, const char* key) {
+    if (!part.is_object() || !part.contains(key) || part.at(key).is_null()) return;
+    facts.push_back({std::string(name), text_in_json(text_of(part.at(key)))});
+  };
+  const auto& configuration = run.at("configuration");
+  add("kernel", configuration, "kernel");
+  add("instruction set", configuration, "instruction_set");
+  add("transport", configuration, "transport");
+  if (configuration.is_object() && configuration.contains("tuning")) {
+    const auto& tuning = configuration.at("tuning");
+    add("critical vector length", tuning, "critical_vector_length");
+    add("prefetch distance", tuning, "prefetch_distance");
+    add("block width", tuning, "block_width");
+  }
+  add("cg2d", run.at("program"), "version");
+  if (const auto commit = commit_from(run); !commit.empty())
+    facts.push_back({"commit", text_in_json(commit)});
+  const auto& environment = run.at("environment");
+  add("compiler", environment, "compiler");
+  add("flags", environment, "flags");
+  add("MPI", environment, "mpi");
+  add("BLAS", environment, "blas");
+  add("waiting", environment, "waiting");
+  if (environment.is_object()) add("processor", environment.at("nodes").at(0), "processor");
+  return facts;
+}
+
+/// Throws InputError for times that nothing can be computed with.
+void require_possible_times(const ResultRecord& record) {
+  constexpr double shortest_s = 1e-30;
+  constexpr double longest_s = 1e30;
+  for (const double time_s : record.times_s) {
+    if (!(time_s >= shortest_s && time_s <= longest_s))
+      throw InputError(
+          fmt::format("its time is {:g} s: it must be within {:g} ... {:g}", time_s, shortest_s, longest_s),
+          ExitCode::bad_data);
+  }
+}
+
 constexpr std::string_view single_run_complaint = "it holds the result of a single run, not those of a sweep";
 
 /// A document of cg2d that is no result of a run: two keys that only it has, and what it holds.
@@ -270,7 +322,7 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("line {} is no result of cg2d ({})", number, plain_text(error)));
     } catch (const InputError& error) {
-      throw InputError(fmt::format("line {}: {}", number, error.what()));
+      throw InputError(fmt::format("line {}: {}", number, error.what()), error.code());
     }
     text.remove_prefix(end + 1);
   }
@@ -427,6 +479,8 @@ ResultRecord record_from(const Json& run) {
   } else {
     read_benchmark(run, record);
   }
+  require_possible_times(record);
+  record.facts = facts_from(run);
   for (const auto& figure : is_system ? solve_figures() : run_figures()) {
     const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
     if (value.is_number()) record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
@@ -498,7 +552,8 @@ std::vector<ResultRecord> read_results(const std::string& path) {
     return records;
   } catch (const InputError& error) {
     throw InputError(
-        fmt::format("{}: {}; give a result of cg2d run --format json or of cg2d sweep", path, error.what()));
+        fmt::format("{}: {}; give a result of cg2d run --format json or of cg2d sweep", path, error.what()),
+        error.code());
   }
 }
 

@@ -104,6 +104,12 @@ struct RecordedMetric {
   double value = 0.0;
 };
 
+/// A fact of a run that may tell it from others of the same configuration, as kernel or compiler: name and value.
+struct RunFact {
+  std::string name;
+  std::string value;
+};
+
 /// The part of a result that tables need.
 struct ResultRecord {
   ConfiguredProblem asked;  ///< as asked for: kernel and transport may be automatic_choice
@@ -127,6 +133,7 @@ struct ResultRecord {
   std::optional<PredictedTimes> prediction;
   std::vector<RecordedMetric> metrics;
   std::optional<double> duration_s;  ///< seconds of the whole run with its set-up, in a sweep
+  std::vector<RunFact> facts;        ///< as far as the result says them, in a fixed order
   std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
 
   // Which runs it is comparable with: see comparable_runs().

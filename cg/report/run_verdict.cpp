@@ -201,6 +201,13 @@ Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells) {
   Ranking ranking;
   for (const auto index : order) ranking.alternatives.push_back(std::move(sound[index]));
   ranking.verdict = find_best(rounds_of_all(ranking.alternatives));
+  std::int64_t disturbed_count = 0;
+  std::int64_t run_count = 0;
+  for (const auto& one : ranking.alternatives) {
+    disturbed_count += one.disturbed_count;
+    run_count += std::ssize(one.runs);
+  }
+  note_disturbed_runs(disturbed_count, run_count, ranking.verdict);
   return ranking;
 }
 

@@ -22,8 +22,9 @@ std::string reason_of_grid(const std::optional<GridTrial>& trial) {
   const auto count = trial->tried.size();
   if (verdict.certainty == Certainty::alone)
     return fmt::format("of {} tried; the others soon fell behind", count);
-  return fmt::format("{} of {} tried: {}", verdict.certainty == Certainty::decided ? "the fastest" : "one",
-                     count, verdict.reason);
+  return fmt::format("{} of {} tried: {}",
+                     verdict.certainty == Certainty::decided ? "the fastest" : "no clear winner", count,
+                     verdict.reason);
 }
 
 /// The words for a kernel that a trial chose: the usual one stays where another one is not clearly faster.

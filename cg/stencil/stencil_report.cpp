@@ -52,6 +52,7 @@ MeanAndMaximum over_ranks(const StencilReport& report, const Figure& figure) {
     result.mean += figure(rank) / static_cast<double>(report.ranks.size());
     result.maximum = std::max(result.maximum, figure(rank));
   }
+  result.mean = std::min(result.mean, result.maximum);  // which rounding may exceed
   return result;
 }
 

@@ -47,14 +47,20 @@ RoundTimes rounds_of(const ScalingRow& row) {
 }
 
 CaseRanking ranking_on(const std::vector<ScalingRow>& rows, int core_count) {
-  CaseRanking ranking{.core_count = core_count, .cases = {}, .verdict = {}};
+  CaseRanking ranking{.core_count = core_count, .cases = {}, .medians_s = {}, .verdict = {}};
   std::vector<RoundTimes> rounds;
+  std::int64_t disturbed_count = 0;
+  std::int64_t run_count = 0;
   for (const auto& row : rows) {
     if (row.scaled.core_count() != core_count || !row.is_sound()) continue;
     ranking.cases.push_back(row.scaled);
     rounds.push_back(rounds_of(row));
+    ranking.medians_s.push_back(row.time_s->median);
+    disturbed_count += row.disturbed_count();
+    run_count += std::ssize(row.runs);
   }
   if (!rounds.empty()) ranking.verdict = find_best(rounds);
+  note_disturbed_runs(disturbed_count, run_count, ranking.verdict);
   return ranking;
 }
 

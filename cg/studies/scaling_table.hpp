@@ -79,6 +79,7 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study);
 struct CaseRanking {
   int core_count = 1;
   std::vector<ScalingCase> cases;  ///< in the order of the plan
+  std::vector<double> medians_s;   ///< of these
   BestVerdict verdict;             ///< its indices are those of `cases`
 };
 /// One for each number of cores that has a case.

@@ -119,10 +119,13 @@ std::string verdicts_of(const ScalingStudy& study) {
     if (ranking.cases.size() < 2) continue;
     std::vector<std::string> names;
     for (const auto& one : ranking.cases) names.push_back(case_name(study, one));
-    const auto reason = verdict_text(ranking.verdict, names, "--repeat");
-    text += fmt::format("  {}: {} {} {}\n", format_count(ranking.core_count, "core"),
-                        names[ranking.verdict.candidate], ranking.verdict.is_decided() ? "is best," : "is",
-                        reason);
+    const auto& verdict = ranking.verdict;
+    const auto& first = names[verdict.candidate];
+    text += fmt::format("  {}: {} {}\n", format_count(ranking.core_count, "core"),
+                        verdict.is_decided() ? first + " is best,"
+                                             : fmt::format("no clear winner: {} (median {:.4g} s) was", first,
+                                                           ranking.medians_s[verdict.candidate]),
+                        verdict_text(verdict, names, "--repeat", ranking.medians_s));
   }
   return text;
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cg/base/sample.hpp"
+#include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/grids/paper_tables.hpp"
 #include "cg/studies/sweep_plan.hpp"
@@ -161,10 +162,11 @@ std::string disturbances_of(const Table& table) {
   for (const auto& row : table.rows) {
     for (const auto& cell : row.cells) {
       if (cell.disturbed_count == 0 && cell.replaced_count == 0) continue;
-      text += fmt::format("  Disturbed: {}, {} of {}; {} more were repeated\n", cell.asked.arrangement(),
-                          cell.disturbed_count,
+      text += fmt::format("  Disturbed: {}, {} of {}{}\n", cell.asked.arrangement(), cell.disturbed_count,
                           format_count(std::ssize(cell.runs) + std::ssize(cell.statuses), "run"),
-                          cell.replaced_count);
+                          cell.replaced_count == 0 ? ""
+                                                   : fmt::format("; {} more {} repeated", cell.replaced_count,
+                                                                 cell.replaced_count == 1 ? "was" : "were"));
     }
   }
   return text;
@@ -196,6 +198,44 @@ std::string table_text(const Table& table, const NamedAxes& axes, const std::vec
          extra_run_tables(cells, records) + prediction_lines(cells);
 }
 
+/// All configurations of a choice, the candidate first, each with its paired rounds.
+std::string choice_table(const Ranking& ranking) {
+  std::size_t width = 0;
+  for (const auto& one : ranking.alternatives) width = std::max(width, one.asked.choices().size());
+  TextTable<MeasuredConfiguration> table;
+  const auto against = [&](const auto& one) -> const RatioInterval& {
+    return ranking.verdict.against[ranking.place_of(one.asked)];
+  };
+  const auto is_first = [&](const auto& one) { return &one == ranking.candidate(); };
+  table.column("   configuration", fmt::format("{{:<{}}}", width + 5),
+               [](const auto& one) { return "   " + one.asked.choices(); });
+  table.column("seconds", "{:>12}", [&](const auto& one) {
+    const auto mark = best_mark(ranking.verdict.certainty(), ranking.may_be_best(one.asked));
+    return fmt::format("{:.4g}{:<1}{:<1}", sample_of(one.times_s).median, mark,
+                       one.disturbed_count > 0 ? "!" : "");
+  });
+  table.column("spread", "{:>7}", [](const auto& one) {
+    const auto spread = sample_of(one.times_s).spread();
+    return spread ? fmt::format("{:.0f}%", 100.0 * *spread) : "";
+  });
+  table.column("by the first", "{:>13.3f}",
+               [&](const auto& one) { return is_first(one) ? 1.0 : against(one).median; });
+  table.column("slower in", "{}", [&](const auto& one) {
+    if (is_first(one)) return std::string("-");
+    return fmt::format("{} of {}", against(one).above_one,
+                       format_count(static_cast<std::int64_t>(against(one).round_count), "round"));
+  });
+  return table.text(ranking.alternatives);
+}
+
+/// The verdict in few words: the table has the rest.
+std::string short_verdict(const ChoiceVerdict& choice) {
+  const auto& verdict = choice.ranking.verdict;
+  if (verdict.undecided.empty()) return choice_verdict_text(choice);
+  return fmt::format("no clear winner, {} may be best (~){}", verdict.undecided.size() + 1,
+                     advice_text(verdict, "--repeat"));
+}
+
 /// The best of several tables: nothing where one table has all configurations of a number of ranks.
 std::string choice_text(const ChoiceVerdict& choice, const std::vector<GridVerdict>& grids) {
   const auto table_count = std::ranges::count_if(grids, [&](const auto& row) {
@@ -205,15 +245,19 @@ std::string choice_text(const ChoiceVerdict& choice, const std::vector<GridVerdi
   if (table_count < 2) return {};
   const bool is_system =
       choice.ranking.candidate() != nullptr && choice.ranking.candidate()->asked.is_system();
-  return fmt::format("  {}{}, P = {}, {} per rank: {}.\n", is_system ? "" : "Class ", choice.problem,
-                     choice.rank_count, format_count(choice.thread_count, "thread"),
-                     choice_verdict_text(choice));
+  return fmt::format("  {}{}, P = {}, {} per rank: {}.\n{}", is_system ? "" : "Class ", choice.problem,
+                     choice.rank_count, format_count(choice.thread_count, "thread"), short_verdict(choice),
+                     choice_table(choice.ranking));
 }
 
 std::string choices_text(const RunVerdicts& verdicts) {
   std::string text;
   for (const auto& choice : verdicts.choices) text += choice_text(choice, verdicts.grids);
-  return text.empty() ? text : "\nAll tables of the same ranks together\n" + text;
+  if (text.empty()) return text;
+  return "\nAll tables of the same ranks together\n" + text +
+         "  by the first: median ratio of paired rounds to the first line's; slower in: rounds in which it "
+         "took "
+         "longer\n";
 }
 
 /// One line for each reason.

@@ -25,21 +25,25 @@ FigureType key_type() {
                     with(pattern_type("^[^\\r\\n]+$"), "description", "The unique text of a configuration."));
 }
 
-/// " (0.873 ms per iteration)" of a system.
+/// "0.873 ms per iteration" of a system; empty for the benchmark.
 std::string iteration_text(const MeasuredConfiguration& measured, double time_s) {
   if (!measured.asked.is_system()) return {};
-  return fmt::format(" ({:.4g} ms per iteration)", 1e3 * time_s / measured.runs.front().iteration_count);
+  return fmt::format("{:.4g} ms per iteration", 1e3 * time_s / measured.runs.front().iteration_count);
 }
 
 /// names: those of the alternatives. Nothing succeeded: nothing.
 std::string ranking_text(const Ranking& ranking, const std::vector<std::string>& names) {
   if (ranking.candidate() == nullptr) return {};
-  const double time_s = sample_of(ranking.candidate()->times_s).median;
-  const auto reason = verdict_text(ranking.verdict, names, "--repeat");
-  const auto per_iteration = iteration_text(*ranking.candidate(), time_s);
-  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), time_s, per_iteration);
+  std::vector<double> medians_s;
+  for (const auto& one : ranking.alternatives) medians_s.push_back(sample_of(one.times_s).median);
+  const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
+  const auto per_iteration = iteration_text(*ranking.candidate(), medians_s.front());
+  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), medians_s.front(),
+                                 per_iteration.empty() ? "" : " (" + per_iteration + ")");
   if (ranking.is_decided()) return fmt::format("best is {}, {}", named, reason);
-  return reason.empty() ? named + ": nothing to compare it with" : fmt::format("{} is {}", named, reason);
+  if (reason.empty()) return named + ": nothing to compare it with";
+  return fmt::format("no clear winner: {} (median {:.4g} s{}) was {}", names.front(), medians_s.front(),
+                     per_iteration.empty() ? "" : ", " + per_iteration, reason);
 }
 
 /// The official grid beside the best one.
@@ -53,8 +57,10 @@ std::string official_text(const GridVerdict& row) {
   if (!cell->is_sound()) return fmt::format("the official {} failed", name);
   const auto place = row.ranking.place_of(cell->asked);
   if (place == 0)
-    return row.ranking.is_decided() ? "that is the official grid, too" : "it is the official grid";
-  if (row.ranking.may_be_best(cell->asked)) return fmt::format("the official {} is among these", name);
+    return row.ranking.is_decided()                ? "that is the official grid, too"
+           : row.ranking.verdict.undecided.empty() ? "it is the official grid"
+                                                   : fmt::format("{} is the official grid", name);
+  if (row.ranking.may_be_best(cell->asked)) return fmt::format("the official {} may be best", name);
   return fmt::format("the official {} costs {} more", name, gain_text(row.ranking.verdict.against[place]));
 }
 

@@ -52,8 +52,12 @@ struct RaceVerdict {
   std::string
       reason{};  ///< verdict_text(): "better than shared by 5 % (2 ... 7 %)"; empty where one work is left
 
-  /// "put is better than shared by 5 % (2 ... 7 %)", "put is not distinguishable from shared", or empty.
-  [[nodiscard]] std::string text() const { return reason.empty() ? reason : candidate + " is " + reason; }
+  /// "put is better than shared by 5 % (2 ... 7 %)", "no clear winner: put was faster than shared in 5 of 9 rounds", or empty.
+  [[nodiscard]] std::string text() const {
+    if (reason.empty()) return {};
+    return certainty == Certainty::decided ? candidate + " is " + reason
+                                           : "no clear winner: " + candidate + " was " + reason;
+  }
 };
 
 /// The verdict by the turns of at least one work. Hopeless works, which have one turn while others have more, are not

@@ -32,7 +32,8 @@ FoundText find_text(const std::string& path, const ProfileSource& source) {
   } catch (const InputError& error) {
     if (was_named) {
       throw InputError(
-          fmt::format("--profile {}: is no tuning profile: {}; cg2d tune makes one", path, error.what()));
+          fmt::format("--profile {}: is no tuning profile: {}; cg2d tune makes one", path, error.what()),
+          error.code());
     }
     return {.absence = fmt::format("{} is no tuning profile: {}; cg2d tune makes one", path, error.what())};
   }

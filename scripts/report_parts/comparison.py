@@ -22,7 +22,8 @@ def comparison_of(path, document):
     complaint = schema_of("compare_result.schema.json", needs_keys=True).complaint(document)
     if complaint:
         raise ReportError(BAD_DATA, f"{path}: not a file as in compare_result.schema.json: {complaint}")
-    return Comparison(f"A of {path.name}", f"B of {path.name}", document)
+    names = document.get("labels", {"before": "A", "after": "B"})
+    return Comparison(f"{names['before']} of {path.name}", f"{names['after']} of {path.name}", document)
 
 
 def comparisons_by(program, labels, progress=SILENT):
@@ -31,7 +32,8 @@ def comparisons_by(program, labels, progress=SILENT):
     first, *others = labels
     comparisons, notes = [], []
     for other in others:
-        words = ["compare", str(first), str(other), "--format", "json"]
+        names = [labels[path].replace(",", ";") for path in (first, other)]
+        words = ["compare", str(first), str(other), "--format", "json", *(["--label", ",".join(names)] if names[0] != names[1] else [])]
         try:
             document = json_of(program, words, {}, progress, f"comparing {first} with {other}")
             comparisons.append(Comparison(labels[first], labels[other], comparison_of(other, document).document))

@@ -40,6 +40,17 @@ def comparison_rows(comparison):
     return rows
 
 
+def differences(found):
+    """Facts in which the sets differ although the same was asked for, each once."""
+    texts = [
+        f"{one['name']}: {one['before']} in {comparison.before}, {one['after']} in {comparison.after}"
+        for comparison in found
+        for pair in comparison.document["compared"]
+        for one in pair.get("differences", [])
+    ]
+    return list(dict.fromkeys(texts))
+
+
 def comparisons(material):
     found = material.comparisons
     panels = [comparison_panel(one) for one in found if any(pair["ratio"] for pair in one.document["compared"])]
@@ -52,6 +63,8 @@ def comparisons(material):
         if one.document[key]
     ]
     note = "cg2d compare pairs the rounds of two sets, and gives the ratio of the times with its interval."
+    if differ := differences(found):
+        note += f" The sets differ: {'; '.join(differ)}."
     if alone:
         note += f" Configurations without a partner: {', '.join(alone)}."
     return Figure(panels[:MOST_PANELS], note, Table("Paired ratios and verdicts", heads, rows, range(2, 6)))

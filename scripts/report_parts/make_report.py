@@ -38,6 +38,10 @@ def compared_sets(inputs, arguments, progress):
     if len(results) < 2:
         raise ReportError(BAD_DATA, "--compare: takes two files of runs or sweeps, or more")
     labels = labels_of(results)
+    if arguments.label:
+        if len(set(arguments.label)) != len(results) or len(arguments.label) != len(results):
+            raise ReportError(USAGE, f"--label: must be {len(results)} different names, one for each set that is compared")
+        labels = dict(zip(results, arguments.label))
     for path, one in results.items():
         one.label = labels[path]
     found, notes = comparison.comparisons_by(arguments.cg2d, labels, progress)

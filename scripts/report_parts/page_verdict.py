@@ -16,7 +16,8 @@ def certainty(verdict):
     if verdict["certainty"] == "decided":
         return "sure", "Better than every other one in enough paired rounds."
     rounds = verdict["suggested_rounds"]
-    more = f"{rounds} rounds should decide." if rounds else "The differences are below the noise of this machine."
+    noisy = "Most runs were disturbed." if "too noisy to decide" in verdict["text"] else "The differences are below the noise of this machine."
+    more = f"{rounds} rounds should decide." if rounds else noisy
     if verdict["certainty"] == "too-few-rounds":
         return "not decided", f"Too few rounds for any verdict. {more}"
     return "not decided", f"Several are not distinguishable. {more}"

@@ -180,6 +180,33 @@ class Compare(ReportCommand):
             self.assertIn("monday: class S", page.text_of(section))
             self.assertIn("tuesday: class S", page.text_of(section))
 
+    def test_sets_have_the_names_that_they_are_given(self):
+        """In the words of the verdicts, too; and the page says in what they differ."""
+        files = self.slower(0.5)
+        changed = [json.loads(line) for line in files[1].read_text().splitlines()]
+        for document in changed:
+            document["configuration"]["instruction_set"] = "portable"
+        write_lines(files[1], changed)
+        page = self.made(*files, "--compare", "--label", "gcc,clang")
+        text = page.text_of("comparison")
+        for word in ("clang: against gcc", "faster: gcc takes longer by", "instruction set: ", ", portable in clang"):
+            self.assertIn(word, text)
+        self.assertIn("gcc: class S", page.text_of("verdict"))
+        text = run_program(0, "compare", *files, "--label", "gcc,clang").stdout
+        self.assertRegex(text, r"(?m)^Differs: instruction set: \S+ in gcc, portable in clang$")
+        for labels in ("gcc", "gcc,gcc", "gcc,clang,icc", "gcc,"):
+            self.assertEqual(run_program(0, "compare", *files, "--label", labels).exit_code, USAGE, labels)
+            self.assertEqual(self.report(*files, "--compare", "--label", labels).exit_code, USAGE, labels)
+
+    def test_times_that_nothing_can_be_computed_with_are_refused(self):
+        before, after = self.slower(1.25)
+        for time_s in (0, 1e308, 1e-320):
+            lines = [json.loads(line) for line in after.read_text().splitlines()]
+            lines[1]["result"]["repeats"]["times_s"] = [time_s]
+            outcome = run_program(0, "compare", before, write_lines(self.folder / "odd.jsonl", lines))
+            self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+            self.assertIn(f"odd.jsonl: line 2: its time is {time_s:g} s", outcome.stderr)
+
     def test_sets_side_by_side_have_one_range_and_one_unit(self):
         sweep = real_sweep()
         grids = {document["configuration"]["grid"]["name"] for document in sweep}
@@ -261,6 +288,13 @@ class Refusals(ReportCommand):
         old.write_text("#!/bin/sh\nexit 3\n")
         old.chmod(0o755)
         self.assertEqual(self.report(self.sweep, env=with_variables(CG2D_PYTHON=str(old))).exit_code, 3, "its code is passed on")
+        # 0 and 1 have a meaning of their own, and no page was made.
+        for code in (0, 1, 2):
+            old.write_text(f"#!/bin/sh\nexit {code}\n")
+            self.assert_refused(UNAVAILABLE, f"old-python ended with code {code} and made no page", self.sweep, env=with_variables(CG2D_PYTHON=str(old)))
+        outcome = self.report(self.sweep, env=with_variables(PYTHONHOME="/none"))
+        self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+        self.assertRegex(outcome.stderr, r"cg2d: report: python3 ended with code 1 and made no page; install Python 3\.10 or later[^\n]*\n\Z")
         (self.folder / "matplotlib.py").write_text("raise ImportError\n")
         figures = ("--figures", self.folder / "figures")
         bare = with_variables(PYTHONPATH=str(self.folder))

@@ -13,6 +13,7 @@ import signal
 import tempfile
 import time
 import unittest
+from random import Random
 
 import jsonschema
 
@@ -32,6 +33,7 @@ from program_runner import (
     kill_all,
     run_program,
 )
+from verdict_words import complaints_of_compare, complaints_of_sweep
 
 CANNOT_CREATE = 73
 REGRESSION, UNDECIDED = 1, 2
@@ -95,7 +97,7 @@ class SweepTest(ProgramTest):
             cores = line["environment"]["nodes"][0]["cores"]
             self.assertEqual(line["environment"]["waiting"], "yield" if ranks > cores else "spin")
         for ranks in (1, 2, 4):
-            self.assertRegex(outcome.stdout, rf"(?m)^  P = {ranks}: {'1x1 with .* s: nothing to compare it with;' if ranks == 1 else '.* is ahead of .*, not decided: 2 of at least [78] rounds'} ")
+            self.assertRegex(outcome.stdout, rf"(?m)^  P = {ranks}: {'1x1 with .* s: nothing to compare it with;' if ranks == 1 else 'no clear winner: .* was faster than .* in [012] of 2 rounds.*; (at least [78] rounds are needed|too noisy to decide)'}")
         (session,) = {line["sweep"]["session"] for line in lines}
         self.assertRegex(session, r"^20\d\d-\d\d-\d\dT")
         shown = self.run_well(0, "sweep", "--show", self.file)
@@ -546,6 +548,30 @@ class ReadersTest(ProgramTest):
         outcome = run_program(0, "compare", *pair)
         self.assertEqual(outcome.exit_code, REGRESSION, outcome)
         self.assertIn("All together: B/A 1.200; REGRESSION: slower by 20 % (20 ... 20 %)", outcome.stdout)
+
+    def test_no_verdict_contradicts_the_figures_beside_it(self):
+        """On times that are drawn, quiet and disturbed: the words are read back and compared with the tables and the runs."""
+        random, lines, seen = Random(7), lines_of(self.sweep), collections.Counter()
+        for _ in range(24):
+            pair, gap, noise = [], random.choice((1.0, 1.02, 1.5)), random.choice((0.002, 0.05, 0.5))
+            for name in "AB":
+                rounds, busy = random.choice((2, 3, 9)), random.choice((0.0, 0.3, 1.0))
+                drawn = copy.deepcopy([line for line in lines if line["sweep"]["round"] <= rounds])
+                for line in drawn:
+                    grid = line["configuration"]["grid"]["name"]
+                    time_s = (gap if (grid, name) in (("1x2", "A"), ("2x1", "B")) else 1.0) * random.lognormvariate(0.0, noise)
+                    line["result"].update(time_s=time_s, repeats=line["result"]["repeats"] | {"times_s": [time_s]})
+                    line["quiet"].update(disturbed=random.random() < busy, reason="")
+                    line["quiet"]["reason"] = "a compiler" if line["quiet"]["disturbed"] else ""
+                pair.append(pathlib.Path(self.folder.name) / f"drawn-{name}.jsonl")
+                pair[-1].write_text("".join(json.dumps(line) + "\n" for line in drawn))
+                text = self.run_well(0, "sweep", "--show", pair[-1]).stdout
+                self.assertEqual(complaints_of_sweep(text, drawn), [], text)
+                seen.update(word for word in ("best is", "no clear winner", "too noisy", "take --repeat", "below the noise") if word in text)
+            text = run_program(0, "compare", *pair).stdout
+            document = json.loads(run_program(0, "compare", *pair, "--format", "json").stdout)
+            self.assertEqual(complaints_of_compare(text, document), [], text)
+        self.assertEqual(len(seen), 5, seen)
 
     def test_compare_names_what_only_one_file_has(self):
         outcome = run_program(0, "compare", self.sweep, self.single)

@@ -115,6 +115,48 @@ TEST(ResultCompareTest, WhatOnlyOneHasIsNamed) {
   EXPECT_NE(text.find("0 regressions of 1 common configuration:"), std::string::npos) << text;
 }
 
+TEST(ResultCompareTest, VerdictsSayThatRunsWereDisturbedAndSuggestNoMoreOfThem) {
+  auto before = runs_of({1.0, 1.0});
+  auto after = runs_of({1.2, 1.2});
+  after.front().disturbance = "a compiler";
+  auto text = comparison_text(compare_results(before, after, 0.05));
+  EXPECT_NE(
+      text.find(
+          "not decided: 2 of at least 8 rounds (take 8 rounds); disturbed: 0 of 2 runs of A, 1 of 2 of B\n"),
+      std::string::npos)
+      << text;
+  for (auto* const set : {&before, &after}) {
+    for (auto& record : *set) record.disturbance = "a compiler";
+  }
+  const auto comparison = compare_results(before, after, 0.05);
+  EXPECT_FALSE(comparison.common.front().suggested_rounds.has_value());
+  text = comparison_text(comparison);
+  EXPECT_NE(text.find("not decided: 2 of at least 8 rounds, too noisy to decide; disturbed: 2 of 2 runs of "
+                      "A, 2 of 2 of B\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(ResultCompareTest, SetsAreToldApartByWhatDiffersAndByTheirNames) {
+  auto before = runs_of(times_around(1.0, 9), 2);
+  auto after = runs_of(times_around(0.5, 9), 2);
+  for (auto& record : before) record.facts = {{"kernel", "symmetric-distinct"}, {"instruction set", "avx2"}};
+  for (auto& record : after) record.facts = {{"kernel", "symmetric"}, {"instruction set", "avx2"}};
+  after.back().facts.back().value = "portable";
+  const auto text = comparison_text(compare_results(before, after, 0.05, {.before = "old", .after = "new"}));
+  for (const std::string words :
+       {"\nDiffers: kernel: symmetric-distinct in old, symmetric in new\n",
+        "\nDiffers: instruction set: avx2 in old, avx2, portable in new (S 1x2 auto two-sided 1 thread)\n",
+        "old seconds  spread  runs new seconds  spread  runs new/old\n",
+        " 0.500 faster: old takes longer by 100 %",
+        "\nnew/old: median of the rounds of new by those of old, "})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " in\n" << text;
+  EXPECT_EQ(comparison_text(compare_results(before, before, 0.05)).find("Differs"), std::string::npos);
+  const auto json = nlohmann::json::parse(comparison_json(compare_results(before, after, 0.05)));
+  EXPECT_EQ(json.at("labels").at("before"), "A");
+  EXPECT_EQ(json.at("compared").at(0).at("differences").size(), 1U);
+}
+
 TEST(ResultCompareTest, Percentages) {
   for (const std::string text : {"5%", "5 %", "5", "5.0%"})
     EXPECT_DOUBLE_EQ(percentage_from(text).value(), 0.05);

@@ -863,7 +863,8 @@ class Verdict(ReportParts):
                 "Class S on 2 ranks not decided",
                 "2x1: 1.01 s or 1x2: 1.26 s",
                 "Mop/s",
-                "2x1 with 1.01 s is ahead of 1x2, not decided: 3 of at least 7 rounds (take --repeat 7); it is the official grid.",
+                "No clear winner: 2x1 (median 1.01 s) was faster than 1x2 (1.262 s) in 3 of 3 rounds; at least 7 rounds are needed "
+                "(take --repeat 7); 2x1 is the official grid.",
                 "Too few rounds for any verdict. 7 rounds should decide.",
             ],
         )

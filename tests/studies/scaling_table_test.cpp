@@ -83,10 +83,12 @@ TEST(ScalingTableTest, TheStarIsForWhatIsSure) {
   const auto one_round = scaling_format("text").write(two_core_study());
   expect_in(one_round, " 1.000~");
   expect_in(one_round, " 1.600~");
-  expect_in(one_round,
-            "2 cores: shared-memory ranks, shared, 2 x 1 is ahead of ranks only, two-sided, 2 x 1, threads "
-            "only, -, 1 x 2, not "
-            "decided: 1 of at least 8 rounds (take --repeat 8)");
+  expect_in(
+      one_round,
+      "2 cores: no clear winner: shared-memory ranks, shared, 2 x 1 (median 0.5 s) was faster than ranks "
+      "only, "
+      "two-sided, 2 x 1 (0.8 s) in 1 of 1 round, than threads only, -, 1 x 2 (0.625 s) in 1 of 1; at least 8 "
+      "rounds are needed (take --repeat 8)");
   expect_in(scaling_format("json").write(two_core_study()), "\"is_best\": false");
   EXPECT_EQ(scaling_format("json").write(two_core_study()).find("\"is_best\": true"), std::string::npos);
   const auto rows = rows_of(nine_round_study());
@@ -182,6 +184,11 @@ TEST(ScalingTableTest, DisturbedRunsAreMarkedAndNamed) {
   EXPECT_EQ(rows_of(study)[2].disturbed_count(), 1);
   const auto text = scaling_format("text").write(study);
   expect_in(text, "1.000~!\n");
+  expect_in(text, "; at least 8 rounds are needed (take --repeat 8)");
+  for (const std::size_t run : {1U, 3U}) study.runs[run].disturbance = "a compiler";
+  expect_in(scaling_format("text").write(study),
+            "in 1 of 1; too noisy to decide: most runs were disturbed\n");
+  for (const std::size_t run : {1U, 3U}) study.runs[run].disturbance.clear();
   expect_in(
       text,
       "  Disturbed (!): 2 cores, shared-memory ranks, shared, 2 x 1, 1 of 1 run, in round 1: a compiler\n");

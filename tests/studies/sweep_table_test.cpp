@@ -49,9 +49,9 @@ TEST(SweepTableTest, ThreeRoundsMarkAllThatMayBeBest) {
   expect_in(text, "1~   20%");
   expect_in(text, "1.25~o   8%");
   expect_in(text,
-            "P = 2: 1x2 with 1 s is ahead of 2x1, not decided: 3 of at least 7 rounds (take --repeat 7); the "
-            "official 2x1 is "
-            "among these.");
+            "P = 2: no clear winner: 1x2 (median 1 s) was faster than 2x1 (1.25 s) in 3 of 3 rounds; at "
+            "least 7 rounds "
+            "are needed (take --repeat 7); the official 2x1 may be best.");
 }
 
 TEST(SweepTableTest, OneGridGetsNoVerdict) {
@@ -109,7 +109,8 @@ TEST(SweepTableTest, RunsThatAreNotComparableAreLeftOutAndNamed) {
 TEST(SweepTableTest, RunsOfOneRoundInTwoSittingsAreNotPaired) {
   auto records = clear_sweep();
   for (auto& record : records) record.sitting = record.asked.configuration.grid.columns;
-  expect_in(sweep_tables(records), "ahead of 2x1, not decided: they did not run in the same rounds");
+  expect_in(sweep_tables(records),
+            "no clear winner: 1x2 (median 1 s) was in no round with 2x1 (1.25 s); the official");
 }
 
 TEST(SweepTableTest, TheBestOfSeveralTablesIsNamed) {
@@ -119,10 +120,31 @@ TEST(SweepTableTest, TheBestOfSeveralTablesIsNamed) {
     records.back().asked.configuration.kernel = "scalar";
     records.back().times_s.front() *= 2.0;
   }
+  const auto text = sweep_tables(records);
   expect_in(
-      sweep_tables(records),
+      text,
       "Class S, P = 2, 1 thread per rank: best is 1x2 auto two-sided 1 thread with 1 s, better than 2x1 auto "
-      "two-sided 1 thread by 25 % (25 ... 25 %).");
+      "two-sided 1 thread by 25 % (25 ... 25 %).\n");
+  expect_in(text, "\n    1x2 auto two-sided 1 thread              1*      20%         1.000 -\n");
+  expect_in(text, "\n    2x1 scalar two-sided 1 thread          2.5       20%         2.500 9 of 9 rounds\n");
+}
+
+TEST(SweepTableTest, UndecidedChoicesAreATableAndNoLongSentence) {
+  std::vector<ResultRecord> records;
+  for (const auto* const kernel : {"scalar", "sell", "csr-short", "symmetric"}) {
+    for (int round = 1; round <= 3; ++round) {
+      records.push_back(record_of(1, 2, 1.0 + 0.01 * static_cast<double>(records.size() % 5), round));
+      records.back().asked.configuration.kernel = kernel;
+    }
+  }
+  const auto text = sweep_tables(records);
+  const auto together = text.substr(text.find("All tables of the same ranks together"));
+  expect_in(together,
+            "Class S, P = 2, 1 thread per rank: no clear winner, 4 may be best (~); at least 9 rounds are "
+            "needed (take --repeat ");
+  for (const auto* const kernel : {"scalar", "sell", "csr-short", "symmetric"})
+    expect_in(together, std::string("\n    1x2 ") + kernel + " two-sided 1 thread ");
+  EXPECT_EQ(together.find("was faster than"), std::string::npos) << together;
 }
 
 TEST(SweepTableTest, RanksThatAreNoPowerOfTwoHaveNoOfficialGrid) {
@@ -244,7 +266,8 @@ TEST(SweepTableTest, DisturbedRunsAreMarkedAndCounted) {
   const auto text = sweep_tables({disturbed_record(1, 2, 2.0, 1, 1), record_of(2, 1, 1.0)});
   expect_in(text, " 2~! ");
   expect_in(text, " 1~o\n");
-  expect_in(text, "  Disturbed: 1x2, 1 of 1 run; 0 more were repeated\n");
+  expect_in(text, "  Disturbed: 1x2, 1 of 1 run\n");
+  expect_in(text, "(take --repeat ");
   expect_in(text, "\n! something else worked on the machine");
   const auto quiet = sweep_tables({record_of(1, 2, 2.0), record_of(2, 1, 1.0)});
   EXPECT_EQ(quiet.find('!'), std::string::npos) << quiet;
@@ -259,6 +282,9 @@ TEST(SweepTableTest, TheLastAttemptOfARoundCountsFastOrSlow) {
   const auto text = sweep_tables(records);
   expect_in(text, "1.5    33%");
   expect_in(text, "  Disturbed: 1x2, 0 of 2 runs; 2 more were repeated\n");
+  const auto busy = sweep_tables({disturbed_record(1, 2, 2.0, 1, 1), disturbed_record(2, 1, 1.0, 1, 1)});
+  expect_in(busy,
+            "in 1 of 1 round; too noisy to decide: most runs were disturbed; 2x1 is the official grid.");
 }
 
 TEST(SweepTableTest, NothingIsNoTable) { EXPECT_EQ(sweep_tables({}), "No results.\n"); }

@@ -29,7 +29,8 @@ TEST(RaceVerdictTest, TheWinnerIsNamedWithItsGain) {
 TEST(RaceVerdictTest, FewTurnsDecideNothing) {
   const std::vector<std::string> names{"1x2", "2x1"};
   const auto verdict = race_verdict(std::vector{turns_around(1.5, 5), turns_around(1.0, 5)}, names);
-  EXPECT_EQ(verdict.text(), "2x1 is ahead of 1x2, not decided: 5 of at least 7 rounds");
+  EXPECT_EQ(verdict.text(),
+            "no clear winner: 2x1 was faster than 1x2 in 5 of 5 rounds; at least 7 rounds are needed");
   EXPECT_EQ(verdict.certainty, Certainty::too_few_rounds);
 }
 
@@ -63,10 +64,11 @@ TEST(GridSummaryTest, OnlyADecidedTrialNamesTheFastest) {
             "thread per rank");
   // 1.42 times as long in each of three turns, and in nine that no bound separates.
   EXPECT_EQ(grid_words({turns_around(1.42, 3), turns_around(1.0, 3)}),
-            "2x1, one of 2 tried: ahead of 1x2, not decided: 3 of at least 7 rounds; two-sided messages, 1 "
-            "thread per rank");
+            "2x1, no clear winner of 2 tried: faster than 1x2 in 3 of 3 rounds; at least 7 rounds are "
+            "needed; two-sided messages, 1 thread per rank");
   EXPECT_EQ(grid_words({{1.42, 1.42, 1.42, 1.42, 1.42, 1.42, 0.9, 0.9, 0.9}, std::vector<double>(9, 1.0)}),
-            "2x1, one of 2 tried: not distinguishable from 1x2; two-sided messages, 1 thread per rank");
+            "2x1, no clear winner of 2 tried: faster than 1x2 in 6 of 9 rounds; two-sided messages, 1 "
+            "thread per rank");
   EXPECT_EQ(grid_words({turns_around(5.0, 1), turns_around(1.0, 9)}),
             "2x1, of 2 tried; the others soon fell behind; two-sided messages, 1 thread per rank");
 }
