@@ -23,7 +23,7 @@ std::string reason_of_grid(const std::optional<GridTrial>& trial) {
   if (verdict.certainty == Certainty::alone)
     return fmt::format("of {} tried; the others soon fell behind", count);
   return fmt::format("{} of {} tried: {}",
-                     verdict.certainty == Certainty::decided ? "the fastest" : "no clear winner", count,
+                     verdict.certainty == Certainty::decided ? "best" : "no clear winner", count,
                      verdict.reason);
 }
 

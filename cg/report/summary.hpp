@@ -23,7 +23,7 @@ struct Summary {
 };
 std::string summary_text(const Summary& summary);
 
-/// "1x2, the fastest of 3 tried: better than 2x1 by 85 % (80 ... 91 %); two-sided messages, 2 threads per rank".
+/// "1x2, best of 3 tried: better than 2x1 by 85 % (80 ... 91 %); two-sided messages, 2 threads per rank".
 std::string grid_summary(const Configuration& configuration, bool is_automatic,
                          const std::optional<GridTrial>& trial);
 /// "two-sided messages", "shared memory".

@@ -248,7 +248,7 @@ class Text(ProgramTest):
     def test_the_summary_says_why(self):
         text = self.run_well(2, "run", "--class", "S", "--no-profile", "--repeat", "3", "--no-phases").stdout
         summary = self.summary_of(text)
-        self.assertRegex(summary["Grid"], r"^(1x2|2x1), (the fastest of 2 tried: better than|no clear winner of 2 tried: faster than .* rounds?|of 2 tried; the others)")
+        self.assertRegex(summary["Grid"], r"^(1x2|2x1), (best of 2 tried: better than|no clear winner of 2 tried: faster than .* rounds?|of 2 tried; the others)")
         self.assertRegex(summary["Kernel"], r" \(default; cg2d tune measures\)$")
         self.assertRegex(summary["Time"], r"^[\d.]+ s, median of 3 \(quartiles [\d.]+ and [\d.]+\); \d+ Mop/s")
         self.assertEqual(summary["Limit"], "not known without phases (--no-phases)")

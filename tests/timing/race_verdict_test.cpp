@@ -60,7 +60,7 @@ std::string grid_words(const std::vector<std::vector<double>>& turns) {
 
 TEST(GridSummaryTest, OnlyADecidedTrialNamesTheFastest) {
   EXPECT_EQ(grid_words({turns_around(1.2, 9), turns_around(1.0, 9)}),
-            "2x1, the fastest of 2 tried: better than 1x2 by 20 % (20 ... 20 %); two-sided messages, 1 "
+            "2x1, best of 2 tried: better than 1x2 by 20 % (20 ... 20 %); two-sided messages, 1 "
             "thread per rank");
   // 1.42 times as long in each of three turns, and in nine that no bound separates.
   EXPECT_EQ(grid_words({turns_around(1.42, 3), turns_around(1.0, 3)}),
