@@ -41,6 +41,8 @@ bool time_limit_was_reported = false;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t end_asked = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t code_of_fault = 0;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 bool ignores_hangup = false;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<int> end_pause_count = 0;
@@ -90,26 +92,41 @@ extern "C" void end_by_exit_code(int) {
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 
+extern "C" void leave_after_fault(int) { _exit(code_of_fault); }
+
 /// Only this rank may know of it, and a launcher that kills the others would report their end as the program's: so MPI ends all, although this
-/// is no call for a handler; an alarm ends one that hangs in it. Where all ranks meet it, the one that speaks is first.
-extern "C" void end_by_bus_error(int signal, siginfo_t* info, void* /*context*/) {
-  constexpr std::string_view line =
+/// is no call for a handler: one that hangs or fails in it leaves by itself. Where all ranks meet it, the one that speaks is first.
+extern "C" void end_by_fault(int signal, siginfo_t* info, void* /*context*/) {
+  constexpr std::string_view page_line =
       "cg2d: a page of a mapped file is gone (SIGBUS): its device has failed or is full, or the file has "
       "been cut off\n";
+  constexpr std::string_view processor_line =
+      "cg2d: this processor lacks an instruction of the program or its libraries (SIGILL): they were built "
+      "for another one; build them for this one\n";
+  const bool is_page = signal == SIGBUS;
+  const auto line = is_page ? page_line : processor_line;
+  const auto code = static_cast<int>(is_page ? ExitCode::cannot_write : ExitCode::unavailable);
   constexpr int wait_ms = 300;
   constexpr unsigned limit_s = 5;
   std::signal(signal, SIG_DFL);
-  if (info->si_code != BUS_ADRERR) return;  // the access is repeated, and ends the process
+  if (is_page ? info->si_code != BUS_ADRERR : info->si_code <= 0)
+    return;  // an access is repeated, and ends the process
   if (writes_a_line == 0) poll(nullptr, 0, 2 * wait_ms);
   end_progress_line();
   static_cast<void>(!write(STDERR_FILENO, line.data(), line.size()));
-  if (handler_without_watch == &end_by_signal) return;
+  if (handler_without_watch == &end_by_signal) {
+    if (is_page) return;
+    _exit(code);  // as all ranks on such processors do
+  }
   poll(nullptr, 0, wait_ms);
-  std::signal(SIGALRM, SIG_DFL);
+  int is_finalized = 0;
+  if (MPI_Finalized(&is_finalized) == MPI_SUCCESS && is_finalized != 0) _exit(code);
+  code_of_fault = code;
+  for (const int end : {SIGALRM, SIGSEGV}) std::signal(end, &leave_after_fault);
   alarm(limit_s);
   silence_stderr();
-  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::cannot_write));
-  _exit(static_cast<int>(ExitCode::cannot_write));
+  MPI_Abort(MPI_COMM_WORLD, code);
+  _exit(code);
 }
 
 /// The thread that ends the process may be stuck itself: a second signal does not need it.
@@ -132,12 +149,12 @@ void set_handlers_without_watch() {
   for (const int signal : ending_signals) set_handler(signal, handler_without_watch, 0);
 }
 
-void watch_bus_errors() {
+void watch_faults() {
   struct sigaction action {};
-  action.sa_sigaction = &end_by_bus_error;
+  action.sa_sigaction = &end_by_fault;
   action.sa_flags = SA_SIGINFO;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGBUS, &action, nullptr);
+  for (const int signal : {SIGBUS, SIGILL}) sigaction(signal, &action, nullptr);
 }
 
 }  // namespace
@@ -145,7 +162,7 @@ void watch_bus_errors() {
 void expect_signals(SignalEnd end, bool is_speaker) {
   writes_a_line = is_speaker ? 1 : 0;
   std::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
-  watch_bus_errors();
+  watch_faults();
   handler_without_watch = end == SignalEnd::by_the_signal  ? &end_by_signal
                           : end == SignalEnd::by_exit_code ? &end_by_exit_code
                                                            : &ask_for_end;

@@ -26,7 +26,8 @@ enum class SignalEnd {
 /// From this call on, which comes before MPI starts, and again when it has started, a signal ends the process with
 /// a line on stderr, unless there is an InterruptWatch. Files that are being written leave nothing behind: they
 /// have no names yet, see OutputFile. A file that grows beyond its limit (ulimit -f) is an error of writing, no
-/// signal; so is a page of a mapped file that is gone (SIGBUS): one line, and the code cannot_write. is_speaker: whether a handler writes
+/// signal; so is a page of a mapped file that is gone (SIGBUS): one line, and the code cannot_write. An instruction that the processor lacks
+/// (SIGILL): one line, and the code unavailable. is_speaker: whether a handler writes
 /// the line; one rank is enough.
 ///
 /// Libraries take signals for themselves: UCX SIGHUP (it begins to log), before main(), and MPICH SIGUSR1 (it looks for failed

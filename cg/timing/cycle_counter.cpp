@@ -11,7 +11,7 @@ namespace cg2d {
 
 std::string_view cycle_counter_name() {
 #if defined(__x86_64__)
-  return "rdtscp";
+  return "rdtsc";
 #elif defined(__aarch64__)
   return "cntvct_el0";
 #else
@@ -32,7 +32,7 @@ bool cycle_counter_is_invariant() {
 #endif
 }
 
-CycleCalibration::CycleCalibration() : start_(take_sample()) {}
+CycleCalibration::CycleCalibration() : start_(take_sample()) { first_of_process(); }
 
 CycleCalibration::Sample CycleCalibration::take_sample() {
   // The closest of a few pairs: an interrupt between the two readings would spoil a single one.
@@ -50,12 +50,15 @@ CycleCalibration::Sample CycleCalibration::take_sample() {
   return best;
 }
 
-const CycleCalibration::Sample CycleCalibration::of_process = take_sample();
+const CycleCalibration::Sample& CycleCalibration::first_of_process() {
+  static const Sample first = take_sample();
+  return first;
+}
 
 double CycleCalibration::ticks_per_second() const {
   constexpr auto shortest = std::chrono::milliseconds(10);
   const auto now = std::chrono::steady_clock::now();
-  const auto& start = now - start_.time < shortest ? of_process : start_;
+  const auto& start = now - start_.time < shortest ? first_of_process() : start_;
   if (const auto elapsed = now - start.time; elapsed < shortest)
     std::this_thread::sleep_for(shortest - elapsed);
   const Sample end = take_sample();

@@ -13,13 +13,12 @@
 namespace cg2d {
 
 /// Reference cycles now: the TSC (x86-64), the virtual counter (AArch64), nanoseconds elsewhere. Fenced: no
-/// instruction before it is still under way, none after it has begun (Intel, "How to Benchmark Code
-/// Execution Times", 2010).
+/// instruction before it is still under way, none after it has begun (Intel SDM vol. 2B, RDTSC). Not rdtscp, which a processor may lack.
 inline std::uint64_t read_cycle_counter() noexcept {
 #if defined(__x86_64__)
-  unsigned processor = 0;
-  const std::uint64_t ticks = __rdtscp(&processor);  // waits for all earlier instructions
-  _mm_lfence();                                      // holds back all later ones
+  _mm_lfence();  // waits for all earlier instructions
+  const std::uint64_t ticks = __rdtsc();
+  _mm_lfence();  // holds back all later ones
   return ticks;
 #elif defined(__aarch64__)
   std::uint64_t ticks = 0;
@@ -36,12 +35,12 @@ std::string_view cycle_counter_name();
 /// Whether the counter runs at one rate whatever the core's frequency and sleep states do.
 bool cycle_counter_is_invariant();
 
-/// Compares the counter with the monotonic clock over its life, or where this is short, over that of the process.
+/// Compares the counter with the monotonic clock over its life, or where this is short, since the first one of the process was made.
 class CycleCalibration {
  public:
   CycleCalibration();
-  /// Ticks per second since construction, or since the process began where that is less than 10 ms ago. Waits until so much have passed, for 1e-5
-  /// relative error or better.
+  /// Ticks per second since construction, or since the first one's where that is less than 10 ms ago. Waits until so much have passed, for
+  /// 1e-5 relative error or better.
   [[nodiscard]] double ticks_per_second() const;
 
  private:
@@ -50,8 +49,8 @@ class CycleCalibration {
     std::chrono::steady_clock::time_point time;
   };
   static Sample take_sample();
+  static const Sample& first_of_process();
 
-  static const Sample of_process;  // taken when the program is loaded
   Sample start_;
 };
 

@@ -99,6 +99,7 @@ cg2d_add_program_test(solve_several_test SCRIPT program/solve_several_test.py TI
 cg2d_add_program_test(symmetrize_test SCRIPT program/symmetrize_test.py TIMEOUT 300)
 cg2d_add_program_test(solve_odd_files_test SCRIPT program/solve_odd_files_test.py TIMEOUT 600)
 cg2d_add_program_test(solve_measured_test SCRIPT program/solve_measured_test.py TIMEOUT 300)
+cg2d_add_program_test(old_processor_test SCRIPT program/old_processor_test.py TIMEOUT 300)
 cg2d_add_program_test(launcher_test SCRIPT program/launcher_test.py TIMEOUT 300)
 cg2d_add_program_test(progress_test WAITS SCRIPT program/progress_test.py TIMEOUT 600)
 cg2d_add_program_test(several_hosts_test ALONE SCRIPT program/several_hosts_test.py TIMEOUT 600)

@@ -24,7 +24,7 @@ TEST(CycleCounterTest, NeverRunsBackwards) {
 TEST(CycleCounterTest, HasAName) {
   EXPECT_FALSE(cycle_counter_name().empty());
 #if defined(__x86_64__)
-  EXPECT_EQ(cycle_counter_name(), "rdtscp");
+  EXPECT_EQ(cycle_counter_name(), "rdtsc");
 #elif defined(__aarch64__)
   EXPECT_EQ(cycle_counter_name(), "cntvct_el0");
 #endif
