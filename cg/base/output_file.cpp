@@ -24,6 +24,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "cg/base/storage/whole_io.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -347,7 +348,7 @@ void OutputFile::write_directly() {
   if (direct_ == STDOUT_FILENO) make_way_for_output();
   struct stat status {};
   const bool is_file = fstat(direct_, &status) == 0 && S_ISREG(status.st_mode);
-  if (write_all(direct_, block_) && (!is_file || fsync(direct_) == 0 || errno == EINVAL)) {
+  if (write_all(direct_, block_) && (!is_file || put_on_device(direct_))) {
     block_.clear();
     is_whole_ = false;
     return;
@@ -414,8 +415,8 @@ bool OutputFile::put_in_place() {
     if (!is_overwritten_) errno = reason;
     return false;
   }
-  const bool is_done =
-      spool_->copy([&](const std::string& block) { return write_all(target, block); }) && fsync(target) == 0;
+  const bool is_done = spool_->copy([&](const std::string& block) { return write_all(target, block); }) &&
+                       put_on_device(target);
   const int why_not = errno;
   close(target);
   errno = why_not;

@@ -93,10 +93,11 @@ PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
 
 void PanelFile::open_for_panels() {
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
-  is_direct_ = descriptor_ >= 0;
-  if (!is_direct_) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw FileError(path_, "cannot be opened any more");
 }
+
+bool PanelFile::is_direct() const { return (fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0; }
 
 PanelFile::~PanelFile() {
   if (descriptor_ >= 0) close(descriptor_);

@@ -133,7 +133,7 @@ class PanelFile {
 
   /// For reading. Past the system's cache where the file system can do that (O_DIRECT).
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  [[nodiscard]] bool is_direct() const { return is_direct_; }
+  [[nodiscard]] bool is_direct() const;
 
  private:
   void read_index();
@@ -144,7 +144,6 @@ class PanelFile {
   std::vector<PanelEntry> entries_;
   std::vector<std::size_t> array_bytes_;
   int descriptor_ = -1;
-  bool is_direct_ = false;
 };
 
 }  // namespace cg2d

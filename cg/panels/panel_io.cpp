@@ -1,7 +1,14 @@
 #include "cg/panels/panel_io.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -20,10 +27,25 @@ const PanelIoRow* find_panel_io(std::string_view name) {
 }
 
 const PanelIoRow& usual_panel_io() {
+  constexpr const char* variable = "CG2D_READER";
   const auto table = panel_io_table();
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
+  if (const char* const name = std::getenv(variable); name != nullptr && *name != '\0') {
+    std::vector<std::string> names;
+    for (const auto& row : table) names.emplace_back(row.name);
+    require_known(variable, name, names);
+    return *find_panel_io(name);
+  }
   const auto found =
       std::ranges::find_if(table, [](const auto& row) { return row.why_unavailable().empty(); });
-  return found == table.end() ? table.back() : *found;
+  return found == table.end() ? fallback_panel_io() : *found;
+}
+
+const PanelIoRow& fallback_panel_io() { return panel_io_table().back(); }
+
+std::string refusal_warning(int error) {
+  return fmt::format("--out-of-core: the system refuses requests of io_uring ({}); threads move the data",
+                     std::strerror(error));
 }
 
 }  // namespace cg2d

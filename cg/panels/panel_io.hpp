@@ -40,6 +40,8 @@ class PanelIo : public Interface {
   virtual bool has_ended(int slot) = 0;
   /// Waits for the request of a slot.
   virtual PanelResult wait(int slot) = 0;
+  /// The error (errno) with which the system has refused requests of this kind, so that fallback_panel_io() serves them; 0: none.
+  [[nodiscard]] virtual int refusal() const { return 0; }
 };
 
 /// The setup of a reader.
@@ -64,7 +66,11 @@ struct PanelIoRow {
 std::span<const PanelIoRow> panel_io_table();
 /// The row of that name; nullptr: there is none.
 const PanelIoRow* find_panel_io(std::string_view name);
-/// The first one that can serve here.
+/// The one that the variable CG2D_READER names, else the first one that can serve here. Throws InputError where the variable names none.
 const PanelIoRow& usual_panel_io();
+/// The one that serves on every system.
+const PanelIoRow& fallback_panel_io();
+/// The line for users where a reader has met a refusal().
+std::string refusal_warning(int error);
 
 }  // namespace cg2d

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "cg/base/storage/whole_io.hpp"
 #include "cg/panels/panel_io.hpp"
 
 namespace cg2d {
@@ -26,7 +27,7 @@ PanelResult move_all(int descriptor, const PanelRequest& request) {
   while (result.byte_count < std::ssize(request.memory)) {
     const auto rest = request.memory.subspan(static_cast<std::size_t>(result.byte_count));
     const auto count = move_bytes(descriptor, request.direction, rest, request.position + result.byte_count);
-    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0 && (errno == EINTR || errno == EAGAIN || gives_up_direct(descriptor))) continue;
     if (count < 0) result.error = errno;
     if (count <= 0) break;
     result.byte_count += count;

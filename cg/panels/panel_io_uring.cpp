@@ -41,13 +41,14 @@ class UringIo final : public PanelIo {
   void start(const PanelRequest& request) override {
     auto& slot = slots_[static_cast<std::size_t>(request.slot)];
     slot = {.request = request, .result = {}, .is_under_way = true};
+    if (fallback_) return hand_over(slot);
     submit(slot);
   }
   bool has_ended(int number) override {
     const auto& slot = slots_[static_cast<std::size_t>(number)];
     io_uring_cqe* done = nullptr;
     while (slot.is_under_way && io_uring_peek_cqe(&ring_, &done) == 0) take(done);
-    return !slot.is_under_way;
+    return !slot.is_under_way && (!slot.is_handed_over || fallback_->has_ended(number));
   }
   PanelResult wait(int number) override {
     const auto& slot = slots_[static_cast<std::size_t>(number)];
@@ -55,15 +56,48 @@ class UringIo final : public PanelIo {
     while (slot.is_under_way) {
       if (io_uring_wait_cqe(&ring_, &done) == 0) take(done);  // otherwise a signal: again
     }
-    return slot.result;
+    if (!slot.is_handed_over) return slot.result;
+    const auto rest = fallback_->wait(number);
+    return {.byte_count = slot.result.byte_count + rest.byte_count, .error = rest.error};
   }
+  [[nodiscard]] int refusal() const override { return refusal_; }
 
  private:
   struct Slot {
     PanelRequest request;
     PanelResult result;
-    bool is_under_way = false;
+    bool is_under_way = false;    ///< in the ring
+    bool is_handed_over = false;  ///< to the fallback, which has the rest of it
   };
+
+  /// Kernels 5.1 to 5.5 set up a ring and have no such operation (EINVAL), shared folders may refuse it (EOPNOTSUPP), and a seccomp profile
+  /// io_uring_enter(2). What is wrong with the request itself fails in the same way where it goes next.
+  static bool is_refusal(int error) {
+    return error == EINVAL || error == EOPNOTSUPP || error == ENOSYS || error == EPERM || error == EACCES;
+  }
+
+  void end(Slot& slot, int error) {
+    slot.is_under_way = false;
+    if (is_refusal(error)) {
+      refusal_ = error;
+      hand_over(slot);
+    } else {
+      slot.result.error = error;
+    }
+  }
+
+  /// The part of a request that is still missing.
+  void hand_over(Slot& slot) {
+    if (!fallback_)
+      fallback_ = fallback_panel_io().make(
+          {.descriptor = descriptor_, .slot_count = static_cast<int>(slots_.size())});
+    auto rest = slot.request;
+    rest.position += slot.result.byte_count;
+    rest.memory = rest.memory.subspan(static_cast<std::size_t>(slot.result.byte_count));
+    slot.is_under_way = false;
+    slot.is_handed_over = true;
+    fallback_->start(rest);
+  }
 
   /// Tells the system of memory once, so that it need not find and hold its pages for every request. A system that refuses (many let a
   /// user hold little: ulimit -l) does that.
@@ -104,9 +138,7 @@ class UringIo final : public PanelIo {
     do {
       error = io_uring_submit(&ring_);
     } while (error == -EINTR || error == -EAGAIN);
-    if (error >= 0) return;
-    slot.result.error = -error;
-    slot.is_under_way = false;
+    if (error < 0) end(slot, -error);
   }
 
   /// A request, of any slot, has come further.
@@ -116,12 +148,11 @@ class UringIo final : public PanelIo {
     io_uring_cqe_seen(&ring_, done);
     if (count > 0) slot.result.byte_count += count;
     const bool is_interrupted = count == -EINTR || count == -EAGAIN;
-    if (count < 0 && !is_interrupted) slot.result.error = -count;
     const bool has_more = slot.result.byte_count < std::ssize(slot.request.memory);
     if (has_more && (count > 0 || is_interrupted)) {
       submit(slot);
     } else {
-      slot.is_under_way = false;
+      end(slot, std::max(-count, 0));
     }
   }
 
@@ -132,6 +163,8 @@ class UringIo final : public PanelIo {
   io_uring ring_{};
   std::span<std::byte> registered_;  // empty: none
   std::vector<Slot> slots_;
+  std::unique_ptr<PanelIo> fallback_;  // from the first refusal on
+  int refusal_ = 0;
 };
 
 std::string why_no_uring() {

@@ -78,6 +78,8 @@ class StreamedKernel final : public kernels::SpmvKernel {
 
   [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
   [[nodiscard]] const StreamFigures& figures() const { return figures_; }
+  /// PanelIo::refusal() of its reader.
+  [[nodiscard]] int reader_refusal() const { return reader_->refusal(); }
   [[nodiscard]] const PanelFile& file() const { return *file_; }
   [[nodiscard]] const StreamMemory& memory() const { return memory_; }
 

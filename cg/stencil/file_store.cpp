@@ -77,6 +77,7 @@ class FileStore final : public PlaneStore {
 
   [[nodiscard]] const StoreFigures& figures() const override { return figures_; }
   [[nodiscard]] bool is_direct() const override { return file_.is_direct(); }
+  [[nodiscard]] int reader_refusal() const override { return reader_->refusal(); }
 
  private:
   /// The slot of a plane by its place in the pass, or by its number.

@@ -60,6 +60,8 @@ class PlaneStore : public Interface {
   [[nodiscard]] virtual const StoreFigures& figures() const = 0;
   /// Whether it goes past the system's cache to a device.
   [[nodiscard]] virtual bool is_direct() const { return false; }
+  /// PanelIo::refusal() of its reader.
+  [[nodiscard]] virtual int reader_refusal() const { return 0; }
 };
 
 /// All planes in memory. Throws std::bad_alloc.

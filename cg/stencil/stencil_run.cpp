@@ -33,6 +33,10 @@ void StencilRun::perform() {
   method_->make_ready({.share = share_, .block = report_.block, .planes_at_once = planes_at_once_}, group_);
   write_start_values();
   make_passes();
+  if (const auto error = group_.maximum(std::int64_t{store_->reader_refusal()}); error != 0) {
+    report_.reader = fallback_panel_io().name;
+    progress_.warn(refusal_warning(static_cast<int>(error)));
+  }
   check_result();
   gather_ranks();
 }

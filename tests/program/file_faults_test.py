@@ -3,15 +3,31 @@
 The faults come from a library that is loaded before the C library (tests/support/fault_injector.cpp). By default a few of them; with
 CG2D_TEST_EXTENT=campaign 1000."""
 
+import itertools
 import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import tempfile
 import unittest
 
-from program_runner import CAMPAIGN, CANNOT_CREATE, CANNOT_WRITE, PROGRAM, SUCCESS, THOROUGH, ProgramTest, launch_words, run_command, run_program
+from program_runner import (
+    CAMPAIGN,
+    CANNOT_CREATE,
+    CANNOT_WRITE,
+    PROGRAM,
+    SUCCESS,
+    THOROUGH,
+    UNAVAILABLE,
+    USAGE,
+    ProgramTest,
+    launch_words,
+    run_command,
+    run_program,
+    some_of,
+)
 
 BAD_DATA = 65
 INJECTOR = os.environ.get("CG2D_FAULT_INJECTOR", "")
@@ -270,6 +286,77 @@ class FileFaults(ProgramTest):
                 self.assertTrue(outcome.stderr.endswith(f"in {kept}\n"))
                 self.assertEqual(json.loads(kept.read_text())["problem"]["n"], 1400)
                 self.assertEqual(list(place.iterdir()), [])
+
+
+SERVICES = (
+    "io_uring", "io_uring-requests", "direct-open", "direct-transfer", "huge-pages", "flock", "fsync", "sync-range", "rename", "links",
+    "unnamed", "allocate", "affinity", "perf-events", "memory-files",
+)  # fmt: skip
+# Without links no file gets its name at the end, and without renaming none gets the name of another one.
+MAY_FAIL = {("links", Streamed): CANNOT_WRITE, ("rename", Convert): CANNOT_WRITE}
+
+
+@unittest.skipUnless(INJECTOR, "no library of faults: a build with a sanitizer")
+class RefusedServices(ProgramTest):
+    """What a system can lack, refused one by one: the same result, or a line and its code. Where another way is taken, a line says so."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cg2d-refused-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.matrix = self.folder / "A.mtx"
+        write_matrix(self.matrix, 150)
+
+    def run_refused(self, kind_of_run, service, **more):
+        """The outcome, and the result with all that is left of it."""
+        place = self.folder / f"{kind_of_run.__name__}-{service}"
+        place.mkdir()
+        (place / "A.cg2d").write_text("replaced")
+        run = kind_of_run(place, self.matrix)
+        refusal = {"LD_PRELOAD": INJECTOR, "CG2D_REFUSED": service, "UCX_MEM_EVENTS": "n"} if service else {}
+        environment = {**os.environ, **refusal, **more}
+        outcome = run.run(2, environment)
+        if isinstance(run, Checkpoint) and outcome.exit_code == SUCCESS and service != "links":
+            again = run.restarted(2)
+            self.assertEqual((again.exit_code, run.result(again)), (SUCCESS, run.result(outcome)), again)
+        return outcome, run.result(outcome)
+
+    def test_each_service_refused(self):
+        """ec815b87: io_uring-requests, direct-transfer and fsync end with 74."""
+        kinds = (Convert, Streamed, Checkpoint, Stencil)
+        expected = {kind_of_run: self.run_refused(kind_of_run, "")[1] for kind_of_run in kinds}
+        self.assertNotIn(None, expected.values())
+        for kind_of_run, service in some_of(itertools.product(kinds, SERVICES), 4):
+            with self.subTest(run=kind_of_run.__name__, service=service):
+                outcome, result = self.run_refused(kind_of_run, service)
+                if (service, kind_of_run) in MAY_FAIL:
+                    self.assert_refused(outcome, MAY_FAIL[service, kind_of_run], "cannot write")
+                    continue
+                self.assertEqual(outcome.exit_code, SUCCESS, outcome)
+                self.assertEqual(result, expected[kind_of_run])
+                if service in ("io_uring-requests", "direct-transfer") and kind_of_run in (Streamed, Stencil):
+                    self.assertIn("the system refuses requests of io_uring (Invalid argument); threads move the data", outcome.stderr)
+                    self.assertEqual(reader_of(outcome.document()), "threads")
+
+    def test_the_user_chooses_the_reader(self):
+        for name in ("threads", "io_uring"):
+            outcome, _ = self.run_refused(Streamed, "", CG2D_READER=name)
+            self.assertEqual(reader_of(outcome.document()), name)
+            shutil.rmtree(self.folder / "Streamed-")
+        outcome, _ = self.run_refused(Streamed, "", CG2D_READER="aio")
+        self.assert_refused(outcome, USAGE, "CG2D_READER aio", "io_uring", "threads")
+
+    def test_an_instruction_that_the_processor_lacks(self):
+        """ec815b87: signal 4 without a line."""
+        for rank_count in (0, 2):
+            words = ("run", "--class", "S", "--no-profile", "--output", self.folder / "result.txt")
+            outcome = run_program(rank_count, *words, env={**os.environ, "LD_PRELOAD": INJECTOR, "CG2D_REFUSED": "instruction"})
+            self.assertEqual(outcome.exit_code, UNAVAILABLE, outcome)
+            self.assertIn("cg2d: this processor lacks an instruction of the program or its libraries (SIGILL)", outcome.stderr)
+
+
+def reader_of(document):
+    return (document.get("out_of_core") or document["storage"])["reader"]
 
 
 class OutputPlaces(ProgramTest):

@@ -23,10 +23,35 @@
 //
 // write: write, writev, pwrite, pwritev. sync: fsync, fdatasync, sync_file_range. read: read, pread. io_uring is refused, since it goes past the
 // C library.
+//
+//     CG2D_REFUSED       a service of the system that every rank is refused, as by a kernel, a container or a file system without it
+//
+//     SERVICE
+//     io_uring           the ring cannot be set up: ENOSYS
+//     io_uring-requests  the ring is set up, and every request fails: EINVAL
+//     direct-open        open with O_DIRECT: EINVAL
+//     direct-transfer    reading and writing a file that is open so: EINVAL
+//     huge-pages         madvise: EINVAL (where UCX, below MPICH, does not take it for itself: UCX_MEM_EVENTS=n)
+//     flock              ENOLCK
+//     fsync              fsync, fdatasync: EOPNOTSUPP
+//     sync-range         sync_file_range: ENOSYS
+//     rename             EPERM
+//     links              linkat: EPERM
+//     unnamed            open with O_TMPFILE: EOPNOTSUPP
+//     allocate           fallocate: EOPNOTSUPP
+//     affinity           sched_setaffinity: EPERM
+//     perf-events        perf_event_open: EACCES
+//     memory-files       memfd_create: ENOSYS
+//     instruction        fsync has an instruction that the processor lacks
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <liburing.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -34,6 +59,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,6 +114,18 @@ const Plan& plan() {
 std::atomic<long> call_count{0};
 std::atomic<unsigned long> failing_file{0};  // its inode: its next sync fails
 
+bool is_refused(std::string_view service) {
+  static const auto refused = variable("CG2D_REFUSED");
+  return refused == service;
+}
+
+/// Whether a file is open for transfers past the system's cache, and these are refused.
+bool refuses_transfer(int descriptor) {
+  if (!is_refused("direct-transfer")) return false;
+  const int flags = fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_DIRECT) != 0;
+}
+
 unsigned long inode_of(int descriptor) {
   struct stat status {};
   return fstat(descriptor, &status) == 0 ? status.st_ino : 0;
@@ -141,6 +179,7 @@ ssize_t failed_with(int error) {
 /// Writes in place of the program: put(bytes) is the real call with other bytes of the same number.
 template <typename Put>
 ssize_t write_with_fault(int descriptor, const void* bytes, std::size_t size, const Put& put) {
+  if (refuses_transfer(descriptor)) return failed_with(EINVAL);
   const auto kind = fault_of("write", descriptor);
   if (kind.empty() || size == 0) return put(bytes);
   if (kind == "error") return failed_with(EIO);
@@ -180,6 +219,7 @@ int sync_with_fault(int descriptor, off_t begin, off_t size, const Sync& sync) {
 
 template <typename Get>
 ssize_t read_with_fault(int descriptor, void* bytes, const Get& get) {
+  if (refuses_transfer(descriptor)) return failed_with(EINVAL);
   const auto kind = fault_of("read", descriptor);
   if (kind == "error") return failed_with(EIO);
   const auto count = get();
@@ -230,14 +270,18 @@ ssize_t pread64(int descriptor, void* bytes, std::size_t size, off_t position) {
 
 int fsync(int descriptor) {
   static const auto real = next_of<int(int)>("fsync");
+  if (is_refused("instruction")) __builtin_trap();
+  if (is_refused("fsync")) return static_cast<int>(failed_with(EOPNOTSUPP));
   return sync_with_fault(descriptor, 0, 0, [&] { return real(descriptor); });
 }
 int fdatasync(int descriptor) {
   static const auto real = next_of<int(int)>("fdatasync");
+  if (is_refused("fsync")) return static_cast<int>(failed_with(EOPNOTSUPP));
   return sync_with_fault(descriptor, 0, 0, [&] { return real(descriptor); });
 }
 int sync_file_range(int descriptor, off_t begin, off_t size, unsigned flags) {
   static const auto real = next_of<int(int, off_t, off_t, unsigned)>("sync_file_range");
+  if (is_refused("sync-range")) return static_cast<int>(failed_with(ENOSYS));
   return sync_with_fault(descriptor, begin, size, [&] { return real(descriptor, begin, size, flags); });
 }
 
@@ -248,6 +292,71 @@ int close(int descriptor) {
   return real(descriptor);
 }
 
-int io_uring_queue_init(unsigned /*entries*/, void* /*ring*/, unsigned /*flags*/) { return -ENOSYS; }
+int io_uring_queue_init(unsigned entries, io_uring* ring, unsigned flags) {
+  static const auto real = next_of<int(unsigned, io_uring*, unsigned)>("io_uring_queue_init");
+  if (is_refused("io_uring") || !plan().folder.empty() || real == nullptr) return -ENOSYS;
+  return real(entries, ring, flags);
+}
+// No kernel has these operations.
+int io_uring_submit(io_uring* ring) {
+  static const auto real = next_of<int(io_uring*)>("io_uring_submit");
+  const auto refuses = is_refused("io_uring-requests") || is_refused("direct-transfer");
+  for (auto k = ring->sq.sqe_head; refuses && k != ring->sq.sqe_tail; ++k)
+    ring->sq.sqes[k & *ring->sq.kring_mask].opcode = 255;
+  return real(ring);
+}
+
+int open(const char* path, int flags, ...) {
+  static const auto real = next_of<int(const char*, int, ...)>("open");
+  va_list more;
+  va_start(more, flags);
+  const auto mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, mode_t) : 0;
+  va_end(more);
+  if (is_refused("direct-open") && (flags & O_DIRECT) != 0) return static_cast<int>(failed_with(EINVAL));
+  if (is_refused("unnamed") && (flags & O_TMPFILE) == O_TMPFILE)
+    return static_cast<int>(failed_with(EOPNOTSUPP));
+  return real(path, flags, mode);
+}
+
+int madvise(void* address, std::size_t size, int advice) noexcept {
+  static const auto real = next_of<int(void*, std::size_t, int)>("madvise");
+  return is_refused("huge-pages") ? static_cast<int>(failed_with(EINVAL)) : real(address, size, advice);
+}
+int flock(int descriptor, int operation) noexcept {
+  static const auto real = next_of<int(int, int)>("flock");
+  return is_refused("flock") ? static_cast<int>(failed_with(ENOLCK)) : real(descriptor, operation);
+}
+int rename(const char* from, const char* to) noexcept {
+  static const auto real = next_of<int(const char*, const char*)>("rename");
+  return is_refused("rename") ? static_cast<int>(failed_with(EPERM)) : real(from, to);
+}
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  static const auto real = next_of<int(int, const char*, int, const char*, int)>("linkat");
+  return is_refused("links") ? static_cast<int>(failed_with(EPERM))
+                             : real(from_folder, from, to_folder, to, flags);
+}
+int fallocate(int descriptor, int mode, off_t position, off_t size) {
+  static const auto real = next_of<int(int, int, off_t, off_t)>("fallocate");
+  return is_refused("allocate") ? static_cast<int>(failed_with(EOPNOTSUPP))
+                                : real(descriptor, mode, position, size);
+}
+int sched_setaffinity(pid_t process, std::size_t size, const cpu_set_t* set) noexcept {
+  static const auto real = next_of<int(pid_t, std::size_t, const cpu_set_t*)>("sched_setaffinity");
+  return is_refused("affinity") ? static_cast<int>(failed_with(EPERM)) : real(process, size, set);
+}
+int memfd_create(const char* name, unsigned flags) noexcept {
+  static const auto real = next_of<int(const char*, unsigned)>("memfd_create");
+  return is_refused("memory-files") ? static_cast<int>(failed_with(ENOSYS)) : real(name, flags);
+}
+long syscall(long number, ...) noexcept {
+  static const auto real = next_of<long(long, ...)>("syscall");
+  if (number == SYS_perf_event_open && is_refused("perf-events")) return failed_with(EACCES);
+  std::array<long, 6> words{};
+  va_list more;
+  va_start(more, number);
+  for (auto& word : words) word = va_arg(more, long);
+  va_end(more);
+  return real(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
 
 }  // extern "C"

@@ -118,7 +118,7 @@ void LineFile::append(std::string_view line) {
 
 void LineFile::sync() try {
   write_rest();
-  if (fsync(descriptor_) != 0) cannot_write(path_);
+  if (!put_on_device(descriptor_)) cannot_write(path_);
 } catch (const RunError& error) {
   const auto place = kept_elsewhere(path_, text_);
   if (place.empty()) throw RunError(ExitCode::cannot_write, error.what());

@@ -12,15 +12,15 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/whole_io.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
 
-/// File systems that cannot do it (some network ones) put names on the disk at once.
 void put_names_on_disk(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool is_done = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
+  const bool is_done = descriptor >= 0 && put_on_device(descriptor);
   if (descriptor >= 0) close(descriptor);
   if (!is_done) cannot_write(folder);
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cg/base/storage/whole_io.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -72,7 +73,7 @@ UnnamedFile::~UnnamedFile() {
   if (!name_.empty()) unlink(name_.c_str());
 }
 
-bool UnnamedFile::put_on_disk() const { return fsync(descriptor_) == 0; }
+bool UnnamedFile::put_on_disk() const { return put_on_device(descriptor_); }
 
 void UnnamedFile::forget_cached(std::int64_t position, std::int64_t byte_count) const {
   posix_fadvise(descriptor_, static_cast<off_t>(position), static_cast<off_t>(byte_count),

@@ -14,4 +14,12 @@ bool write_whole(int descriptor, std::int64_t position, std::span<const std::byt
 /// Fills the bytes from a position of the file on. Returns how many it had: fewer only at its end. Empty: errno says why.
 std::optional<std::size_t> read_whole(int descriptor, std::int64_t position, std::span<std::byte> bytes);
 
+/// Puts the content of a file, or the names in a folder, on the device. True where its file system cannot do so on request (some network, shared
+/// and user-space ones), which then does it in its own time. False: errno says why not.
+bool put_on_device(int descriptor);
+
+/// After a failed transfer: whether it is to be tried again, since the file was open for transfers past the system's cache (O_DIRECT), which its
+/// file system has refused (EINVAL). From now on it goes through the cache.
+bool gives_up_direct(int descriptor);
+
 }  // namespace cg2d
