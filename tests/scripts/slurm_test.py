@@ -130,6 +130,24 @@ class Run(SlurmTest):
         self.assertEqual(self.code, FOLDER_IN_USE)
         self.assertNotIn("time is over", self.stderr)
 
+    def test_binding_follows_the_threads_of_the_allocation(self):
+        """ec815b87: each rank is bound to one core, which its threads share; srun since 22.05 gives one."""
+        words = self.folder / "words"
+        for name in ("mpiexec", "srun"):
+            self.stand_in(self.folder / "tools" / name, f'echo "$(basename "$0") $*" >{words}')
+        for script, command in (("run.slurm", "run"), ("sweep.slurm", "sweep")):
+            arguments = (command,) if script == "run.slurm" else ()
+            for launcher, cpus, expected in (
+                ("", "1", "mpiexec -n 2 -bind-to core "),
+                ("", "4", "mpiexec -n 2 -bind-to none "),
+                ("srun --mpi=pmi2", "4", "srun --mpi=pmi2 --cpus-per-task=4 "),
+            ):
+                with self.subTest(script=script, launcher=launcher, cpus=cpus):
+                    self.environment.update(CG2D_LAUNCHER=launcher, SLURM_CPUS_PER_TASK=cpus)
+                    self.assertFalse(self.job(script, *arguments, "--class", "S"))
+                    self.assertEqual(self.code, SUCCESS, self.stderr)
+                    self.assertTrue(words.read_text().startswith(f"{expected}{PROGRAM} {command} "), words.read_text())
+
     def test_slurm_sends_the_signal_to_the_script(self):
         for script in ("run.slurm", "sweep.slurm"):
             self.assertIn("--signal=B:TERM@300", self.directives(script))
