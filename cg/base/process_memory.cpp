@@ -1,6 +1,8 @@
 #include "cg/base/process_memory.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -46,7 +48,26 @@ std::int64_t mapped_bytes(const std::string& key) {
 }
 
 MemoryRoom room_within(std::int64_t limit, std::int64_t used, MemoryRoom::Bound bound) {
-  return {.available_bytes = std::max<std::int64_t>(0, limit - used), .bound = bound, .limit_bytes = limit};
+  return {.available_bytes = limit - used, .bound = bound, .limit_bytes = limit};
+}
+
+bool is_of_process(MemoryRoom::Bound bound) {
+  return bound == MemoryRoom::Bound::address_space || bound == MemoryRoom::Bound::data_segment;
+}
+
+/// Of what a limit of a process leaves, the plans may take this share: vectors that grow have an old and a new place for a moment, and are
+/// mapped to their capacity, and ranks of a node map each other's memory. Measured: see tests/program/memory_limit_test.py.
+constexpr double planned_share = 15.0 / 16.0;
+
+/// Stacks of the threads to come, which are mapped as a whole: those of OpenMP, and the watches of the program.
+std::int64_t stack_bytes_to_come(int thread_count) {
+  constexpr int own_thread_count = 2;
+  pthread_attr_t attributes;
+  std::size_t byte_count = 0;
+  if (pthread_getattr_default_np(&attributes) != 0) return 0;
+  pthread_attr_getstacksize(&attributes, &byte_count);
+  pthread_attr_destroy(&attributes);
+  return saturated(static_cast<double>(byte_count) * (thread_count - 1 + own_thread_count));
 }
 
 // The size of the largest base pages in use (64 KiB). Vector operations on less run on one thread in any
@@ -69,7 +90,7 @@ class PageMemory final : public std::pmr::memory_resource {
 
 }  // namespace
 
-MemoryRoom memory_room(int process_count) {
+MemoryRoom free_room() {
   MemoryRoom room;
   if (const auto free = kibibytes_in("/proc/meminfo", "MemAvailable:"))
     room.tighten({.available_bytes = *free, .bound = MemoryRoom::Bound::free_memory});
@@ -78,9 +99,14 @@ MemoryRoom memory_room(int process_count) {
     const auto used = kibibytes_in("/proc/meminfo", "Committed_AS:");
     if (limit && used) room.tighten(room_within(*limit, *used, MemoryRoom::Bound::commit_limit));
   }
+  return room;
+}
+
+MemoryRoom enforced_room(int process_count, int thread_count) {
+  MemoryRoom room;
   const auto groups = control_group_limits();
   if (groups.available_bytes && groups.limit_bytes) {
-    room.tighten({.available_bytes = std::max<std::int64_t>(0, *groups.available_bytes),
+    room.tighten({.available_bytes = *groups.available_bytes,
                   .bound = MemoryRoom::Bound::control_group,
                   .limit_bytes = *groups.limit_bytes});
   }
@@ -88,8 +114,9 @@ MemoryRoom memory_room(int process_count) {
     rlimit limit{};
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
     const auto bytes = saturated(static_cast<double>(limit.rlim_cur));
-    auto own = room_within(bytes, kibibytes_in("/proc/self/status", key).value_or(0), bound);
-    own.available_bytes = saturated(static_cast<double>(own.available_bytes) * process_count);
+    const auto used = kibibytes_in("/proc/self/status", key).value_or(0) + stack_bytes_to_come(thread_count);
+    auto own = room_within(bytes, used, bound);
+    own.available_bytes = saturated(planned_share * static_cast<double>(own.available_bytes) * process_count);
     room.tighten(own);
   };
   tighten_by(RLIMIT_AS, "VmSize:", MemoryRoom::Bound::address_space);
@@ -97,21 +124,43 @@ MemoryRoom memory_room(int process_count) {
   return room;
 }
 
+MemoryRoom memory_room(int process_count) {
+  auto room = free_room();
+  room.tighten(enforced_room(process_count, 1));
+  return room;
+}
+
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count) {
   using enum MemoryRoom::Bound;
   if (room.bound == free_memory) return {};
-  const bool is_of_process = room.bound == address_space || room.bound == data_segment;
-  auto missing = is_of_process ? (missing_bytes + process_count - 1) / process_count : missing_bytes;
+  const bool is_of_each = is_of_process(room.bound);
+  auto missing = is_of_each
+                     ? saturated(static_cast<double>(missing_bytes) / planned_share / process_count) + 1
+                     : missing_bytes;
   // What a group is charged for the same program differs more: 4 to 15 MB with 2 to 4
   // ranks in groups of 60 MB, by which pages of the libraries are in memory already.
   constexpr std::int64_t group_slack = std::int64_t{8} << 20;
+  // A limit of a process is for what is mapped: rows are mapped 32 MiB at a time, and earlier runs of a study leave heap and stacks behind.
+  constexpr std::int64_t process_slack = std::int64_t{36} << 20;
   const auto slack = room.bound == control_group ? group_slack : process_grain_bytes;
-  missing = saturated_sum(missing, is_of_process ? slack : slack * process_count);
+  missing = saturated_sum(missing, is_of_each ? process_slack : slack * process_count);
   return fmt::format("{} of {} would do; or ", bound_name(room.bound),
                      format_bytes_above(saturated_sum(room.limit_bytes, missing)));
 }
 
 std::int64_t available_memory_bytes() { return memory_room().available_bytes; }
+
+void keep_heap_small_where_limited() {
+  const auto is_limited = [](auto resource) {
+    rlimit limit{};
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  };
+  if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) return;
+  // By default glibc moves the border with the blocks that are freed, up to 32 MiB, and keeps what lies between (mallopt(3)).
+  constexpr int mapped_bytes = 1 << 17;
+  mallopt(M_MMAP_THRESHOLD, mapped_bytes);
+  mallopt(M_ARENA_MAX, 1);
+}
 
 std::int64_t planned_process_bytes(int thread_count) {
   constexpr std::int64_t growth = std::int64_t{6} << 20;

@@ -26,7 +26,8 @@ std::int64_t huge_page_bytes();
 struct MemoryRoom {
   enum class Bound { free_memory, control_group, address_space, data_segment, commit_limit, user };
 
-  std::int64_t available_bytes = std::numeric_limits<std::int64_t>::max();
+  std::int64_t available_bytes =
+      std::numeric_limits<std::int64_t>::max();  ///< less than 0: so much too much is in use already
   Bound bound = Bound::free_memory;
   std::int64_t limit_bytes = 0;  ///< the value of that limit; 0 for free memory, which has none
 
@@ -36,9 +37,13 @@ struct MemoryRoom {
   }
 };
 
-/// The room of `process_count` processes like this one on this node: the least of free memory (of the commit limit
-/// where the system does not overcommit), of what the control groups allow, and of what this process's limits of address space and
-/// data (ulimit -v, -d) leave to it, times the number of processes.
+/// The room on this node by what the system says of itself: free memory (the commit limit where it does not overcommit).
+MemoryRoom free_room();
+/// The room of `process_count` processes like this one by what the system holds them to: the least of what the control groups allow, and of
+/// what this process's limits of address space and data (ulimit -v, -d) leave to it, times the number of processes. thread_count: of each
+/// process, whose stacks these two count.
+MemoryRoom enforced_room(int process_count, int thread_count);
+/// The lesser one of both.
 MemoryRoom memory_room(int process_count = 1);
 /// Planned bytes of a process are multiples of it: the next start may plan so many more.
 inline constexpr std::int64_t process_grain_bytes = std::int64_t{4} << 20;
@@ -46,6 +51,10 @@ inline constexpr std::int64_t process_grain_bytes = std::int64_t{4} << 20;
 /// no limit but the machine itself bounds the room.
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count);
 std::int64_t available_memory_bytes();
+
+/// Where address space or data of this process are limited (ulimit -v, -d): memory that is freed goes back to the system at once, and threads
+/// reserve none of their own. At the start of a program, before it has threads.
+void keep_heap_small_where_limited();
 
 /// Expected memory of this process without the matrix and its vectors, bytes: what is resident at the first call, after MPI and the
 /// libraries have started, and what they take until the end, with `thread_count` threads. Later calls say the same: what a matrix has

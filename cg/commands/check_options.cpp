@@ -10,6 +10,7 @@ namespace {
 
 void add_check_options(OptionSet& options, CheckOptions& check) {
   add_result_options(options, check.format, check_format_names(), check.output);
+  add_memory_limit_option(options, check.memory_limit_bytes);
   add_progress_options(options, check.progress);
 }
 

@@ -18,6 +18,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/commands/launcher_ranks.hpp"
@@ -155,6 +156,7 @@ void take_signals_back(std::optional<cg2d::LifeWatch>& watch) {
 int main(int argument_count, char** arguments) {
   try {
     cg2d::secure_standard_descriptors();
+    cg2d::keep_heap_small_where_limited();
     if (hangup_was_ignored) std::signal(SIGHUP, SIG_IGN);  // a new start keeps that
     cg2d::bound_thread_waiting(argument_count, arguments);
     std::optional<cg2d::LifeWatch> life_watch;

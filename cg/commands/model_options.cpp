@@ -53,14 +53,15 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
   options.add_flag("--keep-disturbed",
                    "with --calibrate: save also what was measured beside other load; runs that use it say so",
                    model.keeps_disturbed);
-  for (const auto* const option : {"--threads", "--keep-disturbed"})
+  add_memory_limit_option(options, model.memory_limit_bytes);
+  for (const auto* const option : {"--threads", "--keep-disturbed", "--memory-limit"})
     options.require_with(option, "--calibrate");
   add_progress_options(options, model.progress);
   add_result_options(options, model.format, {"text", "json"}, model.output);
   options.exclude_others("--paper", {"--machine", "--format", "--output", "--progress", "--quiet"});
   options.exclude_others("--template", {"--machine", "--output", "--progress", "--quiet"});
-  options.exclude_others("--calibrate", {"--machine", "--class", "--threads", "--keep-disturbed", "--output",
-                                         "--progress", "--quiet"});
+  options.exclude_others("--calibrate", {"--machine", "--class", "--threads", "--keep-disturbed",
+                                         "--memory-limit", "--output", "--progress", "--quiet"});
 }
 
 void check_model(ModelOptions& model, const OptionSet& /*given*/) {

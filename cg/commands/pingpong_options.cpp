@@ -56,6 +56,7 @@ void add_pingpong_options(OptionSet& options, PingPongOptions& pingpong) {
   options.add({"--class", one_of(class_letters()), "the class whose phases are timed", "A"}, pingpong.problem,
               &problem_class);
   add_grid_option(options, pingpong, "the grid of these; auto: that of the rule");
+  add_memory_limit_option(options, pingpong.memory_limit_bytes);
   add_host_name_option(options, pingpong.names_hosts);
   add_progress_options(options, pingpong.progress);
   add_result_options(options, pingpong.format, pingpong_format_names(), pingpong.output);

@@ -107,9 +107,10 @@ void resolve_profile(ProfileSource& profile, bool measures) {
 }
 
 void add_memory_limit_option(OptionSet& options, std::int64_t& bytes) {
-  options.add(
-      {"--memory-limit", "SIZE", "memory that a node's ranks may take, such as 8GB or 512MiB", "free memory"},
-      bytes, &byte_count_from);
+  options.add({"--memory-limit", "SIZE",
+               "memory that a node's ranks may take, such as 8GB or 512MiB, whatever the system says is free",
+               "free memory"},
+              bytes, &byte_count_from);
 }
 
 void add_bind_option(OptionSet& options, BindMode& bind) {

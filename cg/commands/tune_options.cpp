@@ -51,7 +51,6 @@ void check_tune(TuneOptions& tune, const OptionSet& given) {
   if (storage.out_of_core.is_used() && (given.has("--class") || given.has("--grid")))
     throw InputError(
         "--out-of-core: measures storage; leave --class and --grid, which are about kernels, out");
-  if (!storage.out_of_core.is_used()) given.refuse({"--memory-limit"}, "goes with --out-of-core only");
   if (tune.problems.empty()) tune.problems.push_back(problem_class("A"));
   check_configuration(tune.configuration);
   tune.transport_is_default = !given.has("--transport");

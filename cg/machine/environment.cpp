@@ -52,13 +52,14 @@ void apply_quota(NodeInfo& node) {
   node.core_count = std::max(1, static_cast<int>(*quota));
 }
 
-NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& masks) {
+NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& masks, int thread_count) {
   NodeInfo node;
   node.host = host;
   node.rank_count = static_cast<int>(masks.size());
   node.job_rank_count = job_ranks_on_node;
   node.job_core_count = job_cores_on_node;
-  node.memory = memory_room(node.rank_count);
+  node.memory = enforced_room(node.rank_count, thread_count);
+  node.free = free_room();
   node.governor = frequency_governor();
   node.numa_nodes = numa_node_count();
   node.load_average = load_average();
@@ -69,16 +70,21 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   const auto core_count = topology.cores.empty() ? sysconf(_SC_NPROCESSORS_ONLN) : std::ssize(node.cores);
   node.core_count = std::max(1, static_cast<int>(core_count));
   apply_quota(node);
-  if (node.job_rank_count > node.rank_count)
-    node.memory.available_bytes = node.memory.available_bytes / node.job_rank_count * node.rank_count;
+  if (node.job_rank_count > node.rank_count) {
+    for (auto* const room : {&node.memory, &node.free})
+      room->available_bytes = room->available_bytes / node.job_rank_count * node.rank_count;
+  }
   return node;
 }
 
 std::string encode(const NodeInfo& node) {
-  nlohmann::ordered_json json{{"processor", node.processor},      {"core_count", node.core_count},
-                              {"job_ranks", node.job_rank_count}, {"job_cores", node.job_core_count},
-                              {"quota", node.processor_quota},    {"available", node.memory.available_bytes},
-                              {"bound", node.memory.bound},       {"limit", node.memory.limit_bytes}};
+  nlohmann::ordered_json json{{"processor", node.processor},
+                              {"core_count", node.core_count},
+                              {"job_ranks", node.job_rank_count},
+                              {"job_cores", node.job_core_count},
+                              {"quota", node.processor_quota}};
+  for (const auto& room : {node.memory, node.free})
+    json["rooms"].push_back({room.available_bytes, room.bound, room.limit_bytes});
   json["cores"] = node.cores;
   json["governor"] = value_or_null(node.governor);
   json["numa_nodes"] = value_or_null(node.numa_nodes);
@@ -102,8 +108,11 @@ void decode(const std::string& text, NodeInfo& node) {
   node.job_core_count = json.at("job_cores");
   node.processor_quota = json.at("quota");
   node.cores = json.at("cores").get<std::vector<std::string>>();
-  node.memory = {
-      .available_bytes = json.at("available"), .bound = json.at("bound"), .limit_bytes = json.at("limit")};
+  const auto room_from = [](const auto& room) {
+    return MemoryRoom{.available_bytes = room.at(0), .bound = room.at(1), .limit_bytes = room.at(2)};
+  };
+  node.memory = room_from(json.at("rooms").at(0));
+  node.free = room_from(json.at("rooms").at(1));
   read_known(json.at("governor"), node.governor);
   read_known(json.at("numa_nodes"), node.numa_nodes);
   read_known(json.at("load_average"), node.load_average);
@@ -183,7 +192,23 @@ void name_by_host(Environment& environment) {
   for (auto& node : environment.nodes) node.name = node.host;
 }
 
-Environment inspect_environment(comm::RankGroup& group, int thread_count) {
+/// What the ranks of the node may make: within what the system holds them to, the user's limit, or without one what is free.
+void set_memory(NodeInfo& node, std::int64_t growth, std::int64_t memory_limit_bytes,
+                Environment& environment) {
+  for (auto* const room : {&node.memory, &node.free}) room->available_bytes -= growth * node.rank_count;
+  if (memory_limit_bytes == 0) return node.memory.tighten(node.free);
+  const MemoryRoom user{.available_bytes = memory_limit_bytes - environment.process_bytes * node.rank_count,
+                        .bound = MemoryRoom::Bound::user,
+                        .limit_bytes = memory_limit_bytes};
+  node.memory.tighten(user);
+  if (node.free.available_bytes < node.memory.available_bytes)
+    environment.memory_warning =
+        fmt::format("--memory-limit {}: the system says that {} has {} left for its ranks; the limit counts",
+                    format_bytes(memory_limit_bytes), node.name,
+                    format_bytes(std::max<std::int64_t>(node.free.available_bytes, 0)));
+}
+
+Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes) {
   Environment environment;
   const auto hosts = group.gather_all(host_name());
   const auto masks = group.gather_all(allowed_processors());
@@ -208,7 +233,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
       static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(group.rank())].node);
   std::string answer;
   if (first_ranks[my_node] == group.rank())
-    answer = encode(inspect_node(environment.nodes[my_node].host, node_masks[my_node]));
+    answer = encode(inspect_node(environment.nodes[my_node].host, node_masks[my_node], thread_count));
   const auto answers = group.gather_all(answer);
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     auto& info = environment.nodes[node];
@@ -219,9 +244,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count) {
   }
   environment.process_bytes = group.maximum(planned_process_bytes(thread_count));
   const auto growth = std::max<std::int64_t>(0, environment.process_bytes - group.minimum(resident_bytes()));
-  for (auto& node : environment.nodes)
-    node.memory.available_bytes =
-        std::max<std::int64_t>(0, node.memory.available_bytes - growth * node.rank_count);
+  for (auto& node : environment.nodes) set_memory(node, growth, memory_limit_bytes, environment);
   environment.mpi_version = mpi_library_version();
   environment.blas = blas_version();
   if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
@@ -234,22 +257,12 @@ const NodeInfo& Environment::node_of(int rank) const {
 }
 
 std::int64_t Environment::memory_of_node(const NodeInfo& node) const {
-  return saturated_sum(node.memory.available_bytes, process_bytes * node.rank_count);
+  return std::max<std::int64_t>(saturated_sum(node.memory.available_bytes, process_bytes * node.rank_count),
+                                0);
 }
 
-Environment Environment::granted(std::int64_t memory_limit_bytes) const {
-  Environment granted = *this;
-  if (memory_limit_bytes == 0) return granted;
-  for (auto& node : granted.nodes) {
-    node.memory.tighten({.available_bytes = memory_limit_bytes - process_bytes * node.rank_count,
-                         .bound = MemoryRoom::Bound::user,
-                         .limit_bytes = memory_limit_bytes});
-  }
-  return granted;
-}
-
-std::int64_t Environment::memory_of_rank(int rank, std::int64_t memory_limit_bytes) const {
-  const auto node = granted(memory_limit_bytes).node_of(rank);
+std::int64_t Environment::memory_of_rank(int rank) const {
+  const auto& node = node_of(rank);
   return node.memory.available_bytes / node.rank_count;
 }
 

@@ -37,8 +37,9 @@ struct NodeInfo {
   /// A control group's quota of processor time, in processors, where it is less than the cores; otherwise 0.
   double processor_quota = 0.0;
   std::vector<CacheInfo> caches;  ///< data and unified caches
-  /// For what the ranks make, without what each of the processes takes for itself.
+  /// For what the ranks make, without what each of the processes takes for itself. Less than zero bytes where not even the processes fit.
   MemoryRoom memory{.available_bytes = 0};
+  MemoryRoom free{};                      ///< the same by what the system says is free
   std::optional<std::string> governor{};  ///< governor of the frequency; empty: not known
   std::optional<int> numa_nodes{};
   /// Means of 1, 5 and 15 minutes, when it was inspected.
@@ -60,6 +61,7 @@ struct Environment {
   std::int64_t process_bytes = 0;  ///< planned_process_bytes() of the rank with most, when it was inspected
   bool oversubscribed = false;     ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
+  std::string memory_warning{};  ///< the user's limit is more than the system says is free; empty: it is not
 
   /// Whether the job does other tasks on some node at the same time, which slow this one down.
   [[nodiscard]] bool is_beside_other_tasks() const;
@@ -69,11 +71,8 @@ struct Environment {
   [[nodiscard]] const NodeInfo& node_of(int rank) const;
   /// Memory of a node for its ranks with their processes: the limit, where it is the user's.
   [[nodiscard]] std::int64_t memory_of_node(const NodeInfo& node) const;
-  /// With no more memory on each node than the user grants its ranks with their processes (--memory-limit, 0: all that is free
-  /// there). Less than zero bytes are available where not even the processes fit.
-  [[nodiscard]] Environment granted(std::int64_t memory_limit_bytes) const;
-  /// The rank's part of the available memory of its node, or of what the user grants of it: granted().
-  [[nodiscard]] std::int64_t memory_of_rank(int rank, std::int64_t memory_limit_bytes) const;
+  /// The rank's part of the available memory of its node.
+  [[nodiscard]] std::int64_t memory_of_rank(int rank) const;
 };
 
 /// During its lifetime other ranks of this job do other tasks on this node: those that inspect the environment count them in, so that
@@ -87,8 +86,10 @@ class BesideOtherTasks {
   BesideOtherTasks& operator=(const BesideOtherTasks&) = delete;
 };
 
-/// Collective. Every rank gets the whole answer. Nodes are named by their numbers.
-Environment inspect_environment(comm::RankGroup& group, int thread_count);
+/// Collective. Every rank gets the whole answer. Nodes are named by their numbers. memory_limit_bytes: of each node, for its ranks with their
+/// processes (--memory-limit; 0: what is free there). It counts in place of what the system says is free, within what it holds processes to.
+Environment inspect_environment(comm::RankGroup& group, int thread_count,
+                                std::int64_t memory_limit_bytes = 0);
 
 /// Gives each node its host's name.
 void name_by_host(Environment& environment);

@@ -203,7 +203,7 @@ kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
 
 /// The product of a block that is in memory as a whole.
 std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
-  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, granted_environment()); });
+  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
   auto block = generate(layout);
   session_.record_block(block, layout);
   if (!options_.export_mtx.empty() && assembled_ == nullptr) export_matrix(block, layout);

@@ -48,8 +48,6 @@ class BenchmarkRun final : public Workload {
   /// Notes in the report why the run ends.
   void record_failure(const RunError& error) { report_.record_failure(error); }
 
-  /// As Session::granted_environment().
-  [[nodiscard]] Environment granted_environment() const { return session_.granted_environment(); }
   [[nodiscard]] const MatrixSource& source() const { return *source_; }
 
  private:

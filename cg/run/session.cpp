@@ -38,7 +38,7 @@ void Session::prepare() {
   check_configuration(options_.configuration);
   features_.call(&Feature::prepare);
   const int thread_count = options_.configuration.thread_count;
-  report_.environment = inspect_environment(group_, thread_count);
+  report_.environment = inspect_environment(group_, thread_count, options_.memory_limit_bytes);
   if (options_.names_hosts) name_by_host(*report_.environment);
   if (group_.rank() == 0) report_.provenance = inspect_provenance(*report_.environment, options_.names_hosts);
   group_.waiter().set_mode(report_.environment->wait_mode());
@@ -58,6 +58,8 @@ void Session::prepare() {
           fmt::format("a control group allows the time of {:.3g} processors on {}: {} used as such",
                       node.processor_quota, node.name, format_count(node.core_count, "core")));
   }
+  if (const auto& warning = report_.environment->memory_warning; !warning.empty())
+    report_.warnings.push_back(warning);
   report_.profile = load_profile(options_.profile, *report_.environment, group_);
   report_.grid_is_automatic = options_.leaves_grid_open();
 }
@@ -110,7 +112,7 @@ GridShortlist Session::shortlist(const MatrixFacts& matrix, const KernelFor& ker
 
 void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist, const KernelFor& kernel_for) {
   if (shortlist.grids.size() > 1) progress_.say("trying grids");
-  const auto environment = granted_environment();
+  const auto& environment = *report_.environment;
   const auto shared = configuration_of_trials();
   GridTrialConfig config{.source = source,
                          .configuration = shared,
@@ -141,7 +143,7 @@ void Session::choose_transport(const MatrixSource& source, const comm::BlockLayo
                                const std::shared_ptr<BlockProduct>& product, std::optional<double> shift) {
   progress_.say("choosing the transport");
   const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
-  const auto environment = granted_environment();
+  const auto& environment = *report_.environment;
   auto trial = cg2d::choose_transport(group_, {.source = source,
                                                .trial = {.layout = layout,
                                                          .configuration = report_.configuration,
@@ -275,12 +277,6 @@ void Session::gather_results(PhaseTimer& timer, double ticks_per_second, const R
   features_.call(&Feature::conclude, last);
 }
 
-Environment Session::granted_environment() const {
-  return report_.environment->granted(options_.memory_limit_bytes);
-}
-
-std::int64_t Session::memory_of_rank() const {
-  return report_.environment->memory_of_rank(group_.rank(), options_.memory_limit_bytes);
-}
+std::int64_t Session::memory_of_rank() const { return report_.environment->memory_of_rank(group_.rank()); }
 
 }  // namespace cg2d

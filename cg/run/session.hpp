@@ -92,8 +92,6 @@ class Session {
   /// The repetition that has been measured.
   [[nodiscard]] RepeatReport measured_repeat(const RegionMeasurement& measurement);
 
-  /// The environment with no more memory on each node than the user grants. After prepare().
-  [[nodiscard]] Environment granted_environment() const;
   [[nodiscard]] std::int64_t memory_of_rank() const;
 
   [[nodiscard]] Features& features() { return features_; }

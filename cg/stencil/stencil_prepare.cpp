@@ -43,8 +43,9 @@ void StencilRun::check_shape() const {
 
 /// The machine, and the memory that this rank may take.
 void StencilRun::inspect() {
-  environment_ = inspect_environment(group_, 1);
+  environment_ = inspect_environment(group_, 1, options_.memory_limit_bytes);
   const auto& environment = *environment_;
+  if (!environment.memory_warning.empty()) progress_.warn(environment.memory_warning);
   group_.waiter().set_mode(environment.wait_mode());
   report_.machine = environment.nodes.front().processor_with_caches();
   report_.mpi = environment.mpi_version;
@@ -56,7 +57,7 @@ void StencilRun::inspect() {
   report_.folders = options_.folders;
   if (!options_.folders.empty()) report_.reader = reader_.name;
   node_ = environment.ranks[static_cast<std::size_t>(group_.rank())].node;
-  node_info_ = environment.granted(options_.memory_limit_bytes).node_of(group_.rank());
+  node_info_ = environment.node_of(group_.rank());
   available_bytes_ = node_info_.memory.available_bytes / node_info_.rank_count;
 }
 

@@ -24,6 +24,7 @@ struct PingPongOptions {
   std::string format = "text";
   std::string output;
   bool names_hosts = false;
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 

@@ -175,7 +175,7 @@ class SystemWork final : public StudiedWork {
     auto& matrix = matrices_[key];
     if (!matrix) {
       const auto environment =
-          inspect_environment(ranks, options.configuration.thread_count).granted(options.memory_limit_bytes);
+          inspect_environment(ranks, options.configuration.thread_count, options.memory_limit_bytes);
       matrix = read_system(options, ranks, progress, [&](const ExpectedMatrix& expected) {
         agree_on(ranks, [&] {
           check_memory(environment, [&](int /*rank*/) { return expected.making_bytes / ranks.size(); });

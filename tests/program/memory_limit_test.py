@@ -225,6 +225,52 @@ class BySystem(LimitTest):
                 self.assertIn("memory", lines[0])
 
 
+class ByProcess(LimitTest):
+    """What is recommended for a limit of each process works. ec815b87: `run --class B` under `ulimit -v` ends in MPI_Abort with what it recommends."""
+
+    def test_recommended_limits_of_processes(self):
+        commands = self.commands()
+        names = list(commands) if CAMPAIGN else ("run B", "solve FILE", "run --out-of-core", "convert") if THOROUGH else ("run B",)
+        commands["run B"] = (1, ("run", "--class", "B", "--niter", "1", "--no-profile"), True)
+        for option in ("-v", "-d"):
+            for name in names:
+                with self.subTest(limit=f"ulimit {option}", command=name):
+                    self.expect_enough(option, commands[name])
+
+    def expect_enough(self, option, command):
+        rank_count, arguments, _ = command
+        limit = 300e6 if option == "-v" else 60e6
+        for _ in range(2):
+            shell = ["sh", "-c", f'ulimit {option} {int(limit) // 1024} && exec "$@"', "sh"]
+            outcome = run_command([MPIEXEC, "-n", rank_count, *shell, PROGRAM, *self.words(arguments)], timeout_s=300)
+            if not is_refused(outcome):
+                break
+            limit = named_limit(outcome)
+            self.assertIsNotNone(limit, outcome)
+        self.ends_well(outcome)
+        self.assertFalse(is_refused(outcome), outcome)
+
+
+class ByUser(LimitTest):
+    """A system that says that nothing is free, as some containers do: the user's limit counts, and a line says so."""
+
+    def test_the_user_overrides_what_the_system_says(self):
+        """ec815b87: 71 whatever limit is given; convert has none, and tune none without --out-of-core."""
+        meminfo = pathlib.Path(self.files, "meminfo")
+        meminfo.write_text(re.sub(r"MemAvailable: *\d+", "MemAvailable: 1000", pathlib.Path("/proc/meminfo").read_text()))
+        mount = ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/meminfo && exec "$@"', str(meminfo)]
+        if run_command([*mount, "true"]).exit_code != SUCCESS:
+            self.skipTest("no mount namespaces here")
+        for arguments in (("run", "--class", "S", "--no-profile"), ("convert", str(self.matrix), "OUTPUT"),
+                          ("tune", "--class", "S", "--grid", "1x1", "--no-profile")):  # fmt: skip
+            with self.subTest(command=arguments[0]):
+                command = [*mount, PROGRAM, *self.words(arguments)]
+                self.assertEqual(run_command(command).exit_code, MEMORY)
+                outcome = run_command([*command, "--memory-limit", "1GB"])
+                self.ends_well(outcome)
+                self.assertRegex(outcome.said(), r"--memory-limit 1 GB: the system says that .* has .* left for its ranks; the limit counts")
+
+
 class SmallSystem(ProgramTest):
     def test_a_small_system_on_many_ranks_needs_little(self):
         """400 rows on 8 ranks: what is refused, or runs, with 400 MB is not buffers that nothing fills."""

@@ -13,7 +13,8 @@ namespace cg2d {
 /// The options of `cg2d check`.
 struct CheckOptions {
   std::string format = "text";
-  std::string output;  ///< empty: standard output
+  std::string output;                   ///< empty: standard output
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 

@@ -387,6 +387,8 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   constexpr double least_s = 0.2;
   group.barrier();
   block.storage_bytes_per_s = block.kernel->measure_reading(least_s);
+  if (const auto error = group.maximum(std::int64_t{block.kernel->reader_refusal()}); error != 0)
+    progress.warn(refusal_warning(static_cast<int>(error)));
   block.share = parts.share;
   block.tuning = tuning_of(parts, group.rank());
   return block;
@@ -395,8 +397,9 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
 OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
                         const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
                         comm::RankGroup& group) {
+  const bool is_refused = group.maximum(std::int64_t{kernel.reader_refusal()}) != 0;
   return {.folders = options.folders,
-          .reader = std::string(usual_panel_io().name),
+          .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
           .memory_limit_bytes = memory_limit_bytes,
           .write_s = block.was_there ? 0.0 : block.generation_s,
           .device_write_s = block.device_write_s,

@@ -66,7 +66,8 @@ std::string trial_text(const std::string& folders, const StorageCase& found, con
 
 ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
-  const auto environment = inspect_environment(group, 1);
+  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes);
+  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
   group.waiter().set_mode(environment.wait_mode());
   std::optional<ProfileFile> file;
   agree_on(group, [&] {
@@ -80,10 +81,9 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   print(fmt::format("\n cg2d tune - {}, {}\n", processor, format_count(group.size(), "rank")));
   const auto& folders = options.out_of_core.folders;
   const auto rank_count = environment.node_of(group.rank()).rank_count;
-  const StorageTrialConfig config{
-      .folder = options.out_of_core.folder_of(group.rank()),
-      .memory_bytes = environment.memory_of_rank(group.rank(), options.memory_limit_bytes),
-      .node_rank_count = rank_count};
+  const StorageTrialConfig config{.folder = options.out_of_core.folder_of(group.rank()),
+                                  .memory_bytes = environment.memory_of_rank(group.rank()),
+                                  .node_rank_count = rank_count};
   const auto sizes = tried_panel_bytes(config, group);
   std::vector<Work> works;
   works.reserve(sizes.size());
