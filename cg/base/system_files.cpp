@@ -61,31 +61,6 @@ void add_line(const std::string& line, double ticks_per_s, NodeTimes& times) {
   if (const auto processor = number_after("cpu", name)) times.steal_s[*processor] = steal / ticks_per_s;
 }
 
-/// "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in microseconds.
-std::optional<double> pressure_seconds(const SystemFolders& folders) {
-  std::ifstream file(folders.proc + "/pressure/cpu");
-  std::string line;
-  std::getline(file, line);
-  const auto place = line.find("total=");
-  if (!line.starts_with("some") || place == std::string::npos) return std::nullopt;
-  const auto microseconds = number_from<double>(line.substr(place + 6));
-  return microseconds ? std::optional(*microseconds * 1e-6) : std::nullopt;
-}
-
-/// "0.20 0.18 0.12 1/80 11206": three means, runnable and existing tasks, the newest process.
-struct LoadLine {
-  std::array<double, 3> means{};
-  int runnable_count = 0;
-};
-std::optional<LoadLine> load_line(const SystemFolders& folders) {
-  std::ifstream file(folders.proc + "/loadavg");
-  LoadLine line;
-  file.imbue(std::locale::classic());
-  for (auto& mean : line.means) file >> mean;
-  file >> line.runnable_count;
-  return file ? std::optional(line) : std::nullopt;
-}
-
 }  // namespace
 
 NodeTimes read_node_times(const SystemFolders& folders) {
@@ -95,8 +70,6 @@ NodeTimes read_node_times(const SystemFolders& folders) {
   // The lines of the processors come first; a line of interrupts can be very long.
   for (std::string line; std::getline(file, line) && line.starts_with("cpu");)
     add_line(line, ticks_per_s, times);
-  times.pressure_s = pressure_seconds(folders);
-  if (const auto line = load_line(folders)) times.runnable_count = line->runnable_count;
   return times;
 }
 
@@ -131,8 +104,12 @@ std::optional<int> numa_node_count(const SystemFolders& folders) {
 }
 
 std::optional<std::array<double, 3>> load_average(const SystemFolders& folders) {
-  const auto line = load_line(folders);
-  return line ? std::optional(line->means) : std::nullopt;
+  // "0.20 0.18 0.12 1/80 11206": three means, runnable and existing tasks, the newest process.
+  std::ifstream file(folders.proc + "/loadavg");
+  file.imbue(std::locale::classic());
+  std::array<double, 3> means{};
+  for (auto& mean : means) file >> mean;
+  return file ? std::optional(means) : std::nullopt;
 }
 
 }  // namespace cg2d

@@ -20,10 +20,8 @@ struct SystemFolders {
 
 /// Sums since the node started: the load of an interval is the difference of two.
 struct NodeTimes {
-  double busy_s = 0.0;                ///< all processors together: user, nice, system (proc(5), /proc/stat)
-  std::map<int, double> steal_s;      ///< steal time by processor
-  std::optional<double> pressure_s;   ///< time in which some task waited for a processor (psi.rst, "some")
-  std::optional<int> runnable_count;  ///< tasks that run or could run at this moment, in /proc/loadavg
+  double busy_s = 0.0;            ///< all processors together: user, nice, system (proc(5), /proc/stat)
+  std::map<int, double> steal_s;  ///< steal time by processor
 };
 NodeTimes read_node_times(const SystemFolders& folders = {});
 

@@ -58,12 +58,6 @@ void keep_larger(std::optional<double>& figure, double value) {
   figure = std::max(figure.value_or(value), value);
 }
 
-void widen(std::optional<RankRange>& range, double value) {
-  if (!range) range = RankRange{.minimum = value, .maximum = value};
-  range->minimum = std::min(range->minimum, value);
-  range->maximum = std::max(range->maximum, value);
-}
-
 /// The ranks of one node.
 struct LoadedNode {
   std::vector<const RankQuiet*> ranks;
@@ -108,10 +102,6 @@ void add_load(const LoadedNode& node, QuietResult& quiet) {
     const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
     keep_larger(quiet.steal_share, steal_s / node.region_s);
   }
-  if (load.pressure_s >= 0.0)
-    keep_larger(quiet.pressure_share, std::min(1.0, load.pressure_s / node.region_s));
-  if (load.runnable_before >= 0) widen(quiet.runnable_before, load.runnable_before);
-  if (load.runnable_after >= 0) widen(quiet.runnable_after, load.runnable_after);
 }
 
 /// Takes the loops of one node's ranks into the figures.
@@ -250,10 +240,6 @@ void NoiseMonitor::record_node() {
     if (known != node_before_.steal_s.end())
       node.most_steal_s = std::max(node.most_steal_s, steal_s - known->second);
   }
-  const bool has_pressure = after.pressure_s && node_before_.pressure_s;
-  node.pressure_s = has_pressure ? *after.pressure_s - *node_before_.pressure_s : -1.0;
-  node.runnable_before = node_before_.runnable_count.value_or(-1);
-  node.runnable_after = after.runnable_count.value_or(-1);
 }
 
 QuietResult NoiseMonitor::result() {

@@ -47,9 +47,6 @@ struct NodeLoad {
   double busy_s = 0.0;   ///< all processors together
   int processor_count = 0;
   double most_steal_s = 0.0;  ///< steal time of the processor with most of it
-  double pressure_s = -1.0;   ///< negative: not known
-  int runnable_before = -1;   ///< tasks that could run before the region; negative: not known
-  int runnable_after = -1;    ///< tasks that could run after the region; negative: not known
   bool has_like_processors = true;
 };
 
@@ -82,9 +79,6 @@ struct QuietResult {
   std::optional<double> steal_share;
   std::optional<double> other_load;   ///< processors that other processes kept busy, mean over the region
   std::optional<double> other_share;  ///< other_load by the node's processors
-  std::optional<double> pressure_share;
-  std::optional<RankRange> runnable_before;  ///< over the nodes; the ranks themselves are among them
-  std::optional<RankRange> runnable_after;
   /// Involuntary context switches of a rank per second of its processor time, the most of all ranks. Not per second of the clock: the
   /// more processes there are, the less often a thread runs.
   double switches_per_s = 0.0;

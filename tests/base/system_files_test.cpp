@@ -25,8 +25,6 @@ TEST(SystemFilesTest, TimesOfANode) {
              "cpu11 10 10 1 499 25 4 4 30 0 0\n"
              "intr 12345 0 0\n"
              "cpufoo 1 2 3\n");
-  tree.write("proc/pressure/cpu",
-             "some avg10=48.11 avg60=49.15 avg300=34.52 total=2500000\nfull avg10=0.00 total=7\n");
   tree.write("proc/loadavg", "17.53 10.89 6.16 25/179 26377\n");
   const auto times = read_node_times(tree.folders());
   const auto ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));
@@ -35,8 +33,6 @@ TEST(SystemFilesTest, TimesOfANode) {
   ASSERT_EQ(times.steal_s.size(), 2U);
   EXPECT_DOUBLE_EQ(times.steal_s.at(0), 10.0 / ticks_per_s);
   EXPECT_DOUBLE_EQ(times.steal_s.at(11), 30.0 / ticks_per_s);
-  EXPECT_DOUBLE_EQ(times.pressure_s.value_or(0.0), 2.5);
-  EXPECT_EQ(times.runnable_count, 25);
   EXPECT_EQ(load_average(tree.folders()), (std::array{17.53, 10.89, 6.16}));
 }
 
@@ -76,7 +72,6 @@ TEST(SystemFilesTest, WithoutFilesNothingIsKnown) {
   const auto times = read_node_times(tree.folders());
   EXPECT_EQ(times.busy_s, 0.0);
   EXPECT_TRUE(times.steal_s.empty());
-  EXPECT_FALSE(times.pressure_s || times.runnable_count);
   EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
   EXPECT_FALSE(frequency_governor(tree.folders()) || numa_node_count(tree.folders()) ||
                load_average(tree.folders()));
@@ -86,12 +81,11 @@ TEST(SystemFilesTest, WithoutFilesNothingIsKnown) {
 TEST(SystemFilesTest, FilesThatSayNonsenseAreNotBelieved) {
   const SystemTree tree;
   tree.write("proc/stat", "nothing\n");
-  tree.write("proc/pressure/cpu", "some total=many\n");
   tree.write("proc/loadavg", "high\n");
   tree.write("proc/self/task/1/schedstat", "1 2\n");
   const auto times = read_node_times(tree.folders());
   EXPECT_TRUE(times.steal_s.empty());
-  EXPECT_FALSE(times.pressure_s || times.runnable_count || load_average(tree.folders()));
+  EXPECT_FALSE(load_average(tree.folders()));
   EXPECT_TRUE(read_thread_delays(tree.folders()).empty());
 }
 

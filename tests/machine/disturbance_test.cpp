@@ -49,7 +49,6 @@ TEST(DisturbanceTest, NothingElseIsQuiet) {
   EXPECT_EQ(quiet.delay_share, 0.0);
   EXPECT_EQ(quiet.other_load, 0.0);
   EXPECT_EQ(quiet.loop_spread, 0.0);
-  EXPECT_FALSE(quiet.pressure_share || quiet.runnable_before) << "they were not known";
 }
 
 TEST(DisturbanceTest, AThreadThatWaitsForAProcessor) {
@@ -154,19 +153,6 @@ TEST(DisturbanceTest, AllReasonsStandInOneLine) {
   const auto quiet = region.judged();
   EXPECT_EQ(quiet.disturbances.size(), 2U);
   EXPECT_NE(quiet.reason().find("; "), std::string::npos);
-}
-
-TEST(DisturbanceTest, TheOtherFiguresAreTheWorstNodes) {
-  Region region({1, 1});
-  region.ranks[0].node.pressure_s = 1.0;
-  region.ranks[1].node.pressure_s = 2.0;
-  region.ranks[0].node.runnable_before = 3;
-  region.ranks[1].node.runnable_before = 1;
-  const auto quiet = region.judged();
-  EXPECT_EQ(quiet.pressure_share, 0.2);
-  EXPECT_EQ(quiet.runnable_before->minimum, 1.0);
-  EXPECT_EQ(quiet.runnable_before->maximum, 3.0);
-  EXPECT_FALSE(quiet.runnable_after);
 }
 
 }  // namespace
