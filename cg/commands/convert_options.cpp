@@ -14,10 +14,12 @@
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 namespace {
@@ -27,6 +29,8 @@ struct ConvertOptions {
   std::string target;
   std::vector<std::string> scratch;  ///< folders, by rank
   std::optional<double> symmetrize_tolerance;
+  bool mirrors = false;
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
   ProgressMode progress = ProgressMode::on_a_terminal;
 };
 
@@ -52,17 +56,22 @@ ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& mat
 }
 
 /// From the binary form to Matrix Market, with all digits. Takes the matrix in the memory of all ranks. Collective.
-ExitCode convert_back(const ConvertOptions& options, const Progress& progress, comm::RankGroup& group) {
+ExitCode convert_back(const ConvertOptions& options, const Environment& environment, const Progress& progress,
+                      comm::RankGroup& group) {
   if (!options.scratch.empty())
     throw InputError("--scratch: a binary matrix is in order; leave it out to get the Matrix Market file");
-  if (options.symmetrize_tolerance)
+  if (options.symmetrize_tolerance || options.mirrors)
     throw InputError(
-        "--symmetrize: a binary matrix is symmetric; leave it out to get the Matrix Market file");
+        fmt::format("{}: a binary matrix is symmetric; leave it out to get the Matrix Market file",
+                    options.mirrors ? "--mirror" : "--symmetrize"));
   const Stopwatch watch;
   progress.say(fmt::format("reading {}", options.source));
   const auto file = open_output(options.target, group);
   CachedMatrix matrix(options.source, options.source, group);
   const auto layout = equal_pieces(matrix.order(), {.columns = 1, .rows = group.size()});
+  agree_on(group, [&] {
+    check_memory(matrix, {.grid = layout.grid(), .kernel = "csr-short"}, layout, environment);
+  });
   const auto block = matrix.take(layout, group);
   const double read_s = watch.seconds();
   progress.say(fmt::format("writing {} nonzeros to {}", matrix.nonzero_count(), options.target));
@@ -76,7 +85,9 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   bool is_binary = false;
   agree_on(group, [&] { is_binary = is_cache_file(options.source); });
-  if (is_binary) return convert_back(options, progress, group);
+  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes);
+  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
+  if (is_binary) return convert_back(options, environment, progress, group);
   if (options.target == standard_output_name)
     throw InputError(
         "TARGET -: ranks write the binary form at places of their own, which standard output has not; name a "
@@ -87,7 +98,14 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
       {.path = options.source,
        .scratch_folder =
            options.scratch.empty() ? std::string() : folder_of_rank(options.scratch, group.rank()),
-       .symmetrize_tolerance = options.symmetrize_tolerance},
+       .symmetrize_tolerance = options.symmetrize_tolerance,
+       .mirrors = options.mirrors,
+       .check_memory =
+           [&](const ExpectedMatrix& expected) {
+             agree_on(group, [&] {
+               check_memory(environment, [&](int /*rank*/) { return expected.making_bytes / group.size(); });
+             });
+           }},
       group);
   matrix->require_symmetric(group);
   progress.say(fmt::format("writing {} nonzeros to {}", matrix->nonzero_count(), options.target));
@@ -118,7 +136,8 @@ void add_convert_options(OptionSet& options, ConvertOptions& convert) {
        "in memory",
        {.file = FileUse::folder}},
       convert.scratch, &folders_from);
-  add_symmetrize_option(options, convert.symmetrize_tolerance);
+  add_symmetrize_options(options, convert.symmetrize_tolerance, convert.mirrors);
+  add_memory_limit_option(options, convert.memory_limit_bytes);
   add_progress_options(options, convert.progress);
 }
 

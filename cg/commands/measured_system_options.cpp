@@ -6,7 +6,7 @@
 
 namespace cg2d {
 
-void add_symmetrize_option(OptionSet& options, std::optional<double>& tolerance) {
+void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance, bool& mirrors) {
   options.add(
       {"--symmetrize", "TOL",
        "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)",
@@ -17,6 +17,9 @@ void add_symmetrize_option(OptionSet& options, std::optional<double>& tolerance)
           throw InputError(fmt::format("{} {}: must be greater than 0 and less than 1", option, value));
         return value;
       });
+  options.add_flag("--mirror",
+                   "FILE has one triangle of a symmetric matrix only, and does not say so: mirror it",
+                   mirrors);
 }
 
 void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled) {
@@ -30,13 +33,21 @@ void add_matrix_options(OptionSet& options, SystemOptions& system, const std::st
                fmt::format("instead of FILE: {}; applied without a matrix", known_operators())},
               system.operator_text);
   options.add_flag("--assembled", help_of_assembled, system.assembles);
-  add_symmetrize_option(options, system.symmetrize_tolerance);
+  add_symmetrize_options(options, system.symmetrize_tolerance, system.mirrors);
 }
 
 void add_form_options(OptionSet& options, SystemOptions& system) {
-  options.add(
-      {"--preconditioner", one_of(names_of(preconditioner_table())), "makes CG take fewer iterations"},
-      system.preconditioner);
+  auto values = names_of(preconditioner_table());
+  values.emplace_back("chebyshev:DEGREE:LOW:HIGH");
+  options.add({"--preconditioner", one_of(values),
+               "makes CG take fewer iterations; chebyshev: a polynomial of even DEGREE, 2 to 8, for "
+               "eigenvalues of the "
+               "matrix over its diagonal from LOW to HIGH, which it estimates unless they are given",
+               system.preconditioner},
+              system.preconditioner, [](const std::string& option, const std::string& text) {
+                static_cast<void>(polynomial_from(option, text));
+                return text;
+              });
   options.add({"--variant", one_of(names_of(cg_variant_table())), "form of CG"}, system.variant);
 }
 
@@ -51,7 +62,7 @@ void add_measured_system_options(OptionSet& options, MeasuredSystem& system) {
 
 void check_system(const std::string& command, const SystemOptions& system, const OptionSet& given) {
   const auto& text = system.operator_text;
-  if (system.matrix_path.empty()) given.refuse({"--symmetrize"}, "only with FILE");
+  if (system.matrix_path.empty()) given.refuse({"--symmetrize", "--mirror"}, "only with FILE");
   if (text.empty()) return given.refuse({"--assembled"}, "only with --operator");
   if (!system.matrix_path.empty())
     throw InputError(fmt::format("cg2d {} takes a matrix: FILE, or --operator, and not both", command));
@@ -72,7 +83,8 @@ SystemOptions measured_system_from(const std::string& command, const MeasuredSys
 }
 
 void refuse_system_options(const OptionSet& given) {
-  given.refuse({"--assembled", "--symmetrize", "--iterations", "--preconditioner", "--variant", "--domain"},
+  given.refuse({"--assembled", "--symmetrize", "--mirror", "--iterations", "--preconditioner", "--variant",
+                "--domain"},
                "only with a system of your own: FILE or --operator");
 }
 

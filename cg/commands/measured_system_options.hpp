@@ -16,9 +16,9 @@ inline bool has_system(const SystemOptions& system) {
   return !system.matrix_path.empty() || !system.operator_text.empty();
 }
 
-/// --symmetrize, for subcommands that read a matrix.
-void add_symmetrize_option(OptionSet& options, std::optional<double>& tolerance);
-/// FILE, --operator, --assembled and --symmetrize.
+/// --symmetrize and --mirror, for subcommands that read a matrix.
+void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance, bool& mirrors);
+/// FILE, --operator, --assembled, --symmetrize and --mirror.
 void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled);
 /// --preconditioner and --variant.
 void add_form_options(OptionSet& options, SystemOptions& system);

@@ -22,7 +22,11 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
   options.add({"--domain", "PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",
                "the smallest surface"},
               system.domain_grid, &domain_grid_from);
-  options.add({"--rhs", "ones|random:SEED|FILE", "right-hand side", "ones", {.file = FileUse::reads}},
+  options.add({"--rhs",
+               "ones|random:SEED|FILE",
+               "right-hand side",
+               vector_text(system.right_hand_side),
+               {.file = FileUse::reads}},
               system.right_hand_side, &vector_option_from);
   options.add({"--rhs-count",
                "N",
@@ -94,6 +98,7 @@ void check_matrix_free(const SystemOptions& system, const OptionSet& given) {
 /// Options that go with a matrix in memory only.
 std::string_view against_streaming(const SystemOptions& system) {
   if (system.symmetrize_tolerance) return "--symmetrize: give it to cg2d convert, which makes the file";
+  if (system.mirrors) return "--mirror: give it to cg2d convert, which makes the file";
   return permutation_seed_of(system) ? "--cut random: takes the matrix into memory" : "";
 }
 

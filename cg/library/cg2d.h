@@ -34,7 +34,7 @@ typedef enum cg2d_status {
   CG2D_CANNOT_CREATE = 73, /* a file cannot be created */
   CG2D_CANNOT_WRITE = 74,  /* a file cannot be written to its end */
   CG2D_NOT_POSITIVE_DEFINITE = 80, /* the matrix */
-  /* The limit of steps, or stagnation; x is the best there is, unless numbers left the range of double precision. */
+  /* The limit of steps, or stagnation; x is the best iterate that was kept, as with CG2D_NOT_POSITIVE_DEFINITE. */
   CG2D_NOT_CONVERGED = 81,
   CG2D_NOT_FINITE = 84 /* NaN or infinity in the matrix, the right-hand side or the initial guess */
 } cg2d_status;
@@ -70,9 +70,9 @@ void cg2d_matrix_free(cg2d_matrix* matrix);
 
 /* ---- options of a solver, all with defaults. Local, but for cg2d_options_set_own_rows. */
 int cg2d_options_create(cg2d_options** options);
-/* name and value as texts: grid (auto, 2x3), preconditioner (none, jacobi, block-jacobi, chebyshev), variant (classic,
- * chronopoulos-gear, pipelined), cut (auto, nonzeros, even, file:FILE), phases (on, off), kernel, transport, threads, sum_form, overlap,
- * ranks_per_node. The last six are those of `cg2d solve`. */
+/* name and value as texts: grid (auto, 2x3), preconditioner (none, jacobi, block-jacobi, chebyshev, also chebyshev:DEGREE
+ * and chebyshev:DEGREE:LOW:HIGH), variant (classic, chronopoulos-gear, pipelined), cut (auto, nonzeros, even, file:FILE),
+ * phases (on, off), kernel, transport, threads, sum_form, overlap, ranks_per_node. The last six are those of `cg2d solve`. */
 int cg2d_options_set(cg2d_options* options, const char* name, const char* value);
 /* The cut where this rank owns so many elements of each vector; after the grid is set, or else 1xP is taken. Collective. */
 int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, int64_t own_row_count);
@@ -120,12 +120,12 @@ typedef struct cg2d_result {
   int step_count;
   double right_hand_side_norm;
   double first_residual_norm;
-  double residual_norm;      /* by the recurrence */
-  double true_residual_norm; /* recomputed */
+  double residual_norm;      /* by the recurrence, after the last step */
+  double true_residual_norm; /* recomputed, of x: of a solve that fails that of an earlier step may be the best */
   double target_norm;
   double smallest_eigenvalue; /* estimates, of A with its preconditioner; 0: there are none */
   double largest_eigenvalue;
-  double predicted_steps;
+  double predicted_steps; /* at most, if the condition number is no larger than its estimate */
   double time_s; /* on the slowest rank */
 } cg2d_result;
 /* The time of a phase on this rank. */

@@ -20,7 +20,7 @@ struct Solution {
   double target_norm = 0.0;             ///< residual norm that the tolerance asks for
   std::vector<double> history{};        ///< norms by the recurrence after each step; the first is before it
   SpectrumEstimate spectrum{};          ///< estimated spectrum of M^-1 A
-  double predicted_steps = 0.0;         ///< by the spectrum, to the target; 0: no estimate
+  double predicted_steps = 0.0;         ///< at most, by the spectrum, to the target; 0: no estimate
   std::string preconditioner_remark{};  ///< on how it was made; empty: as usual
 
   /// The norm by the recurrence at the end.

@@ -78,7 +78,7 @@ void check_options(const SolverOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     require_instruction_set();
     const auto& configuration = options.configuration;
-    require_known("preconditioner", options.preconditioner, names_of(preconditioner_table()));
+    static_cast<void>(polynomial_from("preconditioner", options.preconditioner));
     require_known("variant", options.variant, names_of(cg_variant_table()));
     if (configuration.has_kernel())
       require_known("kernel", configuration.kernel, names_of(kernels::kernel_table()));
@@ -150,7 +150,7 @@ class Solver::Parts {
         permutation_(matrix->permutation()) {
     const auto& row = *find_preconditioner(options.preconditioner);
     HugePageVector diagonal;
-    if (row.needs_diagonal) diagonal = matrix->diagonal(layout_, group);
+    if (row.diagonal != DiagonalUse::none) diagonal = matrix->diagonal(layout_, group);
     auto block = matrix->take(layout_, group);
     matrix.reset();
     kernels::CsrBlock diagonal_block;  // now, since a symmetric kernel drops half of the block
@@ -261,6 +261,7 @@ class Solver::Parts {
     vectors_.emplace(*operator_, *timer_, configuration_.thread_count);
     input.first_row = rows().begin;
     input.thread_count = configuration_.thread_count;
+    input.polynomial = polynomial_from("preconditioner", options.preconditioner);
     preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
   }

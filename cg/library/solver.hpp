@@ -29,7 +29,7 @@ struct SolverOptions {
   /// user's operator takes the threads only, for the vector operations.
   Configuration configuration{};
   std::string preconditioner =
-      "none";                       ///< "jacobi", "block-jacobi", "chebyshev"; preconditioner_table() has all
+      "none";  ///< "jacobi", "block-jacobi", "chebyshev:4"; preconditioner_table() has all
   std::string variant = "classic";  ///< the form of CG; cg_variant_table() has all
   /// Own borders of the pieces instead, see piece_starts_of(); empty: none.
   std::vector<std::int64_t> piece_starts{};

@@ -122,6 +122,15 @@ double CgRecurrence::recompute_rho(CgState& state) {
   return bound[0];
 }
 
+void CgRecurrence::keep_iterate(const CgState& state, double square_before, const LinearSystem& system,
+                                std::span<const double> done) {
+  if (system.kept == nullptr || !system.kept->residual.takes(square_before, state)) return;
+  vectors_.update([&](VectorOps& local) {
+    local.copy(system.x, system.kept->x);
+    if (!done.empty()) local.add_scaled(-state.alpha, done, system.kept->x);
+  });
+}
+
 std::span<const CgVariantRow> cg_variant_table() {
   static const std::array table{classic_variant(), chronopoulos_gear_variant(), pipelined_variant()};
   return table;

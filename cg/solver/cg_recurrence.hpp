@@ -3,7 +3,9 @@
 // The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
 // its forms.
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,10 +28,50 @@ struct CgParts {
   DistributedVectors& vectors;
 };
 
+/// Residual of the iterate that a solve keeps, for an answer if it fails. One is kept where the residual begins to grow from at most half
+/// of the residual of the one before: a solve whose residuals fall copies nothing, and others some ten vectors (1e-8 is 27 halvings). So the
+/// kept residual, or the last one, is less than twice the smallest. (Of each least value a copy: up to 8 % of the steps of a 5-point mesh
+/// with coefficients from 1e-3 to 1e3 would make one.)
+struct KeptResidual {
+  double square =
+      std::numeric_limits<double>::infinity();  ///< r . r by the recurrence; infinity: none is kept
+  int step = 0;
+
+  /// After r . r of a step is known. True: the iterate before that step is to be kept.
+  [[nodiscard]] bool takes(double square_before, const CgState& state) {
+    constexpr double least_gain = 4.0;
+    if (state.residual_square <= square_before || !(least_gain * square_before <= square)) return false;
+    *this = {.square = square_before, .step = state.number};
+    return true;
+  }
+  /// The recurrence, with this r . r, begins again: an iterate that is better by its numbers takes the place of the kept one.
+  void begin_again(double recurrence_square) {
+    if (recurrence_square <= square) *this = {};
+  }
+  /// Whether the residual of a solve that failed is larger than the kept one, by the recurrence.
+  [[nodiscard]] bool seems_better(const SystemSolveResult& result) const {
+    return has_failed(result.end) && std::isfinite(square) &&
+           !(result.last_residual_norm <= std::sqrt(square));
+  }
+  /// Whether it is so with the kept one's norm, computed anew; then the result says it.
+  [[nodiscard]] bool replaces_last(double norm, SystemSolveResult& result) const {
+    if (!std::isfinite(norm) || result.last_residual_norm <= norm) return false;
+    result.true_residual_norm = norm;
+    result.solution_step = step;
+    return true;
+  }
+};
+
+struct KeptIterate {
+  KeptResidual residual;
+  HugePageVector x;
+};
+
 /// A x = b; this rank's pieces, which do not overlap.
 struct LinearSystem {
   std::span<const double> b;
   std::span<double> x;
+  KeptIterate* kept = nullptr;  ///< nullptr: none is kept
 };
 
 /// values := v . B v of each of several vectors v, which lie row by row as those of SeveralSystems; summed over all ranks.
@@ -94,6 +136,10 @@ class CgRecurrence : public Interface {
   /// Asks the rule again, with the rounding bound of p . A p. p is not the operator's operand.
   [[nodiscard]] std::optional<SolveEnd> end_with_rounding(CgState& state, const StopRule& stop,
                                                           std::span<const double> p);
+
+  /// For every step, after its r . r is known. done: its direction p, where x has taken the step already.
+  void keep_iterate(const CgState& state, double square_before, const LinearSystem& system,
+                    std::span<const double> done = {});
 
   LinearOperator& matrix_;
   Preconditioner& preconditioner_;

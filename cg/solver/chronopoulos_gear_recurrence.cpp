@@ -30,7 +30,7 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
     set_alpha(state);
     vectors_.update([&](VectorOps& local) { local.step_along(state.alpha, p_, s_, system.x, r_); });
     const auto u = multiply_preconditioned_residual();
-    go_on_with(state, sum_products(u, matrix_.result()));
+    go_on_with(state, sum_products(u, matrix_.result()), system);
     vectors_.update([&](VectorOps& local) {
       local.scale_and_add(u, state.beta, p_);
       local.scale_and_add(matrix_.result(), state.beta, s_);

@@ -99,8 +99,10 @@ void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system) 
   vectors_.update([&](VectorOps& local) { local.add_scaled(-state.alpha, matrix_.result(), r_); });
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
   const double rho_before = state.rho;
+  const double square_before = state.residual_square;
   compute_products(state, preconditioned);
   state.record_beta(rho_before);
+  keep_iterate(state, square_before, system);
   vectors_.update(
       [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, preconditioned, p_, system.x); });
 }
@@ -112,10 +114,12 @@ void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system,
   vectors_.update(
       [&](VectorOps& local) { products = local.step_residual(state.alpha, matrix_.result(), diagonal, r_); });
   const double rho_before = state.rho;
+  const double square_before = state.residual_square;
   const auto summed = vectors_.sums([&](VectorOps&) { return products; });
   state.rho = summed[0];
   state.residual_square = summed[1];
   state.record_beta(rho_before);
+  keep_iterate(state, square_before, system);
   vectors_.update(
       [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, system.x); });
 }

@@ -15,9 +15,13 @@ class ConjugateGradient::Run {
       : solver_(solver), system_(system), stop_(stop) {
     solver_.recurrence_ = solver_.own_recurrence_.get();
     solver_.replaced_norm_ = std::numeric_limits<double>::infinity();
+    if (!stop.keeps_best()) return;
+    if (solver_.kept_.x.size() != system.x.size()) solver_.kept_.x = HugePageVector(system.x.size());
+    system_.kept = &solver_.kept_;
   }
 
   SolveResult from_zero() {
+    solver_.kept_.residual = {};
     solver_.vectors_.update([&](VectorOps& local) {
       local.fill(0.0, system_.x);
       local.copy(system_.b, recurrence().residual());
@@ -28,6 +32,7 @@ class ConjugateGradient::Run {
   }
 
   SolveResult from_x() {
+    solver_.kept_.residual = {};
     recurrence().recompute_residual(system_.b, system_.x);
     recurrence().begin(state_);
     state_.right_hand_side_square = solver_.vectors_.dot(system_.b, system_.b);
@@ -40,6 +45,8 @@ class ConjugateGradient::Run {
     recurrence().resume(snapshot.direction);
     state_ = snapshot.state;
     solver_.replaced_norm_ = snapshot.replaced_norm;
+    // That of steps that are made again, or of another solve, is not of this one.
+    if (system_.kept == nullptr || solver_.kept_.residual.step > state_.number) solver_.kept_.residual = {};
     if (state_.least_residual_square == 0.0) state_.begin_progress();  // checkpoints do not have it
     return go_on(end_after_step());
   }
@@ -63,7 +70,8 @@ class ConjugateGradient::Run {
     return {.end = *end,
             .last = state_,
             .recurrence_residual_norm = recurrence_norm_,
-            .classic_step_count = steps_before_classic_ ? state_.number - *steps_before_classic_ : 0};
+            .classic_step_count = steps_before_classic_ ? state_.number - *steps_before_classic_ : 0,
+            .has_preconditioner = !solver_.parts_.preconditioner.is_identity()};
   }
 
   std::optional<SolveEnd> step() {
@@ -108,6 +116,7 @@ class ConjugateGradient::Run {
   std::optional<SolveEnd> replace_residual() {
     recurrence_norm_ = state_.residual_norm();
     const bool was_idle = may_take_classic_form() && state_.is_idle();
+    solver_.kept_.residual.begin_again(state_.residual_square);
     recurrence().recompute_residual(system_.b, system_.x);
     const auto r = recurrence().residual();
     state_.residual_square = solver_.vectors_.dot(r, r);
@@ -185,6 +194,7 @@ void ConjugateGradient::lay_out() {
   own_recurrence_.reset();
   own_recurrence_ = variant_.make(parts_);
   recurrence_ = own_recurrence_.get();
+  kept_ = {};
 }
 
 bool ConjugateGradient::is_classic() const { return variant_.name == cg_variant_table().front().name; }
@@ -213,6 +223,12 @@ CgSnapshot ConjugateGradient::snapshot(const CgState& state) const {
           .replaced_norm = replaced_norm_,
           .residual = recurrence_->residual(),
           .direction = recurrence_->direction()};
+}
+
+void ConjugateGradient::take_kept(std::span<const double> b, std::span<double> x, SystemSolveResult& result) {
+  if (!kept_.residual.seems_better(result)) return;
+  const double norm = residual_norm(b, kept_.x);
+  if (kept_.residual.replaces_last(norm, result)) vectors_.outside_of_phases().copy(kept_.x, x);
 }
 
 double ConjugateGradient::residual_norm(std::span<const double> b, std::span<const double> x) {

@@ -21,6 +21,7 @@ struct SolveResult {
   /// || b - A x || by the recurrence, where last.residual_is_recomputed: before it was.
   double recurrence_residual_norm = 0.0;
   int classic_step_count = 0;  ///< the last steps, where the classic form took the place of another
+  bool has_preconditioner = false;
 };
 
 /// All that the rest of a solve depends on, besides b and x, after a step.
@@ -63,7 +64,8 @@ class ConjugateGradient {
 
   /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. A must be definite;
   /// positive or negative makes no difference unless to the stop rule. Cost: as SolveCalls says, and one
-  /// product and one sum for each time that the stop rule says `converged`; nothing is allocated, but for the vectors of
+  /// product and one sum for each time that the stop rule says `converged`; nothing is allocated, but for the kept iterate at the start of the
+  /// first solve (StopRule::keeps_best()), whose pages nobody touches before there is one, and the vectors of
   /// the classic form the first time that rounding spoils another and it goes on instead.
   SolveResult solve(std::span<const double> b, std::span<double> x, const StopRule& stop);
   /// x := about A^-1 b, from the x that is given. Cost: that of solve(), one more product and one more sum.
@@ -76,6 +78,10 @@ class ConjugateGradient {
   /// For observers within after_step(state): all that resume() needs, besides x. The vectors are valid there only.
   [[nodiscard]] CgSnapshot snapshot(const CgState& state) const;
   [[nodiscard]] bool can_be_resumed() const { return recurrence_->can_be_resumed(); }
+
+  /// After a solve that failed, with its result: x := the kept iterate, where its residual, computed anew, is smaller than that of x.
+  /// Cost: one product and one sum, where it is smaller by the recurrence.
+  void take_kept(std::span<const double> b, std::span<double> x, SystemSolveResult& result);
 
   /// || b - A x ||, by one more product.
   [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x);
@@ -102,6 +108,7 @@ class ConjugateGradient {
   std::unique_ptr<CgRecurrence> classic_recurrence_;  // where another form has been spoiled by rounding
   CgRecurrence* recurrence_ = nullptr;                // one of them: of the solve under way, or of the last
   double replaced_norm_ = 0.0;                        // CgSnapshot::replaced_norm of the solve under way
+  KeptIterate kept_;  // of the solve under way; a part of it that is resumed goes on with it
 };
 
 }  // namespace cg2d

@@ -18,14 +18,16 @@ void OneSumRecurrence::begin_with(CgState& state, const Products& products) {
   is_direct_ = true;
 }
 
-void OneSumRecurrence::go_on_with(CgState& state, const Products& products) {
+void OneSumRecurrence::go_on_with(CgState& state, const Products& products, const LinearSystem& system) {
   const double rho_before = state.rho;
+  const double square_before = state.residual_square;
   state.rho = products[0];
   state.residual_square = products[2];
   state.record_beta(rho_before);
   next_curvature_ = products[1];
   if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
   is_direct_ = false;
+  keep_iterate(state, square_before, system, p_);
 }
 
 std::optional<SolveEnd> OneSumRecurrence::end_within_step(CgState& state, const StopRule& stop) {

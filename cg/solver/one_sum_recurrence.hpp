@@ -33,8 +33,8 @@ class OneSumRecurrence : public CgRecurrence {
   void multiply(std::span<const double> vector);
   /// The numbers of a first step along u.
   void begin_with(CgState& state, const Products& products);
-  /// beta, and the p . A p of the next step.
-  void go_on_with(CgState& state, const Products& products);
+  /// beta, and the p . A p of the next step. x has taken the step, p is still its direction.
+  void go_on_with(CgState& state, const Products& products, const LinearSystem& system);
   /// Notes p . A p. Where the rule ends the solve for it, by the recurrence, p . A p is computed anew, and the
   /// rule asked again: the end is that answer, or stagnated where it has none, since the recurrence has parted.
   [[nodiscard]] std::optional<SolveEnd> end_within_step(CgState& state, const StopRule& stop);

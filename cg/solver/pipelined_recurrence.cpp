@@ -51,7 +51,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     });
     if (++steps_ % steps_between_replacements == 0) replace_vectors(system);
     const auto m = sum_during_product();
-    go_on_with(state, products_);
+    go_on_with(state, products_, system);
     vectors_.update([&](VectorOps& local) {
       local.scale_and_add(matrix_.result(), state.beta, z_);
       if (is_preconditioned_) local.scale_and_add(m, state.beta, own_q_);

@@ -18,6 +18,8 @@ bool rho_is_in_doubt(const System& system) {
          !system.state.rho_rounding;
 }
 
+bool is_taken(double number) { return number != 0.0; }
+
 class OneSystem final : public SystemSolver {
  public:
   OneSystem(const CgParts& parts, const CgVariantRow& variant)
@@ -55,6 +57,8 @@ SeveralSystems::SeveralSystems(const CgParts& parts, int vector_count)
       kept_direction_(parts.matrix.local_size()) {}
 
 std::vector<SystemSolveResult> SeveralSystems::solve(const SystemVectors& vectors, const StopRule& stop) {
+  keeps_best_ = stop.keeps_best();
+  if (keeps_best_ && kept_x_.empty()) kept_x_ = HugePageVector(vectors.x.size());
   begin(vectors, stop);
   while (!std::ranges::all_of(systems_, [](const auto& system) { return system.end.has_value(); })) {
     observers_.before_step();
@@ -118,8 +122,12 @@ void SeveralSystems::step(std::span<double> x, const StopRule& stop) {
     local.steps_along(numbers(alpha_), {.p = p_, .q = matrix_.result(), .x = x, .r = r_});
   });
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  for (std::size_t k = 0; k < systems_.size(); ++k) beta_[k] = systems_[k].state.rho;
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    beta_[k] = systems_[k].state.rho;
+    squares_before_[k] = systems_[k].state.residual_square;
+  }
   compute_products(preconditioned);
+  if (keeps_best_) keep_iterates(x);
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
     if (!system.end) system.state.record_beta(beta_[k]);
@@ -238,6 +246,17 @@ void SeveralSystems::record_step(const StopRule& stop) {
   }
 }
 
+/// After r . r of a step is known, which x has taken already: x - alpha p is kept for the systems whose residual begins to grow.
+void SeveralSystems::keep_iterates(std::span<const double> x) {
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    taken_[k] = !system.end && system.kept.takes(squares_before_[k], system.state) ? 1.0 : 0.0;
+  }
+  if (std::ranges::none_of(numbers(taken_), is_taken)) return;
+  vectors_.update(
+      [&](VectorOps& local) { local.step_back_where(numbers(taken_), numbers(alpha_), p_, x, kept_x_); });
+}
+
 /// Tells the observers of all systems, with the state of the one that is farthest from its solution. Nothing is said
 /// of a step within which all have ended. True where they ask to stop.
 bool SeveralSystems::tell_of_step() {
@@ -274,6 +293,7 @@ void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopR
 /// A system that goes on still seems converged afterwards.
 void SeveralSystems::judge_replaced(System& system, const StopRule& stop) {
   auto& state = system.state;
+  system.kept.begin_again(system.recurrence_norm * system.recurrence_norm);
   state.rho = state.residual_square;  // that of the recurrence is not of this r; restart() computes it
   state.begin_progress();
   if (!(system.end = stop.end_of(state)) && state.residual_norm() > system.replaced_norm / 2.0)
@@ -357,28 +377,54 @@ std::vector<SystemSolveResult> SeveralSystems::finish(const SystemVectors& vecto
     taken_[k] = *system.end == SolveEnd::zero_right_hand_side ? 1.0 : 0.0;
     if (taken_[k] != 0.0) system.state.residual_square = 0.0;
     if (!system.state.residual_is_recomputed) system.recurrence_norm = system.state.residual_norm();
-    results.push_back(system_result_of(
-        {.end = *system.end, .last = system.state, .recurrence_residual_norm = system.recurrence_norm}));
+    results.push_back(system_result_of({.end = *system.end,
+                                        .last = system.state,
+                                        .recurrence_residual_norm = system.recurrence_norm,
+                                        .has_preconditioner = !preconditioner_.is_identity()}));
   }
   // Systems without a right-hand side: their b is what x is to be.
   vectors_.outside_of_phases().copy_where(numbers(taken_), vectors.b, vectors.x);
   recompute_missing(vectors, results);
+  take_kept(vectors, results);
   return results;
+}
+
+/// r := b - A x, squares := r . r
+void SeveralSystems::compute_residual(std::span<const double> b, std::span<const double> x,
+                                      std::span<double> squares) {
+  multiply(x);
+  vectors_.update([&](VectorOps& local) {
+    local.copy(b, r_);
+    local.add_scaled(-1.0, matrix_.result(), r_);
+  });
+  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
 }
 
 void SeveralSystems::recompute_missing(const SystemVectors& vectors, std::span<SystemSolveResult> results) {
   const auto is_missing = [](const auto& system) { return !system.state.residual_is_recomputed; };
   if (std::ranges::none_of(systems_, is_missing)) return;
-  multiply(vectors.x);
   const auto squares = numbers(alpha_);
-  vectors_.update([&](VectorOps& local) {
-    local.copy(vectors.b, r_);
-    local.add_scaled(-1.0, matrix_.result(), r_);
-  });
-  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
+  compute_residual(vectors.b, vectors.x, squares);
   for (std::size_t k = 0; k < systems_.size(); ++k) {
-    if (is_missing(systems_[k])) results[k].true_residual_norm = std::sqrt(squares[k]);
+    if (!is_missing(systems_[k])) continue;
+    results[k].last_residual_norm = std::sqrt(squares[k]);
+    results[k].true_residual_norm = results[k].last_residual_norm;
   }
+}
+
+/// As ConjugateGradient::take_kept().
+void SeveralSystems::take_kept(const SystemVectors& vectors, std::span<SystemSolveResult> results) {
+  const auto seems_better = [&](std::size_t k) { return systems_[k].kept.seems_better(results[k]); };
+  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = seems_better(k) ? 1.0 : 0.0;
+  if (std::ranges::none_of(numbers(taken_), is_taken)) return;
+  const auto squares = numbers(alpha_);
+  compute_residual(vectors.b, kept_x_, squares);
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    const bool replaces =
+        taken_[k] != 0.0 && systems_[k].kept.replaces_last(std::sqrt(squares[k]), results[k]);
+    taken_[k] = replaces ? 1.0 : 0.0;
+  }
+  vectors_.outside_of_phases().copy_where(numbers(taken_), kept_x_, vectors.x);
 }
 
 }  // namespace cg2d

@@ -46,6 +46,7 @@ class SeveralSystems final : public SystemSolver {
     std::optional<SolveEnd> end;
     double recurrence_norm = 0.0;
     double replaced_norm = std::numeric_limits<double>::infinity();
+    KeptResidual kept;
     bool begins_again =
         false;  ///< from its recomputed residual: it seems converged, or rounding has spoiled the step
     bool must_stop = false;
@@ -64,6 +65,7 @@ class SeveralSystems final : public SystemSolver {
   void ask_idle_ones(const StopRule& stop);
   void judge_overflows(const SystemVectors& vectors);
   void record_step(const StopRule& stop);
+  void keep_iterates(std::span<const double> x);
   bool tell_of_step();
   void replace_residuals(const SystemVectors& vectors, const StopRule& stop);
   void judge_replaced(System& system, const StopRule& stop);
@@ -72,7 +74,9 @@ class SeveralSystems final : public SystemSolver {
   void compute_products(std::span<const double> preconditioned);
   void compute_residual_squares();
   std::vector<SystemSolveResult> finish(const SystemVectors& vectors);
+  void compute_residual(std::span<const double> b, std::span<const double> x, std::span<double> squares);
   void recompute_missing(const SystemVectors& vectors, std::span<SystemSolveResult> results);
+  void take_kept(const SystemVectors& vectors, std::span<SystemSolveResult> results);
 
   LinearOperator& matrix_;
   Preconditioner& preconditioner_;
@@ -82,10 +86,13 @@ class SeveralSystems final : public SystemSolver {
   HugePageVector r_;
   HugePageVector kept_direction_;  // p itself, or p while the operand is x
   std::span<double> p_;
+  bool keeps_best_ = false;
+  HugePageVector kept_x_;  // the iterate that each system keeps
   // One number of each system.
   std::array<double, most_systems> alpha_{};
   std::array<double, most_systems> beta_{};
   std::array<double, most_systems> taken_{};
+  std::array<double, most_systems> squares_before_{};
   std::array<double, 2 * most_systems> sums_{};  // rho, if it is not r . r, and r . r
 };
 

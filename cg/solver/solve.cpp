@@ -66,9 +66,12 @@ SystemSolveResult system_result_of(const SolveResult& solved) {
                            .first_residual_norm = last.first_residual_norm(),
                            .residual_norm = solved.recurrence_residual_norm,
                            .true_residual_norm = last.residual_norm(),
+                           .solution_step = last.number,
+                           .last_residual_norm = last.residual_norm(),
                            .curvature = last.curvature,
                            .replacement_count = last.replacement_count,
-                           .classic_step_count = solved.classic_step_count};
+                           .classic_step_count = solved.classic_step_count,
+                           .has_preconditioner = solved.has_preconditioner};
   if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite ||
       result.end == SolveEnd::stagnated)
     name_quantity(result, last);
@@ -82,7 +85,9 @@ SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVecto
                       : starts_from_x     ? conjugate_gradient.solve_from(b, x, stop)
                                           : conjugate_gradient.solve(b, x, stop);
   auto result = system_result_of(solved);
-  if (!solved.last.residual_is_recomputed) result.true_residual_norm = conjugate_gradient.residual_norm(b, x);
+  if (!solved.last.residual_is_recomputed) result.last_residual_norm = conjugate_gradient.residual_norm(b, x);
+  result.true_residual_norm = result.last_residual_norm;
+  conjugate_gradient.take_kept(b, x, result);
   return result;
 }
 

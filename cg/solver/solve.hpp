@@ -81,9 +81,9 @@ struct SolveOptions {
 /// x := about A^-1 b for a definite A. b, x: this rank's pieces, matrix.local_size() doubles each; they do
 /// not overlap. Collective over the operator's ranks; the same result on every rank. Throws InputError, on
 /// every rank alike, where a piece has another length. Cost: one product per step, and one for each time that
-/// the residual is recomputed: once where all goes well; one to seven vectors are allocated. x after
-/// SolveEnd::not_positive_definite is that of the last completed step. After not_finite it means nothing, nor where a
-/// finite system left the range of double precision.
+/// the residual is recomputed: once where all goes well; two to eight vectors are allocated. x of a solve that
+/// failed (has_failed()) is the iterate with the smallest residual that was kept (KeptResidual), or that of the last completed step, if
+/// that is better or the rule keeps none. After not_finite it means nothing.
 ///
 ///   MyOperator matrix;  // implements LinearOperator
 ///   IdentityPreconditioner none;

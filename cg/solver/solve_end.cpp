@@ -23,6 +23,19 @@ std::string quantity_text(const SystemSolveResult& result, const SolveTerms& ter
   return fmt::format("{} is {:.3g} {}", result.quantity, result.quantity_value, seen_in(result, terms));
 }
 
+/// Where x is an earlier iterate than the last: which, with both residuals.
+std::string kept_text(const SystemSolveResult& result, const SolveTerms& terms) {
+  if (!result.has_kept()) return {};
+  return fmt::format("; x is {}, the best that was kept: || b - A x || is {:.3g}, and {:.3g} after the last",
+                     kept_place_of(result, terms.step), result.true_residual_norm, result.last_residual_norm);
+}
+
+/// The way to scale a system: M does so already where there is one.
+std::string scaling_text(const SystemSolveResult& result, const SolveTerms& terms, std::string_view scaled) {
+  return result.has_preconditioner ? fmt::format("take another {}", terms.preconditioner)
+                                   : fmt::format("scale {}, as {} jacobi does", scaled, terms.preconditioner);
+}
+
 std::string not_positive_definite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
   const auto seen = quantity_text(result, terms);
   if (result.quantity == "r . M^-1 r") {
@@ -31,17 +44,21 @@ std::string not_positive_definite_sentence(const SystemSolveResult& result, cons
         "matrix is",
         seen, terms.preconditioner);
   }
+  // An earlier p . A p was positive: A is indefinite.
+  const auto* const signs =
+      result.quantity_step > 1 ? "" : "its signs (solve -A x = -b where A is negative definite) and ";
   return fmt::format(
-      "not positive definite: {}; CG needs a symmetric positive definite matrix: check its signs (solve "
-      "-A x = -b where A is negative definite) and its boundary conditions, or take MINRES or a "
-      "factorization",
-      seen);
+      "not positive definite: {}; CG needs a symmetric positive definite matrix: check {}its boundary "
+      "conditions, or take MINRES or a factorization",
+      seen, signs);
 }
 
 std::string condition_text(const SystemSolveResult& result) {
   if (!(result.condition_number > 0.0)) return {};
-  if (!std::isfinite(result.condition_number)) return " (condition number: beyond 1e+308, estimated)";
-  return fmt::format(" (condition number: {:.2g} or more, estimated)", result.condition_number);
+  const auto* const of_what = result.has_preconditioner ? " with the preconditioner" : "";
+  if (!std::isfinite(result.condition_number))
+    return fmt::format(" (condition number{}: beyond 1e+308, estimated)", of_what);
+  return fmt::format(" (condition number{}: {:.2g} or more, estimated)", of_what, result.condition_number);
 }
 
 /// The numbers of a finite system are too large or too small.
@@ -55,18 +72,18 @@ std::string out_of_range_sentence(const SystemSolveResult& result, const SolveTe
   }
   return fmt::format(
       "stagnated after {}: {}: numbers leave the range of double precision, since those of the matrix or of "
-      "the right-hand side are of too different magnitudes{}: scale the matrix, as {} jacobi does, or the "
-      "right-hand side",
-      steps_of(result, terms), seen, condition_text(result), terms.preconditioner);
+      "the right-hand side are of too different magnitudes{}: {}, or scale the right-hand side",
+      steps_of(result, terms), seen, condition_text(result), scaling_text(result, terms, "the matrix"));
 }
 
 std::string idle_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
   return fmt::format(
       "stagnated after {}: || b - A x || is {:.3g}, recomputed, and no {} makes it smaller than {:.3g}, as "
-      "it was {}: the matrix is too badly scaled for double precision{}, or not positive definite, by too "
-      "little for p . A p to show it: scale it, as {} jacobi does, or take a factorization",
-      steps_of(result, terms), result.true_residual_norm, terms.step, std::sqrt(result.quantity_value),
-      seen_in(result, terms), condition_text(result), terms.preconditioner);
+      "it was {}: the matrix is too badly scaled for double precision{}{}, or not positive definite, by too "
+      "little for p . A p to show it: {}, or take a factorization",
+      steps_of(result, terms), result.last_residual_norm, terms.step, std::sqrt(result.quantity_value),
+      seen_in(result, terms), result.has_preconditioner ? ", with this preconditioner, too" : "",
+      condition_text(result), scaling_text(result, terms, "it"));
 }
 
 std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
@@ -80,15 +97,16 @@ std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms
         "singular to double precision, and b has a part that no A x reaches: subtract from b its part in the "
         "null space "
         "(its mean, where that is the constants), or fix an unknown",
-        steps_of(result, terms), result.true_residual_norm, quantity_text(result, terms),
+        steps_of(result, terms), result.last_residual_norm, quantity_text(result, terms),
         result.quantity_rounding);
   }
   return fmt::format(
       "stagnated after {}: || b - A x || is {:.3g} by the recurrence and {:.3g} recomputed, which no "
-      "further {}s improve; the tolerance is below the accuracy of double precision for this system{}: take "
-      "a larger {}, or scale the matrix, as {} jacobi does",
-      steps_of(result, terms), result.residual_norm, result.true_residual_norm, terms.step,
-      condition_text(result), terms.tolerance, terms.preconditioner);
+      "further {}s improve; the tolerance is below the accuracy of double precision for this system{}{}: "
+      "take a larger {}, or {}",
+      steps_of(result, terms), result.residual_norm, result.last_residual_norm, terms.step,
+      result.has_preconditioner ? " with this preconditioner" : "", condition_text(result), terms.tolerance,
+      scaling_text(result, terms, "the matrix"));
 }
 
 std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
@@ -125,6 +143,11 @@ std::string_view name_of(SolveEnd end) {
   return {};
 }
 
+std::string kept_place_of(const SystemSolveResult& result, std::string_view step) {
+  if (result.solution_step == 0) return "the initial guess";
+  return fmt::format("that of {} {}", step, result.solution_step);
+}
+
 std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms) {
   switch (result.end) {
     case SolveEnd::converged:
@@ -132,17 +155,17 @@ std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms
                          result.true_residual_norm);
     case SolveEnd::step_limit:
       return fmt::format(
-          "iteration limit: after {} || b - A x || is {:.3g}, recomputed{}; raise {}, or take another {} or "
-          "a "
-          "larger {}",
-          steps_of(result, terms), result.true_residual_norm, condition_text(result), terms.step_limit,
-          terms.preconditioner, terms.tolerance);
+                 "iteration limit: after {} || b - A x || is {:.3g}, recomputed{}; raise {}, or take {} {} "
+                 "or a larger {}",
+                 steps_of(result, terms), result.last_residual_norm, condition_text(result), terms.step_limit,
+                 result.has_preconditioner ? "another" : "a", terms.preconditioner, terms.tolerance) +
+             kept_text(result, terms);
     case SolveEnd::stagnated:
-      return stagnated_sentence(result, terms);
+      return stagnated_sentence(result, terms) + kept_text(result, terms);
     case SolveEnd::not_positive_definite:
-      return not_positive_definite_sentence(result, terms);
+      return not_positive_definite_sentence(result, terms) + kept_text(result, terms);
     case SolveEnd::not_finite:
-      return not_finite_sentence(result, terms);
+      return not_finite_sentence(result, terms) + kept_text(result, terms);
     case SolveEnd::zero_right_hand_side:
       return "the right-hand side is zero, so x = 0";
     case SolveEnd::stopped:

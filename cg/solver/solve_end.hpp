@@ -18,6 +18,12 @@ enum class SolveEnd {
   stopped,                ///< an observer asked for it
 };
 
+/// An end without a solution that nobody asked for.
+constexpr bool has_failed(SolveEnd end) {
+  return end == SolveEnd::step_limit || end == SolveEnd::stagnated ||
+         end == SolveEnd::not_positive_definite || end == SolveEnd::not_finite;
+}
+
 /// The name of an end as reports have it, such as "step_limit".
 std::string_view name_of(SolveEnd end);
 
@@ -31,6 +37,9 @@ struct SystemSolveResult {
   /// recomputed.
   double residual_norm = 0.0;
   double true_residual_norm = 0.0;  ///< || b - A x ||, recomputed by one more product
+  /// The step whose iterate x is: of a solve that failed the best one that was kept (KeptResidual), else the last.
+  int solution_step = 0;
+  double last_residual_norm = 0.0;  ///< || b - A x ||, recomputed, of the last step's x
   double curvature = 0.0;           ///< the last p . A p
   int replacement_count = 0;        ///< recomputed residuals from which the recurrence began again
   /// Steps at the end that the classic form made in place of another, which rounding had spoiled; 0: none.
@@ -42,8 +51,12 @@ struct SystemSolveResult {
   double quantity_value = 0.0;
   double quantity_rounding = 0.0;
   int quantity_step = 0;
+  bool has_preconditioner = false;  ///< M is not 1
   /// Condition number of M^-1 A, estimated from below by whoever watched the steps; 0: by nobody.
   double condition_number = 0.0;
+
+  /// x is an earlier iterate than the last.
+  [[nodiscard]] bool has_kept() const { return solution_step != step_count; }
 };
 
 /// The names of a solve's options in sentences: those of SolveOptions, unless a program has its own.
@@ -55,6 +68,8 @@ struct SolveTerms {
   std::string_view stopped = "stopped on request";
 };
 
+/// "that of step 118", "the initial guess": the iterate that x is, where it is not the last.
+std::string kept_place_of(const SystemSolveResult& result, std::string_view step);
 /// One sentence for the user: the end with its figures, and what would help.
 std::string sentence_of(const SystemSolveResult& result, const SolveTerms& terms = {});
 

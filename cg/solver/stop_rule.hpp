@@ -27,6 +27,8 @@ class StopRule : public Interface {
   [[nodiscard]] virtual std::optional<SolveEnd> end_within_step(const CgState& /*state*/) const {
     return std::nullopt;
   }
+  /// Whether x of a solve that fails (has_failed()) is to be the best iterate, in place of the last one.
+  [[nodiscard]] virtual bool keeps_best() const { return true; }
 };
 
 /// A fixed number of steps, whatever the numbers are: the rule of the benchmark.
@@ -38,6 +40,7 @@ class FixedSteps final : public StopRule {
     if (state.number < step_count_) return std::nullopt;
     return SolveEnd::step_limit;
   }
+  [[nodiscard]] bool keeps_best() const override { return false; }
 
  private:
   int step_count_;

@@ -218,16 +218,22 @@ void VectorOps::add(std::span<const double> x, std::span<const double> y, std::s
   });
 }
 
-void VectorOps::combine(const Term& x, const Term& y, double c, std::span<double> z) {
-  update_work_ = update_work_ + work_on(z.size(), 4, 5);
+void VectorOps::combine(const Term& x, const Term& y, double c, std::span<double> z,
+                        std::span<const double> d) {
+  update_work_ = update_work_ + (d.empty() ? work_on(z.size(), 4, 5) : work_on(z.size(), 5, 6));
   on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
     const double* const from_x = x.vector.data() + begin;
     const double* const from_y = y.vector.data() + begin;
     double* const to = z.data() + begin;
     const double a = x.factor;
     const double b = y.factor;
+    const auto add_up = [&](const auto& scaled) {
 #pragma omp simd
-    for (std::size_t k = 0; k < size; ++k) to[k] = a * from_x[k] + b * from_y[k] + c * to[k];
+      for (std::size_t k = 0; k < size; ++k) to[k] = a * scaled(k) + b * from_y[k] + c * to[k];
+    };
+    if (d.empty()) return add_up([=](std::size_t k) { return from_x[k]; });
+    const double* const from_d = d.data() + begin;
+    add_up([=](std::size_t k) { return from_d[k] * from_x[k]; });
   });
 }
 
@@ -341,6 +347,19 @@ void VectorOps::copy_where(std::span<const double> are_taken, std::span<const do
       if (are_taken[(k - begin) % count] != 0.0) y[k] = x[k];
     }
   });
+}
+
+void VectorOps::step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
+                                std::span<const double> p, std::span<const double> x,
+                                std::span<double> kept) {
+  update_work_ = update_work_ + work_on(kept.size(), 3, 2);
+  on_rows(kept.size(), lengths.size(),
+          [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
+            for (auto k = begin; k < end; ++k) {
+              const auto vector = (k - begin) % count;
+              if (are_taken[vector] != 0.0) kept[k] = x[k] - lengths[vector] * p[k];
+            }
+          });
 }
 
 }  // namespace cg2d

@@ -84,8 +84,8 @@ class VectorOps {
     double factor;
     std::span<const double> vector;
   };
-  /// z := x + y + c z for two terms
-  void combine(const Term& x, const Term& y, double c, std::span<double> z);
+  /// z := x + y + c z for two terms; D x for x where the diagonal d of D is not empty
+  void combine(const Term& x, const Term& y, double c, std::span<double> z, std::span<const double> d = {});
   /// y := a x
   void set_scaled(double a, std::span<const double> x, std::span<double> y);
   /// y := x
@@ -112,6 +112,10 @@ class VectorOps {
   void subtract_where(std::span<const double> are_taken, std::span<const double> x, std::span<const double> y,
                       std::span<double> z);
   void copy_where(std::span<const double> are_taken, std::span<const double> x, std::span<double> y);
+
+  /// kept := x - a p, a step back along p, of the vectors whose number is not 0.
+  void step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
+                       std::span<const double> p, std::span<const double> x, std::span<double> kept);
 
   /// Counts work that a caller has done itself as that of a vector operation.
   void record_update(const VectorWork& work) { update_work_ = update_work_ + work; }

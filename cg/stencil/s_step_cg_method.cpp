@@ -40,7 +40,7 @@ struct CgLayout {
   [[nodiscard]] std::int64_t x() const { return 2 * (domain.line_length + 1); }
 };
 
-/// Every element of b, as `cg2d solve --operator laplace3d` has it by default.
+/// Every element of b, as `cg2d solve --operator laplace3d --rhs ones` has it.
 constexpr double every_b = 1.0;
 
 /// The sums of products of all steps in each plane of a slab, which a PowerFront's lines are added to.

@@ -321,14 +321,25 @@ TEST(SymmetrizeTest, WorksOnAScratchDevice) {
 }
 
 TEST(SymmetrizeTest, AnEntryOfAPatternWithoutAPartnerIsHalved) {
-  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0},
-                                   {{1, 1}, 1.0}, {{1, 1}, 1.0}, {{2, 2}, 1.0}};
+  const std::vector<Entry> entries{{{0, 0}, 1.0}, {{0, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0}, {{1, 1}, 1.0},
+                                   {{1, 1}, 1.0}, {{1, 2}, 1.0}, {{2, 1}, 1.0}, {{2, 2}, 1.0}};
   const auto matrix = stored(3, entries, EntryValues::ones);
   matrix->symmetrize(0.5, nullptr, group());
   EXPECT_EQ(matrix->symmetrization()->largest_difference, 0.5) << "1 / sqrt(1 * 4)";
   const auto layout = comm::BlockLayout::even(3, comm::factorizations(group().size()).front());
   expect_block(matrix->build(layout, group(), 1).block, layout,
-               {{{0, 0}, 1.0}, {{0, 1}, 0.5}, {{1, 0}, 0.5}, {{1, 1}, 4.0}, {{2, 2}, 1.0}});
+               {{{0, 0}, 1.0},
+                {{0, 1}, 0.5},
+                {{1, 0}, 0.5},
+                {{1, 1}, 4.0},
+                {{1, 2}, 1.0},
+                {{2, 1}, 1.0},
+                {{2, 2}, 1.0}});
+}
+
+TEST(SymmetrizeTest, OneTriangleOnlyIsNotHalved) {
+  const auto matrix = stored(2, {{{0, 0}, 1.0}, {{0, 1}, 0.5}, {{1, 1}, 1.0}});
+  EXPECT_THROW(matrix->symmetrize(0.9, nullptr, group()), RunError);
 }
 
 TEST(SymmetrizeTest, NeitherTheMeanNorTheDifferenceOverflows) {

@@ -11,7 +11,7 @@ import unittest
 from program_runner import INTERRUPTED, SUCCESS, THOROUGH, USAGE, BackgroundRun, ProgramTest, launch_words, run_command, run_program
 from schemas import validator_of
 
-BAD_DATA = 65
+BAD_DATA, NOT_CONVERGED = 65, 81
 FIXED = ("solve", "--operator", "laplace3d:20x20x20", "--assembled", "--rhs", "random:5", "--kernel", "csr-short", "--no-profile")
 
 
@@ -25,7 +25,7 @@ class SolveCheckpointTest(ProgramTest):
 
     def document(self, rank_count, *arguments):
         document = self.document_of(rank_count, *arguments, "-o", self.x)
-        validator_of("solve_result.schema.json").validate(document)
+        validator_of("solve").validate(document)
         return document
 
     def saved(self, rank_count, *arguments):
@@ -58,6 +58,22 @@ class Restart(SolveCheckpointTest):
                 self.assertLessEqual(result["residual_norm"], result["target_norm"])
                 # Rounding moves the end by an iteration at most.
                 self.assertLessEqual(abs(result["iterations"] - whole["result"]["iterations"]), 1)
+
+    def test_a_higher_limit_goes_on_from_the_last_iteration(self):
+        """Whatever the interval is. The same limit again ends at once, and saves nothing."""
+        whole = self.document(2, *FIXED, "--grid", "1x2")
+        expected = self.x.read_text()
+        limited = (*FIXED, "--grid", "1x2", "--max-iterations", "13")
+        outcome = run_program(2, *limited, "--checkpoint", self.state)
+        self.assert_refused(outcome, NOT_CONVERGED, "iteration limit: after 13 iterations")
+        self.assertIn(f"; with a higher limit the checkpoint in {self.state} goes on from there", outcome.stderr)
+        outcome = run_program(2, *limited, "--restart", self.state)
+        self.assert_refused(outcome, NOT_CONVERGED, "iteration limit: after 13 iterations")
+        self.assertNotIn("goes on", outcome.stderr)
+        rest = self.document(2, *FIXED, "--grid", "1x2", "--restart", self.state)
+        self.assertEqual(rest["restart"]["earlier_iterations"], 13)
+        self.assertEqual(rest["result"]["history"], whole["result"]["history"])
+        self.assertEqual(self.x.read_text(), expected)
 
     def test_phases_and_time_are_those_since_the_restart(self):
         whole = self.saved(2, "--grid", "1x2")
@@ -134,7 +150,7 @@ class Signals(SolveCheckpointTest):
             outcome = run.finish()
         self.assertEqual(outcome.exit_code, INTERRUPTED, outcome)
         document = json.loads(result.read_text())
-        validator_of("solve_result.schema.json").validate(document)
+        validator_of("solve").validate(document)
         self.assertEqual(document["checkpoints"]["count"], 1)
         command = shlex.split(document["reason"].partition("as many ranks to go on: ")[2])
         self.assertEqual(run_command([*launch_words(2), *command]).exit_code, SUCCESS)

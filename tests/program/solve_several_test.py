@@ -47,7 +47,7 @@ class SeveralTest(ProgramTest):
         outcome = run_program(rank_count, "solve", *arguments, "--format", "json")
         self.assertEqual(outcome.exit_code, code, outcome)
         document = outcome.document()
-        validator_of("solve_result.schema.json").validate(document)
+        validator_of("solve").validate(document)
         return document
 
     def solution_of(self, rank_count, *arguments):
@@ -241,7 +241,7 @@ class Refusals(SeveralTest):
         eight = ("--rhs-count", "8")
         random = (*eight, "--rhs", "random:1")
         for line, arguments in (
-            ("8 right-hand sides: --rhs ones makes them all the same", (*MATRIX, *eight)),
+            ("8 right-hand sides: --rhs ones makes them all the same", (*MATRIX, *eight, "--rhs", "ones")),
             ("8 right-hand sides: they need a matrix", (*MATRIX[:2], *random)),
             ("8 right-hand sides: --variant pipelined takes one", (*MATRIX, *random, "--variant", "pipelined")),
             ("--reproducible on: it solves for one right-hand side", (*MATRIX, *random, "--reproducible", "on")),

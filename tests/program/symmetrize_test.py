@@ -146,6 +146,32 @@ class Symmetrize(SolveTest):
         scaling = json.loads(self.run_well(2, "scaling", *words, "--format", "json").stdout)
         self.assertEqual(scaling["status"], "success")
 
+    def test_a_file_of_one_triangle_is_named_and_mirrored(self):
+        mean = symmetrized(self.entries)
+        expected, expected_x = self.solution(1, self.write("mean.mtx", mean))
+        for triangle, other in (("lower", "upper"), ("upper", "lower")):
+            entries = {(i, k): value for (i, k), value in mean.items() if (i >= k) == (triangle == "lower") or i == k}
+            matrix = self.write(f"{triangle}.mtx", entries)
+            hint = f"; its {other} triangle is empty: where the other one stands for both, --mirror of cg2d solve and convert mirrors it"
+            for words in (("solve", matrix), ("solve", matrix, "--symmetrize", "0.9"), ("solve", matrix, "--cut", "random:2"),
+                          ("convert", matrix, self.folder / "A.cg2d")):
+                outcome = run_program(2, *words)
+                self.assertEqual((outcome.exit_code, len(outcome.error_lines())), (BAD_DATA, 1), outcome)
+                self.assertTrue(outcome.error_lines()[0].endswith(hint), outcome)
+            for rank_count in (1, 3):
+                report, x = self.solution(rank_count, matrix, "--mirror")
+                self.assertEqual((x, report["setup"]["nonzero_count"]), (expected_x, expected["setup"]["nonzero_count"]))
+                self.assertTrue(report["system"]["mirrored"])
+            binary = self.folder / f"{triangle}.cg2d"
+            self.run_well(2, "convert", matrix, binary, "--mirror", "--scratch", self.folder)
+            self.assertEqual(self.solution(2, binary)[1], expected_x)
+        self.expect_line(
+            BAD_DATA,
+            f"{self.matrix}: found {sum(i > k for i, k in self.entries)} entries below the diagonal and "
+            f"{sum(i < k for i, k in self.entries)} above it, expected one triangle, which --mirror mirrors; leave it out",
+            "solve", self.matrix, "--mirror",
+        )
+
     def test_tolerances_out_of_range(self):
         commands = (("solve", self.matrix), ("convert", self.matrix, self.folder / "A.cg2d"), ("sweep", self.matrix))
         texts = ("0", "-1e-12", "1", "inf", "nan", "much")
@@ -169,6 +195,7 @@ class Symmetrize(SolveTest):
             (by_its_form.format(symmetric), "sweep", symmetric, "--output", self.folder / "sweep.jsonl"),
             (by_its_form.format(binary), "solve", binary),
             ("--symmetrize: a binary matrix is symmetric; leave it out to get the Matrix Market file", "convert", binary, target),
+            ("--symmetrize: not with --mirror, which makes the matrix symmetric", "solve", self.matrix, "--mirror"),
             ("--symmetrize: only with FILE", "solve", "--operator", "laplace2d:9x9"),
             ("--symmetrize: only with FILE", "solve", "--operator", "laplace2d:9x9", "--assembled"),
             ("--symmetrize: only with FILE", "scaling", "--operator", "laplace2d:9x9"),
@@ -177,6 +204,16 @@ class Symmetrize(SolveTest):
         ):
             self.expect_line(USAGE, line, *words, *option, rank_counts=(2,))
         self.assertFalse(target.exists())
+        by_its_form = by_its_form.replace("--symmetrize", "--mirror")
+        for line, *words in (
+            (by_its_form.format(symmetric), "sweep", symmetric, "--output", self.folder / "sweep.jsonl"),
+            (by_its_form.format(binary), "solve", binary),
+            ("--mirror: a binary matrix is symmetric; leave it out to get the Matrix Market file", "convert", binary, target),
+            ("--mirror: only with FILE", "scaling", "--operator", "laplace2d:9x9"),
+            ("--mirror: only with a system of your own: FILE or --operator", "sweep", "--class", "S"),
+            ("--mirror: give it to cg2d convert, which makes the file, not with --out-of-core", "solve", binary, "--out-of-core", self.folder),
+        ):
+            self.expect_line(USAGE, line, *words, "--mirror", rank_counts=(2,))
 
 
 if __name__ == "__main__":

@@ -312,7 +312,7 @@ void for_every_solve(const HardSystem& system, unsigned seed, int most_steps, Co
                      const std::function<void(const Verdict&)>& judge) {
   unsigned turn = 0;
   for (const auto& row : preconditioner_table()) {
-    if ((row.needs_diagonal || row.needs_diagonal_block) && !has_positive_diagonal(system)) {
+    if ((row.diagonal != DiagonalUse::none || row.needs_diagonal_block) && !has_positive_diagonal(system)) {
       expect_refused(system, row);
       continue;
     }

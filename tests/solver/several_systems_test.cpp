@@ -48,8 +48,8 @@ std::vector<double> right_hand_sides(std::size_t first, std::size_t count) {
 
 /// One or several systems with their solver.
 struct Systems {
-  explicit Systems(int count, std::size_t first = 0)
-      : matrix(repeated(line_rows(size, 1.0), static_cast<std::size_t>(count))),
+  explicit Systems(int count, std::size_t first = 0, double growth = 1.0)
+      : matrix(repeated(line_rows(size, growth), static_cast<std::size_t>(count))),
         vectors(matrix, timer, 1),
         b(matrix.piece_of(right_hand_sides(first, static_cast<std::size_t>(count)))),
         x(b.size()),
@@ -66,6 +66,32 @@ struct Systems {
   std::vector<double> x;
   std::unique_ptr<SystemSolver> solver;
 };
+
+/// A badly scaled matrix: residuals rise and fall.
+TEST(SeveralSystemsTest, EachThatFailsHasItsBestIterateAsIfItWereAlone) {
+  int earlier_count = 0;
+  for (const int most_steps : {1, 3, 6, 9, 12}) {
+    const Tolerance tolerance({.relative = 1e-10, .most_steps = most_steps});
+    Systems several(4, 0, 1.4);
+    const auto results = several.solve(tolerance);
+    const auto x = several.whole_x();
+    for (std::size_t number = 0; number < results.size(); ++number) {
+      SCOPED_TRACE(testing::Message() << "system " << number << ", " << most_steps << " steps");
+      Systems one(1, number, 1.4);
+      const auto alone = one.solve(tolerance).front();
+      EXPECT_EQ(results[number].solution_step, alone.solution_step);
+      // Sums of other orders, whose differences grow with the steps.
+      EXPECT_NEAR(results[number].true_residual_norm, alone.true_residual_norm,
+                  1e-9 * alone.right_hand_side_norm);
+      EXPECT_NEAR(results[number].last_residual_norm, alone.last_residual_norm,
+                  1e-9 * alone.right_hand_side_norm);
+      const auto alone_x = one.whole_x();
+      for (std::size_t row = 0; row < size; ++row) EXPECT_NEAR(x[row * 4 + number], alone_x[row], 1e-8);
+      earlier_count += alone.has_kept() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(earlier_count, 3);
+}
 
 TEST(SeveralSystemsTest, EachIsSolvedAsIfItWereAlone) {
   const Tolerance tolerance({.relative = 1e-10, .most_steps = 100});

@@ -41,15 +41,19 @@ std::int64_t most_entries(const std::string& path, const MarketHeader& header) {
   return with_mirrored(header, std::min(header.line_count, size / shortest_line));
 }
 
+std::string entries_text(std::int64_t count) {
+  return count == 1 ? "1 entry" : fmt::format("{} entries", count);
+}
+
 EntryValues values_of(const MarketHeader& header) {
   return header.field == MarketField::pattern ? EntryValues::ones : EntryValues::any;
 }
 
-/// A matrix that is symmetric by its form has no means to take.
+/// A matrix that is symmetric by its form has no means to take, and no triangle to mirror.
 void refuse_to_symmetrize(const MatrixFileOptions& options) {
-  if (options.symmetrize_tolerance)
-    throw InputError(
-        fmt::format("--symmetrize: the matrix of {} is symmetric by its form; leave it out", options.path));
+  if (options.symmetrize_tolerance || options.mirrors)
+    throw InputError(fmt::format("{}: the matrix of {} is symmetric by its form; leave it out",
+                                 options.mirrors ? "--mirror" : "--symmetrize", options.path));
 }
 
 /// The first line that a rank could not parse.
@@ -109,7 +113,10 @@ class MarketReading {
     agree_on(group_, [&] {
       require_square();
       if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
+      if (options_.mirrors && options_.symmetrize_tolerance)
+        throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
     });
+    if (options_.mirrors) located_.header.symmetry = MarketSymmetry::symmetric;
     const auto values = values_of(header());
     require_place(values);
     auto scratch = make_scratch();
@@ -119,6 +126,7 @@ class MarketReading {
     auto store = collector.finish();
     agreement_.reach();
     require_complete();
+    if (options_.mirrors) require_one_triangle();
     auto matrix =
         std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
     if (options_.symmetrize_tolerance)
@@ -147,21 +155,26 @@ class MarketReading {
     const auto entries = most_entries(options_.path, header());
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
+    const auto require = [&](const ExpectedMatrix& expected) {
+      if (options_.check_memory) {
+        options_.check_memory(expected);
+      } else {
+        require_memory(options_.path, expected.making_bytes, group_);
+      }
+    };
     if (options_.scratch_folder.empty()) {
       auto expected =
           expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group_.size());
       if (half_count > 0)
         expected.making_bytes =
             expected_matrix(order, half_count, EntryValues::any, group_.size()).making_bytes;
-      if (options_.check_memory) {
-        options_.check_memory(expected);
-      } else {
-        require_memory(options_.path, expected.making_bytes, group_);
-      }
+      require(expected);
       return;
     }
     const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
-    require_memory(options_.path, stored_bytes(order, 0, values) + open_bytes * group_.size(), group_);
+    require({.order = order,
+             .entry_count = entries,
+             .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()});
     require_room({.option = "--scratch",
                   .folder = options_.scratch_folder,
                   .byte_count = (stored_entry_bytes(values) * entries +
@@ -201,9 +214,15 @@ class MarketReading {
       const std::int64_t column = permutation_ ? (*permutation_)(entry.column) : entry.column;
       collector.add(row, column, entry.value);
     };
+    auto written = header();
+    if (options_.mirrors) written.symmetry = MarketSymmetry::general;
     try {
-      EntryParser(header()).parse(lines, [&](const MatrixEntry& entry) {
+      EntryParser(written).parse(lines, [&](const MatrixEntry& entry) {
         ++entry_count_;
+        if (options_.mirrors && entry.value != 0.0) {
+          lower_count_ += entry.row > entry.column ? 1 : 0;
+          upper_count_ += entry.row < entry.column ? 1 : 0;
+        }
         visit_images(entry, header().symmetry, add);
       });
     } catch (const TextFault& fault) {
@@ -212,6 +231,18 @@ class MarketReading {
     if (options_.progress && blocks.source().can_be_cut())
       options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
                         static_cast<double>(blocks.source().size()));
+  }
+
+  /// For a triangle that is mirrored.
+  void require_one_triangle() {
+    const auto lower_count = group_.sum(lower_count_);
+    const auto upper_count = group_.sum(upper_count_);
+    if (lower_count == 0 || upper_count == 0) return;
+    throw RunError(
+        ExitCode::bad_data,
+        fmt::format("{}: found {} below the diagonal and {} above it, expected one triangle, which "
+                    "--mirror mirrors; leave it out",
+                    options_.path, entries_text(lower_count), upper_count));
   }
 
   /// Throws the first fault of the file, whichever rank has met it.
@@ -237,8 +268,7 @@ class MarketReading {
     if (offset != nowhere) throw FileError(options_.path, line.number, message);
     throw FileError(options_.path, line.number,
                     fmt::format("found the end of the file after {}, expected the {} that are announced",
-                                entry_count == 1 ? "1 entry" : fmt::format("{} entries", entry_count),
-                                header().line_count));
+                                entries_text(entry_count), header().line_count));
   }
 
   const MatrixFileOptions& options_;
@@ -247,6 +277,8 @@ class MarketReading {
   LocatedHeader located_;
   std::optional<RandomPermutation> permutation_;
   std::int64_t entry_count_ = 0;
+  std::int64_t lower_count_ = 0;  // entries that are not 0, of a triangle that is mirrored
+  std::int64_t upper_count_ = 0;
   Fault fault_;
 };
 

@@ -22,7 +22,9 @@ struct MatrixFileOptions {
   std::string scratch_folder{};
   /// StoredMatrix::symmetrize(); empty: the matrix stays as it is.
   std::optional<double> symmetrize_tolerance{};
-  /// Asked before entries are stored in memory; empty: require_memory().
+  /// The file, general by its header, holds one triangle of a symmetric matrix: the other one mirrors it.
+  bool mirrors = false;
+  /// Asked before entries are stored; empty: require_memory().
   MemoryCheck check_memory{};
   /// Told now and then which part of this rank's share is done, 0 to 1, where the size of the content is known.
   std::function<void(double done)> progress{};
@@ -34,7 +36,8 @@ struct MatrixFileOptions {
 /// decompression alone is not shared, and no bytes pass through one rank. Memory per rank: that of the store, and
 /// 64 MB. Checks neither symmetry nor definiteness. Collective. Throws RunError (bad_data), alike on every rank: the
 /// file, the line, what was found and what was expected; RunError (cannot_create) where the scratch folder will not do, or has less room
-/// than is needed; InputError where A is symmetric by its header, and is to be made symmetric; MpiError, std::bad_alloc.
+/// than is needed; RunError (bad_data) where both triangles have entries, and one is to be mirrored; InputError where A is symmetric by
+/// its header, and is to be made symmetric; MpiError, std::bad_alloc.
 std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
 
 /// The matrix of a file in any form: the Matrix Market format is read, the binary form (cg2d convert) is left where

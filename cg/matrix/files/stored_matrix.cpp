@@ -118,7 +118,7 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
         fmt::format("{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
                     "are available; {}take more nodes",
                     name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
-                    format_bytes(room.available_bytes),
+                    format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
                     enough_limit_text(room, needed - room.available_bytes, rank_count)));
   });
 }
@@ -225,7 +225,7 @@ void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
   const auto found = find_asymmetry({store_, diagonal_, permutation_}, std::nullopt, group);
   throw RunError(ExitCode::bad_data,
                  fmt::format("{}: not symmetric: {}; conjugate gradients need equal ones{}", facts_.key.name,
-                             found.first.values_text(), way_on_text(found.largest)));
+                             found.first.values_text(), way_on_text(found)));
 }
 
 void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
@@ -233,6 +233,10 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
   symmetrization_ = Symmetrization{.tolerance = tolerance};
   if (asymmetry_sum_ == 0) return;
   const auto found = find_asymmetry({store_, diagonal_, permutation_}, tolerance, group);
+  if (is_one_triangle(found))
+    throw RunError(ExitCode::bad_data,
+                   fmt::format("{}: not symmetric: {}, of which --symmetrize takes the mean{}",
+                               facts_.key.name, found.largest.values_text(), way_on_text(found)));
   if (found.first.is_found())
     throw RunError(ExitCode::bad_data,
                    fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", facts_.key.name,

@@ -13,6 +13,9 @@
 namespace cg2d {
 namespace {
 
+/// Values in single precision, or printed with seven digits, are so far apart.
+constexpr double most_by_rounding = 1e-6;
+
 /// An entry, and the diagonal entry of its row.
 struct EntryOfRow {
   std::int64_t row;
@@ -89,14 +92,14 @@ Asymmetry find_asymmetry(const MirroredRows& rows, std::optional<double> toleran
   visit_at_mirror_image(rows, group, [&](const EntryOfRow& entry) {
     const double mirrored =
         rows.store.value_at(entry.column, static_cast<std::int32_t>(entry.row)).value_or(0.0);
+    const auto row = original(entry.row);
+    const auto column = original(entry.column);
+    (row > column ? found.has_lower : found.has_upper) |= entry.value != 0.0;
     if (mirrored == entry.value) return;
     const double difference = relative_difference(entry.value, mirrored, entry.diagonal,
                                                   rows.diagonal[rows.store.local_row(entry.column)]);
-    UnequalPair pair{.row = original(entry.row),
-                     .column = original(entry.column),
-                     .lower = entry.value,
-                     .upper = mirrored,
-                     .difference = difference};
+    UnequalPair pair{
+        .row = row, .column = column, .lower = entry.value, .upper = mirrored, .difference = difference};
     if (pair.row < pair.column) {
       std::swap(pair.row, pair.column);
       std::swap(pair.lower, pair.upper);
@@ -107,13 +110,25 @@ Asymmetry find_asymmetry(const MirroredRows& rows, std::optional<double> toleran
   for (const auto& theirs : group.gather_one(found)) {
     keep_largest(found.largest, theirs.largest);
     keep_first(found.first, theirs.first);
+    found.has_lower |= theirs.has_lower;
+    found.has_upper |= theirs.has_upper;
   }
   return found;
 }
 
-std::string way_on_text(const UnequalPair& largest) {
-  constexpr double most = 1e-6;  // values in single precision, or printed with seven digits, are so far apart
-  if (largest.difference > most) return {};
+bool is_one_triangle(const Asymmetry& found) {
+  return found.largest.difference > most_by_rounding && found.has_lower != found.has_upper;
+}
+
+std::string way_on_text(const Asymmetry& found) {
+  const auto& largest = found.largest;
+  if (is_one_triangle(found))
+    return fmt::format(
+        "; its {} triangle is empty: where the other one stands for both, --mirror of cg2d solve and convert "
+        "mirrors "
+        "it",
+        found.has_lower ? "upper" : "lower");
+  if (largest.difference > most_by_rounding) return {};
   double tolerance = 1e-15;
   for (int exponent = -14; tolerance < largest.difference; ++exponent) tolerance = std::pow(10.0, exponent);
   return fmt::format(

@@ -40,16 +40,20 @@ struct UnequalPair {
 };
 
 struct Asymmetry {
-  UnequalPair first;    ///< in the order of rows, of those beyond the tolerance
-  UnequalPair largest;  ///< largest difference of all pairs; the first of several that differ as much
+  UnequalPair first;       ///< in the order of rows, of those beyond the tolerance
+  UnequalPair largest;     ///< largest difference of all pairs; the first of several that differ as much
+  bool has_lower = false;  ///< whether triangles have entries that are not 0
+  bool has_upper = false;
 };
 /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Alike on every rank, whatever their number.
 /// Collective. Cost: a search for each entry. Throws the store's failure(), MpiError, std::bad_alloc.
 Asymmetry find_asymmetry(const MirroredRows& rows, std::optional<double> tolerance, comm::RankGroup& group);
 
 /// The end of a sentence for a matrix that is not symmetric: the option that helps, where rounding explains the largest
-/// difference; else empty.
-std::string way_on_text(const UnequalPair& largest);
+/// difference, or one triangle is empty; else empty.
+std::string way_on_text(const Asymmetry& found);
+/// Whether it looks like one triangle of a symmetric matrix.
+bool is_one_triangle(const Asymmetry& found);
 
 /// The rows of (A + A^T) / 2, exactly symmetric, with the same bits whatever the number of ranks; values below 4.5e-308 may lose their
 /// last bit. The rows of A are given back meanwhile. scratch: as EntryStore takes it. Collective. Throws a store's failure(), MpiError,

@@ -35,6 +35,11 @@ std::string norm_text(double norm, int digits) {
   return std::isfinite(norm) ? fmt::format("{:.{}e}", norm, digits) : "not finite";
 }
 
+/// Where x is an earlier iterate than the last, whose residual by the recurrence comes next.
+std::string kept_words(const SystemSolveResult& result) {
+  return result.has_kept() ? fmt::format(", x is {}", kept_place_of(result, "iteration")) : std::string();
+}
+
 std::string solution_lines(const SystemOptions& options, const Solution& solution) {
   std::string text;
   const LineWriter line(text);
@@ -53,9 +58,9 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
                                      result.classic_step_count)
                        : ""));
   line("Residual",
-       fmt::format("{} = || b - A x ||, recomputed; {} by the recurrence; target {}",
-                   norm_text(result.true_residual_norm, 6), norm_text(solution.recursive_residual_norm(), 6),
-                   norm_text(solution.target_norm, 6)));
+       fmt::format("{} = || b - A x ||, recomputed{}; {} by the recurrence; target {}",
+                   norm_text(result.true_residual_norm, 6), kept_words(result),
+                   norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6)));
   line("|| b ||", fmt::format("{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
                               norm_text(result.first_residual_norm, 6)));
   line("Right-hand side", vector_text(options.right_hand_side));
@@ -180,9 +185,11 @@ std::string end_words(const SolveReport& report) {
 std::string spectrum_text(const Solution& solution) {
   const auto& spectrum = solution.spectrum;
   if (spectrum.step_count == 0) return {};
-  return fmt::format("{:.3e} to {:.3e}, condition number at least {:.3e}; predicts {:.0f} iterations",
-                     spectrum.smallest, spectrum.largest, spectrum.condition_number(),
-                     solution.predicted_steps);
+  return fmt::format(
+      "{:.3e} to {:.3e}, condition number at least {:.3e}: if no more, at most {:.0f} iterations to "
+      "tolerance {:.2e}",
+      spectrum.smallest, spectrum.largest, spectrum.condition_number(), solution.predicted_steps,
+      solution.target_norm / solution.result.right_hand_side_norm);
 }
 
 std::string result_summary(const SolveReport& report) {
@@ -193,8 +200,8 @@ std::string result_summary(const SolveReport& report) {
   const double b_norm = result.right_hand_side_norm;
   // A right-hand side of zeros has no relative residual.
   const auto residual =
-      b_norm > 0.0 ? fmt::format("relative residual {} (true), {} (recurrence); tolerance {}",
-                                 norm_text(result.true_residual_norm / b_norm, 2),
+      b_norm > 0.0 ? fmt::format("relative residual {} (true{}), {} (recurrence); tolerance {}",
+                                 norm_text(result.true_residual_norm / b_norm, 2), kept_words(result),
                                  norm_text(solution.recursive_residual_norm() / b_norm, 2),
                                  norm_text(solution.target_norm / b_norm, 2))
                    : fmt::format("residual {} (true); tolerance {}", norm_text(result.true_residual_norm, 2),

@@ -127,7 +127,8 @@ SolveCheckpoints::SolveCheckpoints(const CheckpointedSystem& system, ConjugateGr
       x_(x),
       interrupts_(work.interrupts),
       outside_(work.outside),
-      saver_(work.saver) {}
+      saver_(work.saver),
+      most_iterations_(work.most_iterations) {}
 
 /// The rehearsal has vectors of the right length, whatever they hold.
 void SolveCheckpoints::prepare(const SolveRestart* restart) {
@@ -155,7 +156,8 @@ bool SolveCheckpoints::after_step(const CgState& state) {
   const bool stops = interrupts_.after_step(state);
   // A solve that goes on from NaN ends with it.
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
-  if (is_finite && (stops || interrupts_.common_s() >= next_s_)) {
+  const bool is_last = state.number == most_iterations_;
+  if (is_finite && (stops || is_last || interrupts_.common_s() >= next_s_)) {
     outside_([&] { saver_.save(this->state(solver_.snapshot(state))); });
     next_s_ = interrupts_.common_s() + saver_.interval_s();
   }

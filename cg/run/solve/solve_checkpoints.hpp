@@ -65,9 +65,11 @@ struct CheckpointWork {
   StepInterrupts& interrupts;  ///< told by the checkpoints, in place of being an observer itself
   const OutsideOfPhases& outside;
   CheckpointSaver& saver;
+  int most_iterations;  ///< of the solve
 };
 
-/// Saves the state where the interval is over or a stop is asked for: at iterations at which the ranks ask each other for signals anyway,
+/// Saves the state after the last iteration that is allowed, for a solve with a higher limit, and where the interval is over or a stop is
+/// asked for: at iterations at which the ranks ask each other for signals anyway,
 /// so that all know the same time. Holds references: all must outlive it.
 class SolveCheckpoints final : public StepObserver {
  public:
@@ -87,6 +89,7 @@ class SolveCheckpoints final : public StepObserver {
   StepInterrupts& interrupts_;
   const OutsideOfPhases& outside_;
   CheckpointSaver& saver_;
+  int most_iterations_;
   double next_s_ = 0.0;  // by the common clock of the interrupts
   std::vector<SavedStep> steps_;
   std::vector<double> numbers_;

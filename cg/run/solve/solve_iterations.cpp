@@ -45,7 +45,10 @@ SolveIterations::SolveIterations(const SolveParts& parts, const IteratedSystem& 
   observe_systems();
   if (const auto* const found = found_checkpoint(parts_.session.features())) restart(*found);
   if (auto* const saver = checkpoint_saver(parts_.session.features())) {
-    const CheckpointWork work{.interrupts = interrupts_, .outside = outside_, .saver = *saver};
+    const CheckpointWork work{.interrupts = interrupts_,
+                              .outside = outside_,
+                              .saver = *saver,
+                              .most_iterations = parts_.options.most_iterations};
     checkpoints_.emplace(checkpointed_, *solver_.conjugate_gradient(), x_, work);
     checkpoints_->prepare(parts_.report.restart ? &*parts_.report.restart : nullptr);
   }

@@ -174,7 +174,7 @@ void MatrixOperator::check_expected_memory(const ExpectedMatrix& expected) const
     planned.kernel = shortest_streamed_kernel(parts_.vector_count()).name;
   const auto layout = make_layout(facts, planned);
   agree_on(parts_.group, [&] {
-    check_memory(parts_.session.granted_environment(), [&](int rank) {
+    check_memory(*parts_.report.environment, [&](int rank) {
       auto plan = plan_memory(facts, expected.working_bytes, planned, layout, rank);
       if (is_streamed())
         plan.block_bytes = std::min(2 * plan.format_bytes, two_panels) + stream_program_bytes;
@@ -187,9 +187,9 @@ void MatrixOperator::check_expected_memory(const ExpectedMatrix& expected) const
 /// The matrix, the vectors of all right-hand sides, and the preconditioner. plan: for one right-hand side.
 std::int64_t MatrixOperator::bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const {
-  // Beside those of the benchmark: b and p; other forms of CG have up to eight more.
+  // Beside those of the benchmark: b, p and the kept iterate; other forms of CG have up to eight more.
   const bool is_classic = parts_.options.variant == cg_variant_table().front().name;
-  const auto further_vectors = is_classic ? std::int64_t{2} : std::int64_t{10};
+  const auto further_vectors = is_classic ? std::int64_t{3} : std::int64_t{11};
   auto beside = find_preconditioner(parts_.options.preconditioner)->memory;
   beside.bytes_per_row += further_vectors * static_cast<std::int64_t>(sizeof(double));
   const auto of_pieces = piece_bytes(matrix, layout, rank, beside);
@@ -242,7 +242,7 @@ void MatrixOperator::try_kernels() {
     parts_.report.kernel_trial = *kept_kernel_trial_;
   } else {
     parts_.progress.say("trying kernels");
-    const auto environment = parts_.session.granted_environment();
+    const auto& environment = *parts_.report.environment;
     const auto shared = parts_.session.configuration_of_trials();
     parts_.report.kernel_trial = cg2d::try_kernels(parts_.group, {.source = *matrix_,
                                                                   .configuration = shared,
@@ -278,7 +278,7 @@ AssembledSystem MatrixOperator::make() {
 
 void MatrixOperator::check_solve_memory(const comm::BlockLayout& layout) const {
   agree_on(parts_.group, [&] {
-    check_memory(parts_.session.granted_environment(), [&](int rank) {
+    check_memory(*parts_.report.environment, [&](int rank) {
       return bytes_of_rank(matrix_->facts(), plan_memory(*matrix_, parts_.configuration(), layout, rank),
                            layout, rank);
     });
@@ -309,7 +309,7 @@ std::unique_ptr<BlockProduct> MatrixOperator::distribute(const comm::BlockLayout
                               piece_starts_for({.kind = MatrixCut::Kind::nonzeros}, *matrix_, parts_.group));
   result.other_balance = balance_of(matrix_->nonzeros_of_blocks(other_layout, parts_.group));
   const auto& preconditioner = *find_preconditioner(parts_.options.preconditioner);
-  if (preconditioner.needs_diagonal) diagonal_ = matrix_->diagonal(layout, parts_.group);
+  if (preconditioner.diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, parts_.group);
   parts_.group.barrier();
   const Stopwatch distribution;
   auto block = kept_ == nullptr
@@ -337,7 +337,7 @@ std::int64_t MatrixOperator::vector_bytes(const comm::BlockLayout& layout) const
 }
 
 std::unique_ptr<BlockProduct> MatrixOperator::stream(const comm::BlockLayout& layout) {
-  if (find_preconditioner(parts_.options.preconditioner)->needs_diagonal)
+  if (find_preconditioner(parts_.options.preconditioner)->diagonal != DiagonalUse::none)
     diagonal_ = matrix_->diagonal(layout, parts_.group);
   auto product = streaming_->make_product({.source = *matrix_,
                                            .hash = matrix_->content_hash().value(),
@@ -373,6 +373,7 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
           : open_matrix({.path = options.matrix_path,
                          .permutation_seed = seed,
                          .symmetrize_tolerance = options.symmetrize_tolerance,
+                         .mirrors = options.mirrors,
                          .check_memory = check_memory,
                          .progress = say},
                         group);

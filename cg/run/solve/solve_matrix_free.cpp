@@ -77,12 +77,12 @@ void MatrixFreeOperator::check() const {
 }
 
 void MatrixFreeOperator::check_memory_of_ranks() const {
-  constexpr std::int64_t most_vectors = 12;  // b, x, and those of the largest form of CG
+  constexpr std::int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
   const auto& preconditioner = *find_preconditioner(parts_.options.preconditioner);
   const auto bytes_per_row = size_.bytes_per_row + preconditioner.memory.bytes_per_row +
                              most_vectors * static_cast<std::int64_t>(sizeof(double));
   const auto rows_of_rank = static_cast<double>(size_.order) / static_cast<double>(parts_.group.size());
-  check_memory(parts_.session.granted_environment(),
+  check_memory(*parts_.report.environment,
                [&](int /*rank*/) { return saturated(rows_of_rank * static_cast<double>(bytes_per_row)); });
 }
 
@@ -128,8 +128,10 @@ AssembledSystem MatrixFreeOperator::make() {
 /// This rank's piece, where the preconditioner needs it.
 HugePageVector MatrixFreeOperator::diagonal() const {
   const auto& name = parts_.options.preconditioner;
-  if (!find_preconditioner(name)->needs_diagonal) return {};
+  const auto use = find_preconditioner(name)->diagonal;
+  if (use == DiagonalUse::none) return {};
   const auto element = system_->diagonal();
+  if (!element && use == DiagonalUse::where_known) return {};
   refuse(!element, "--preconditioner " + name,
          fmt::format("the diagonal of {} is not known without its matrix", parts_.options.operator_text));
   HugePageVector all(system_->matrix().local_size());
@@ -177,7 +179,7 @@ bool MatrixFreeOperator::has_room_for_all_transports() const {
   const auto rows_of_rank = static_cast<double>(size_.order) / static_cast<double>(parts_.group.size());
   const auto bytes = rows_of_rank * static_cast<double>(size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
-  const auto nodes = parts_.session.granted_environment().nodes;
+  const auto& nodes = parts_.report.environment->nodes;
   return std::ranges::all_of(nodes, [&](const auto& node) {
     return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
   });

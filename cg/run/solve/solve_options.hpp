@@ -33,8 +33,10 @@ struct SystemOptions : SessionOptions {
   std::string operator_text;                      ///< "laplace3d:64x64x64", "npb-factored:S"
   bool assembles = false;                         ///< the matrix of operator_text
   std::optional<double> symmetrize_tolerance{};   ///< --symmetrize, of a file
+  bool mirrors = false;                           ///< MatrixFileOptions::mirrors
   std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils without a matrix; empty: the best
-  VectorOption right_hand_side{.kind = VectorOption::Kind::ones};
+  /// Ones are an eigenvector of many systems (graphs, elasticity), which CG solves in one iteration, whatever the others are.
+  VectorOption right_hand_side{.kind = VectorOption::Kind::random, .seed = 1};
   VectorOption initial_guess{};
   std::optional<int> right_hand_side_count{};  ///< empty: the columns of a file, else 1
   double relative_tolerance = 1e-8;            ///< of || b ||

@@ -9,6 +9,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/several_systems.hpp"
@@ -187,6 +188,10 @@ HugePageVector SolveRun::expanded(HugePageVector diagonal) const {
   return wide;
 }
 
+PolynomialOptions SolveRun::polynomial() const {
+  return polynomial_from("--preconditioner", options_.preconditioner);
+}
+
 std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
   const Stopwatch making;
   system_->diagonal = expanded(std::move(system_->diagonal));
@@ -195,6 +200,7 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
                                     .diagonal = system_->diagonal,
                                     .diagonal_block = &system_->diagonal_block,
                                     .first_row = system_->first_row,
+                                    .polynomial = polynomial(),
                                     .thread_count = report_.configuration.thread_count});
   system_->diagonal_block = {};  // its factors are made
   report_.matrix->preconditioner_s += group_.maximum(making.seconds());
@@ -207,7 +213,8 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
 TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr std::size_t products = 4;
   constexpr std::size_t other_phases = 20;
-  const auto degree = static_cast<std::size_t>(find_preconditioner(options_.preconditioner)->default_degree);
+  const auto usual_degree = find_preconditioner(options_.preconditioner)->default_degree;
+  const auto degree = static_cast<std::size_t>(std::max(polynomial().degree, usual_degree));
   const auto events_per_product = (phases_of_product(*system_) + 1) * (degree + 1) + 2;
   const int steps = std::min(step_count, options_.most_iterations);
   return {
@@ -221,7 +228,13 @@ void SolveRun::begin(RegionMeasurement& measurement) {
 
 const RepeatReport* SolveRun::iterate() {
   record_solutions(iterations_->perform());
-  if (report_.solution->result.end == SolveEnd::stopped) report_.reason += session_.features().last_words();
+  const auto end = report_.solution->result.end;
+  if (end == SolveEnd::stopped) report_.reason += session_.features().last_words();
+  const auto* const saver = checkpoint_saver(session_.features());
+  if (end == SolveEnd::step_limit && saver != nullptr && saver->facts().count > 0 &&
+      saver->facts().failure.empty())
+    report_.reason +=
+        fmt::format("; with a higher limit the checkpoint in {} goes on from there", saver->facts().folder);
   return &report_.repeat;
 }
 

@@ -63,6 +63,7 @@ class SolveRun final : public Workload {
   void check_reproducible() const;
   [[nodiscard]] HugePageVector make_vectors(const VectorOption& option) const;
   [[nodiscard]] HugePageVector expanded(HugePageVector diagonal) const;
+  [[nodiscard]] PolynomialOptions polynomial() const;
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner();
   [[nodiscard]] TraceRoom trace_room(int step_count) const;
   void record_solutions(std::vector<Solution> solutions);

@@ -1,11 +1,14 @@
-// M^-1 is a polynomial in A: z after some steps of Chebyshev's iteration for A z = r from z = 0. It needs products, but
-// no sum over ranks. (Saad, Iterative Methods for Sparse Linear Systems, sections 12.3.1 and 12.3.2.)
+// M^-1 is a polynomial in D^-1 A times D^-1, D the diagonal of A: z after some steps of Chebyshev's iteration for D^-1 A z = D^-1 r from
+// z = 0. It needs products, but no sum over ranks. (Saad, Iterative Methods for Sparse Linear Systems, sections 12.3.1 and 12.3.2.)
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,13 +20,14 @@
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/lanczos.hpp"
+#include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 namespace {
 
-/// Even: beyond the upper bound the polynomial then stays positive. Laplacian of 128^3 on 1 and 2 ranks, assembled, Zen 5, 2026-11, of the
+/// Even, as every degree must be: beyond the upper bound, which is an estimate, the polynomial then stays positive. Laplacian of 128^3 on 1 and 2 ranks, assembled, Zen 5, 2026-11, of the
 /// time without a preconditioner: degree 4 0.89 and 0.92, 6 0.88 and 0.87, 8 0.89 and 0.85; without a matrix 1.03 and 0.93, 1.00 and 0.88,
 /// 1.00 and 0.88 (powers of A; in the centered variable degree 6 has 0.85 and 0.81, without a matrix 0.81 and 0.86).
 constexpr int usual_degree = 6;
@@ -50,19 +54,20 @@ double random_number(std::uint64_t row) {
   return static_cast<double>(static_cast<std::int64_t>(word)) * 0x1p-63;
 }
 
-/// The extreme eigenvalues that some steps of CG see. A's smallest one is lower than `low`; that does little
-/// harm, since the polynomial grows like a straight line there.
-SpectrumEstimate lanczos_estimate(const PreconditionerInput& input) {
+/// The extreme eigenvalues of M^-1 A that some steps of CG see, M the diagonal or 1. The smallest one is lower than `low`; that does little
+/// harm, since the polynomial grows like a straight line there. b is random for the scaled matrix, so that no eigenvector is hidden.
+SpectrumEstimate lanczos_estimate(const PreconditionerInput& input, Preconditioner& diagonal) {
   PhaseTimer no_timer;
   DistributedVectors vectors(input.matrix, no_timer, input.thread_count);
-  IdentityPreconditioner none;
-  ConjugateGradient conjugate_gradient(input.matrix, none, vectors);
+  ConjugateGradient conjugate_gradient(input.matrix, diagonal, vectors);
   LanczosEstimates estimates(lanczos_steps);
   conjugate_gradient.observers().add(estimates);
   HugePageVector b(input.matrix.local_size());
   HugePageVector x(b.size());
-  for (std::size_t k = 0; k < b.size(); ++k)
-    b[k] = random_number(static_cast<std::uint64_t>(input.first_row) + k);
+  for (std::size_t k = 0; k < b.size(); ++k) {
+    const double scale = input.diagonal.empty() ? 1.0 : std::sqrt(input.diagonal[k]);
+    b[k] = scale * random_number(static_cast<std::uint64_t>(input.first_row) + k);
+  }
   static_cast<void>(
       conjugate_gradient.solve(b, x, Tolerance({.relative = 1e-10, .most_steps = lanczos_steps})));
   return estimates.estimate();
@@ -97,59 +102,116 @@ std::vector<double> inverse_polynomial(const Bounds& bounds, int degree) {
 
 class ChebyshevPreconditioner final : public Preconditioner {
  public:
-  ChebyshevPreconditioner(LinearOperator& matrix, const Bounds& bounds, int degree)
-      : matrix_(matrix), bounds_(bounds), coefficients_(inverse_polynomial(bounds, degree)) {}
+  /// diagonal: D, unless it is a number, with the inverse `factor`, as all of a Laplacian's diagonal: then a step reads one vector less.
+  ChebyshevPreconditioner(LinearOperator& matrix, const PolynomialOptions& polynomial, double factor,
+                          std::unique_ptr<Preconditioner> diagonal)
+      : matrix_(matrix),
+        bounds_{.low = polynomial.low, .high = polynomial.high},
+        factor_(factor),
+        coefficients_(inverse_polynomial(bounds_, polynomial.degree)),
+        diagonal_(std::move(diagonal)) {}
 
   [[nodiscard]] bool uses_products() const override { return true; }
 
-  /// z := p(A) r by Horner's rule, z := t(A) z + c r: it reads and writes two thirds of the vectors that the three-term recurrence does.
+  /// z := p(B) s for B = D^-1 A and s = D^-1 r by Horner's rule, z := t(B) z + c s: it reads and writes two thirds of the vectors that the
+  /// three-term recurrence does.
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
+    const auto s = diagonal_ ? diagonal_->apply(r, vectors) : r;
+    const auto inverse_diagonal = diagonal_ ? diagonal_->inverse_diagonal() : std::span<const double>();
     auto z = matrix_.operand();
-    vectors.update([&](VectorOps& local) { local.set_scaled(coefficients_.back(), r, z); });
+    vectors.update([&](VectorOps& local) { local.set_scaled(factor_ * coefficients_.back(), s, z); });
     for (auto power = coefficients_.size() - 1; power-- > 0;) {
       matrix_.apply();
       z = matrix_.operand();
       vectors.update([&](VectorOps& local) {
-        local.combine({-1.0 / bounds_.radius(), matrix_.result()}, {coefficients_[power], r},
-                      bounds_.center() / bounds_.radius(), z);
+        local.combine({-factor_ / bounds_.radius(), matrix_.result()}, {factor_ * coefficients_[power], s},
+                      bounds_.center() / bounds_.radius(), z, inverse_diagonal);
       });
     }
     return z;
   }
 
   [[nodiscard]] std::string remark() const override {
-    return fmt::format("degree {}, for eigenvalues from {:.3g} to {:.3g}", coefficients_.size() - 1,
-                       bounds_.low, bounds_.high);
+    return fmt::format("degree {}, for eigenvalues from {:.3g} to {:.3g}{}", coefficients_.size() - 1,
+                       bounds_.low, bounds_.high, is_scaled() ? " of the matrix over its diagonal" : "");
   }
 
  private:
+  [[nodiscard]] bool is_scaled() const { return diagonal_ || factor_ != 1.0; }
+
   LinearOperator& matrix_;
   Bounds bounds_;
+  double factor_;
   std::vector<double> coefficients_;
+  std::unique_ptr<Preconditioner> diagonal_;
 };
 
+/// The number that all entries of the diagonal are; empty where they differ. Two sums over all ranks, of which the first brings the first
+/// entry to all: others add 0.
+std::optional<double> only_entry(const PreconditionerInput& input) {
+  const bool has_first = input.first_row == 0 && !input.diagonal.empty();
+  std::array<double, 1> first{has_first ? input.diagonal.front() : 0.0};
+  input.matrix.sum_over_ranks(first);
+  std::array<double, 1> others{static_cast<double>(
+      std::ranges::count_if(input.diagonal, [&](double entry) { return entry != first[0]; }))};
+  input.matrix.sum_over_ranks(others);
+  return others[0] == 0.0 ? std::optional(first[0]) : std::nullopt;
+}
+
 std::unique_ptr<Preconditioner> make_chebyshev(const PreconditionerInput& input) {
-  const auto spectrum = lanczos_estimate(input);
-  // A that shows no positive eigenvalue is left to the solve, which names it.
-  if (spectrum.step_count == 0) return std::make_unique<IdentityPreconditioner>();
-  const int degree = input.degree > 0 ? input.degree : usual_degree;
-  if (degree > most_degree)
-    throw InputError(
-        fmt::format("degree {} of a Chebyshev polynomial: must be from 1 to {}", degree, most_degree));
-  // With one eigenvalue the interval is as wide as its margin.
-  return std::make_unique<ChebyshevPreconditioner>(
-      input.matrix, Bounds{.low = spectrum.smallest, .high = upper_margin * spectrum.largest}, degree);
+  auto polynomial = input.polynomial;
+  require_valid(polynomial);
+  if (polynomial.degree == 0) polynomial.degree = usual_degree;
+  std::array<double, 1> known{static_cast<double>(input.diagonal.size())};
+  input.matrix.sum_over_ranks(known);
+  const bool is_known = known[0] > 0.0;
+  std::unique_ptr<Preconditioner> diagonal = std::make_unique<IdentityPreconditioner>();
+  if (is_known) {
+    require_positive("chebyshev", input.matrix, input.diagonal, input.first_row);
+    diagonal = find_preconditioner("jacobi")->make(input);
+  }
+  if (polynomial.high == 0.0) {
+    const auto spectrum = lanczos_estimate(input, *diagonal);
+    // A that shows no positive eigenvalue is left to the solve, which names it.
+    if (spectrum.step_count == 0) return std::make_unique<IdentityPreconditioner>();
+    // With one eigenvalue the interval is as wide as its margin.
+    polynomial.low = spectrum.smallest;
+    polynomial.high = upper_margin * spectrum.largest;
+  }
+  const auto only = is_known ? only_entry(input) : std::optional(1.0);
+  if (only) diagonal.reset();
+  return std::make_unique<ChebyshevPreconditioner>(input.matrix, polynomial, 1.0 / only.value_or(1.0),
+                                                   std::move(diagonal));
 }
 
 }  // namespace
 
+void require_valid(const PolynomialOptions& polynomial) {
+  const auto& [degree, low, high] = polynomial;
+  if (degree < 0 || degree > most_degree || degree % 2 != 0)
+    throw InputError(
+        fmt::format("degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive "
+                    "beyond its bounds, "
+                    "a higher one loses digits",
+                    degree));
+  const bool has_bounds = low != 0.0 || high != 0.0;
+  if (has_bounds && !(low > 0.0 && high > low && std::isfinite(high)))
+    throw InputError(
+        fmt::format("bounds {} and {} of a Chebyshev polynomial: must be greater than 0, the lower one first",
+                    low, high));
+}
+
 PreconditionerRow chebyshev_preconditioner() {
-  return {.name = "chebyshev",
-          .description = "a polynomial in A: some steps of Chebyshev's iteration, without sums over ranks",
-          .default_degree = usual_degree,
-          .memory = {.bytes_per_row =
-                         std::int64_t{6} * 8},  // b, x, and the vectors of CG that estimates the bounds
-          .make = &make_chebyshev};
+  return {
+      .name = "chebyshev",
+      .description =
+          "a polynomial in A, scaled by its diagonal: some steps of Chebyshev's iteration, without sums over "
+          "ranks",
+      .diagonal = DiagonalUse::where_known,
+      .default_degree = usual_degree,
+      // b, x, and the vectors of CG that estimates the bounds, with its kept iterate; those of the diagonal.
+      .memory = {.bytes_per_row = std::int64_t{10} * 8},
+      .make = &make_chebyshev};
 }
 
 }  // namespace cg2d

@@ -64,7 +64,7 @@ PreconditionerRow jacobi_preconditioner() {
   return {.name = "jacobi",
           .description = "the diagonal of A",
           .is_diagonal = true,
-          .needs_diagonal = true,
+          .diagonal = DiagonalUse::needed,
           .memory = {.bytes_per_row = std::int64_t{3} * 8},  // the diagonal, its inverse, the result
           .make = &make_jacobi};
 }

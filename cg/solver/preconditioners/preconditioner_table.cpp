@@ -7,6 +7,9 @@
 #include <array>
 #include <vector>
 
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+
 namespace cg2d {
 
 // Rows, each defined in its own file.
@@ -33,10 +36,41 @@ std::span<const PreconditionerRow> preconditioner_table() {
   return table;
 }
 
-const PreconditionerRow* find_preconditioner(std::string_view name) {
+const PreconditionerRow* find_preconditioner(std::string_view text) {
   const auto table = preconditioner_table();
-  const auto found = std::ranges::find(table, name, &PreconditionerRow::name);
+  const auto found = std::ranges::find(table, text.substr(0, text.find(':')), &PreconditionerRow::name);
   return found == table.end() ? nullptr : &*found;
+}
+
+PolynomialOptions polynomial_from(const std::string& option, const std::string& text) {
+  const auto colon = text.find(':');
+  require_known(option, text.substr(0, colon), names_of(preconditioner_table()));
+  if (colon == std::string::npos) return {};
+  const auto refuse = [&](std::string_view reason) {
+    throw InputError(fmt::format("{} {}: {}", option, text, reason));
+  };
+  if (find_preconditioner(text)->default_degree == 0) refuse("takes no numbers; chebyshev does");
+  std::vector<std::string_view> parts;
+  for (auto begin = colon; begin != std::string::npos;) {
+    const auto end = text.find(':', begin + 1);
+    parts.push_back(
+        std::string_view(text).substr(begin + 1, end == std::string::npos ? end : end - begin - 1));
+    begin = end;
+  }
+  const auto degree = number_from<int>(parts.front());
+  const bool has_bounds = parts.size() == 3;
+  const auto low = number_from<double>(has_bounds ? parts[1] : "0");
+  const auto high = number_from<double>(has_bounds ? parts[2] : "0");
+  if (!degree || !low || !high || (parts.size() != 1 && !has_bounds))
+    refuse("must be chebyshev:DEGREE or chebyshev:DEGREE:LOW:HIGH, as in chebyshev:4:0.1:2");
+  if (*degree == 0 || (has_bounds && *high == 0.0)) refuse("its numbers must be greater than 0");
+  const PolynomialOptions polynomial{.degree = *degree, .low = *low, .high = *high};
+  try {
+    require_valid(polynomial);
+  } catch (const InputError& error) {
+    refuse(error.what());
+  }
+  return polynomial;
 }
 
 std::string names_of_diagonal_preconditioners() {

@@ -15,16 +15,25 @@
 
 namespace cg2d {
 
+/// Numbers of a polynomial preconditioner; those that are 0 follow from the row and the matrix.
+struct PolynomialOptions {
+  int degree =
+      0;  ///< products with A per application; even: of an odd degree the polynomial is negative beyond high + low
+  /// The eigenvalues that it is made for: of D^-1 A, D the diagonal of A, or of A where that is not known.
+  double low = 0.0;
+  double high = 0.0;
+};
+
 /// The input of every row's make(). A row takes what it needs, as its properties say.
 struct PreconditionerInput {
   LinearOperator& matrix;
-  /// This rank's piece of A's diagonal, for rows that need it.
+  /// This rank's piece of A's diagonal, for rows that use it; no rank has any where it is not known.
   std::span<const double> diagonal{};
   /// A in the rows and columns of this rank's piece, see diagonal_block_of(); for rows that need it.
   const kernels::CsrBlock* diagonal_block = nullptr;
   /// The global number of the piece's first row, for messages and for vectors that do not depend on the grid.
   std::int64_t first_row = 0;
-  int degree = 0;  ///< products with A per application, for rows that have a degree; 0: the row's own
+  PolynomialOptions polynomial{};  ///< for rows that have a degree
   int thread_count = 1;
 };
 
@@ -35,12 +44,14 @@ struct PieceMemory {
   std::int64_t bytes_per_nonzero = 0;
 };
 
+enum class DiagonalUse { none, where_known, needed };
+
 /// One preconditioner, with the properties that callers need before they make one.
 struct PreconditionerRow {
   std::string_view name;
   std::string_view description;
   bool is_diagonal = false;  ///< M is, and so depends neither on the grid nor on an order of sums
-  bool needs_diagonal = false;
+  DiagonalUse diagonal = DiagonalUse::none;
   bool needs_diagonal_block = false;
   /// Works with an operator on several vectors at once, too, as one on all of their elements.
   bool takes_several_vectors = true;
@@ -53,8 +64,13 @@ struct PreconditionerRow {
 
 /// All preconditioners; the first one is none, M = 1.
 std::span<const PreconditionerRow> preconditioner_table();
-/// The row of that name, or nullptr.
-const PreconditionerRow* find_preconditioner(std::string_view name);
+/// The row of that name, which may be the first part of a text as "chebyshev:4:0.1:2"; or nullptr.
+const PreconditionerRow* find_preconditioner(std::string_view text);
+/// The numbers in such a text: degree, and lower and upper bound. Throws InputError, which begins with `option`, for an unknown name, for
+/// numbers of a row that takes none, and for those that make no definite polynomial.
+PolynomialOptions polynomial_from(const std::string& option, const std::string& text);
+/// Throws InputError for a degree or bounds that make no definite polynomial.
+void require_valid(const PolynomialOptions& polynomial);
 /// "none or jacobi": those with a diagonal M.
 std::string names_of_diagonal_preconditioners();
 
