@@ -61,13 +61,6 @@ void add_problem_group(OptionSet& options, RunArguments& run) {
 void add_output_group(OptionSet& options, RunArguments& run) {
   options.begin_group("Output");
   add_result_options(options, run.format, names_of(report_format_table()), run.output);
-  options.add({"--report",
-               "FILE",
-               "also write all figures to FILE, a line for each: section::name=value; -: to standard output, "
-               "instead of the report",
-               "",
-               {.file = FileUse::writes}},
-              run.report);
   options.add({"--repeat", "N", "timed repetitions; the median is reported", "", {.most = any_count}},
               run.repeat_count);
   options.add({"--min-time", "TIME",

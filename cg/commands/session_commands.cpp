@@ -29,13 +29,11 @@ struct SessionText {
   const std::string& path;
   bool writes_errors;
   std::function<std::string()> make;
-  std::function<std::string()> make_figures{};  ///< the file of all figures
 };
 
 /// The files that a session has opened, and how it writes those with results of other kinds.
 struct SessionFiles {
   std::unique_ptr<OutputFile> report;
-  std::unique_ptr<OutputFile> figures;
   std::unique_ptr<OutputFile> solution;
   std::unique_ptr<OutputFile> trace;
   std::function<void()> write_solution = [] {};
@@ -67,10 +65,7 @@ ExitCode reported(Session& session, const SessionText& text, comm::RankGroup& gr
     throw;
   }
   write_each(group, {files.write_solution, files.write_trace,
-                     [&] { write_output(files.report.get(), group, text.make); },
-                     [&] {
-                       if (text.make_figures) write_output(files.figures.get(), group, text.make_figures);
-                     }});
+                     [&] { write_output(files.report.get(), group, text.make); }});
   const auto& report = session.report();
   if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
   return report.code;
@@ -80,7 +75,7 @@ ExitCode reported(Session& session, const SessionText& text, comm::RankGroup& gr
 void print_plan(const RunOptions& options, BenchmarkRun& run, comm::RankGroup& group) {
   const auto& configuration = run.report().configuration;
   const auto layout = make_layout(run.source().facts(), configuration);
-  const auto environment = run.granted_environment();
+  const auto& environment = *run.report().environment;
   const auto streaming = run.plan_streaming(layout);
   const auto output = open_output(options.output, group);
   write_output(output.get(), group, [&] {
@@ -113,10 +108,9 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   BenchmarkRun run(options, group, progress);
   const auto& format = report_format(options.format);
-  const SessionText text{.path = options.output,
-                         .writes_errors = format.writes_errors,
-                         .make = [&] { return format.write(run.report()); },
-                         .make_figures = [&] { return figures_file_text(run.report()); }};
+  const SessionText text{.path = options.output, .writes_errors = format.writes_errors, .make = [&] {
+                           return format.write(run.report());
+                         }};
   return reported(run, text, group, [&](SessionFiles& files) {
     run.prepare();
     if (options.dry_run) {
@@ -124,7 +118,6 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
       return false;
     }
     files.report = open_output(options.output, group);
-    files.figures = open_if_named(options.report, group);
     files.trace = open_if_named(options.trace.path, group);
     run.perform();
     files.write_trace = [&] {

@@ -12,9 +12,8 @@
 
 namespace cg2d {
 
-/// The version of run_result.schema.json. Readers take the first one, too (hosts with their names, neither
-/// provenance nor quiet).
-inline constexpr int result_schema_version = 2;
+/// The version of the results of run and solve, as sweeps and batches hold them.
+inline constexpr int result_schema_version = 1;
 
 class MatrixSource;
 struct Configuration;
@@ -33,12 +32,8 @@ struct ReportFormat {
 std::span<const ReportFormat> report_format_table();
 const ReportFormat& report_format(std::string_view name);
 
-/// The format "json" as a value (run_result.schema.json).
+/// The format "json" as a value.
 nlohmann::ordered_json report_json(const RunReport& report);
-
-/// The file of --report: lines "Section::name=value", as results of HPCG have them; for people, and for scripts that take
-/// single figures.
-std::string figures_file_text(const RunReport& report);
 
 /// A run that --dry-run plans.
 struct PlannedRun {

@@ -13,7 +13,6 @@ namespace cg2d {
 struct RunOptions : SessionOptions {
   Problem problem;
   int planned_ranks = 0;  ///< --ranks, with --dry-run: plan for that many; 0: those that run
-  std::string report;     ///< the results file for people and scripts beside the output; empty: none
   int repeat_count = 1;
   double least_time_s = 0.0;  ///< --min-time: repetitions are added until they have taken that long together
   bool dry_run = false;

@@ -45,7 +45,7 @@ class Batch(ProgramTest):
         self.list.write_text("".join(f"{line}\n" for line in lines))
 
     def lines(self):
-        validator = validator_of("batch_result.schema.json")
+        validator = validator_of("batch")
         lines = [json.loads(line) for line in self.results.read_text().splitlines()]
         for line in lines:
             validator.validate(line)
@@ -132,7 +132,7 @@ class Lists(Batch):
             (f"{SHORT} --output {self.folder}/x\nname=b {SHORT} --trace {self.folder}/link", USAGE, "written by the task of"),
             (f"{SHORT} --output {self.folder}/x --trace {self.folder}/./x", USAGE, "--output and --trace name the same file"),
             (f"{SHORT} --output {self.folder}/./tasks.txt", USAGE, "the list of tasks, too"),
-            (f"{SHORT} --report {self.folder}/./tasks.results.jsonl", USAGE, "the file of results, too"),
+            (f"{SHORT} --trace {self.folder}/./tasks.results.jsonl", USAGE, "the file of results, too"),
             (f"{SHORT} --trace {self.results}.under-way", USAGE, "the file of tasks under way, too"),
         ):
             with self.subTest(line=line):

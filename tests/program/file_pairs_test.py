@@ -129,7 +129,7 @@ class FilePairsTest(ProgramTest):
 
     def test_files_that_are_not_there_yet(self):
         """Of two results, the second would replace the first."""
-        for one, other in (("--output", "--report"), ("--save-config", "--output"), ("--export-mtx", "--save-config")):
+        for one, other in (("--output", "--trace"), ("--save-config", "--output"), ("--export-mtx", "--save-config")):
             (self.folder / "dangling").symlink_to("new")
             words = self.words("run", {one: "new", other: "dangling"})
             self.assert_pair_refused(run_program(2, *words, cwd=self.folder), one, other)

@@ -2,13 +2,11 @@
 
 import csv
 import io
-import pathlib
 import re
-import tempfile
 import unittest
 
 from program_facts import CLASS_S_NONZEROS, CLASS_S_ZETA, PHASES
-from program_runner import CANNOT_CREATE, USAGE, ProgramTest, run_program
+from program_runner import USAGE, ProgramTest, run_program
 
 
 class Csv(ProgramTest):
@@ -289,59 +287,6 @@ class Text(ProgramTest):
             r"(?m)^ Seconds         = \d+\.\d{6} "
             r"\(median of 3; minimum \d+\.\d{6}, quartiles \d+\.\d{6} and \d+\.\d{6}, maximum \d+\.\d{6}, spread \d+\.\d %\)$",
         )
-
-
-class ResultsFile(ProgramTest):
-    """--report FILE: one figure a line."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="cg2d-results-")
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name) / "results.txt"
-
-    def figures_of(self, *arguments, rank_count=2):
-        document = self.document_of(rank_count, "run", "--class", "S", "--report", self.path, *arguments)
-        figures = {}
-        for line in self.path.read_text().splitlines():
-            name, _, value = line.partition("=")
-            self.assertNotIn(name, figures, "each figure once")
-            figures[name] = value
-            if "::" in name:
-                self.assertEqual(figures.get(name.partition("::")[0]), "", "after its section's own line")
-        return figures, document
-
-    def test_figures_are_those_of_the_json(self):
-        figures, document = self.figures_of("--repeat", "3", "--grid", "2x1")
-        self.assertEqual(figures["Machine Summary::Distributed Processes"], "2")
-        self.assertEqual(figures["Problem Summary::Nonzeros"], str(CLASS_S_NONZEROS))
-        self.assertEqual(figures["Configuration Summary::Grid"], "2x1")
-        self.assertEqual(figures["Configuration Summary::Kernel"], document["configuration"]["kernel"])
-        self.assertEqual(figures["Verification Summary::Result"], "SUCCESSFUL")
-        self.assertEqual(float(figures["Verification Summary::zeta"]), document["result"]["zeta"])
-        result = document["result"]
-        for name, value in (
-            ("Benchmark Time Summary::Time of the median (s)", result["time_s"]),
-            ("Benchmark Time Summary::Upper quartile (s)", result["repeats"]["upper_quartile_s"]),
-            ("Final Summary::cg2d result is VALID with Mop/s", result["mops_total"]),
-            ("Final Summary::True Mflop/s", result["true_mflops"]),
-        ):
-            self.assert_close(float(figures[name]), value, 1e-5)
-        phases = sum(float(figures[f"Phase Summary::{phase} (s)"]) for phase in PHASES)
-        self.assertLessEqual(phases, 1.02 * result["time_s"])
-        self.assertGreater(float(figures["Phase Summary::multiply (GB/s)"]), 0.0)
-
-    def test_a_result_without_a_reference_is_not_valid(self):
-        figures, _ = self.figures_of("--niter", "2", "--no-phases")
-        self.assertEqual(figures["Verification Summary::Result"], "NOT PERFORMED")
-        self.assertIn("Final Summary::cg2d result is NOT VALID, Mop/s", figures)
-        self.assertFalse([name for name in figures if name.startswith("Phase")])
-
-    def test_a_file_that_cannot_be_made_is_refused_before_the_run(self):
-        outcome = run_program(2, "run", "--class", "S", "--report", self.path.parent / "missing" / "results.txt")
-        self.assertEqual((outcome.exit_code, outcome.stdout), (CANNOT_CREATE, ""), outcome)
-        outcome = run_program(2, "run", "--class", "S", "--report", self.path, "--output", self.path)
-        self.assertEqual(outcome.exit_code, USAGE, outcome)
-        self.assertFalse(self.path.exists())
 
 
 if __name__ == "__main__":

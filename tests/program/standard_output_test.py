@@ -31,8 +31,6 @@ class StandardOutputTest(ProgramTest):
                     self.assertEqual(self.run_here(ranks, *words, option, "-").stdout, file.read_text())
         for words in (RUN, SOLVE):
             self.assertIn("traceEvents", json.loads(self.run_here(2, *words[:-2], "--trace", "-").stdout))
-        figures = self.run_here(0, *RUN, "--report", "-").stdout.splitlines()
-        self.assertEqual([line for line in figures if "=" not in line], [])
         self.assertEqual(json.loads(self.run_here(0, *RUN, "--format", "json", "--output", "-").stdout)["status"], "success")
 
     def test_the_report_goes_to_a_file(self):
@@ -77,7 +75,7 @@ class StandardOutputTest(ProgramTest):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_two_results(self):
-        for words, one, other in ((RUN, "--output", "--report"), (RUN, "--trace", "--export-mtx"), (SOLVE, "--solution", "--output")):
+        for words, one, other in ((RUN, "--output", "--trace"), (RUN, "--trace", "--export-mtx"), (SOLVE, "--solution", "--output")):
             outcome = run_program(0, *words, one, "-", other, "-", cwd=self.folder)
             self.assert_refused(outcome, USAGE, one, other, "name the same file, -")
 
@@ -108,7 +106,7 @@ class SeveralOutputs(ProgramTest):
         with tempfile.TemporaryDirectory(prefix="cg2d-outputs-") as name:
             folder = pathlib.Path(name)
             (folder / "full").symlink_to("/dev/full")
-            for words, options in ((RUN, ("--output", "--report", "--trace")), (SOLVE, ("--output", "--solution", "--trace"))):
+            for words, options in ((RUN, ("--output", "--trace")), (SOLVE, ("--output", "--solution", "--trace"))):
                 for bad in (*((option,) for option in options), options[:2]):
                     files = {option: "full" if option == bad[0] else "/dev/full" if option in bad else f"{option}.out" for option in options}
                     with self.subTest(words=words, bad=bad):
