@@ -24,7 +24,7 @@ constexpr std::array exit_codes{
     ExitCodeRow{ExitCode::no_input, "no-input", "a file of results cannot be read", "report"},
     ExitCodeRow{ExitCode::unavailable, "unavailable",
                 "a requested kernel, transport, event, number of threads or tool is not available on this "
-                "machine; or the launcher is "
+                "machine; or its processor lacks an instruction of the program; or the launcher is "
                 "of another MPI than the program",
                 ""},
     ExitCodeRow{ExitCode::internal, "internal-error", "a defect of cg2d", ""},

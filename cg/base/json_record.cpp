@@ -8,10 +8,6 @@ namespace {
 /// Named types, as they were described, and as a file refers to them.
 class Definitions {
  public:
-  explicit Definitions(const OtherSchema& others) : file_(others.file) {
-    if (!file_.empty()) collect(others.type, others_);
-  }
-
   /// The type, which refers to those that have names.
   Json referring(const Json& type) {
     if (!type.is_structured()) return type;
@@ -30,14 +26,7 @@ class Definitions {
   Json take() { return std::move(definitions_); }
 
  private:
-  static void collect(const Json& type, Json& known) {
-    if (!type.is_structured()) return;
-    if (type.is_object() && type.contains("$def")) known.update(type.at("$def"));
-    for (const auto& part : type) collect(part, known);
-  }
-
   std::string reference_to(const std::string& name, const Json& type) {
-    if (others_.contains(name) && others_.at(name) == type) return file_ + "#/$defs/" + name;
     if (!described_.contains(name)) {
       described_[name] = type;
       definitions_[name] = referring(type);
@@ -47,16 +36,14 @@ class Definitions {
     return "#/$defs/" + name;
   }
 
-  std::string file_;
-  Json others_ = Json::object();
   Json described_ = Json::object();
   Json definitions_ = Json::object();
 };
 
 }  // namespace
 
-FigureType document_schema(const std::string& title, const FigureType& type, const OtherSchema& others) {
-  Definitions definitions(others);
+FigureType document_schema(const std::string& title, const FigureType& type) {
+  Definitions definitions;
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", title}};
   // The whole needs no name.
   const auto named = type.find("$def");

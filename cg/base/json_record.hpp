@@ -88,8 +88,7 @@ inline FigureType column(FigureType type, const std::string& name, std::string_v
 /// When a member is there.
 enum class Presence {
   always,
-  always_now,  ///< results of earlier programs have none
-  if_known     ///< not where its value is null
+  if_known  ///< not where its value is null
 };
 /// The value of a figure that a source does not have, whatever its presence.
 inline Json absent() {
@@ -291,13 +290,7 @@ Record<Source> part_of(const Record<Source>& record, const std::vector<std::stri
   return chosen;
 }
 
-/// A schema in a file beside another one.
-struct OtherSchema {
-  std::string file;
-  FigureType type;
-};
-/// A schema as a file has it: the types that have names stand in $defs, each once. Types that `others` has with the same name and contents are
-/// referred to there. Throws std::logic_error where a name means two types.
-FigureType document_schema(const std::string& title, const FigureType& type, const OtherSchema& others = {});
+/// A schema whole: the types that have names stand in $defs, each once. Throws std::logic_error where a name means two types.
+FigureType document_schema(const std::string& title, const FigureType& type);
 
 }  // namespace cg2d

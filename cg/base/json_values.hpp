@@ -47,12 +47,6 @@ Integer integer_at(const nlohmann::ordered_json& json, const std::string& key) {
   return value.get<Integer>();
 }
 
-/// integer_at(), or `otherwise` where an earlier program did not write the member.
-template <typename Integer>
-Integer integer_or(const nlohmann::ordered_json& json, const std::string& key, Integer otherwise) {
-  return json.contains(key) ? integer_at<Integer>(json, key) : otherwise;
-}
-
 /// The text of the library's error without the number that it begins with: "[json.exception.parse_error.101] ".
 inline std::string plain_text(const nlohmann::json::exception& error) {
   const std::string text(error.what());

@@ -69,6 +69,7 @@ SubcommandRow pingpong_subcommand();
 SubcommandRow stencil_subcommand();
 SubcommandRow check_subcommand();
 SubcommandRow events_subcommand();
+SubcommandRow schema_subcommand();
 SubcommandRow compare_subcommand();
 SubcommandRow export_subcommand();
 SubcommandRow report_subcommand();
@@ -77,12 +78,13 @@ SubcommandRow version_subcommand();
 SubcommandRow completion_subcommand();
 
 std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{
-      run_subcommand(),      solve_subcommand(), convert_subcommand(),  tune_subcommand(),
-      check_subcommand(),    sweep_subcommand(), compare_subcommand(),  export_subcommand(),
-      report_subcommand(),   model_subcommand(), simulate_subcommand(), explain_subcommand(),
-      pingpong_subcommand(), batch_subcommand(), scaling_subcommand(),  stencil_subcommand(),
-      events_subcommand(),   help_subcommand(),  version_subcommand(),  completion_subcommand()};
+  static const std::array table{run_subcommand(),      solve_subcommand(),    convert_subcommand(),
+                                tune_subcommand(),     check_subcommand(),    sweep_subcommand(),
+                                compare_subcommand(),  export_subcommand(),   report_subcommand(),
+                                model_subcommand(),    simulate_subcommand(), explain_subcommand(),
+                                pingpong_subcommand(), batch_subcommand(),    scaling_subcommand(),
+                                stencil_subcommand(),  events_subcommand(),   schema_subcommand(),
+                                help_subcommand(),     version_subcommand(),  completion_subcommand()};
   return table;
 }
 

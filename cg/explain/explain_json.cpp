@@ -1,4 +1,4 @@
-// The explanation as JSON: explain_result.schema.json.
+// The explanation as JSON.
 
 #include "cg/base/json_record.hpp"
 #include "cg/explain/explanation.hpp"
@@ -177,9 +177,7 @@ const Record<Explanation>& explanation_record() {
 
 }  // namespace
 
-FigureType explanation_schema() {
-  return document_schema("What cg2d explain --format json writes", type_of(explanation_record()));
-}
+FigureType explanation_type() { return type_of(explanation_record()); }
 
 std::string explanation_json(const Explanation& explained) {
   return json_text(json_of(explanation_record(), explained), 1) + "\n";

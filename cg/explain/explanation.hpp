@@ -90,7 +90,7 @@ std::string held_text(const RankPieces& held);
 std::string explanation_text(const Explanation& explained);
 std::string explanation_svg(const Explanation& explained);
 std::string explanation_json(const Explanation& explained);
-/// explain_result.schema.json.
-nlohmann::ordered_json explanation_schema();
+/// The type of the document, for cg2d schema.
+nlohmann::ordered_json explanation_type();
 
 }  // namespace cg2d

@@ -300,7 +300,7 @@ std::string format_machine(const Machine& machine) {
   return json_text(json, 2) + "\n";
 }
 
-FigureType machine_schema() {
+FigureType machine_type() {
   MachineDescription machine;
   const auto one =
       named_type("description", JsonFields::schema([&](auto& fields) { describe(fields, machine); }));
@@ -310,11 +310,10 @@ FigureType machine_schema() {
                        {"conditions", list_type(one, 1)}}},
                      {"required", {"conditions"}},
                      {"additionalProperties", false}};
-  return document_schema("A machine description, as cg2d model --machine FILE takes it",
-                         {{"type", "object"},
-                          {"required", {"schema_version"}},
-                          {"properties", {{"schema_version", constant_type(machine_version)}}},
-                          {"oneOf", Json::array({one, several})}});
+  return {{"type", "object"},
+          {"required", {"schema_version"}},
+          {"properties", {{"schema_version", constant_type(machine_version)}}},
+          {"oneOf", Json::array({one, several})}};
 }
 
 std::span<const ShippedMachine> shipped_machines() { return embedded::machines; }

@@ -153,8 +153,8 @@ std::optional<Machine> machine_named(const Machine& machine, std::string_view na
 /// holds one description, or several as {"schema_version": 1, "conditions": [...]}.
 Machine parse_machine(std::string_view text);
 std::string format_machine(const Machine& machine);
-/// machine_description.schema.json.
-nlohmann::ordered_json machine_schema();
+/// One description, or several.
+nlohmann::ordered_json machine_type();
 
 /// The machines that come with the program: one for each cg/machine/descriptions/NAME.json.
 struct ShippedMachine {

@@ -88,15 +88,12 @@ const Record<ComparedConfiguration>& compared_record() {
         "Where undecided, the rounds that should decide, if any would."},
        {"text", text_type(), verdict_on, "For people, as in the table."},
        list_figure<Compared>("figures", compared_figure_record(), &Compared::figures,
-                             "Medians of other figures that both have; no verdict depends on them.", 0,
-                             Presence::always_now),
+                             "Medians of other figures that both have; no verdict depends on them."),
        list_figure<Compared>("differences", difference_record(), &Compared::differences,
-                             "Facts in which the runs differ although the same was asked for.", 0,
-                             Presence::always_now),
+                             "Facts in which the runs differ although the same was asked for."),
        part<Compared>("disturbed_before", disturbed_record(), &Compared::disturbed_before,
-                      "Runs that other work on the machine disturbed.", Presence::always_now),
-       part<Compared>("disturbed_after", disturbed_record(), &Compared::disturbed_after, "",
-                      Presence::always_now)}};
+                      "Runs that other work on the machine disturbed."),
+       part<Compared>("disturbed_after", disturbed_record(), &Compared::disturbed_after)}};
   return record;
 }
 
@@ -124,8 +121,7 @@ const Record<Comparison>& comparison_record() {
        {"program", type_of(program_record()), [](const auto& /*comparison*/) { return program_json(); }},
        {"test", type_of(verdict_test_record()),
         [](const auto& /*comparison*/) { return verdict_test_json(); }},
-       part<Comparison>("labels", names_record(), &Comparison::names, "A and B unless --label names them.",
-                        Presence::always_now),
+       part<Comparison>("labels", names_record(), &Comparison::names, "A and B unless --label names them."),
        {"threshold", seconds_type(), &Comparison::threshold,
         "The increase in time that is a regression: 0.05 is 5 %."},
        list_figure<Comparison>("compared", compared_record(), &Comparison::common,

@@ -74,7 +74,8 @@ const Record<NodeInfo>& node_record() {
           {"processor", name_type(), &NodeInfo::processor},
           {"cores", positive_count_type(), &NodeInfo::core_count},
           {"ranks", positive_count_type(), &NodeInfo::rank_count},
-          {"available_bytes", count_type(), [](const auto& node) { return node.memory.available_bytes; }},
+          {"available_bytes", count_type(),
+           [](const auto& node) { return std::max<std::int64_t>(node.memory.available_bytes, 0); }},
           {"governor", or_null(name_type()), [](const auto& node) { return node.governor; },
            "Of the processors' frequency; several where they differ; null: not known, as in most virtual "
            "machines."},
@@ -103,8 +104,7 @@ const Record<SeenEnvironment>& environment_record() {
           {"hwloc", or_null(name_type()),
            [](const auto& /*seen*/) { return version_or_null(build_info::hwloc_version); },
            "Version of the library that named cores and caches; null: the program was built without it, and "
-           "read the files of Linux.",
-           Presence::always_now},
+           "read the files of Linux."},
           {"compiler", name_type(), [](const auto& /*seen*/) { return build_info::compiler; }},
           {"flags", text_type(), [](const auto& /*seen*/) { return build_info::flags; }},
           {"build_type", text_type(), [](const auto& /*seen*/) { return build_info::build_type; }},
@@ -115,8 +115,7 @@ const Record<SeenEnvironment>& environment_record() {
            "Ranks x threads exceed the cores of some node."},
           {"beside_other_tasks", flag_type(),
            [](const auto& seen) { return seen.environment.is_beside_other_tasks(); },
-           "Other tasks of a batch ran on the same nodes at the same time: no verdict compares such times.",
-           Presence::always_now},
+           "Other tasks of a batch ran on the same nodes at the same time: no verdict compares such times."},
           list_figure<SeenEnvironment>(
               "nodes", node_record(),
               [](const SeenEnvironment& seen) -> const auto& { return seen.environment.nodes; }, "", 1),

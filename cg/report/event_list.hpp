@@ -21,7 +21,7 @@ struct EventList {
 /// Tries every event. Local. Cost: as known_events(). Throws RunError.
 EventList list_events();
 
-/// The contents of event_list.schema.json.
+/// The type of the document, for cg2d schema.
 Json event_list_type();
 
 std::vector<std::string> event_list_format_names();

@@ -56,7 +56,7 @@ const Record<RankPhase>& phase_record() {
        {"waited_clocks", count_type(), [](const auto& one) { return one.record().waited_clocks; },
         "Of the clocks, those spent waiting for other ranks."},
        {"waited_seconds", column(seconds_type(), "*_waiting_s", "mean"),
-        [](const auto& one) { return one.seconds(one.record().waited_clocks); }, "", Presence::always_now},
+        [](const auto& one) { return one.seconds(one.record().waited_clocks); }},
        {"calls", count_type(), [](const auto& one) { return one.record().calls; }},
        {"messages", count_type(), [](const auto& one) { return one.sent().message_count; },
         "Sent by this rank."},
@@ -163,12 +163,11 @@ const Record<SeenEvent>& event_record() {
        {"total", number_type(), [](const auto& seen) { return seen.totals.region_total; },
         "Whole timed region, all ranks."},
        {"outside_phases", number_type(), [](const auto& seen) { return seen.totals.outside_phases; },
-        "Of total: what is in no phase.", Presence::always_now},
+        "Of total: what is in no phase."},
        {"coverage", finite_type(), [](const auto& seen) { return seen.totals.coverage; },
         "Sum over the phases by total; null if total is 0."},
        {"system_total", finite_type(), [](const auto& seen) { return seen.totals.account; },
-        "total as getrusage and the clock of processor time have it; null: they have no such figure.",
-        Presence::always_now},
+        "total as getrusage and the clock of processor time have it; null: they have no such figure."},
        {"per_nonzero", finite_type(),
         [](const auto& seen) {
           const bool has_it =
@@ -300,11 +299,11 @@ const Record<RooflineFigures>& roofline_record() {
        part<RooflineFigures>(
            "matrix_footprint_bytes", footprint_record(),
            [](const RooflineFigures& seen) { return seen.footprint(&MachineLimits::matrix_footprint_bytes); },
-           "What matrix_bytes_per_s was read from; earlier programs did not say.", Presence::always_now),
+           "What matrix_bytes_per_s was read from; earlier programs did not say."),
        part<RooflineFigures>(
            "vector_footprint_bytes", footprint_record(),
            [](const RooflineFigures& seen) { return seen.footprint(&MachineLimits::vector_footprint_bytes); },
-           "What vector_bytes_per_s was read from; earlier programs did not say.", Presence::always_now),
+           "What vector_bytes_per_s was read from; earlier programs did not say."),
        {"phases", by_phase_type(type_of(phase_share_record())),
         [](const auto& seen) {
           return json_by_phase(seen.figures.reported_phases(),
@@ -348,8 +347,7 @@ const Record<PhaseFigures>& counters_record() {
         },
         "Per core cycle; null unless instructions and core cycles were counted. Also in figures."},
        list_figure<PhaseFigures>("figures", counter_figure_record(), seen_counter_figures,
-                                 "Made of the counts of all ranks; those whose events were counted.", 0,
-                                 Presence::always_now),
+                                 "Made of the counts of all ranks; those whose events were counted."),
        list_figure<PhaseFigures>(
            "ranks", rank_counts_record(),
            [](const PhaseFigures& figures) { return all_ranks(figures, figures.repeat.counts.size()); })},

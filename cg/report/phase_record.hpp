@@ -31,10 +31,9 @@ const Record<PhaseFigures>& phases_record();
 const Record<RooflineFigures>& roofline_record();
 const Record<PhaseFigures>& counters_record();
 
-/// The sections of a result. figures_of(whole): std::optional<PhaseFigures>, nothing where no region was measured. presence: of the
-/// last two.
+/// The sections of a result. figures_of(whole): std::optional<PhaseFigures>, nothing where no region was measured.
 template <typename Whole, typename FiguresOf>
-std::vector<Figure<Whole>> phase_sections(const FiguresOf& figures_of, Presence presence) {
+std::vector<Figure<Whole>> phase_sections(const FiguresOf& figures_of) {
   const auto only = [figures_of](bool (*is_there)(const PhaseFigures& figures)) {
     return [figures_of, is_there](const Whole& whole) -> std::optional<PhaseFigures> {
       const auto figures = figures_of(whole);
@@ -53,12 +52,10 @@ std::vector<Figure<Whole>> phase_sections(const FiguresOf& figures_of, Presence 
                   "null where phases were not timed (--no-phases), and without a result or an iteration."),
       part<Whole>("roofline", roofline_record(), limited,
                   "null without --roofline, where ranks outnumber cores, and without phases. Without an "
-                  "assembled matrix matrix_bytes_per_s is read from as many bytes as vectors have.",
-                  presence),
+                  "assembled matrix matrix_bytes_per_s is read from as many bytes as vectors have."),
       part<Whole>("counters", counters_record(), counted,
                   "null where no events were asked for, and without a result; per nonzero: null without "
-                  "an assembled matrix.",
-                  presence)};
+                  "an assembled matrix.")};
 }
 
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-// The report for programs. Its schema is run_result.schema.json beside this file.
+// The report for programs.
 
 #include "cg/report/report.hpp"
 #include "cg/report/result_reader.hpp"

@@ -100,7 +100,7 @@ std::string difference_between(const Comparison& comparison);
 
 /// The table, the configurations that only one set has, the runs that were left out, and the verdict.
 std::string comparison_text(const Comparison& comparison);
-/// The comparison as JSON, with all figures. Its schema is compare_result.schema.json beside this file.
+/// The comparison as JSON, with all figures.
 std::string comparison_json(const Comparison& comparison);
 Json comparison_type();
 /// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said; then how many runs were disturbed.

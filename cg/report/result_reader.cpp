@@ -28,11 +28,6 @@
 namespace cg2d {
 namespace {
 
-/// Versions of results that are read. The first one had no "quiet".
-constexpr std::array read_versions{1, result_schema_version};
-/// The first one had no form.
-constexpr std::array read_solve_versions{1, solve_schema_version};
-
 std::string text_of(const Json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
   return value.is_string() ? value.get<std::string>() : json_text(value);
@@ -51,20 +46,8 @@ comm::ProcessGrid grid_from(const Json& json) {
   return grid_of(integer_at<int>(json, "columns"), integer_at<int>(json, "rows"));
 }
 
-/// The configuration that a sweep notes of the run of a system, in the present version: in the first one the cut was the form
-/// where there is no matrix.
-Json noted_of_system(const Json& run) {
-  auto noted = run.at("sweep").at("configuration");
-  if (run.at("schema_version") == solve_schema_version) return noted;
-  const auto cut = noted.at("cut").get<std::string>();
-  const bool has_matrix = !ConfiguredProblem{.problem = {}, .form = cut}.is_matrix_free();
-  noted["form"] = has_matrix ? std::string(matrix_form) : cut;
-  if (!has_matrix) noted["cut"] = even_cut;
-  return noted;
-}
-
 ConfiguredProblem asked_of_system(const Json& run) {
-  const auto noted = noted_of_system(run);
+  const auto& noted = run.at("sweep").at("configuration");
   ConfiguredProblem asked{.problem = text_in_json(system_name(run.at("system"))),
                           .form = text_in_json(noted.at("form").get<std::string>())};
   if (asked.form.empty()) throw InputError("its form is empty");
@@ -92,14 +75,12 @@ ConfiguredProblem asked_from(const Json& run) {
     const auto& noted = run.at("sweep").at("configuration");
     configuration.grid = grid_from(noted);
     read_axes(noted, configuration);
-    configuration = with_cut(configuration, even_cut);
     return asked;
   }
   const auto& configured = run.at("configuration");
   if (configured.is_null()) return asked;
   configuration.grid = grid_from(configured.at("grid"));
   read_axes(configured, configuration);
-  configuration = with_cut(configuration, even_cut);
   if (configured.at("tuning").at("kernel_by") != "asked for") configuration.kernel = automatic_choice;
   asked.storage = storage_from(run);
   return asked;
@@ -131,8 +112,6 @@ std::optional<PhaseSeconds> phases_from(const Json& phases) {
 std::optional<PredictedTimes> prediction_from(const Json& run) {
   if (!run.contains("prediction") || run.at("prediction").is_null()) return std::nullopt;
   const auto& prediction = run.at("prediction");
-  // Earlier programs wrote predictions without end, which JSON has no numbers for.
-  if (prediction.at("total_s").is_null()) return std::nullopt;
   return PredictedTimes{
       .total_s = prediction.at("total_s").get<double>(),
       .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
@@ -184,7 +163,7 @@ constexpr std::array<std::string_view, 4> purpose_names{"time", "counters", "lim
 constexpr std::array<std::string_view, 4> purpose_options{"", "--papi", "--roofline", "--trace-best"};
 
 RunPurpose purpose_from(const Json& sweep) {
-  const auto name = sweep.value("purpose", std::string(purpose_names.front()));
+  const auto name = sweep.value("purpose", std::string(purpose_names.front()));  // only where it is not time
   const auto found = std::ranges::find(purpose_names, name);
   if (found == purpose_names.end()) throw InputError(fmt::format("its purpose is {}", text_in_json(name)));
   return static_cast<RunPurpose>(found - purpose_names.begin());
@@ -349,10 +328,9 @@ void require_no_other_document(const Json& json) {
 /// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
 /// taken for that, since it would be dropped.
 bool is_part_of_sweep_line(std::string_view text) {
-  return std::ranges::any_of(read_versions, [&](int version) {
-    const auto beginning = fmt::format(R"({{"schema_version":{},"program":{{"name":"cg2d",)", version);
-    return text.starts_with(beginning) || beginning.starts_with(text);
-  });
+  const auto beginning =
+      fmt::format(R"({{"schema_version":{},"program":{{"name":"cg2d",)", result_schema_version);
+  return text.starts_with(beginning) || beginning.starts_with(text);
 }
 
 }  // namespace
@@ -437,16 +415,15 @@ std::string system_name(const Json& system) {
 
 namespace {
 
-void require_version(const Json& run, std::span<const int> known_versions) {
+void require_version(const Json& run) {
   const auto& version = run.at("schema_version");
-  if (std::ranges::any_of(known_versions, [&](int known) { return version == known; })) return;
-  throw InputError(fmt::format("its schema_version is {}, not one of {}", json_text(version),
-                               fmt::join(known_versions, ", ")));
+  if (version != result_schema_version)
+    throw InputError(fmt::format("its schema_version is {}, not {}: another program wrote it, make it anew",
+                                 json_text(version), result_schema_version));
 }
 
 /// Sets the part that only results of the benchmark have.
 void read_benchmark(const Json& run, ResultRecord& record) {
-  require_version(run, read_versions);
   record.asked = asked_from(run);
   record.n = integer_at<std::int64_t>(run.at("problem"), "n");
   if (!run.at("result").is_null())
@@ -460,7 +437,6 @@ void read_benchmark(const Json& run, ResultRecord& record) {
 
 /// Reads the run of a system.
 void read_system(const Json& run, ResultRecord& record) {
-  require_version(run, read_solve_versions);
   if (!run.contains("sweep")) throw InputError("it is a result of cg2d solve, and not one of a sweep");
   record.asked = asked_of_system(run);
   if (!run.at("setup").is_null()) record.n = integer_at<std::int64_t>(run.at("setup"), "n");
@@ -473,6 +449,7 @@ void read_system(const Json& run, ResultRecord& record) {
 
 ResultRecord record_from(const Json& run) {
   ResultRecord record;
+  require_version(run);
   const bool is_system = run.contains("system");
   if (is_system) {
     read_system(run, record);
@@ -494,7 +471,7 @@ ResultRecord record_from(const Json& run) {
   if (!run.at("configuration").is_null())
     record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
   if (!run.at("result").is_null()) record.time_s = run.at("result").at("time_s").get<double>();
-  if (run.contains("quiet") && !run.at("quiet").is_null())
+  if (!run.at("quiet").is_null())
     record.disturbance = text_in_json(run.at("quiet").at("reason").get<std::string>());
   record.slowed_by = slowing_option(run);
   record.conditions = record.maker + (record.phases_s || is_system ? "" : ", phases not timed");
@@ -504,11 +481,11 @@ ResultRecord record_from(const Json& run) {
     record.purpose = purpose_from(sweep);
     if (record.purpose != RunPurpose::time)
       record.slowed_by = purpose_options.at(static_cast<std::size_t>(record.purpose));
-    record.attempt = integer_or(sweep, "attempt", 1);
+    record.attempt = integer_at<int>(sweep, "attempt");
     record.round = integer_at<int>(sweep, "round");
     record.duration_s = sweep.at("duration_s").get<double>();
-    record.session = sweep.value("session", std::string());
-    record.sitting = integer_or(sweep, "sitting", 1);
+    record.session = sweep.at("session").get<std::string>();
+    record.sitting = integer_at<int>(sweep, "sitting");
   }
   return record;
 }
@@ -546,8 +523,6 @@ std::vector<ResultRecord> read_results(const std::string& path) {
     if (records.empty()) throw InputError("it holds no result");
     for (auto& record : records) {
       record.place = record.place.empty() ? path : path + ":" + record.place;
-      // The lines of a file from before sessions were recorded are those of one sweep.
-      if (record.is_in_sweep && record.session.empty()) record.session = path;
     }
     return records;
   } catch (const InputError& error) {

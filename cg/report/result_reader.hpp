@@ -20,9 +20,6 @@ namespace cg2d {
 /// for a value that the axis cannot have.
 void read_axes(const nlohmann::ordered_json& json, Configuration& configuration);
 
-/// The version of the results of `cg2d solve`, which sweeps of a system hold, too.
-inline constexpr int solve_schema_version = 2;
-
 /// The beginning of the form of a system without a matrix whose domain is cut: "domain 1x2x2".
 inline constexpr std::string_view domain_form = "domain";
 

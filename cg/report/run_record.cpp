@@ -75,10 +75,8 @@ const Record<RunReport>& repeats_record() {
        {"lower_quartile_s", positive_seconds_type(), times(&Sample::lower_quartile),
         "The least time that at least a quarter of the times do not exceed; the upper one: three quarters. "
         "Both are times of repetitions. Programs until 24 November 2026 took values between two times in "
-        "proportion, until 22 November none.",
-        Presence::always_now},
-       {"upper_quartile_s", positive_seconds_type(), times(&Sample::upper_quartile), "",
-        Presence::always_now},
+        "proportion, until 22 November none."},
+       {"upper_quartile_s", positive_seconds_type(), times(&Sample::upper_quartile)},
        {"spread", or_null(seconds_type()), times(&Sample::spread),
         "(maximum - minimum) / time_s, the median of times_s (until 24 November 2026 by the mean of the "
         "middle two). null for a single time, for which programs until 22 November 2026 wrote 0."},
@@ -351,12 +349,10 @@ const Record<ReportedRun>& run_document_record() {
                                     "Of the repetition that result is about; without one, of the one that "
                                     "did not end. After a restart with those before it.",
                                     0, 1)});
-    made = with(made, phase_sections<ReportedRun>(
-                          [](const ReportedRun& run) {
-                            return run.repeat == nullptr ? std::nullopt
-                                                         : std::optional(phases_of(run.report, *run.repeat));
-                          },
-                          Presence::always));
+    made = with(made, phase_sections<ReportedRun>([](const ReportedRun& run) {
+                  return run.repeat == nullptr ? std::nullopt
+                                               : std::optional(phases_of(run.report, *run.repeat));
+                }));
     made = with(made, {part<ReportedRun>(
                           "restart", run_restart_record(),
                           [](const ReportedRun& run) { return run.report.restart ? &run.report : nullptr; },

@@ -21,7 +21,7 @@ const Record<Problem>& problem_record();  ///< without what the generator says o
 const Record<ReportedRun>& run_document_record();
 /// Those that text, CSV and comparisons show.
 const std::vector<ShownFigure>& run_figures();
-/// A run's result, or a plan: the contents of run_result.schema.json.
+/// A run's result, or a plan.
 FigureType run_result_type();
 
 }  // namespace cg2d

@@ -72,7 +72,7 @@ Record<Configuration> axis_record(AxesIn which) {
       record.figures.push_back(
           {std::string(axis.name), axis_type(axis),
            [&axis](const auto& configuration) { return axis_value(axis, configuration); },
-           std::string(axis.help), axis.label({}).empty() ? Presence::always_now : Presence::always});
+           std::string(axis.help)});
   }
   return record;
 }

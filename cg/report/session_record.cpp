@@ -19,16 +19,6 @@ const Record<QuietResult>& switches_record() {
   return record;
 }
 
-const Record<QuietResult>& runnable_record() {
-  static const Record<QuietResult> record{
-      "runnable",
-      {
-          part<QuietResult>("before", rank_range_record(), &QuietResult::runnable_before),
-          part<QuietResult>("after", rank_range_record(), &QuietResult::runnable_after),
-      }};
-  return record;
-}
-
 const Record<QuietResult>& loop_record() {
   static const Record<QuietResult> record{
       "loop",
@@ -101,10 +91,6 @@ const Record<QuietResult>& quiet_record() {
        share("steal_share", &QuietResult::steal_share, "The hypervisor ran another guest."),
        share("other_load", &QuietResult::other_load, "Processors of a node that other processes kept busy."),
        share("other_share", &QuietResult::other_share, "The same by the node's processors."),
-       share("pressure_share", &QuietResult::pressure_share,
-             "Some task of the node waited for a processor, the ranks among them."),
-       part<QuietResult>("runnable", runnable_record(), std::identity(),
-                         "Tasks of a node that ran or could run, the ranks among them."),
        part<QuietResult>("loop_s", loop_record(), std::identity(),
                          "A fixed loop on every rank: the fastest and the slowest rank's."),
        {"loop_spread", seconds_type(), &QuietResult::loop_spread,

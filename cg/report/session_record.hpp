@@ -84,7 +84,7 @@ Figure<Trial> verdict_figure() {
   return part<Trial>(
       "verdict", race_verdict_record(),
       [](const Trial& trial) { return trial.verdict.candidate.empty() ? nullptr : &trial.verdict; },
-      "How sure the choice of a trial is; null where nothing was measured in turns.", Presence::always_now);
+      "How sure the choice of a trial is; null where nothing was measured in turns.");
 }
 /// A candidate with the time of a CG step.
 template <typename Candidate>

@@ -35,12 +35,10 @@ Record<SweptRun> make_record(bool is_system) {
        {"rounds", positive_count_type(), &SweptRun::round_count, "As many as were asked for."},
        {"duration_s", seconds_type(), &SweptRun::duration_s, "The whole run, with its set-up."},
        {"session", line_type(), &SweptRun::session,
-        "The sweep of the file, with all its resumptions: runs of different sessions are not compared.",
-        Presence::always_now},
+        "The sweep of the file, with all its resumptions: runs of different sessions are not compared."},
        {"sitting", positive_count_type(), &SweptRun::sitting,
         "The call of cg2d sweep, by number, that made the run: runs of one round and sitting were made in "
-        "turns.",
-        Presence::always_now},
+        "turns."},
        part<SweptRun>("configuration", asked_record(is_system), std::identity()),
        {"purpose", word_type({"counters", "limits", "trace"}),
         [](const auto& run) {

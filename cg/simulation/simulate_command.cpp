@@ -442,9 +442,7 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
 
 }  // namespace
 
-FigureType simulation_schema() {
-  return document_schema("What cg2d simulate --format json writes", type_of(simulation_record()));
-}
+FigureType simulation_type() { return type_of(simulation_record()); }
 
 ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());

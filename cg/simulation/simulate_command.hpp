@@ -37,8 +37,8 @@ struct SimulateOptions {
 /// The largest number of ranks that is simulated.
 inline constexpr int most_simulated_ranks = 1 << 16;
 
-/// simulate_result.schema.json.
-nlohmann::ordered_json simulation_schema();
+/// The type of the document, for cg2d schema.
+nlohmann::ordered_json simulation_type();
 
 /// Collective. Throws RunError on every rank alike.
 ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group);

@@ -386,7 +386,7 @@ std::string verdict_text(const StencilReport& report) {
                      domain.largest_error, domain.tolerance);
 }
 
-FigureType stencil_schema() { return document_schema("Result of cg2d stencil", type_of(stencil_record())); }
+FigureType stencil_type() { return type_of(stencil_record()); }
 
 std::vector<std::string> stencil_format_names() { return names_of(stencil_formats); }
 

@@ -100,9 +100,9 @@ struct StencilReport {
 };
 
 std::vector<std::string> stencil_format_names();
-/// stencil_result.schema.json.
-nlohmann::ordered_json stencil_schema();
-/// The report in one of these formats; JSON as stencil_result.schema.json has it.
+/// The type of the document, for cg2d schema.
+nlohmann::ordered_json stencil_type();
+/// The report in one of these formats; JSON.
 std::string write_stencil_report(const StencilReport& report, const std::string& format);
 /// "verified: ..." or what is wrong, in one line.
 std::string verdict_text(const StencilReport& report);

@@ -376,7 +376,9 @@ std::string calibration_text(const MachineDescription& machine) {
 
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
-  const auto environment = inspect_environment(group, options.configuration.thread_count);
+  const auto environment =
+      inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes);
+  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
   group.waiter().set_mode(environment.wait_mode());
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);
@@ -429,9 +431,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
 
 }  // namespace
 
-FigureType model_schema() {
-  return document_schema("What cg2d model --format json writes", type_of(model_record()));
-}
+FigureType model_type() { return type_of(model_record()); }
 
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);

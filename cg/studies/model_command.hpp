@@ -32,7 +32,8 @@ struct ModelOptions {
   bool compares_paper = false;
   bool shows_template = false;  ///< writes the text of a machine that comes with cg2d
   bool calibrates = false;
-  bool keeps_disturbed = false;  ///< with calibrates: saves what was measured beside other load
+  bool keeps_disturbed = false;         ///< with calibrates: saves what was measured beside other load
+  std::int64_t memory_limit_bytes = 0;  ///< of a node, while it calibrates; 0: all that is free there
   ProgressMode progress = ProgressMode::on_a_terminal;
 
   /// Whether ranks or pieces differ on purpose.
@@ -42,8 +43,8 @@ struct ModelOptions {
 /// The largest number of ranks that is modelled.
 inline constexpr int most_modelled_ranks = 1 << 20;
 
-/// model_result.schema.json.
-nlohmann::ordered_json model_schema();
+/// The type of the document, for cg2d schema.
+nlohmann::ordered_json model_type();
 
 /// Collective. Throws RunError on every rank alike.
 ExitCode model(const ModelOptions& options, comm::RankGroup& group);

@@ -302,8 +302,6 @@ Json comparison_json(const MachineDescription& machine) {
   return json_of(document_record(), {machine.name, compared_tables(machine)});
 }
 
-FigureType paper_comparison_schema() {
-  return document_schema("What cg2d model --paper --format json writes", type_of(document_record()));
-}
+FigureType paper_comparison_type() { return type_of(document_record()); }
 
 }  // namespace cg2d

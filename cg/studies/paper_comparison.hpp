@@ -50,8 +50,7 @@ struct ComparedTable {
 std::vector<ComparedTable> compared_tables(const MachineDescription& machine);
 
 std::string comparison_text(const MachineDescription& machine);
-/// Described by paper_result.schema.json.
 Json comparison_json(const MachineDescription& machine);
-FigureType paper_comparison_schema();
+FigureType paper_comparison_type();
 
 }  // namespace cg2d

@@ -297,9 +297,7 @@ std::string write_pingpong(const PingPongReport& report, std::string_view format
   return found->write(report);
 }
 
-FigureType pingpong_schema() {
-  return document_schema("What cg2d pingpong --format json writes", type_of(pingpong_record()));
-}
+FigureType pingpong_type() { return type_of(pingpong_record()); }
 
 std::vector<std::string> pingpong_format_names() { return names_of(pingpong_formats); }
 

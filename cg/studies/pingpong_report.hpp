@@ -1,6 +1,6 @@
 #pragma once
 
-// The formats of `cg2d pingpong`: tables for people, JSON (pingpong_result.schema.json), CSV.
+// The formats of `cg2d pingpong`: tables for people, JSON, CSV.
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -35,7 +35,7 @@ struct PingPongReport {
 /// Throws std::out_of_range for a format that is none of pingpong_format_names().
 std::string write_pingpong(const PingPongReport& report, std::string_view format);
 std::vector<std::string> pingpong_format_names();
-/// pingpong_result.schema.json.
-nlohmann::ordered_json pingpong_schema();
+/// The type of the document, for cg2d schema.
+nlohmann::ordered_json pingpong_type();
 
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-// The comparison of cases for programs. Its schema is scaling_result.schema.json beside this file.
+// The comparison of cases for programs.
 
 #include <functional>
 #include <optional>
@@ -35,7 +35,7 @@ const Record<ScalingStudy>& options_record() {
        {"transports", list_type(name_type(), 1),
         [](const auto& study) { return study.values.at("transport"); }},
        {"cuts", list_type(name_type(), 1), [](const auto& study) { return study.values.at("cut"); },
-        "As --cut has them.", Presence::always_now},
+        "As --cut has them."},
        {"kernel", name_type(), [](const auto& study) { return study.configuration.kernel; },
         "A name, or auto."},
        {"rounds", positive_count_type(), &ScalingStudy::round_count}}};
@@ -116,8 +116,7 @@ const Record<SeenCase>& figures_record() {
         "The case on as many cores that the others beat least, by the median ratio of paired rounds; "
         "decided "
         "or "
-        "not.",
-        Presence::always_now},
+        "not."},
        {"is_best", flag_type(), [](const auto& seen) { return seen.row.is_best(); },
         "The candidate, where is_decided."},
        {"may_be_best", flag_type(), [](const auto& seen) { return seen.row.may_be_best; },
@@ -126,8 +125,7 @@ const Record<SeenCase>& figures_record() {
         "Whether the candidate is better than all others on as many cores, by the sign test of paired "
         "rounds; "
         "false where it is alone."},
-       {"certainty", certainty_type(), [](const auto& seen) { return certainty_name(seen.row.certainty); },
-        "", Presence::always_now}},
+       {"certainty", certainty_type(), [](const auto& seen) { return certainty_name(seen.row.certainty); }}},
       "Of all rounds; kernel and shares of the one with the median time (of an even number the lower of "
       "the "
       "middle two). null where a run failed, or none took place."};
@@ -193,14 +191,7 @@ Json cases_json(const ScalingStudy& study) {
 
 const Record<ScalingStudy>& scaling_record() {
   static const Record<ScalingStudy> record{
-      {{"schema_version",
-        {{"enum", {3, 4, 5, 6}}},
-        [](const auto& /*study*/) { return 6; },
-        "Version 5 had one cut, and named the arrangement so. Version 4 had no systems. Version 3 named the "
-        "candidate is_best, decided or not, its "
-        "ratio_to_best "
-        "was that of "
-        "the medians, and it had neither is_candidate nor certainty."},
+      {{"schema_version", constant_type(1), [](const auto& /*study*/) { return 1; }},
        {"program", type_of(program_record()), [](const auto& /*study*/) { return program_json(); }},
        {"status", text_type(), [](const auto& study) { return status_name(verdict_on(study).code); },
         "success, or that of the first run that failed."},
@@ -238,9 +229,7 @@ std::string write_scaling_json(const ScalingStudy& study) {
 
 }  // namespace
 
-FigureType scaling_schema() {
-  return document_schema("What cg2d scaling --format json writes", type_of(scaling_record()));
-}
+FigureType scaling_type() { return type_of(scaling_record()); }
 
 ScalingFormat json_scaling_format() { return {.name = "json", .write = &write_scaling_json}; }
 

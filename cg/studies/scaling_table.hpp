@@ -117,7 +117,7 @@ struct ScalingFormat {
 std::span<const ScalingFormat> scaling_format_table();
 const ScalingFormat& scaling_format(std::string_view name);
 
-/// scaling_result.schema.json.
-nlohmann::ordered_json scaling_schema();
+/// The type of the document, for cg2d schema.
+nlohmann::ordered_json scaling_type();
 
 }  // namespace cg2d

@@ -224,8 +224,7 @@ const Record<SeenGrids>& grids_record() {
            "why", grid_difference_record(),
            [](const SeenGrids& seen) { return differences_from_best(seen.row, seen.records); },
            "The candidate against the next one and the last one, as far as phases were timed in paired "
-           "rounds.",
-           0, Presence::always_now),
+           "rounds."),
        {"form", name_type(),
         [](const auto& seen) { return seen.row.common.is_system() ? Json(seen.row.common.form) : absent(); },
         "Only of a system: matrix; without one domain or factors.", Presence::if_known},
@@ -271,7 +270,7 @@ struct SeenVerdicts {
 
 const Record<SeenVerdicts>& verdicts_record() {
   static const Record<SeenVerdicts> record{
-      {{"schema_version", constant_type(2), [](const auto& /*seen*/) { return 2; }},
+      {{"schema_version", constant_type(1), [](const auto& /*seen*/) { return 1; }},
        {"program", type_of(program_record()), [](const auto& /*seen*/) { return program_json(); }},
        {"test", type_of(verdict_test_record()), [](const auto& /*seen*/) { return verdict_test_json(); }},
        list_figure<SeenVerdicts>(
@@ -327,8 +326,6 @@ std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   return json_text(json_of(verdicts_record(), {records, verdicts_of(records)}), 2) + "\n";
 }
 
-FigureType sweep_verdict_schema() {
-  return document_schema("Verdicts of cg2d sweep --show FILE --format json", type_of(verdicts_record()));
-}
+FigureType sweep_verdict_type() { return type_of(verdicts_record()); }
 
 }  // namespace cg2d

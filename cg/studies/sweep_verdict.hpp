@@ -16,8 +16,8 @@ std::string grid_verdict_text(const GridVerdict& row);
 /// The verdict on the configurations of several tables, in words as grid_verdict_text().
 std::string choice_verdict_text(const ChoiceVerdict& choice);
 
-/// All verdicts with their figures. Its schema is sweep_verdict.schema.json beside this file.
+/// All verdicts with their figures.
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records);
-nlohmann::ordered_json sweep_verdict_schema();
+nlohmann::ordered_json sweep_verdict_type();
 
 }  // namespace cg2d

@@ -1,6 +1,7 @@
 """The part of cg2d report that the program starts: it has checked the options, and says them all."""
 
 import argparse
+import os
 import pathlib
 import signal
 import sys
@@ -44,6 +45,7 @@ def main():
 
     signal.signal(signal.SIGTERM, end_with_cleared_line)
     arguments = read_arguments()
+    os.environ["CG2D"] = arguments.cg2d
     progress = Progress(arguments.progress)
     try:
         lines = make_report(arguments, progress)

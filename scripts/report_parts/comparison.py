@@ -19,9 +19,9 @@ class Comparison:
 
 def comparison_of(path, document):
     """Of a file. Throws ReportError."""
-    complaint = schema_of("compare_result.schema.json", needs_keys=True).complaint(document)
+    complaint = schema_of("compare").complaint(document)
     if complaint:
-        raise ReportError(BAD_DATA, f"{path}: not a file as in compare_result.schema.json: {complaint}")
+        raise ReportError(BAD_DATA, f"{path}: not as cg2d schema compare has it: {complaint}")
     names = document.get("labels", {"before": "A", "after": "B"})
     return Comparison(f"{names['before']} of {path.name}", f"{names['after']} of {path.name}", document)
 

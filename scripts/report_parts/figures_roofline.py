@@ -58,9 +58,7 @@ def phase_tip(run, phase):
 
 
 def footprint_text(limits, key):
-    """" (2 MB on a rank, 8 MB in all)": what a bandwidth was measured with; nothing where an earlier program did not say."""
-    if key not in limits:
-        return ""
+    """" (2 MB on a rank, 8 MB in all)": what a bandwidth was measured with."""
     return f" ({limits[key]['rank'] / MEGA:.3g} MB on a rank, {limits[key]['total'] / MEGA:.3g} MB in all)"
 
 

@@ -8,7 +8,6 @@ from . import comparison, results, systems, trace
 from .errors import BAD_DATA, ReportError
 from .progress import SILENT
 from .schema import schema_of
-from .versions import completed, upgraded_scaling, upgraded_solve
 
 KNOWN = "a run, sweep, batch, scaling, pingpong, model, simulation, solve or comparison of cg2d, a tuning profile, a trace, or a result of spmv_bench"
 
@@ -30,25 +29,20 @@ class Batch:
 
 
 def batch_of(path, documents):
-    schema = schema_of("batch_result.schema.json", needs_keys=True)
+    schema = schema_of("batch")
     for place, document in documents:
         if complaint := schema.complaint(document):
-            raise ReportError(BAD_DATA, f"{place}: not a line as in batch_result.schema.json: {complaint}")
+            raise ReportError(BAD_DATA, f"{place}: not as cg2d schema batch has it: {complaint}")
     return Batch(pathlib.Path(path).name, [document["task"] for _, document in documents])
 
 
-def checked(schema, upgrade=lambda document: document):
-    """A reader of documents that keep to the schema with this name in its present version."""
+def checked(schema):
+    """A reader of documents that keep to this schema of cg2d."""
 
     def read(path, document):
-        document = completed(document)
-        try:
-            document = upgrade(document)
-        except (AttributeError, KeyError, TypeError):
-            pass  # the schema says what is wrong
-        complaint = schema_of(schema, needs_keys=True).complaint(document)
+        complaint = schema_of(schema).complaint(document)
         if complaint:
-            raise ReportError(BAD_DATA, f"{path}: not a file as in {schema}: {complaint}")
+            raise ReportError(BAD_DATA, f"{path}: not as cg2d schema {schema} has it: {complaint}")
         return Study(str(path), document)
 
     return read
@@ -77,14 +71,14 @@ KINDS = (
     Kind("traces", has("traceEvents"), trace.step_of),
     Kind("profiles", has("processors"), results.profile_of),
     Kind("benches", has("benchmarks"), results.bench_of),
-    Kind("system_scalings", is_scaling_of_system, checked("scaling_result.schema.json", upgraded_scaling)),
-    Kind("scalings", has("scaling", "ways"), checked("scaling_result.schema.json", upgraded_scaling)),
-    Kind("pingpongs", has("pairs", "sums"), checked("pingpong_result.schema.json")),
-    Kind("simulations", has("machine", "interconnect", "problems"), checked("simulate_result.schema.json")),
-    Kind("models", has("machine", "problems"), checked("model_result.schema.json")),
-    Kind("papers", has("machine", "tables"), checked("paper_result.schema.json")),
+    Kind("system_scalings", is_scaling_of_system, checked("scaling")),
+    Kind("scalings", has("scaling", "ways"), checked("scaling")),
+    Kind("pingpongs", has("pairs", "sums"), checked("pingpong")),
+    Kind("simulations", has("machine", "interconnect", "problems"), checked("simulate")),
+    Kind("models", has("machine", "problems"), checked("model")),
+    Kind("papers", has("machine", "tables"), checked("paper")),
     Kind("comparisons", has("compared", "threshold"), comparison.comparison_of),
-    Kind("solves", lambda document: systems.is_system(document) and "sweep" not in document, checked("solve_result.schema.json", upgraded_solve)),
+    Kind("solves", lambda document: systems.is_system(document) and "sweep" not in document, checked("solve")),
 )
 
 

@@ -4,7 +4,7 @@ import collections
 
 
 def disturbances_of(document):
-    """Why each repeat of a result was disturbed, "" for a quiet one; results of schema_version 1 do not say."""
+    """Why each repeat of a result was disturbed, "" for a quiet one."""
     times_s = document["result"]["repeats"]["times_s"]
     repeats = (document.get("quiet") or {"repeats": []})["repeats"]
     reasons = ["; ".join(repeat["reasons"]) for repeat in repeats]

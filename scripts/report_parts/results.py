@@ -11,7 +11,6 @@ from .json_input import json_from
 from .progress import SILENT
 from .schema import schema_of
 from .style import PHASE_COLOURS
-from .versions import SCHEMA_VERSIONS, SOLVE_SCHEMA_VERSIONS, upgraded, upgraded_solve
 
 PHASES = tuple(PHASE_COLOURS)  # in the order in which figures stack them
 
@@ -48,8 +47,8 @@ class Run:
 
     @property
     def cut(self):
-        """Of the matrix; results of older versions were all of even pieces."""
-        return self.configuration.get("cut", "even")
+        """Of the matrix."""
+        return self.configuration["cut"]
 
     @property
     def division(self):
@@ -171,99 +170,22 @@ def check_numbers(run):
             raise ValueError
 
 
-# Keys that the report needs.
-NEEDED = {
-    "problem": ("class", "n", "nonzer", "niter", "shift", "reference_zeta"),
-    "configuration": ("kernel", "transport", "sum_form", "instruction_set"),
-    "environment": ("mpi", "blas", "compiler", "flags", "transparent_huge_pages", "oversubscribed", "nodes"),
-    "program": ("version",),
-    "result": ("verified",),
-}
-
-
-def check_keys(document):
-    """Throws KeyError."""
-    for part, keys in NEEDED.items():
-        for key in keys:
-            document[part][key]
-    for node in document["environment"]["nodes"]:
-        for key in ("name", "processor", "cores"):
-            node[key]
-    quiet.disturbances_of(document)
-    if provenance := document.get("provenance"):
-        provenance["time"] + provenance["commit"] + ""
-        provenance["tree_changed"]
-    for step in document["outer_steps"]:
-        for key in ("step", "zeta", "rnorm"):
-            step[key]
-    if document.get("prediction"):
-        document["prediction"]["total_s"] / document["result"]["time_s"]
-        for phase in PHASES:
-            document["prediction"]["phases"][phase] + 0
-    if document.get("roofline"):
-        check_roofline(document["roofline"])
-    if document.get("out_of_core"):
-        check_stream(document["out_of_core"])
-    counters = document.get("counters") or {"events": []}
-    for figure in counters.get("figures", []):
-        figure["description"] + ""
-        (figure["phases"]["multiply"] or 0) + 0
-    for event in counters["events"]:
-        event["name"], event["kind"]
-        (event.get("per_nonzero") or 0) + 0
-        for counted in event["phases"].values():
-            for key in ("minimum", "mean", "maximum", "total"):
-                counted[key] + 0
-
-
-def check_roofline(roofline):
-    """Throws KeyError, TypeError, ValueError."""
-    if min(roofline[key] for key in ("matrix_bytes_per_s", "vector_bytes_per_s", "flops_per_s")) <= 0:
-        raise ValueError
-    for phase in PHASES:
-        if min(roofline["phases"][phase][key] for key in ("bytes", "flops", "limit_s", "measured_s", "share")) < 0:
-            raise ValueError
-
-
-def check_stream(stream):
-    """Throws KeyError, TypeError, ValueError."""
-    stream["unbound_memory_limit_bytes"] + stream["in_core_memory_limit_bytes"]
-    keys = ("file_bytes", "panels", "resident_panels", "products", "read_bytes", "wait_s", "product_s", "storage_bytes_per_s")
-    for rank in stream["ranks"]:
-        if not all(math.isfinite(rank[key]) for key in keys):
-            raise ValueError
-
-
 def check_finished(place, document):
-    """Checks that a finished run has all keys that the figures need."""
+    """A run that has finished, or a system's line of a sweep."""
+    is_system = systems.is_system(document)
+    schema = "solve" if is_system else "run"
+    where = f"{place}: not as cg2d schema {schema} has it"
+    if complaint := schema_of(schema).complaint(document):
+        raise ReportError(BAD_DATA, f"{where}: {complaint}")
     try:
-        document = upgraded(document)
-        if complaint := schema_of("run_result.schema.json").complaint(document):
-            raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {complaint}")
-        run = Run(place, document)
-        check_keys(document)
+        run = Run(place, systems.as_run(document) if is_system else document)
         check_numbers(run)
         if not document["environment"]["nodes"]:
             raise ValueError
         return run
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         what = f"no {error}" if isinstance(error, KeyError) else "a value is out of range"
-        raise ReportError(BAD_DATA, f"{place}: not a result as in cg/report/run_result.schema.json: {what}") from None
-
-
-def check_finished_system(place, document):
-    """The same for a line of a sweep of a system."""
-    where = "not a line of cg2d sweep as in cg/report/solve/solve_result.schema.json"
-    try:
-        run = Run(place, systems.as_run(upgraded_solve(document)))
-        check_keys(run.document)
-        check_numbers(run)
-        if not document["environment"]["nodes"]:
-            raise ValueError
-        return run
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        what = f"no {error}" if isinstance(error, KeyError) else "a value is out of range"
-        raise ReportError(BAD_DATA, f"{place}: {where}: {what}") from None
+        raise ReportError(BAD_DATA, f"{where}: {what}") from None
 
 
 def read_run(place, document, notes):
@@ -271,12 +193,10 @@ def read_run(place, document, notes):
     if not isinstance(document, dict) or "status" not in document or "schema_version" not in document:
         raise ReportError(BAD_DATA, f"{place}: not a result of cg2d run --format json or of cg2d sweep")
     version = document["schema_version"]
-    versions = SOLVE_SCHEMA_VERSIONS if systems.is_system(document) else SCHEMA_VERSIONS
-    if version not in versions:
-        known = " and ".join(map(str, versions))
-        raise ReportError(BAD_DATA, f"{place}: schema_version is {version!r}; this report reads {known}")
+    if version != verdict.SCHEMA_VERSION:
+        raise ReportError(BAD_DATA, f"{place}: schema_version is {version!r}; this report reads {verdict.SCHEMA_VERSION}")
     if document["status"] in ("success", "verification-failed"):
-        return check_finished_system(place, document) if systems.is_system(document) else check_finished(place, document)
+        return check_finished(place, document)
     reason = document.get("reason") or "a plan has no times"
     notes.append(f"{place}: left out, {document['status']}: {reason}")
     return None

@@ -1,12 +1,11 @@
 """Checks JSON of files against the schemas of cg2d, so that what is drawn has the right types."""
 
 import functools
-import json
 import math
-import pathlib
 import re
 
-HERE = pathlib.Path(__file__).resolve().parent
+from .verdict import find_program, json_of
+
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
 
 
@@ -62,7 +61,7 @@ def members_check(root, schema):
     parts = {key: root.check_of(part) for key, part in schema.get("properties", {}).items()}
     others = schema.get("additionalProperties")
     others = root.check_of(others) if isinstance(others, dict) else None
-    required = schema.get("required", []) if root.needs_keys else []
+    required = schema.get("required", [])
 
     def check(value):
         if not isinstance(value, dict):
@@ -126,11 +125,10 @@ CHECKS = (
 
 
 class Schema:
-    """Newer programs may add keys. Keys that a schema requires may be missing, as older programs have fewer, unless needs_keys."""
+    """Newer programs may add keys."""
 
-    def __init__(self, schema, needs_keys=False):
+    def __init__(self, schema):
         self._root = schema
-        self.needs_keys = needs_keys
         self._check = self.check_of(schema)
 
     def complaint(self, value):
@@ -150,19 +148,14 @@ class Schema:
         return checks[0] if len(checks) == 1 else check
 
     def referred(self, reference):
-        """The check of "#/$defs/name", or of another schema, which is installed beside this one."""
-        file, _, path = reference.partition("#/")
-        if file:
-            return schema_of(file, self.needs_keys).referred(f"#/{path}")
+        """The check of "#/$defs/name"."""
         schema = self._root
-        for name in path.split("/"):
+        for name in reference.removeprefix("#/").split("/"):
             schema = schema[name]
         return self.check_of(schema)
 
 
 @functools.cache
-def schema_of(name, needs_keys=False):
-    """name: of a file of cg2d, which stands beside this package where it is installed, and in a room in the sources."""
-    installed = HERE.parent / name
-    path = installed if installed.exists() else next((HERE.parent.parent / "cg").rglob(name))
-    return Schema(json.loads(path.read_text(encoding="utf-8")), needs_keys)
+def schema_of(name):
+    """Of a document, as cg2d schema prints it."""
+    return Schema(json_of(find_program(), ["schema", name], {}, doing="asking for a schema"))

@@ -11,7 +11,7 @@ from .errors import BAD_DATA, UNAVAILABLE, ReportError
 from .progress import SILENT
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent.parent / "build" / "release" / "cg2d"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 COMPARE_CODES = (1, 2)  # of cg2d compare: a regression, and undecided
 # Reading takes milliseconds; a program that waits for a launcher must not hang the report.
 LONGEST_S = 300
@@ -79,9 +79,7 @@ def ask(program, names, progress=SILENT):
     """The JSON of cg2d sweep --show. names: {path: name for messages}"""
     words = [word for path in names for word in ("--show", str(path))]
     answer = json_of(program, ["sweep", *words, "--format", "json"], names, progress)
-    verdicts = [row["verdict"] for part in ("grids", "choices") for row in answer.get(part, [])]
-    is_known = answer.get("schema_version") == SCHEMA_VERSION and all("certainty" in verdict for verdict in verdicts)
-    if not is_known or "replaced" not in answer:
+    if answer.get("schema_version") != SCHEMA_VERSION or "replaced" not in answer:
         raise ReportError(UNAVAILABLE, f"{program}: its verdicts are of another version; build cg2d and this script together")
     return answer
 

@@ -23,7 +23,7 @@ class CheckTest(ProgramTest):
         """One check for all tests: it takes seconds."""
         if rank_count not in self.documents:
             document = self.run_well(rank_count, "check", "--format", "json").document()
-            validator_of("check_result.schema.json").validate(document)
+            validator_of("check").validate(document)
             self.documents[rank_count] = document
         return self.documents[rank_count]
 

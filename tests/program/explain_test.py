@@ -40,7 +40,7 @@ class ExplainTest(ProgramTest):
         plan = json.loads(
             self.run_well(NO_LAUNCHER, "run", *grid, "--ranks", str(px * py), "--dry-run", "--format", "json").stdout
         )["plan"]
-        validator_of("explain_result.schema.json").validate(document)
+        validator_of("explain").validate(document)
         place = " ".join(grid)
         self.assertEqual(document["grid"], plan["grid"]["name"], place)
         self.assertEqual(document["symmetric_storage"], plan["symmetric_storage"], place)

@@ -109,7 +109,7 @@ class GuardOfASolve(SchemaTest):
     def document_of_solve(self, rank_count, *options):
         outcome = run_program(rank_count, *SYSTEM, *options, "--format", "json")
         document = outcome.document()
-        validator_of("solve_result.schema.json").validate(document)
+        validator_of("solve").validate(document)
         return outcome, document
 
     def test_a_clean_solve_gives_no_alarm_and_the_same_residuals(self):

@@ -112,16 +112,6 @@ class Inputs(InFolder):
         self.file("sweep.jsonl", file.read_text().replace('"exit_code":0', '"exit_code":42'))
         self.assert_line(USAGE, "exit_code is 42", run_program(0, "sweep", "--show", file))
 
-    def test_a_prediction_without_end_is_none(self):
-        """A finished run has a result that can be read, whatever the machine's description says."""
-        file = self.file("run.json")
-        self.run_well(0, "run", "--class", "S", "--format", "json", "--output", file)
-        document = json.loads(file.read_text())
-        phases = {phase: None for phase in document["phases"]["ranks"][0]["phases"]}
-        document["prediction"] = {"machine": "made up", "total_s": None, "phases": phases}
-        self.file("run.json", json.dumps(document))
-        self.run_well(0, "export", file)
-
 
 class Options(InFolder):
     def test_grids_that_no_machine_has(self):

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 from program_runner import CANNOT_CREATE, PROGRAM, PROJECT, SUCCESS, UNAVAILABLE, USAGE, ProgramTest, run_command, run_program, run_until_physical
-from schemas import validator_of
+from schemas import schema_of, validator_of
 
 BAD_DATA = 65
 PHASES = ["collection", "multiply", "summation", "shuffle", "dot", "vector_updates"]
@@ -151,7 +151,7 @@ class DescribedMachineTest(ProgramTest):
 
     def test_machines_that_come_with_it(self):
         """Each is a description by the schema, has sources, and is there for beginning one's own."""
-        validator = validator_of("machine_description.schema.json")
+        validator = validator_of("machine")
         for file in sorted((PROJECT / "cg/machine/descriptions").glob("*.json")):
             with self.subTest(machine=file.stem):
                 description = json.loads(file.read_text())
@@ -187,7 +187,7 @@ class DescribedMachineTest(ProgramTest):
                 inner = member.get("items", member)
                 yield from keys_of(inner) if "properties" in inner else []
 
-        schema = json.loads((PROJECT / "cg/machine/machine_description.schema.json").read_text())["$defs"]["description"]
+        schema = schema_of("machine")["$defs"]["description"]
         manual = (PROJECT / "cg/machine/README.md").read_text().split("### Keys of a description")[1].split("\n### ")[0]
         named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`([^`]*)`", manual))))
         self.assertEqual({key for key in keys_of(schema) if "clock" not in key or key == "clock_hz"} - named - {"$schema"}, set())

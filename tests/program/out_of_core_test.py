@@ -30,7 +30,7 @@ class OutOfCoreTest(ProgramTest):
     def run_document(self, rank_count, *arguments):
         kernel = () if "--kernel" in arguments else KERNEL[:2]
         document = self.run_well(rank_count, "run", *arguments, *kernel, *FORM).document()
-        validator_of("run_result.schema.json").validate(document)
+        validator_of("run").validate(document)
         return document
 
     def streamed(self, rank_count, *arguments):
@@ -110,7 +110,7 @@ class Streaming(OutOfCoreTest):
         limit = self.limit(2, 14)  # some panels stay, most are read for each product
         arguments = (*problem, "--memory-limit", limit)
         plan = self.run_well(2, "run", *arguments, "--out-of-core", self.store, "--dry-run", *FORM).document()
-        validator_of("run_result.schema.json").validate(plan)
+        validator_of("run").validate(plan)
         self.assertFalse(self.store.exists())
         planned = plan["plan"]["out_of_core"]
         ranks = self.run_document(2, *arguments, "--kernel", plan["plan"]["kernel"], "--out-of-core", self.store)["out_of_core"]["ranks"]
@@ -170,7 +170,7 @@ class Results(OutOfCoreTest):
     def test_they_are_no_repeats_of_each_other(self):
         shown = [word for path in self.results for word in ("--show", path)]
         verdicts = self.run_well(0, "sweep", *shown, "--format", "json").document()
-        validator_of("sweep_verdict.schema.json").validate(verdicts)
+        validator_of("sweep").validate(verdicts)
         self.assertEqual([row.get("storage", "") for row in verdicts["grids"]], self.storages)
         self.assertEqual([[cell["runs"] for cell in row["cells"]] for row in verdicts["grids"]], [[[str(path)]] for path in self.results])
         (choice,) = verdicts["choices"]

@@ -8,9 +8,9 @@ import pathlib
 import tempfile
 import unittest
 
-import jsonschema
 from program_facts import CLASS_S_ZETA, PHASES
-from program_runner import SCHEMA, USAGE, ProgramTest, run_program
+from program_runner import USAGE, ProgramTest, run_program
+from schemas import validator_of
 
 RUN = ("run", "--class", "S", "--no-profile")
 
@@ -22,7 +22,7 @@ def collections_of(document):
 class Overlap(ProgramTest):
     def document_with(self, rank_count, *arguments):
         document = self.document_of(rank_count, *RUN, *arguments)
-        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        validator = validator_of("run")
         self.assertEqual(list(validator.iter_errors(document)), [])
         self.assertIs(document["result"]["verified"], True)
         return document

@@ -148,7 +148,7 @@ class Compare(ReportCommand):
 
     def compared(self, *words):
         outcome = run_program(0, "compare", *words, "--format", "json")
-        validator_of("compare_result.schema.json").validate(json.loads(outcome.stdout))
+        validator_of("compare").validate(json.loads(outcome.stdout))
         return outcome
 
     def test_the_json_says_what_the_text_says(self):
@@ -309,13 +309,11 @@ class Refusals(ReportCommand):
 
 class Surroundings(ReportCommand):
     def test_as_it_is_installed(self):
-        """With other folders than the sources: program, package and schemas, and nothing is written beside them."""
+        """With other folders than the sources: program and package, and nothing is written beside them."""
         (self.folder / "bin").mkdir()
         program = shutil.copy(PROGRAM, self.folder / "bin" / "cg2d")
         data = self.folder / "share" / "cg2d"
         shutil.copytree(PROJECT / "scripts" / "report_parts", data / "report_parts", ignore=shutil.ignore_patterns("__pycache__"))
-        for schema in (PROJECT / "cg").rglob("*.schema.json"):
-            shutil.copy(schema, data)
         before = sorted(self.folder.rglob("*"))
         self.made(*self.files, program=program, env=with_variables(PYTHONDONTWRITEBYTECODE="", PYTHONPATH="", CG2D=""))
         self.assertEqual(sorted(self.folder.rglob("*")), sorted([*before, self.page]))

@@ -1,12 +1,11 @@
 """--reproducible: the same figures from every grid, kernel and way to start, and what is refused."""
 
-import json
 import pathlib
 import tempfile
 import unittest
 
-import jsonschema
-from program_runner import SCHEMA, USAGE, ProgramTest, run_program
+from program_runner import USAGE, ProgramTest, run_program
+from schemas import validator_of
 
 RUN = ("run", "--class", "S", "--niter", "3", "--no-profile")
 KERNELS = ("scalar", "csr-simd", "sell", "sell-rows")
@@ -16,7 +15,7 @@ class Reproducible(ProgramTest):
     def steps_with(self, rank_count, *arguments):
         """Zeta and residual of each outer iteration: JSON has all digits that tell doubles apart."""
         document = self.document_of(rank_count, *RUN, *arguments)
-        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+        validator_of("run").validate(document)
         self.assertIs(document["configuration"]["reproducible"], True)
         return document["outer_steps"]
 

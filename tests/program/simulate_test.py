@@ -16,7 +16,7 @@ PAPER = ("simulate", "--interconnect", "hyper-crossbar:4x8x8")
 class SimulateTest(ProgramTest):
     def grids(self, *arguments, command=PAPER):
         document = json.loads(self.run_well(1, *command, "--format", "json", *arguments).stdout)
-        validator_of("simulate_result.schema.json").validate(document)
+        validator_of("simulate").validate(document)
         (problem,) = document["problems"]
         for grid in problem["grids"]:
             for phase in grid["phases"]:

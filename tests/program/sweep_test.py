@@ -15,14 +15,10 @@ import time
 import unittest
 from random import Random
 
-import jsonschema
-
 from program_facts import PHASES
 from program_runner import (
     INTERRUPTED,
-    SCHEMA,
     MEMORY,
-    PROJECT,
     SUCCESS,
     THOROUGH,
     USAGE,
@@ -33,11 +29,11 @@ from program_runner import (
     kill_all,
     run_program,
 )
+from schemas import validator_of
 from verdict_words import complaints_of_compare, complaints_of_sweep
 
 CANNOT_CREATE = 73
 REGRESSION, UNDECIDED = 1, 2
-VERDICT_SCHEMA = PROJECT / "cg" / "studies" / "sweep_verdict.schema.json"
 
 
 def lines_of(path):
@@ -86,7 +82,7 @@ class SweepTest(ProgramTest):
         self.assert_complete([1, 2, 4], 2)
         lines = lines_of(self.file)
         self.assertEqual([line["sweep"]["round"] for line in lines], [1] * 6 + [2] * 6)
-        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        validator = validator_of("run")
         for line in lines:
             self.assertEqual(list(validator.iter_errors(line)), [])
             self.assertTrue(line["result"]["verified"])
@@ -117,7 +113,7 @@ class SweepTest(ProgramTest):
         purposes = [line["sweep"].get("purpose") for line in lines]
         self.assertEqual(purposes, [None] * 4 + ["counters"] * 2 + ["limits"] * 2 + ["trace"])
         for line in lines:
-            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(line)
+            validator_of("run").validate(line)
             purpose = line["sweep"].get("purpose")
             self.assertEqual(line["counters"] is not None, purpose == "counters")
             # The limits are null where ranks outnumber cores.
@@ -128,7 +124,7 @@ class SweepTest(ProgramTest):
         self.assertIn("Events per CG step", outcome.stdout)
         self.assertNotIn("Left out", outcome.stdout)
         verdicts = json.loads(self.run_well(0, "sweep", "--show", self.file, "--format", "json").stdout)
-        jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
+        validator_of("sweep").validate(verdicts)
         (row,) = verdicts["grids"]
         self.assertEqual([cell["times"]["count"] for cell in row["cells"]], [2, 2])
         self.assertEqual(len(row["why"]), 1)
@@ -194,7 +190,7 @@ class SweepTest(ProgramTest):
         counted.write_text(json.dumps(document))
         words = ["--show", self.file, "--show", counted]
         verdicts = json.loads(self.run_well(0, "sweep", *words, "--format", "json").stdout)
-        jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
+        validator_of("sweep").validate(verdicts)
         one, two = verdicts["grids"]
         self.assertEqual((one["verdict"]["candidate"], one["verdict"]["certainty"]), ("S 1x1 auto shared 1 thread", "alone"))
         self.assertEqual((one["verdict"]["best"], two["verdict"]["best"]), (None, None), "one grid gets no verdict")
@@ -215,7 +211,7 @@ class SweepTest(ProgramTest):
         with self.file.open("a") as file:
             file.write(json.dumps(again) + "\n")
         verdicts = json.loads(self.run_well(0, *words).stdout)
-        jsonschema.Draft202012Validator(json.loads(VERDICT_SCHEMA.read_text())).validate(verdicts)
+        validator_of("sweep").validate(verdicts)
         self.assertEqual(verdicts["replaced"], [f"{self.file}:2"])
         compared = [place for row in verdicts["grids"] for cell in row["cells"] for place in cell["runs"]]
         self.assertEqual(sorted(compared), [f"{self.file}:{line}" for line in (1, 3, 4, 5)])
@@ -249,7 +245,7 @@ class SweepTest(ProgramTest):
         self.assertEqual(rounds["1x2"], rounds["2x1"])
         self.assertEqual({line["sweep"]["sitting"] for line in lines}, {1, 2})
         self.assertEqual(len({line["sweep"]["session"] for line in lines}), 1)
-        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        validator = validator_of("run")
         self.assertEqual(list(validator.iter_errors(lines[-1])), [])
 
     def test_a_killed_sweep_goes_on_where_it_was(self):
@@ -380,7 +376,7 @@ class SweepTest(ProgramTest):
         self.assertEqual(
             [line["sweep"]["key"] for line in lines], [key + end for key in usual for end in (" whole-block", "")]
         )
-        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        validator = validator_of("run")
         for line in lines:
             self.assertEqual(list(validator.iter_errors(line)), [])
             self.assertEqual(line["problem"]["n"], 200)
@@ -418,7 +414,7 @@ class SweepTest(ProgramTest):
             (["--sum", "whole-block,none"], USAGE, "--sum none: unknown"),
             (["--memory-limit", "much"], USAGE, "is not a size"),
             (["--no-profile", "--profile", "file"], USAGE, "contradict each other"),
-            (["--profile", SCHEMA, "--output", self.file], USAGE, "is no tuning profile"),
+            (["--profile", __file__, "--output", self.file], USAGE, "is no tuning profile"),
             (["--output", self.folder / "no" / "file"], CANNOT_CREATE, "No such file"),
             (["--show", self.folder / "nothing"], USAGE, "--class excludes --show"),
         ):

@@ -17,7 +17,7 @@ class SystemScalingTest(ProgramTest):
     def scaling(self, *arguments, ranks=4):
         words = ("--iterations", str(ITERATIONS), "--rounds", "2", *arguments, "--format", "json")
         result = json.loads(self.run_well(ranks, "scaling", *words).stdout)
-        validator_of("scaling_result.schema.json").validate(result)
+        validator_of("scaling").validate(result)
         return result
 
     def refused(self, message, *arguments):

@@ -49,7 +49,7 @@ class SystemSweepTest(ProgramTest):
 
     def verdicts(self):
         verdicts = json.loads(self.run_well(0, "sweep", "--show", self.file, "--format", "json").stdout)
-        validator_of("sweep_verdict.schema.json").validate(verdicts)
+        validator_of("sweep").validate(verdicts)
         return verdicts
 
     def refused(self, message, *arguments):
@@ -66,7 +66,7 @@ class SystemSweepTest(ProgramTest):
         )
         grids = [*factorizations(4), *factorizations(6)]
         self.assertEqual(found, sorted((*grid, cut, r) for grid in grids for cut in ("nonzeros", "even", "random:3") for r in (1, 2)))
-        validator = validator_of("solve_result.schema.json")
+        validator = validator_of("solve")
         for line in lines:
             validator.validate(line)
             self.assertEqual((line["result"]["end"], line["result"]["iterations"]), ("step_limit", 6))
@@ -120,7 +120,7 @@ class SystemSweepTest(ProgramTest):
         expected = {(ranks, "domain"): triples(ranks) for ranks in (4, 6)}
         expected |= {(ranks, "matrix"): {f"{x}x{y}" for x, y in factorizations(ranks)} for ranks in (4, 6)}
         self.assertEqual(cells, expected)
-        validator = validator_of("solve_result.schema.json")
+        validator = validator_of("solve")
         for line in self.lines():
             validator.validate(line)
             self.assertEqual(line["system"]["is_assembled"], line["sweep"]["configuration"]["form"] == "matrix")
@@ -156,7 +156,7 @@ class SystemSweepTest(ProgramTest):
     def test_a_system_that_is_solved_earlier_is_refused(self):
         outcome = self.sweep(2, "--operator", "laplace2d:4x4", "--iterations", "100", "--repeat", "1")
         self.assertEqual(outcome.exit_code, USAGE, outcome)
-        validator = validator_of("solve_result.schema.json")
+        validator = validator_of("solve")
         for line in self.lines():
             validator.validate(line)
             self.assertRegex(line["reason"], r"^--iterations 100: the system is solved to rounding after \d+ iterations?; take no more")
@@ -193,19 +193,6 @@ class SystemSweepTest(ProgramTest):
         self.refused(line, "--class", "S", "--cut", "even,random:1")
         for option, value in (("--iterations", "9"), ("--variant", "classic"), ("--domain", "1x1x2")):
             self.refused(f"{option}: only with a system of your own: FILE or --operator", "--class", "S", option, value)
-
-    def test_lines_of_the_first_version_are_read(self):
-        """Their cut was the form, where there is no matrix."""
-        old = PROJECT / "tests" / "fuzz" / "corpus" / "results" / "good-system-sweep.jsonl"
-        self.file.write_text(old.read_text())
-        [row] = self.verdicts()["grids"]
-        self.assertEqual((row["form"], [cell["form"] for cell in row["cells"]]), ("domain", ["domain 1x1x1"]))
-        document = json.loads(old.read_text())
-        document["configuration"]["cut"] = document["sweep"]["configuration"]["cut"] = "nonzeros"
-        document["system"]["is_assembled"] = True
-        self.file.write_text(json.dumps(document) + "\n")
-        [row] = self.verdicts()["grids"]
-        self.assertEqual((row["form"], row["cells"][0]["configuration"]["cut"]), ("matrix", "nonzeros"))
 
     def test_the_page_shows_systems(self):
         words = ("--operator", LAPLACIAN, "--assembled", "--ranks", "2,4", "--iterations", "10", "--repeat", "2")

@@ -9,7 +9,7 @@ import unittest
 import jsonschema
 
 from program_facts import CLASS_S_ZETA
-from program_runner import SCHEMA, SUCCESS, USAGE, ProgramTest, run_program
+from program_runner import SUCCESS, USAGE, ProgramTest, run_program
 from schemas import validator_of
 
 CLASS_S = ("run", "--class", "S", "--grid", "1x2", "--transport", "auto")
@@ -27,7 +27,7 @@ class TransportAutoTest(ProgramTest):
         if "--no-profile" not in arguments:
             arguments = (*arguments, "--keep-disturbed")
         document = self.document_of(2, *CLASS_S, *arguments)
-        validator = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text()))
+        validator = validator_of("run")
         error = jsonschema.exceptions.best_match(validator.iter_errors(document))
         self.assertIsNone(error, error)
         self.assert_close(document["result"]["zeta"], CLASS_S_ZETA[-1], 1e-12)
@@ -159,7 +159,7 @@ class TransportAutoTest(ProgramTest):
     def solve_of(self, *arguments):
         """The configuration of a solve on two ranks, and its warnings."""
         document = self.document_of(2, "solve", *arguments, "--transport", "auto", "--profile", self.profile, "--keep-disturbed")
-        validator = validator_of("solve_result.schema.json")
+        validator = validator_of("solve")
         validator.evolve(schema={"$ref": "#/$defs/configuration"}).validate(document["configuration"])
         self.assertEqual(document["result"]["end"], "converged")
         configuration = document["configuration"]

@@ -16,7 +16,6 @@
 #include "cg/report/result_compare.hpp"
 #include "cg/report/run_record.hpp"
 #include "cg/report/solve/solve_record.hpp"
-#include "support/schema_file.hpp"
 
 namespace cg2d::record_test {
 namespace {
@@ -73,9 +72,6 @@ TEST(Record, TypesThatHaveNamesStandInTheDefinitionsOnce) {
             R"({"anyOf":[{"type":"null"},{"$ref":"#/$defs/place"}]})");
   EXPECT_EQ(schema["$defs"]["place"]["properties"]["name"]["$ref"], "#/$defs/name");
   EXPECT_FALSE(schema["$defs"].contains("pair"));
-  const auto other =
-      document_schema("places", type_of(pair), {"other.json", list_type(type_of(place_record()))});
-  EXPECT_EQ(other["properties"]["one"]["$ref"], "other.json#/$defs/place");
   EXPECT_THROW(static_cast<void>(document_schema(
                    "two", list_type(with(named_type("place", text_type()), "not", type_of(place_record()))))),
                std::logic_error);
@@ -125,20 +121,6 @@ TEST(Record, AMetricOfAResultStandsInEveryForm) {
   const auto is_metric = [](const auto& figure) { return figure.is_metric && figure.column == "peak_bytes"; };
   EXPECT_TRUE(std::ranges::any_of(run_figures(), is_metric));
   EXPECT_TRUE(std::ranges::any_of(solve_figures(), is_metric));
-}
-
-TEST(Record, SchemasAreThoseOfTheRecords) {
-  const OtherSchema run{"run_result.schema.json", run_result_type()};
-  test::expect_schema_file("cg/report/run_result.schema.json",
-                           document_schema("What cg2d run --format json writes", run.type));
-  test::expect_schema_file(
-      "cg/report/solve/solve_result.schema.json",
-      document_schema("What cg2d solve --format json writes", type_of(solve_document_record()), run));
-  test::expect_schema_file(
-      "cg/report/compare_result.schema.json",
-      document_schema("What cg2d compare A B --format json writes", comparison_type(), run));
-  test::expect_schema_file("cg/report/event_list.schema.json",
-                           document_schema("What cg2d events --format json writes", event_list_type()));
 }
 
 }  // namespace

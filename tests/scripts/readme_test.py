@@ -26,7 +26,7 @@ SCRIPTS_WITH_OPTIONS = (
     "tests/mutants/run.py",
 )  # fmt: skip
 # Values of options in --help, which stand in quotes as the names of variables do.
-VALUE_WORDS = {"FILE", "SIZE", "TIME", "PERCENT"}
+VALUE_WORDS = {"FILE", "NAME", "SIZE", "TIME", "PERCENT"}
 # Ways to write names.
 SPELLINGS = {"CamelCase", "snake_case"}
 # History: it names things that no longer exist.

@@ -9,9 +9,8 @@ import tempfile
 import types
 import unittest
 
-import jsonschema
-
-from program_runner import PROJECT, SCHEMA, SUCCESS, USAGE, run_command, run_program
+from program_runner import PROJECT, SUCCESS, USAGE, run_command, run_program
+from schemas import validator_of
 from report_facts import (
     BENCH,
     PROFILE,
@@ -58,7 +57,6 @@ from report_parts.figure_table import FIGURES, Material
 from report_parts.studies import make_studies, official_grid, percent, uncompared_notes
 from report_parts.svg_axes import log_ticks
 from report_parts.times import SPACE, in_unit, seconds
-from report_parts.versions import upgraded, upgraded_scaling, upgraded_solve
 
 
 class ReportParts(unittest.TestCase):
@@ -115,8 +113,8 @@ class Readers(ReportParts):
             ("class S took long\n", "neither JSON nor JSON Lines"),
             ("[]", "not a result"),
             ("{}", "not a result"),
-            ('{"schema_version": 3, "status": "success"}', "schema_version is 3; this report reads 1 and 2"),
-            ('{"schema_version": 2, "status": "success"}', "no 'problem'"),
+            ('{"schema_version": 2, "status": "success"}', "schema_version is 2; this report reads 1"),
+            ('{"schema_version": 1, "status": "success"}', "no 'program'"),
             ('{"schema_version": 1, "status": "planned"}', "no finished run"),
         ):
             self.refusal(BAD_DATA, why, results.read_results, [self.file(text)])
@@ -148,7 +146,7 @@ class Readers(ReportParts):
         def wrong(change):
             document = copy.deepcopy(self.sweep[0])
             change(document)
-            self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
+            self.refusal(BAD_DATA, "as cg2d schema run has it", self.read, document)
 
         wrong(lambda document: document["result"]["repeats"].update(times_s=[]))
         wrong(lambda document: document["result"]["repeats"].update(times_s=[0.0]))
@@ -187,10 +185,10 @@ class Readers(ReportParts):
             ('{"processors": []}', "not a tuning profile"),
             ('{"benchmarks": [{}]}', "not a result of spmv_bench"),
             ('{"benchmarks": {}}', "not a result of spmv_bench"),
-            ('{"ways": [], "scaling": "strong"}', "not a file as in scaling_result.schema.json: no 'schema_version'"),
-            ('{"pairs": [], "sums": []}', "not a file as in pingpong_result.schema.json: no "),
-            ('{"compared": [], "threshold": 0}', "not a file as in compare_result.schema.json: no "),
-            ('{"system": {}}', "not a file as in solve_result.schema.json: no "),
+            ('{"ways": [], "scaling": "strong"}', "not as cg2d schema scaling has it: no 'schema_version'"),
+            ('{"pairs": [], "sums": []}', "not as cg2d schema pingpong has it: no "),
+            ('{"compared": [], "threshold": 0}', "not as cg2d schema compare has it: no "),
+            ('{"system": {}}', "not as cg2d schema solve has it: no "),
             ("{}", "not a result of cg2d; a run, sweep, .* is needed"),
             ("[]", "not a result of cg2d; a run, sweep, .* is needed"),
         ):
@@ -340,30 +338,6 @@ class Quiet(ReportParts):
         tips = [tip for panel in figures_run.repeats(material).panels for line in panel.lines for tip in line.tips]
         self.assertEqual(sum("\ndisturbed: a <compiler>" in tip for tip in tips), 1)
 
-    def test_results_of_the_first_schema_are_read(self):
-        document = copy.deepcopy(self.sweep[-1])
-        document["schema_version"] = 1
-        for key in ("quiet", "provenance"):
-            del document[key]
-        del document["sweep"]["attempt"]
-        for node in document["environment"]["nodes"]:
-            node["host"] = node.pop("name")
-            for key in ("governor", "numa_nodes", "load_average"):
-                del node[key]
-        for place in document["environment"]["binding"]:
-            place["host"] = document["environment"]["nodes"][place.pop("node")]["host"]
-        before = copy.deepcopy(document)
-        read = self.read(document)
-        (run,) = read.runs
-        jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(run.document)
-        self.assertEqual(run.disturbances, [""])
-        self.assertIn("<td>not known</td>", page_runs.runs_html(read.runs))
-        self.assertEqual(upgraded(run.document), run.document)
-        self.assertEqual(document, before, "the input stays as it is")
-        del document["environment"]["nodes"][0]["host"]
-        self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
-
-
 class FigureTable(ReportParts):
     def reasons(self, documents, other=None):
         material = self.material(documents, other)
@@ -450,11 +424,6 @@ class Figures(ReportParts):
         # The bandwidth meets the arithmetic at the ridge.
         self.assertEqual((lines[matrix_roof].x[1], lines[matrix_roof].y[1]), (4.0, 32.0))
         self.assertEqual(lines["32 Gflop/s of arithmetic"].x[0], 2.0)
-
-    def test_a_roof_of_an_earlier_program_has_no_footprint(self):
-        limits = {"matrix_bytes_per_s": 8e9, "vector_bytes_per_s": 16e9, "flops_per_s": 32e9}
-        names = [line.name for line in figures_roofline.roofs(limits, 0.1, 10.0)]
-        self.assertEqual(names, ["8 GB/s over the matrix", "16 GB/s over the vectors", "32 Gflop/s of arithmetic"])
 
     def test_shares_of_the_limit(self):
         (study,) = self.material(with_rooflines(self.sweep)).studies
@@ -554,30 +523,6 @@ class Figures(ReportParts):
         found[figures_prediction.TOTAL] = points(5.0, -60.0)
         self.assertAlmostEqual(figures_prediction.bound_of(found), 1.3 * 60)
 
-    def test_scalings_before_cuts_named_the_arrangement_so(self):
-        def ways(version, **members):
-            return {"schema_version": version, "ways": [{"cores": 2, **members}, {"cores": 4}]}
-
-        old = ways(5, cut="grid 1x2")
-        self.assertEqual(upgraded_scaling(old)["ways"], ways(6, arrangement="grid 1x2")["ways"])
-        self.assertEqual(old, ways(5, cut="grid 1x2"), "the input stays as it is")
-        new = ways(6, cut="speed", arrangement="grid 1x2")
-        self.assertEqual(upgraded_scaling(new), new)
-
-    def test_systems_before_forms_named_them_cuts(self):
-        old = json.loads((PROJECT / "tests/fuzz/corpus/results/good-system-sweep.jsonl").read_text())
-        new = upgraded_solve(old)
-        self.assertEqual(old["configuration"]["matrix_free_cut"], "domain 1x1x1", "the input stays as it is")
-        self.assertEqual((new["schema_version"], new["configuration"]["matrix_free_arrangement"]), (2, "domain 1x1x1"))
-        self.assertNotIn("matrix_free_cut", new["configuration"])
-        asked = new["sweep"]["configuration"]
-        self.assertEqual((asked["form"], asked["cut"]), ("domain 1x1x1", "even"))
-        self.assertEqual(upgraded_solve(new), new)
-        old["system"]["is_assembled"] = True
-        old["sweep"]["configuration"]["cut"] = "random:1"
-        asked = upgraded_solve(old)["sweep"]["configuration"]
-        self.assertEqual((asked["form"], asked["cut"]), ("matrix", "random:1"))
-
     def test_several_cuts_are_told_apart(self):
         def way(cores, kind, **members):
             return {"cores": cores, "way": kind, "transport": "shared", **members}
@@ -598,7 +543,6 @@ class Figures(ReportParts):
             figures = {"median_s": 1.0, "ratio_to_best": 1.0, "grid": "1x1", "is_best": True, "may_be_best": True, **marks}
             return {"cores": cores, "way": "threads only", "transport": "two-sided", "figures": figures}
 
-        # A file of schema_version 3, whose candidate is_best, decided or not.
         ways = [way(1, is_decided=True), way(2, is_decided=False), way(2, is_decided=False), way(4, is_decided=True), way(4, is_decided=True, is_best=False, may_be_best=False)]
         document = {"options": {"problem": {"class": "S"}}, "ways": ways}
         table = figures_scaling.ways_table([types.SimpleNamespace(document=document)])
@@ -634,7 +578,7 @@ class Speeds(ReportParts):
 
     def test_made_up_results_are_valid(self):
         for document in (as_uneven(self.run), as_uneven(self.run, False), as_cut_anew(self.run)):
-            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+            validator_of("run").validate(document)
 
     def test_before_and_after_are_beside_each_other(self):
         figure = self.figure(as_uneven(self.run, False), as_uneven(self.run))
@@ -707,7 +651,7 @@ class Streaming(ReportParts):
 
     def test_made_up_results_are_valid(self):
         for document in (self.in_memory, *self.streamed):
-            jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+            validator_of("run").validate(document)
 
     def test_time_over_the_limit_beside_the_time_in_memory(self):
         (panel,) = self.figure(*reversed(self.streamed), self.in_memory).panels
@@ -786,25 +730,13 @@ class Streaming(ReportParts):
         self.assertEqual(study.choices[2]["verdict"], before.choices[2]["verdict"])
         self.assertEqual(study.cases[2][1].times_s, before.cases[2][1].times_s)
 
-    def test_results_without_the_limit_are_read(self):
-        old = copy.deepcopy(self.streamed[:2])
-        for document in old:
-            del document["out_of_core"]["memory_limit_bytes"]
-        material = self.material([*old, self.in_memory])
-        self.assertIn("--memory-limit", figures_streaming.why_no_streaming(material))
-        self.assertEqual([len(case.times_s) for case in material.studies[0].every_case(2)], [1, 2])
-        self.figure(*old, *self.streamed)
-        solve = run_program(2, "solve", "--operator", "laplace2d:9x9", "--assembled", "--format", "json").document()
-        (read,) = inputs.read_inputs([self.file(json.dumps({**solve, "out_of_core": old[0]["out_of_core"]}))]).solves
-        self.assertIsNone(read.document["out_of_core"]["memory_limit_bytes"])
-
     def test_numbers_that_cannot_be(self):
         for change in ({"wait_s": "none"}, {"panels": 0}, {"read_bytes": None}):
             document = copy.deepcopy(self.streamed[0])
             document["out_of_core"]["ranks"][0].update(change)
-            self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
+            self.refusal(BAD_DATA, "as cg2d schema run has it", self.read, document)
         document["out_of_core"]["ranks"][0].pop("read_bytes")
-        self.refusal(BAD_DATA, "run_result.schema.json", self.read, document)
+        self.refusal(BAD_DATA, "as cg2d schema run has it", self.read, document)
 
 
 class Ticks(ReportParts):

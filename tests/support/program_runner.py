@@ -40,7 +40,6 @@ os.environ["XDG_CACHE_HOME"] = CACHE_FOLDER.name
 # Kernels whose loops are chosen by their times may have other last bits in the next run of a busy machine.
 FLAGS = pathlib.Path("/proc/cpuinfo").read_text().split()
 os.environ["CG2D_INSTRUCTION_SET"] = "avx2" if {"avx2", "fma"} <= set(FLAGS) else "portable"
-SCHEMA = PROJECT / "cg" / "report" / "run_result.schema.json"
 
 # Exit codes, as the program's header errors.hpp has them.
 SUCCESS, USAGE, UNAVAILABLE, DEFECT, MEMORY, CANNOT_CREATE, CANNOT_WRITE, TRY_AGAIN = 0, 64, 69, 70, 71, 73, 74, 75

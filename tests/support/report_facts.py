@@ -87,14 +87,21 @@ def with_predictions(documents):
     return changed
 
 
+# Of an event, besides its name, kind and phases.
+EVENT = {"total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "system_total": None, "per_nonzero": None}
+
+
 def with_counters(documents):
     """One event per phase that was counted and one that was not."""
     changed = copy.deepcopy(documents)
     for document in changed:
         values = {"minimum": 375.0, "mean": 750.0, "maximum": 1125.0, "total": 1500.0}
-        event = {"name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES}}
+        event = EVENT | {"name": "perf::TASK-CLOCK", "kind": "nanoseconds", "phases": {phase: dict(values) for phase in PHASES}}
         refused = {"name": "PAPI_L2_TCM", "reason": "Event does not exist"}
-        document["counters"] = {"events": [event], "refused": [refused], "multiplexed": False}
+        document["counters"] = {
+            "papi": None, "asked": [event["name"]], "events": [event], "refused": [refused], "multiplexed": False, "all_threads": True,
+            "clocks_per_reading": 100.0, "reading_share": 0.001, "instructions_per_cycle": None, "figures": [], "ranks": [],
+        }  # fmt: skip
     return changed
 
 
@@ -105,7 +112,7 @@ def with_figures(documents):
         counters = document["counters"]
         values = {"minimum": 1.0, "mean": 1.0, "maximum": 1.0, "total": 1.0}
         phases = {phase: dict(values) for phase in PHASES}
-        counters["events"].append({"name": "PAPI_L3_TCM", "kind": "misses", "per_nonzero": 0.0625, "phases": phases})
+        counters["events"].append(EVENT | {"name": "PAPI_L3_TCM", "kind": "misses", "per_nonzero": 0.0625, "phases": phases})
         none = dict.fromkeys(PHASES)
         counters["figures"] = [
             {"name": name, "description": description, "events": ["PAPI_TOT_CYC"], "phases": none | phases}

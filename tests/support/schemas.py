@@ -1,17 +1,22 @@
-"""Validators for the results of studies and solves, whose schemas refer to that of a run."""
+"""Validators for what commands write and read, by cg2d schema."""
 
+import functools
 import json
 
 import jsonschema
 
-from program_runner import PROJECT, SCHEMA
+from program_runner import SUCCESS, run_program
 
 
-def validator_of(name):
-    """A schema, wherever it is in cg, beside which that of a run lies where both are installed."""
-    (path,) = (PROJECT / "cg").rglob(name)
-    schema = json.loads(path.read_text())
+@functools.cache
+def schema_of(document):
+    outcome = run_program(0, "schema", document)
+    assert outcome.exit_code == SUCCESS, outcome
+    schema = json.loads(outcome.stdout)
     jsonschema.Draft202012Validator.check_schema(schema)
-    beside = {path.with_name(SCHEMA.name).as_uri(): json.loads(SCHEMA.read_text())}
-    resolver = jsonschema.RefResolver(path.as_uri(), schema, store=beside)
-    return jsonschema.Draft202012Validator(schema, resolver=resolver)
+    return schema
+
+
+def validator_of(document):
+    """document: as cg2d schema takes it."""
+    return jsonschema.Draft202012Validator(schema_of(document))

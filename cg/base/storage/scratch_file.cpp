@@ -18,7 +18,6 @@ ScratchFile::ScratchFile(std::string folder, FileCaching caching, std::int64_t b
     : folder_(std::move(folder)),
       file_(folder_ + "/.cg2d-scratch", FileNaming::never, caching == FileCaching::direct ? O_DIRECT : 0) {
   if (!file_.is_open()) cannot_create_in(folder_);
-  is_direct_ = (fcntl(file_.descriptor(), F_GETFL) & O_DIRECT) != 0;
   if (byte_count > 0) take_room({.begin = 0, .end = byte_count});
 }
 
@@ -40,5 +39,7 @@ void ScratchFile::write_at(std::int64_t position, std::span<const std::byte> byt
 void ScratchFile::put_on_disk() const {
   if (!file_.put_on_disk()) cannot_write(folder_);
 }
+
+bool ScratchFile::is_direct() const { return (fcntl(file_.descriptor(), F_GETFL) & O_DIRECT) != 0; }
 
 }  // namespace cg2d

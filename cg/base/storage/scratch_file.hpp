@@ -27,7 +27,7 @@ class ScratchFile {
   ScratchFile(std::string folder, FileCaching caching, std::int64_t byte_count = 0);
 
   [[nodiscard]] const UnnamedFile& file() const { return file_; }
-  [[nodiscard]] bool is_direct() const { return is_direct_; }
+  [[nodiscard]] bool is_direct() const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
   /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
@@ -40,7 +40,6 @@ class ScratchFile {
  private:
   std::string folder_;
   UnnamedFile file_;
-  bool is_direct_ = false;
 };
 
 }  // namespace cg2d

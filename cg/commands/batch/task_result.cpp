@@ -101,9 +101,7 @@ std::string task_line(const TaskResult& result) {
   return json_text(json_of(line_record(), {.task = result, .document = document_in(result.end.output)}));
 }
 
-FigureType task_schema() {
-  return document_schema("A line of the results of cg2d batch", type_of(line_record()));
-}
+FigureType task_type() { return type_of(line_record()); }
 
 std::vector<KnownTask> known_tasks(std::string_view text) {
   std::vector<KnownTask> tasks;

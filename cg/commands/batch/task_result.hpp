@@ -40,8 +40,8 @@ struct TaskResult {
 
 /// A line of a batch's results, without its end.
 std::string task_line(const TaskResult& result);
-/// The schema of such a line, and its file: batch_result.schema.json.
-FigureType task_schema();
+/// The type of such a line.
+FigureType task_type();
 
 /// The part of a line that a batch needs to go on.
 struct KnownTask {

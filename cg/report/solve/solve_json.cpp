@@ -1,4 +1,4 @@
-// The report of a solve for programs. Its schema is solve_result.schema.json beside this file.
+// The report of a solve for programs.
 
 #include "cg/report/solve/solve_format.hpp"
 #include "cg/report/solve/solve_record.hpp"

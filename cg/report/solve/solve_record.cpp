@@ -4,6 +4,7 @@
 
 #include "cg/machine/json_quiet.hpp"
 #include "cg/report/phase_record.hpp"
+#include "cg/report/report.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/report/session_record.hpp"
 #include "cg/report/solve/solve_format.hpp"
@@ -75,7 +76,8 @@ const Record<Solution>& spectrum_record() {
        {"condition_number", norm_type(),
         [](const auto& solution) { return solution.spectrum.condition_number(); }, "At least."},
        {"predicted_iterations", norm_type(), &Solution::predicted_steps,
-        "By the bound on the error of CG."}}};
+        "At most, to the tolerance, if the condition number is no larger: by the bound on the error of "
+        "CG."}}};
   return record;
 }
 
@@ -94,7 +96,10 @@ const Record<SystemOptions>& system_record() {
        {"preconditioner", name_type(), &SystemOptions::preconditioner},
        {"variant", labelled(name_type(), "Form of CG"), &SystemOptions::variant, "The form of CG."},
        {"symmetrize", with(with(number_type(), "exclusiveMinimum", 0), "exclusiveMaximum", 1),
-        &SystemOptions::symmetrize_tolerance, "Only with --symmetrize: the tolerance.", Presence::if_known}},
+        &SystemOptions::symmetrize_tolerance, "Only with --symmetrize: the tolerance.", Presence::if_known},
+       {"mirrored", constant_type(true),
+        [](const auto& options) { return options.mirrors ? std::optional(true) : std::nullopt; },
+        "Only with --mirror.", Presence::if_known}},
       "As asked for."};
   return record;
 }
@@ -108,7 +113,7 @@ const Record<SolvedSystem>& solved_system_record() {
           system_record().meaning},
       {{"right_hand_side_count", integer_type(1, 16),
         [](const auto& solved) { return solved.report.right_hand_side_count; },
-        "Right-hand sides that are solved together.", Presence::always_now}});
+        "Right-hand sides that are solved together."}});
   return record;
 }
 
@@ -118,8 +123,7 @@ const Record<KernelTrial>& kernel_trial_record() {
       {list_figure<KernelTrial>("tried", timed_candidate_record<TimedCandidate>("kernel"),
                                 &KernelTrial::tried),
        list_figure<KernelTrial>("skipped", skipped_candidate_record<SkippedCandidate>("kernel"),
-                                &KernelTrial::skipped, "Kernels whose format would take too long to make.", 0,
-                                Presence::always_now),
+                                &KernelTrial::skipped, "Kernels whose format would take too long to make."),
        verdict_figure<KernelTrial>(),
        {"duration_s", seconds_type(), &KernelTrial::duration_s,
         "In the runs of a study: of the first one on this grid and cut."},
@@ -211,6 +215,13 @@ const Record<Solution>& solution_record() {
        {"recursive_residual_norm", norm_type(), &Solution::recursive_residual_norm,
         "By the recurrence, at the end."},
        norm_of_result("residual_norm", &SystemSolveResult::true_residual_norm, "Of b - A x, computed anew."),
+       {"solution_iteration", count_type(),
+        [](const auto& solution) { return solution.result.solution_step; },
+        "The iteration whose x this is: the last, or of a solve that failed the best that was kept; 0: the "
+        "initial guess."},
+       {"last_residual_norm", norm_type(),
+        [](const auto& solution) { return solution.result.last_residual_norm; },
+        "Of b - A x for the x of the last iteration, computed anew."},
        {"preconditioner_remark", text_type(), &Solution::preconditioner_remark,
         "On how it was made; empty: as usual."},
        part<Solution>(
@@ -296,7 +307,7 @@ const Record<SolvedSystem>& solve_document_record() {
       return figures_of_part<SolvedSystem>(Record<SessionReport>(std::move(figures)), report_of);
     };
     Record<SolvedSystem> made{
-        "solve_document", of_session(head_figures(solve_schema_version, "solve")),
+        "solve_document", of_session(head_figures(result_schema_version, "solve")),
         "The result of a solve, converged or not (result.end says which), or why it could not start. Sizes "
         "are "
         "bytes, times are seconds. null stands for what a solve did not come to, and for NaN and infinity.",
@@ -314,14 +325,12 @@ const Record<SolvedSystem>& solve_document_record() {
                        part<SolvedSystem>("result", solve_result_record(), [](const SolvedSystem& solved) {
                          return solved.report.solution ? &solved.report : nullptr;
                        })});
-    made = with(made, phase_sections<SolvedSystem>(
-                          [](const SolvedSystem& solved) {
-                            const auto& report = solved.report;
-                            return report.solution && timed_step_count(report) > 0
-                                       ? std::optional(phase_figures(report))
-                                       : std::nullopt;
-                          },
-                          Presence::always_now));
+    made = with(made, phase_sections<SolvedSystem>([](const SolvedSystem& solved) {
+                  const auto& report = solved.report;
+                  return report.solution && timed_step_count(report) > 0
+                             ? std::optional(phase_figures(report))
+                             : std::nullopt;
+                }));
     made = with(made, {part<SolvedSystem>(
                           "restart", solve_restart_record(),
                           [](const SolvedSystem& solved) -> const auto& { return solved.report.restart; },

@@ -139,7 +139,7 @@ constexpr std::array check_formats{NamedValue<CheckWriter>{"text", check_text},
 
 }  // namespace
 
-FigureType check_schema() { return document_schema("Result of cg2d check", schema_of(check_record())); }
+FigureType check_type() { return type_of(check_record()); }
 
 std::vector<std::string> check_format_names() { return names_of(check_formats); }
 

@@ -25,9 +25,9 @@ struct CheckReport {
 };
 
 std::vector<std::string> check_format_names();
-/// check_result.schema.json.
-nlohmann::ordered_json check_schema();
-/// The report in one of these formats; JSON as check_result.schema.json has it.
+/// The type of the document, for cg2d schema.
+nlohmann::ordered_json check_type();
+/// The report in one of these formats; JSON.
 std::string write_check_report(const CheckReport& report, const std::string& format);
 
 }  // namespace cg2d

@@ -157,15 +157,14 @@ StreamedBlockParts StreamingFeature::parts_of(const StreamedMatrix& matrix,
                                               const comm::BlockLayout& layout) const {
   const auto& report = context_.report;
   const auto rank = context_.group.rank();
-  const auto limit_bytes = context_.options.memory_limit_bytes;
-  const auto environment = report.environment->granted(limit_bytes);
+  const auto& environment = *report.environment;
   const auto& node = environment.node_of(rank);
   return {.source = matrix.source,
           .matrix_hash = matrix.hash,
           .layout = layout,
           .kernel = report.kernel_choice,
           .options = options_,
-          .memory_bytes = report.environment->memory_of_rank(rank, limit_bytes) - matrix.vector_bytes,
+          .memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes,
           .sums_values = matrix.sums_values,
           .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
                     .node_rank_count = node.rank_count},
@@ -222,8 +221,7 @@ const Record<OutOfCoreFacts>& out_of_core_record() {
            "The matrix was generated and written in that time; 0: the files were there."},
           {"device_write_s", seconds_type(), &OutOfCoreFacts::device_write_s,
            "Of that, writing and waiting for the device, of the slowest rank. Missing in results of earlier "
-           "programs.",
-           Presence::always_now},
+           "programs."},
           {"unbound_memory_limit_bytes", count_type(),
            [](const auto& facts) { return limits_of(facts).unbound_bytes; },
            "By the rates of the run: with --memory-limit from here on reading takes no longer than "

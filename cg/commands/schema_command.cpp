@@ -1,0 +1,84 @@
+// cg2d schema: the JSON that commands write and read, described by JSON Schema.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "cg/base/json_record.hpp"
+#include "cg/base/values.hpp"
+#include "cg/commands/batch/task_result.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/explain/explanation.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/report/event_list.hpp"
+#include "cg/report/result_compare.hpp"
+#include "cg/report/run_record.hpp"
+#include "cg/report/solve/solve_record.hpp"
+#include "cg/run/check/check_report.hpp"
+#include "cg/simulation/simulate_command.hpp"
+#include "cg/stencil/stencil_report.hpp"
+#include "cg/studies/model_command.hpp"
+#include "cg/studies/paper_comparison.hpp"
+#include "cg/studies/pingpong_report.hpp"
+#include "cg/studies/scaling_table.hpp"
+#include "cg/studies/sweep_verdict.hpp"
+
+namespace cg2d {
+namespace {
+
+/// A kind of document; title: what writes it.
+struct DocumentRow {
+  std::string_view name;
+  std::string_view title;
+  FigureType (*type)();
+};
+
+constexpr std::array document_table{
+    DocumentRow{"run", "What cg2d run --format json writes, and a line of cg2d sweep", run_result_type},
+    DocumentRow{"solve", "What cg2d solve --format json writes, and a line of a sweep of a system",
+                [] { return type_of(solve_document_record()); }},
+    DocumentRow{"sweep", "What cg2d sweep --show FILE --format json writes", sweep_verdict_type},
+    DocumentRow{"scaling", "What cg2d scaling --format json writes", scaling_type},
+    DocumentRow{"compare", "What cg2d compare A B --format json writes", comparison_type},
+    DocumentRow{"batch", "A line of the results of cg2d batch", task_type},
+    DocumentRow{"model", "What cg2d model --format json writes", model_type},
+    DocumentRow{"paper", "What cg2d model --paper --format json writes", paper_comparison_type},
+    DocumentRow{"machine", "A machine description, as cg2d model --machine FILE takes it", machine_type},
+    DocumentRow{"simulate", "What cg2d simulate --format json writes", simulation_type},
+    DocumentRow{"explain", "What cg2d explain --format json writes", explanation_type},
+    DocumentRow{"pingpong", "What cg2d pingpong --format json writes", pingpong_type},
+    DocumentRow{"stencil", "What cg2d stencil --format json writes", stencil_type},
+    DocumentRow{"check", "What cg2d check --format json writes", check_type},
+    DocumentRow{"events", "What cg2d events --format json writes", event_list_type}};
+
+struct SchemaArguments {
+  std::string document;
+};
+
+void add_schema_options(OptionSet& options, SchemaArguments& schema) {
+  options.add({"DOCUMENT",
+               one_of(names_of(document_table)),
+               "the document: that of the command with this name, of model --paper, or a machine description",
+               "",
+               {.is_required = true}},
+              schema.document);
+}
+
+Action schema_action(SchemaArguments& schema, const OptionSet& /*given*/) {
+  return print_made_text([row = *std::ranges::find(document_table, schema.document, &DocumentRow::name)] {
+    return json_text(document_schema(std::string(row.title), row.type()), 2) + "\n";
+  });
+}
+
+}  // namespace
+
+SubcommandRow schema_subcommand() {
+  return {.name = "schema",
+          .description = "print the JSON Schema of what a command writes or reads",
+          .examples = {"cg2d schema run > run.schema.json", "cg2d schema machine"},
+          .declare = subcommand_with<SchemaArguments, add_schema_options, schema_action>,
+          .takes_config = false};
+}
+
+}  // namespace cg2d
