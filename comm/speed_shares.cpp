@@ -100,7 +100,7 @@ class Numbering {
 
  private:
   std::map<Key, int> numbers_;
-  std::map<Key, int>::iterator last_ = numbers_.end();
+  typename std::map<Key, int>::iterator last_ = numbers_.end();
 };
 
 /// Kinds of pieces, by growing number, and how many there are.
