@@ -90,7 +90,7 @@ def complaints_of_scaling(text):
         # The verdict has four digits of the six after the point.
         seconds = {name: shown(time) for name, time in ways.items()}
         for name, time in re.findall(rf"(?:than |winner: |^(?!no clear))([^()]+?) \((?:median )?({NUMBER}) s\)", verdict):
-            if abs(float(time) - float(ways[name])) <= 5.1e-7:
+            if abs(float(time) - float(ways[name])) <= 5.1e-4 * float(ways[name]):
                 seconds[name] = shown(time)
         found += complaints_of_verdict(verdict, seconds, None, 2 * disturbed[cores] > rounds * len(ways))
     return found
