@@ -14,6 +14,7 @@
 #include "cg/base/control_group.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/process_memory.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/blas/blas_library.hpp"
@@ -249,6 +250,13 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   environment.blas = blas_version();
   if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
     environment.transparent_huge_pages = std::move(setting);
+  return environment;
+}
+
+Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes,
+                                const Progress& progress) {
+  auto environment = inspect_environment(group, thread_count, memory_limit_bytes);
+  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
   return environment;
 }
 

@@ -14,6 +14,8 @@
 
 namespace cg2d {
 
+class Progress;
+
 /// A rank's node, and the processors that it may run on.
 struct RankAffinity {
   std::string processors;  ///< the logical processors that it may run on, as a list "0-3,8"
@@ -90,6 +92,9 @@ class BesideOtherTasks {
 /// processes (--memory-limit; 0: what is free there). It counts in place of what the system says is free, within what it holds processes to.
 Environment inspect_environment(comm::RankGroup& group, int thread_count,
                                 std::int64_t memory_limit_bytes = 0);
+/// The same for a command that reports no warnings of its own: the user is told of a limit that is more than the system says is free.
+Environment inspect_environment(comm::RankGroup& group, int thread_count, std::int64_t memory_limit_bytes,
+                                const Progress& progress);
 
 /// Gives each node its host's name.
 void name_by_host(Environment& environment);

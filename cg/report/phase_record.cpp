@@ -299,11 +299,11 @@ const Record<RooflineFigures>& roofline_record() {
        part<RooflineFigures>(
            "matrix_footprint_bytes", footprint_record(),
            [](const RooflineFigures& seen) { return seen.footprint(&MachineLimits::matrix_footprint_bytes); },
-           "What matrix_bytes_per_s was read from; earlier programs did not say."),
+           "What matrix_bytes_per_s was read from."),
        part<RooflineFigures>(
            "vector_footprint_bytes", footprint_record(),
            [](const RooflineFigures& seen) { return seen.footprint(&MachineLimits::vector_footprint_bytes); },
-           "What vector_bytes_per_s was read from; earlier programs did not say."),
+           "What vector_bytes_per_s was read from."),
        {"phases", by_phase_type(type_of(phase_share_record())),
         [](const auto& seen) {
           return json_by_phase(seen.figures.reported_phases(),

@@ -71,7 +71,7 @@ std::string values_of(const MeasuredConfiguration& measured, const std::string& 
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
-/// Facts that only one set has say nothing: earlier programs wrote fewer.
+/// Facts that only one set has say nothing: a run says what is known of it.
 std::vector<SetDifference> differences_between(const MeasuredConfiguration& before,
                                                const MeasuredConfiguration& after) {
   std::vector<SetDifference> differences;

@@ -1,13 +1,11 @@
 #include "cg/report/result_reader.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <tuple>
 #include <utility>
 

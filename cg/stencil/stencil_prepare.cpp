@@ -43,9 +43,8 @@ void StencilRun::check_shape() const {
 
 /// The machine, and the memory that this rank may take.
 void StencilRun::inspect() {
-  environment_ = inspect_environment(group_, 1, options_.memory_limit_bytes);
+  environment_ = inspect_environment(group_, 1, options_.memory_limit_bytes, progress_);
   const auto& environment = *environment_;
-  if (!environment.memory_warning.empty()) progress_.warn(environment.memory_warning);
   group_.waiter().set_mode(environment.wait_mode());
   report_.machine = environment.nodes.front().processor_with_caches();
   report_.mpi = environment.mpi_version;

@@ -377,8 +377,7 @@ std::string calibration_text(const MachineDescription& machine) {
 ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto environment =
-      inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes);
-  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
+      inspect_environment(group, options.configuration.thread_count, options.memory_limit_bytes, progress);
   group.waiter().set_mode(environment.wait_mode());
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);

@@ -63,8 +63,7 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   require_ranks_for(options, group.size());
   const Progress progress(options.progress, group.rank());
   const auto output = open_output(options.output, group);
-  auto environment = inspect_environment(group, 1, options.memory_limit_bytes);
-  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
+  auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
   if (options.names_hosts) name_by_host(environment);
   PingPongReport report{.machine = environment.nodes.front().processor_with_caches(),
                         .provenance = {},

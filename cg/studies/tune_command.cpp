@@ -125,9 +125,8 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     options.configuration = with_default_transport(group, options.configuration);
   const Progress progress(options.progress, group.rank());
   const auto grids = resolve_grids(options, group.size());
-  const auto environment =
-      inspect_environment(group, options.configuration.thread_count, options.storage.memory_limit_bytes);
-  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
+  const auto environment = inspect_environment(group, options.configuration.thread_count,
+                                               options.storage.memory_limit_bytes, progress);
   group.waiter().set_mode(environment.wait_mode());
   const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty())

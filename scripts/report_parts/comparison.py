@@ -22,7 +22,7 @@ def comparison_of(path, document):
     complaint = schema_of("compare").complaint(document)
     if complaint:
         raise ReportError(BAD_DATA, f"{path}: not as cg2d schema compare has it: {complaint}")
-    names = document.get("labels", {"before": "A", "after": "B"})
+    names = document["labels"]
     return Comparison(f"{names['before']} of {path.name}", f"{names['after']} of {path.name}", document)
 
 

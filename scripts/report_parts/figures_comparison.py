@@ -46,7 +46,7 @@ def differences(found):
         f"{one['name']}: {one['before']} in {comparison.before}, {one['after']} in {comparison.after}"
         for comparison in found
         for pair in comparison.document["compared"]
-        for one in pair.get("differences", [])
+        for one in pair["differences"]
     ]
     return list(dict.fromkeys(texts))
 

@@ -121,8 +121,8 @@ def event_tip(study, case, name, kind, phase, counted):
 def made_of_counts(case):
     """{heading: value in multiply} of what cg2d made of the counts; None: no such figure in that phase."""
     counted = case.run_with("counters").document["counters"]
-    made = {figure["description"]: figure["phases"].get("multiply") for figure in counted.get("figures", [])}
-    misses = {f"{event['name']} per nonzero": event.get("per_nonzero") for event in counted["events"]}
+    made = {figure["description"]: figure["phases"].get("multiply") for figure in counted["figures"]}
+    misses = {f"{event['name']} per nonzero": event["per_nonzero"] for event in counted["events"]}
     return made | {heading: value for heading, value in misses.items() if value is not None}
 
 

@@ -50,7 +50,7 @@ def deviation_of(pair):
 
 
 def tip_of(study, run, phase, pair):
-    machine = run.document["prediction"].get("machine", "not named")
+    machine = run.document["prediction"]["machine"]
     share = "" if phase == TOTAL else f"\n{share_of(run, phase):.2g} % of the time"
     return (
         f"{study.name}, grid {run.arrangement}, {name_of(phase)}: {deviation_of(pair):+.1f} %\n"

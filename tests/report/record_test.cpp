@@ -11,9 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/event_list.hpp"
 #include "cg/report/phase_record.hpp"
-#include "cg/report/result_compare.hpp"
 #include "cg/report/run_record.hpp"
 #include "cg/report/solve/solve_record.hpp"
 

@@ -44,7 +44,6 @@ from report_parts import (
     figures_storage,
     figures_streaming,
     inputs,
-    page_runs,
     page_verdict,
     panels,
     results,

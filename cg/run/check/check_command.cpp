@@ -34,8 +34,7 @@ CheckReport report_of(const Environment& environment, const CheckList& list) {
 ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   const auto output = open_output(options.output, group);
-  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes);
-  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
+  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
   group.waiter().set_mode(environment.wait_mode());
   // Beside its process a rank took 46 MB at most, on 1 to 8 ranks (2026-11-25): every transport's buffers and windows one after the
   // other, and the benchmark with every kernel.

@@ -215,13 +215,11 @@ const Record<OutOfCoreFacts>& out_of_core_record() {
            [](const auto& facts) {
              return facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr);
            },
-           "--memory-limit, of a node; null: none was given. Missing in results of earlier programs.",
-           Presence::always},
+           "--memory-limit, of a node; null: none was given."},
           {"write_s", seconds_type(), &OutOfCoreFacts::write_s,
            "The matrix was generated and written in that time; 0: the files were there."},
           {"device_write_s", seconds_type(), &OutOfCoreFacts::device_write_s,
-           "Of that, writing and waiting for the device, of the slowest rank. Missing in results of earlier "
-           "programs."},
+           "Of that, writing and waiting for the device, of the slowest rank."},
           {"unbound_memory_limit_bytes", count_type(),
            [](const auto& facts) { return limits_of(facts).unbound_bytes; },
            "By the rates of the run: with --memory-limit from here on reading takes no longer than "

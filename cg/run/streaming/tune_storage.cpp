@@ -66,8 +66,7 @@ std::string trial_text(const std::string& folders, const StorageCase& found, con
 
 ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
-  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes);
-  if (!environment.memory_warning.empty()) progress.warn(environment.memory_warning);
+  const auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
   group.waiter().set_mode(environment.wait_mode());
   std::optional<ProfileFile> file;
   agree_on(group, [&] {
