@@ -242,7 +242,7 @@ std::unique_ptr<Interconnect> make(const std::vector<int>& dimensions) {
   return std::make_unique<Made>(dimensions);
 }
 
-constexpr std::array table{
+constexpr std::array interconnects{
     InterconnectRow{.name = "crossbar",
                     .dimensions = "nodes",
                     .description = "one switch that carries everything",
@@ -266,8 +266,8 @@ constexpr std::array table{
                     .make = &make<Dragonfly>}};
 
 const InterconnectRow* row_named(std::string_view name) {
-  const auto* const found = std::ranges::find(table, name, &InterconnectRow::name);
-  return found == table.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(interconnects, name, &InterconnectRow::name);
+  return found == interconnects.end() ? nullptr : found;
 }
 
 /// "4x8x8"; 0 stands for what is no number.
@@ -286,12 +286,12 @@ std::vector<int> extents_in(std::string_view text) {
 
 }  // namespace
 
-std::span<const InterconnectRow> interconnect_table() { return table; }
+std::span<const InterconnectRow> interconnect_table() { return interconnects; }
 
 std::vector<std::string> interconnect_names() {
   std::vector<std::string> all;
-  all.reserve(table.size());
-  for (const auto& row : table) all.emplace_back(row.name);
+  all.reserve(interconnects.size());
+  for (const auto& row : interconnects) all.emplace_back(row.name);
   return all;
 }
 
@@ -301,7 +301,7 @@ std::string why_no_interconnect(const InterconnectShape& shape) {
     return fmt::format("no topology \"{}\"; valid: {}{}", shape.topology,
                        fmt::join(interconnect_names(), ", "),
                        did_you_mean(shape.topology, interconnect_names()));
-  const bool is_open = row == &table.front() && shape.dimensions.empty();
+  const bool is_open = row == &interconnects.front() && shape.dimensions.empty();
   const auto needed = std::ranges::count(row->dimensions, ',') + 1;
   if (row->dimensions.empty() ? shape.dimensions.empty() : std::ssize(shape.dimensions) != needed && !is_open)
     return fmt::format("{} has the dimensions: {}", row->name,

@@ -195,8 +195,7 @@ struct BlockSizes {
 BlockSizes block_sizes(const std::vector<std::int64_t>& size_of) {
   BlockSizes sizes{.different = size_of, .number_of = {}};
   std::ranges::sort(sizes.different);
-  const auto same = std::ranges::unique(sizes.different);
-  sizes.different.erase(same.begin(), same.end());
+  sizes.different.erase(std::unique(sizes.different.begin(), sizes.different.end()), sizes.different.end());
   for (const auto size : size_of) {
     const auto found = std::ranges::lower_bound(sizes.different, size);
     sizes.number_of.push_back(static_cast<std::size_t>(found - sizes.different.begin()));
