@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 
@@ -243,18 +244,12 @@ Certainty BestVerdict::certainty() const {
   return lacks_rounds ? Certainty::too_few_rounds : Certainty::not_distinguishable;
 }
 
-std::string_view certainty_name(Certainty certainty) {
-  switch (certainty) {
-    case Certainty::alone:
-      return "alone";
-    case Certainty::decided:
-      return "decided";
-    case Certainty::too_few_rounds:
-      return "too-few-rounds";
-    case Certainty::not_distinguishable:
-      break;
-  }
-  return "not-distinguishable";
+std::span<const NamedValue<Certainty>> words_of(Certainty /*certainty*/) {
+  static constexpr std::array words{
+      NamedValue<Certainty>{"alone", Certainty::alone}, NamedValue<Certainty>{"decided", Certainty::decided},
+      NamedValue<Certainty>{"too-few-rounds", Certainty::too_few_rounds},
+      NamedValue<Certainty>{"not-distinguishable", Certainty::not_distinguishable}};
+  return words;
 }
 
 std::string_view best_mark(Certainty certainty, bool may_be_best) {
@@ -392,6 +387,26 @@ std::string verdict_text(const BestVerdict& verdict, std::span<const std::string
                           medians_s[index]);
   }
   return text;
+}
+
+void describe(Members& m, RatioInterval& ratio) {
+  auto low = ratio.is_bounded() ? std::optional(ratio.low) : std::nullopt;
+  auto high = ratio.is_bounded() ? std::optional(ratio.high) : std::nullopt;
+  m("ratio", ratio.median, positive("Median."));
+  m("low", low, or_null(positive("null where there are too few rounds.")));
+  m("high", high, or_null(positive()));
+  m("paired_rounds", ratio.round_count, at_least(1));
+  if (!m.reads()) return;
+  ratio.low = low.value_or(0.0);
+  ratio.high = high.value_or(0.0);
+}
+
+void describe_verdict_test(Members& m) {
+  m.object("test", [&] {
+    m.derived("name", std::string("sign test of the ratios of paired rounds"));
+    m.derived("wrong_verdict_probability", wrong_verdict_probability, positive());
+    m.derived("least_claimed_gain", least_claimed_gain, positive());
+  });
 }
 
 }  // namespace cg2d

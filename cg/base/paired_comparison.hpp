@@ -19,7 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/values.hpp"
+
 namespace cg2d {
+
+class Members;
 
 /// The probability with which one comparison, or one family of comparisons together, may name the wrong one.
 inline constexpr double wrong_verdict_probability = 0.01;
@@ -78,8 +82,6 @@ enum class Certainty {
   too_few_rounds,       ///< no times whatever could decide in so few rounds
   not_distinguishable,  ///< enough rounds, whose ratios do not separate them
 };
-/// Name in JSON: "alone", "decided", "too-few-rounds", "not-distinguishable".
-std::string_view certainty_name(Certainty certainty);
 /// The mark in tables of an alternative that is best (*) or may be (~); empty for all others, and for one that is alone.
 std::string_view best_mark(Certainty certainty, bool may_be_best);
 
@@ -144,5 +146,14 @@ std::string verdict_text(const BestVerdict& verdict, std::span<const std::string
                          std::string_view rounds_option, std::span<const double> medians_s = {});
 /// Its last part of a verdict that is open: "; at least 8 rounds are needed (take --repeat 9)", "; too noisy to decide: most runs were disturbed".
 std::string advice_text(const BestVerdict& verdict, std::string_view rounds_option);
+
+std::span<const NamedValue<Certainty>> words_of(Certainty certainty);
+inline constexpr std::string_view meaning_of_certainty =
+    "alone: nothing to compare with; too-few-rounds: no times could decide; not-distinguishable: enough "
+    "rounds, whose ratios do not separate them.";
+/// Median and interval of the ratios of paired rounds.
+void describe(Members& m, RatioInterval& ratio);
+/// The test by which alternatives are compared: name and probabilities.
+void describe_verdict_test(Members& m);
 
 }  // namespace cg2d

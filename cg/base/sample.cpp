@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cg/base/describe.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -72,6 +74,14 @@ Line fit_line(const std::vector<LinePoint>& all_points) {
   }
   return slope < 0.0 ? Line{.intercept = linear / squares, .slope = 0.0}
                      : Line{.intercept = 0.0, .slope = linear / squares};
+}
+
+void describe(Members& m, Sample& times) {
+  m("count", times.count, at_least(1));
+  m("median_s", times.median, positive());
+  m("minimum_s", times.minimum, positive());
+  m("maximum_s", times.maximum, positive());
+  m.derived("spread", times.spread(), or_null("(maximum - minimum) / median."));
 }
 
 }  // namespace cg2d

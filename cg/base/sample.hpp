@@ -48,6 +48,9 @@ struct Sample {
   }
 };
 
+class Members;
+void describe(Members& m, Sample& times);
+
 /// values: at least one.
 Sample sample_of(std::vector<double> values);
 

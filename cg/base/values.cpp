@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
@@ -208,6 +209,39 @@ double limit_seconds_from(std::string_view option, std::string_view text) {
   if (limit_s <= 0.0)
     throw InputError(fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", option, text));
   return limit_s;
+}
+
+template <std::unsigned_integral Integer>
+void describe_hexadecimal(Members& m, std::string_view name, Integer& value, std::string_view text) {
+  constexpr int base = 16;
+  auto digits = fmt::format("{:0{}x}", value, 2 * sizeof(Integer));
+  m(name, digits, meaning(text));
+  const auto* const end = digits.data() + digits.size();
+  if (m.reads() && std::from_chars(digits.data(), end, value, base).ptr != end)
+    m.complain(fmt::format("{} is \"{}\": hexadecimal digits are needed", m.where(name), digits));
+}
+template void describe_hexadecimal(Members&, std::string_view, std::uint32_t&, std::string_view);
+template void describe_hexadecimal(Members&, std::string_view, std::uint64_t&, std::string_view);
+
+void describe_columns(Members& m, comm::ProcessGrid& grid) {
+  m("columns", grid.columns, in_column("px", at_least(1)));
+  m("rows", grid.rows, in_column("py", at_least(1)));
+  if (!m.reads() || grid.columns < 1 || grid.rows < 1) return;
+  try {
+    static_cast<void>(grid_of(grid.columns, grid.rows));
+  } catch (const InputError& error) {
+    m.complain(error.what());
+  }
+}
+
+void describe_name(Members& m, std::string_view name, comm::ProcessGrid& grid) {
+  auto text = grid.name();
+  m(name, text, meaning("PXxPY"));
+  if (!m.reads()) return;
+  if (const auto found = grid_from(text))
+    grid = *found;
+  else
+    m.complain(fmt::format("{} is \"{}\": it must be a grid such as 2x4", m.where(name), text));
 }
 
 }  // namespace cg2d

@@ -137,4 +137,13 @@ std::string format_fortran(double value, int digits);
 /// "1 rank", "2 ranks".
 std::string format_count(std::int64_t count, const std::string& noun);
 
+class Members;
+/// A number as its hexadecimal digits.
+template <std::unsigned_integral Integer>
+void describe_hexadecimal(Members& m, std::string_view name, Integer& value, std::string_view text = {});
+/// Its columns and rows.
+void describe_columns(Members& m, comm::ProcessGrid& grid);
+/// Its name, "PXxPY".
+void describe_name(Members& m, std::string_view name, comm::ProcessGrid& grid);
+
 }  // namespace cg2d

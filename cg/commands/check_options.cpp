@@ -3,13 +3,12 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/run/check/check_command.hpp"
-#include "cg/run/check/check_report.hpp"
 
 namespace cg2d {
 namespace {
 
 void add_check_options(OptionSet& options, CheckOptions& check) {
-  add_result_options(options, check.format, check_format_names(), check.output);
+  add_result_options(options, check.format, {"text", "json"}, check.output);
   add_memory_limit_option(options, check.memory_limit_bytes);
   add_progress_options(options, check.progress);
 }

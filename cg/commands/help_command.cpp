@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/build_info.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/completion.hpp"
 #include "cg/commands/help/described_option.hpp"
@@ -18,7 +19,6 @@
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/machine/provenance.hpp"
 #include "cg/panels/panel_io.hpp"
-#include "cg/report/build_info.hpp"
 #include "cg/timing/papi_library.hpp"
 
 namespace cg2d {

@@ -59,7 +59,7 @@ void add_pingpong_options(OptionSet& options, PingPongOptions& pingpong) {
   add_memory_limit_option(options, pingpong.memory_limit_bytes);
   add_host_name_option(options, pingpong.names_hosts);
   add_progress_options(options, pingpong.progress);
-  add_result_options(options, pingpong.format, pingpong_format_names(), pingpong.output);
+  add_result_options(options, pingpong.format, pingpong_formats, pingpong.output);
 }
 
 void check_pingpong(PingPongOptions& pingpong, const OptionSet& given) {

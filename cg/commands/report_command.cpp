@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/report/build_info.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,16 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include "cg/base/json_record.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_result.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/event_list.hpp"
+#include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
-#include "cg/report/run_record.hpp"
-#include "cg/report/solve/solve_record.hpp"
+#include "cg/report/session_document.hpp"
 #include "cg/run/check/check_report.hpp"
 #include "cg/simulation/simulate_command.hpp"
 #include "cg/stencil/stencil_report.hpp"
@@ -31,26 +31,26 @@ namespace {
 struct DocumentRow {
   std::string_view name;
   std::string_view title;
-  FigureType (*type)();
+  Json (*type)();
 };
 
 constexpr std::array document_table{
     DocumentRow{"run", "What cg2d run --format json writes, and a line of cg2d sweep", run_result_type},
     DocumentRow{"solve", "What cg2d solve --format json writes, and a line of a sweep of a system",
-                [] { return type_of(solve_document_record()); }},
+                schema_of<SolveDocument>},
     DocumentRow{"sweep", "What cg2d sweep --show FILE --format json writes", sweep_verdict_type},
     DocumentRow{"scaling", "What cg2d scaling --format json writes", scaling_type},
-    DocumentRow{"compare", "What cg2d compare A B --format json writes", comparison_type},
+    DocumentRow{"compare", "What cg2d compare A B --format json writes", schema_of<Comparison>},
     DocumentRow{"batch", "A line of the results of cg2d batch", task_type},
     DocumentRow{"model", "What cg2d model --format json writes", model_type},
-    DocumentRow{"paper", "What cg2d model --paper --format json writes", paper_comparison_type},
+    DocumentRow{"paper", "What cg2d model --paper --format json writes", schema_of<PaperComparison>},
     DocumentRow{"machine", "A machine description, as cg2d model --machine FILE takes it", machine_type},
     DocumentRow{"simulate", "What cg2d simulate --format json writes", simulation_type},
     DocumentRow{"explain", "What cg2d explain --format json writes", explanation_type},
-    DocumentRow{"pingpong", "What cg2d pingpong --format json writes", pingpong_type},
-    DocumentRow{"stencil", "What cg2d stencil --format json writes", stencil_type},
-    DocumentRow{"check", "What cg2d check --format json writes", check_type},
-    DocumentRow{"events", "What cg2d events --format json writes", event_list_type}};
+    DocumentRow{"pingpong", "What cg2d pingpong --format json writes", schema_of<PingPongReport>},
+    DocumentRow{"stencil", "What cg2d stencil --format json writes", schema_of<StencilReport>},
+    DocumentRow{"check", "What cg2d check --format json writes", schema_of<CheckReport>},
+    DocumentRow{"events", "What cg2d events --format json writes", schema_of<EventList>}};
 
 struct SchemaArguments {
   std::string document;
@@ -67,7 +67,9 @@ void add_schema_options(OptionSet& options, SchemaArguments& schema) {
 
 Action schema_action(SchemaArguments& schema, const OptionSet& /*given*/) {
   return print_made_text([row = *std::ranges::find(document_table, schema.document, &DocumentRow::name)] {
-    return json_text(document_schema(std::string(row.title), row.type()), 2) + "\n";
+    Json whole{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", row.title}};
+    whole.update(row.type());
+    return json_text(whole, 1) + "\n";
   });
 }
 

@@ -41,7 +41,7 @@ void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
                          "keep the domain in unlinked temporary files in the folder DIR on local storage, or "
                          "by rank in several");
   add_memory_limit_option(options, stencil.memory_limit_bytes);
-  add_result_options(options, stencil.format, stencil_format_names(), stencil.output);
+  add_result_options(options, stencil.format, {"text", "json"}, stencil.output);
   add_progress_options(options, stencil.progress);
 }
 

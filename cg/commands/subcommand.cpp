@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/build_info.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/help/config_file.hpp"
 #include "cg/commands/help/described_option.hpp"
@@ -25,7 +26,6 @@
 #include "cg/commands/option_set.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/report/build_info.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {

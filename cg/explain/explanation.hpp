@@ -89,6 +89,9 @@ std::string held_text(const RankPieces& held);
 // The pictures of a description; each is one whole text.
 std::string explanation_text(const Explanation& explained);
 std::string explanation_svg(const Explanation& explained);
+class Members;
+void describe(Members& m, HeldPiece& piece);
+void describe(Members& m, Explanation& explained);
 std::string explanation_json(const Explanation& explained);
 /// The type of the document, for cg2d schema.
 nlohmann::ordered_json explanation_type();

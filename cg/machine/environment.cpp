@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cg/base/build_info.hpp"
 #include "cg/base/control_group.hpp"
-#include "cg/base/json_values.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/system_files.hpp"
@@ -78,47 +78,52 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
   return node;
 }
 
-std::string encode(const NodeInfo& node) {
-  nlohmann::ordered_json json{{"processor", node.processor},
-                              {"core_count", node.core_count},
-                              {"job_ranks", node.job_rank_count},
-                              {"job_cores", node.job_core_count},
-                              {"quota", node.processor_quota}};
-  for (const auto& room : {node.memory, node.free})
-    json["rooms"].push_back({room.available_bytes, room.bound, room.limit_bytes});
-  json["cores"] = node.cores;
-  json["governor"] = value_or_null(node.governor);
-  json["numa_nodes"] = value_or_null(node.numa_nodes);
-  json["load_average"] = value_or_null(node.load_average);
-  json["caches"] = nlohmann::ordered_json::array();
-  for (const auto& cache : node.caches)
-    json["caches"].push_back({cache.level, cache.byte_count, cache.shared_by_cores});
-  return json_text(json);
+void describe_system(Members& m, NodeInfo& node) {
+  m("governor", node.governor,
+    or_null("Of the processors' frequency; several where they differ; null: not known, as in most virtual "
+            "machines."));
+  m("numa_nodes", node.numa_nodes, or_null(at_least(1)));
+  m("load_average", node.load_average, or_null("Of 1, 5 and 15 minutes, before the run."));
+  m.list("caches", node.caches, [&](CacheInfo& cache, std::size_t /*index*/) {
+    m("level", cache.level, at_least(1));
+    m("bytes", cache.byte_count, at_least(0));
+    m("shared_by_cores", cache.shared_by_cores, at_least(1));
+  });
 }
 
-template <typename Value>
-void read_known(const nlohmann::json& value, std::optional<Value>& known) {
-  if (!value.is_null()) known = value.get<Value>();
+/// A node as its first rank tells the others.
+struct InspectedNode {
+  NodeInfo& node;
+};
+void describe(Members& m, InspectedNode& inspected) {
+  auto& node = inspected.node;
+  m("processor", node.processor);
+  m("core_count", node.core_count);
+  m("job_ranks", node.job_rank_count);
+  m("job_cores", node.job_core_count);
+  m("quota", node.processor_quota);
+  for (const auto& [name, room] : {std::pair("memory", &node.memory), std::pair("free", &node.free)}) {
+    auto bound = static_cast<int>(room->bound);
+    m.object(name, [&, &room = *room] {
+      m("available_bytes", room.available_bytes);
+      m("bound", bound);
+      m("limit_bytes", room.limit_bytes);
+    });
+    room->bound = static_cast<MemoryRoom::Bound>(bound);
+  }
+  m("core_list", node.cores);
+  describe_system(m, node);
 }
 
-void decode(const std::string& text, NodeInfo& node) {
-  const auto json = nlohmann::json::parse(text);
-  node.processor = json.at("processor");
-  node.core_count = json.at("core_count");
-  node.job_rank_count = json.at("job_ranks");
-  node.job_core_count = json.at("job_cores");
-  node.processor_quota = json.at("quota");
-  node.cores = json.at("cores").get<std::vector<std::string>>();
-  const auto room_from = [](const auto& room) {
-    return MemoryRoom{.available_bytes = room.at(0), .bound = room.at(1), .limit_bytes = room.at(2)};
+BuildProperties build_properties() {
+  const auto version = [](std::string_view text) {
+    return text.empty() ? std::nullopt : std::optional<std::string>(text);
   };
-  node.memory = room_from(json.at("rooms").at(0));
-  node.free = room_from(json.at("rooms").at(1));
-  read_known(json.at("governor"), node.governor);
-  read_known(json.at("numa_nodes"), node.numa_nodes);
-  read_known(json.at("load_average"), node.load_average);
-  for (const auto& cache : json.at("caches"))
-    node.caches.push_back({.level = cache.at(0), .byte_count = cache.at(1), .shared_by_cores = cache.at(2)});
+  return {.papi = version(build_info::papi_version),
+          .hwloc = version(build_info::hwloc_version),
+          .compiler = std::string(build_info::compiler),
+          .flags = std::string(build_info::flags),
+          .build_type = std::string(build_info::build_type)};
 }
 
 /// The setting in brackets of "always [madvise] never"; empty where there is none.
@@ -164,10 +169,6 @@ std::string NodeInfo::processor_with_caches() const {
 bool NodeInfo::is_oversubscribed(int thread_count) const {
   return rank_count * thread_count > core_count ||
          job_rank_count * thread_count > std::max(job_core_count, core_count);
-}
-
-bool Environment::is_beside_other_tasks() const {
-  return std::ranges::any_of(nodes, [](const auto& node) { return node.job_rank_count > 0; });
 }
 
 BesideOtherTasks::BesideOtherTasks(int rank_count, int core_count) {
@@ -233,21 +234,27 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   const auto my_node =
       static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(group.rank())].node);
   std::string answer;
-  if (first_ranks[my_node] == group.rank())
-    answer = encode(inspect_node(environment.nodes[my_node].host, node_masks[my_node], thread_count));
+  if (first_ranks[my_node] == group.rank()) {
+    auto node = inspect_node(environment.nodes[my_node].host, node_masks[my_node], thread_count);
+    answer = json_text(json_of(InspectedNode{node}));
+  }
   const auto answers = group.gather_all(answer);
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
     auto& info = environment.nodes[node];
-    decode(answers[static_cast<std::size_t>(first_ranks[node])], info);
+    InspectedNode inspected{info};
+    read_into([&](Members& m) { m.visit(inspected); },
+              json_from(answers[static_cast<std::size_t>(first_ranks[node])]));
     info.rank_count = static_cast<int>(node_masks[node].size());
     environment.ranks_oversubscribed |= info.is_oversubscribed(1);
     environment.oversubscribed |= info.is_oversubscribed(thread_count);
+    environment.beside_other_tasks |= info.job_rank_count > 0;
   }
   environment.process_bytes = group.maximum(planned_process_bytes(thread_count));
   const auto growth = std::max<std::int64_t>(0, environment.process_bytes - group.minimum(resident_bytes()));
   for (auto& node : environment.nodes) set_memory(node, growth, memory_limit_bytes, environment);
   environment.mpi_version = mpi_library_version();
   environment.blas = blas_version();
+  environment.build = build_properties();
   if (auto setting = group.broadcast(huge_page_setting()); !setting.empty())
     environment.transparent_huge_pages = std::move(setting);
   return environment;
@@ -272,6 +279,52 @@ std::int64_t Environment::memory_of_node(const NodeInfo& node) const {
 std::int64_t Environment::memory_of_rank(int rank) const {
   const auto& node = node_of(rank);
   return node.memory.available_bytes / node.rank_count;
+}
+
+void describe(Members& m, NodeInfo& node) {
+  auto available_bytes = std::max<std::int64_t>(node.memory.available_bytes, 0);
+  m("name", node.name, not_empty("node 0, node 1, ...; with --hostname that of the host."));
+  m("processor", node.processor, not_empty());
+  m("cores", node.core_count, at_least(1));
+  m("ranks", node.rank_count, at_least(1));
+  m("available_bytes", available_bytes, at_least(0));
+  if (m.reads()) node.memory.available_bytes = available_bytes;
+  describe_system(m, node);
+}
+
+void describe_binding(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {
+  m.list("binding", environment.ranks,
+         [&](RankAffinity& place, std::size_t rank) {
+           std::optional<std::vector<std::string>> processors;
+           if (threads != nullptr && rank < threads->size()) processors = (*threads)[rank];
+           m.derived("rank", rank, at_least(0));
+           m("node", place.node, at_least(0, "Index in nodes."));
+           m("processors", place.processors, meaning("Logical processors."));
+           m("threads", processors,
+             meaning("Where each of the rank's threads might run, once the run had bound them or not."));
+           if (m.reads() && threads != nullptr && processors) threads->push_back(std::move(*processors));
+         },
+         {.meaning = "Where every rank may run by its launcher, in rank order.", .fewest = 1});
+}
+
+void describe(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {
+  m("mpi", environment.mpi_version, not_empty());
+  m("blas", environment.blas, not_empty());
+  m("papi", environment.build.papi, or_null("The version that the program was built beside; null: none."));
+  m("hwloc", environment.build.hwloc,
+    or_null("Version of the library that named cores and caches; null: the program was built without it, and "
+            "read the files of Linux."));
+  m("compiler", environment.build.compiler, not_empty());
+  m("flags", environment.build.flags);
+  m("build_type", environment.build.build_type);
+  m("transparent_huge_pages", environment.transparent_huge_pages,
+    or_null("The setting of the system where rank 0 runs, such as madvise; null: not known."));
+  m("oversubscribed", environment.oversubscribed, meaning("Ranks x threads exceed the cores of some node."));
+  m("beside_other_tasks", environment.beside_other_tasks,
+    meaning(
+        "Other tasks of a batch ran on the same nodes at the same time: no verdict compares such times."));
+  m("nodes", environment.nodes, {.fewest = 1});
+  describe_binding(m, environment, threads);
 }
 
 }  // namespace cg2d

@@ -15,6 +15,7 @@
 namespace cg2d {
 
 class Progress;
+class Members;
 
 /// A rank's node, and the processors that it may run on.
 struct RankAffinity {
@@ -54,6 +55,15 @@ struct NodeInfo {
   [[nodiscard]] bool is_oversubscribed(int thread_count) const;
 };
 
+/// Properties of the program.
+struct BuildProperties {
+  std::optional<std::string> papi{};   ///< version; empty: built without it
+  std::optional<std::string> hwloc{};  ///< version; empty: built without it
+  std::string compiler;
+  std::string flags;
+  std::string build_type;
+};
+
 struct Environment {
   std::vector<RankAffinity> ranks;
   std::vector<NodeInfo> nodes;
@@ -64,9 +74,10 @@ struct Environment {
   bool oversubscribed = false;     ///< on some node ranks x threads outnumber the cores
   bool ranks_oversubscribed = false;  ///< on some node the ranks alone do: waiting ranks yield
   std::string memory_warning{};  ///< the user's limit is more than the system says is free; empty: it is not
+  bool beside_other_tasks =
+      false;  ///< the job does other tasks on some node at the same time, which slow this one down
+  BuildProperties build{};
 
-  /// Whether the job does other tasks on some node at the same time, which slow this one down.
-  [[nodiscard]] bool is_beside_other_tasks() const;
   [[nodiscard]] comm::WaitMode wait_mode() const {
     return ranks_oversubscribed ? comm::WaitMode::yield : comm::WaitMode::spin;
   }
@@ -101,5 +112,13 @@ void name_by_host(Environment& environment);
 
 /// The logical processors that the calling thread may run on, as a list "0-3,8"; empty if not known.
 std::string allowed_processors();
+
+void describe(Members& m, NodeInfo& node);
+/// Nodes with their processors and caches, the place of each rank, versions. threads: [rank], the processors of each thread, where they
+/// are known.
+void describe(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads = nullptr);
+/// The places of the ranks alone.
+void describe_binding(Members& m, Environment& environment,
+                      std::vector<std::vector<std::string>>* threads = nullptr);
 
 }  // namespace cg2d

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_fields.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
@@ -20,199 +20,218 @@ namespace {
 
 constexpr int machine_version = 1;
 
-/// One part of a description, with the clock for keys in clocks.
-struct CostFields {
-  JsonFields& json;
+/// Parts of a description, with the clock for members in clocks.
+struct Costs {
+  Members& m;
   double clock_hz;
 
-  /// A time under one of two keys, in seconds or in clocks.
-  void seconds(const std::string& in_seconds, const std::string& in_clocks, double& value) const {
-    if (json.one_of(in_seconds, in_clocks, value, &JsonFields::number) == in_clocks)
-      convert(in_clocks, value, value / clock_hz);
+  /// A time under one of two names, in seconds or in clocks.
+  void seconds(std::string_view in_seconds, std::string_view in_clocks, double& value) const {
+    if (one_of(in_seconds, in_clocks, value, cost())) convert(in_clocks, value, value / clock_hz);
   }
-  /// A rate under one of two keys, per second or per clock.
-  void per_second(const std::string& by_second, const std::string& by_clock, double& value) const {
-    if (json.one_of(by_second, by_clock, value, &JsonFields::positive) == by_clock)
-      convert(by_clock, value, value * clock_hz);
+  /// A rate under one of two names, per second or per clock.
+  void per_second(std::string_view by_second, std::string_view by_clock, double& value) const {
+    if (one_of(by_second, by_clock, value, positive_cost())) convert(by_clock, value, value * clock_hz);
   }
 
  private:
-  void convert(const std::string& key, double& value, double converted) const {
-    if (clock_hz <= 0.0) return json.complain(R"("clock_hz" is needed for keys in clocks)");
-    if (!JsonFields::is_computable(converted) || (value > 0.0 && converted <= 0.0))
-      return json.complain(
-          fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", json.where(key), clock_hz));
+  /// The number under one of two names, of which the first is written. Whether it was under the second.
+  bool one_of(std::string_view first, std::string_view second, double& value, const Note& note) const {
+    bool is_first = m.has(first);
+    bool is_second = m.has(second);
+    if (m.reads() && is_first == is_second) {
+      m.complain(fmt::format("{} or {} is needed, one of the two", m.where(first), m.where(second)));
+      return false;
+    }
+    double number = std::numeric_limits<double>::quiet_NaN();
+    if (m.writes()) number = value;
+    if (is_first) m.if_given(first, number, true, note);
+    if (!m.writes()) m.if_given(second, number, false, note);
+    if (m.reads() && !std::isnan(number)) value = number;
+    return m.reads() && is_second && !std::isnan(number);
+  }
+  void convert(std::string_view name, double& value, double converted) const {
+    if (clock_hz <= 0.0) return m.complain(R"("clock_hz" is needed for keys in clocks)");
+    if (!is_computable(converted) || (value > 0.0 && converted <= 0.0))
+      return m.complain(
+          fmt::format(R"({} cannot be told in seconds with a "clock_hz" of {})", m.where(name), clock_hz));
     value = converted;
   }
 };
 
-void describe_software(const CostFields& fields, StepSoftwareCost& software) {
-  if (!fields.json.has("software", software.step_s > 0.0 || software.seconds_per_byte > 0.0)) return;
-  fields.json.object("software", [&](JsonFields& inner) {
-    const CostFields costs{inner, fields.clock_hz};
+void describe_software(const Costs& costs, StepSoftwareCost& software) {
+  bool is_there = software.step_s > 0.0 || software.seconds_per_byte > 0.0;
+  costs.m.object_if(is_there, "software", [&] {
     costs.seconds("step_s", "step_clocks", software.step_s);
     costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
   });
 }
 
-void describe(const CostFields& fields, NetworkCost& network) {
-  fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
-  fields.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
-  fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
-  describe_software(fields, network.software);
+void describe_network(const Costs& costs, NetworkCost& network) {
+  costs.seconds("start_up_s", "start_up_clocks", network.start_up_s);
+  costs.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
+  costs.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
+  describe_software(costs, network.software);
 }
 
 /// A transport that copies nothing may have no rate: then its bytes take no time.
-void describe_transport(const CostFields& fields, NetworkCost& network) {
-  auto& json = fields.json;
-  const bool has_rate = json.has("bytes_per_s", std::isfinite(network.bytes_per_s));
-  if (json.has("bytes_per_clock", false) || has_rate) return describe(fields, network);
-  fields.seconds("start_up_s", "start_up_clocks", network.start_up_s);
-  fields.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
-  describe_software(fields, network.software);
+void describe_transport(const Costs& costs, NetworkCost& network) {
+  auto& m = costs.m;
+  const bool has_rate =
+      m.writes() ? std::isfinite(network.bytes_per_s) : m.has("bytes_per_s") || m.has("bytes_per_clock");
+  if (has_rate) return describe_network(costs, network);
+  costs.seconds("start_up_s", "start_up_clocks", network.start_up_s);
+  costs.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
+  describe_software(costs, network.software);
   network.bytes_per_s = std::numeric_limits<double>::infinity();
 }
 
-void describe(const CostFields& fields, VectorCost& vectors) {
-  auto& json = fields.json;
-  fields.seconds("dot_seconds_per_element", "dot_clocks_per_element", vectors.dot_s_per_element);
-  if (json.has("dot_call_s")) json.number("dot_call_s", vectors.dot_call_s);
-  fields.seconds("update_seconds_per_element", "update_clocks_per_element", vectors.update_s_per_element);
-  if (json.has("update_call_s")) json.number("update_call_s", vectors.update_call_s);
+void describe_vectors(const Costs& costs, VectorCost& vectors) {
+  costs.seconds("dot_seconds_per_element", "dot_clocks_per_element", vectors.dot_s_per_element);
+  costs.m.if_given("dot_call_s", vectors.dot_call_s, true, cost());
+  costs.seconds("update_seconds_per_element", "update_clocks_per_element", vectors.update_s_per_element);
+  costs.m.if_given("update_call_s", vectors.update_call_s, true, cost());
 }
 
-void describe(const CostFields& fields, RowLoopCost& loop) {
-  fields.json.count("critical_vector_length", loop.critical_vector_length, 0);
-  fields.seconds("row_start_up_s", "row_start_up_clocks", loop.row_start_up_s);
-  fields.seconds("seconds_per_nonzero", "clocks_per_nonzero", loop.seconds_per_nonzero);
-  fields.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero",
-                 loop.short_row_seconds_per_nonzero);
+void describe_loop(const Costs& costs, RowLoopCost& loop) {
+  costs.m("critical_vector_length", loop.critical_vector_length, at_least(0));
+  costs.seconds("row_start_up_s", "row_start_up_clocks", loop.row_start_up_s);
+  costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", loop.seconds_per_nonzero);
+  costs.seconds("short_row_seconds_per_nonzero", "short_row_clocks_per_nonzero",
+                loop.short_row_seconds_per_nonzero);
 }
 
-void describe(JsonFields& json, BlockShapeCost& shape) {
-  json.positive("rows", shape.rows);
-  json.positive("columns", shape.columns);
-  json.positive("nonzeros", shape.nonzeros);
-  json.positive("seconds_per_nonzero", shape.seconds_per_nonzero);
-  json.number("dot_seconds_per_element", shape.dot_s_per_element);
-  json.number("update_seconds_per_element", shape.update_s_per_element);
-  if (json.has("waiting_share")) json.number("waiting_share", shape.waiting_share);
+void describe_shape(Members& m, BlockShapeCost& shape) {
+  m("rows", shape.rows, positive_cost());
+  m("columns", shape.columns, positive_cost());
+  m("nonzeros", shape.nonzeros, positive_cost());
+  m("seconds_per_nonzero", shape.seconds_per_nonzero, positive_cost());
+  m("dot_seconds_per_element", shape.dot_s_per_element, cost());
+  m("update_seconds_per_element", shape.update_s_per_element, cost());
+  m.if_given("waiting_share", shape.waiting_share, true, cost());
 }
 
-void describe_shapes(JsonFields& json, KernelCost& kernel) {
-  json.list("shapes", kernel.shapes, 1, [](auto& inner, auto& shape) { describe(inner, shape); });
-  if (!json.has("row_lengths", !kernel.row_lengths.empty())) return;
+void describe_shapes(Members& m, KernelCost& kernel) {
+  m.list("shapes", kernel.shapes,
+         [&](BlockShapeCost& shape, std::size_t /*index*/) { describe_shape(m, shape); }, {.fewest = 1});
   double length_before = 0.0;
-  json.list("row_lengths", kernel.row_lengths, 1, [&](JsonFields& inner, RowLengthCost& point) {
-    if (inner.positive("row_length", point.row_length) && point.row_length <= length_before)
-      inner.complain(fmt::format("{} must be greater than the one before it", inner.where("row_length")));
-    inner.positive("seconds_per_nonzero", point.seconds_per_nonzero);
-    length_before = point.row_length;
+  m.list_if_any(
+      "row_lengths", kernel.row_lengths,
+      [&](RowLengthCost& point, std::size_t /*index*/) {
+        m("row_length", point.row_length, positive_cost());
+        m("seconds_per_nonzero", point.seconds_per_nonzero, positive_cost());
+        if (m.reads() && point.row_length <= length_before)
+          m.complain(fmt::format("{} must be greater than the one before it", m.where("row_length")));
+        length_before = point.row_length;
+      },
+      {.fewest = 1});
+}
+
+/// By measured shapes, or by its loop.
+void describe_kernel(const Costs& costs, KernelCost& kernel) {
+  auto& m = costs.m;
+  m("name", kernel.name, not_empty());
+  m.if_given("symmetric", kernel.is_symmetric, true);
+  const bool has_shapes = m.writes() ? !kernel.loop : m.has("shapes");
+  m.way([&] {
+    if (has_shapes) describe_shapes(m, kernel);
+    if (has_shapes && (m.writes() || m.reads())) return;
+    if (!kernel.loop) kernel.loop.emplace();
+    describe_loop(costs, *kernel.loop);
   });
 }
 
-void describe(const CostFields& fields, KernelCost& kernel) {
-  auto& json = fields.json;
-  json.text("name", kernel.name);
-  if (json.has("symmetric")) json.flag("symmetric", kernel.is_symmetric);
-  json.either(
-      json.has("shapes", !kernel.loop), [&] { describe_shapes(json, kernel); },
-      [&] {
-        if (!kernel.loop) kernel.loop.emplace();
-        describe(fields, *kernel.loop);
-      });
-}
-
-void describe(const CostFields& fields, InterconnectCost& interconnect) {
-  auto& json = fields.json;
+void describe_interconnect(const Costs& costs, InterconnectCost& interconnect) {
+  auto& m = costs.m;
   auto& shape = interconnect.shape;
-  const bool has_topology = json.text("topology", shape.topology);
-  if (json.has("dimensions", !shape.dimensions.empty())) json.counts("dimensions", shape.dimensions, 1);
-  if (const auto fault = why_no_interconnect(shape); has_topology && !fault.empty())
-    json.complain(fmt::format("{}: {}", json.where("topology"), fault));
-  const bool has_rate = json.has("link_bytes_per_s", interconnect.link_bytes_per_s > 0.0);
-  if (json.has("link_bytes_per_clock", false) || has_rate)
-    fields.per_second("link_bytes_per_s", "link_bytes_per_clock", interconnect.link_bytes_per_s);
-  const bool has_hop = json.has("hop_s", interconnect.hop_s > 0.0);
-  if (json.has("hop_clocks", false) || has_hop) fields.seconds("hop_s", "hop_clocks", interconnect.hop_s);
+  m("topology", shape.topology, not_empty());
+  m.if_given("dimensions", shape.dimensions, !shape.dimensions.empty(), at_least(1));
+  if (m.reads() && !shape.topology.empty()) {
+    if (const auto fault = why_no_interconnect(shape); !fault.empty())
+      m.complain(fmt::format("{}: {}", m.where("topology"), fault));
+  }
+  const auto is_given = [&](double value, std::string_view first, std::string_view second) {
+    return m.writes() ? value > 0.0 : m.has(first) || m.has(second);
+  };
+  if (is_given(interconnect.link_bytes_per_s, "link_bytes_per_s", "link_bytes_per_clock"))
+    costs.per_second("link_bytes_per_s", "link_bytes_per_clock", interconnect.link_bytes_per_s);
+  if (is_given(interconnect.hop_s, "hop_s", "hop_clocks"))
+    costs.seconds("hop_s", "hop_clocks", interconnect.hop_s);
 }
 
 /// Members that are needed once in a file, and may be in each description of several: so that whole files can be put together.
-void describe_form(JsonFields& json) {
+void describe_form(Members& m) {
   int version = machine_version;
-  if (json.has("schema_version", false) && json.count("schema_version", version, 1) &&
-      version != machine_version)
-    json.complain(fmt::format("{} must be {}", json.where("schema_version"), machine_version));
   std::string schema;
-  if (json.has("$schema", false)) json.text("$schema", schema);  // by which editors know the keys
+  m.if_given("schema_version", version, false, at_least(1));
+  if (version != machine_version)
+    m.complain(fmt::format("{} must be {}", m.where("schema_version"), machine_version));
+  m.if_given("$schema", schema, false);  // by which editors know the members
 }
 
-void describe(JsonFields& json, MachineDescription& machine) {
-  describe_form(json);
-  json.text("name", machine.name);
-  if (json.has("description", !machine.description.empty())) json.text("description", machine.description);
-  if (json.has("sources")) json.texts("sources", machine.sources);
-  if (json.has("clock_hz", machine.clock_hz > 0.0)) json.positive("clock_hz", machine.clock_hz);
-  const double clock_hz = machine.clock_hz;
-  if (json.has("calibrated", machine.calibrated_ranks > 0)) {
-    json.object("calibrated", [&](JsonFields& inner) {
-      inner.count("ranks", machine.calibrated_ranks, 1);
-      inner.count("threads", machine.calibrated_threads, 1);
-      describe(inner, machine.measured);
-    });
-  }
-  json.object("network", [&](JsonFields& inner) {
-    describe({inner, clock_hz}, machine.network);
-    if (inner.has("sum_form")) inner.name("sum_form", machine.sum_form, sum_form_table());
-    if (inner.has("shuffles_kept_pieces")) inner.flag("shuffles_kept_pieces", machine.shuffles_kept_pieces);
+void describe_node(const Costs& costs, NodeSharing& node) {
+  auto& m = costs.m;
+  m("ranks", node.ranks, at_least(1));
+  costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
+  bool has_network = node.network.has_value();
+  m.object_if(has_network, "network", [&] {
+    if (!node.network) node.network.emplace();
+    describe_network(costs, *node.network);
   });
-  if (json.has("transports", !machine.transports.empty())) {
-    json.list("transports", machine.transports, 1, [&](JsonFields& inner, TransportCost& transport) {
-      inner.text("name", transport.name);
-      describe_transport({inner, clock_hz}, transport.network);
-      if (!transport.name.empty() &&
-          std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
-        inner.complain(fmt::format("{} is \"{}\" a second time", inner.where("name"), transport.name));
-    });
-  }
-  json.object("vectors", [&](JsonFields& inner) { describe({inner, clock_hz}, machine.vectors); });
-  if (json.has("node", machine.node.ranks > 0)) {
-    json.object("node", [&](JsonFields& inner) {
-      inner.count("ranks", machine.node.ranks, 1);
-      CostFields{inner, clock_hz}.per_second("link_bytes_per_s", "link_bytes_per_clock",
-                                             machine.node.link_bytes_per_s);
-      if (!inner.has("network", machine.node.network.has_value())) return;
-      if (!machine.node.network) machine.node.network.emplace();
-      inner.object("network", [&](JsonFields& fields) {
-        describe({fields, clock_hz}, *machine.node.network);
-      });
-    });
-  }
-  if (json.has("interconnect", machine.interconnect.has_value())) {
-    if (!machine.interconnect) machine.interconnect.emplace();
-    json.object("interconnect", [&](JsonFields& inner) {
-      describe({inner, clock_hz}, *machine.interconnect);
-    });
-  }
-  if (json.has("outside_phases", machine.outside_s_per_nonzero > 0.0)) {
-    json.object("outside_phases", [&](JsonFields& inner) {
-      CostFields{inner, clock_hz}.seconds("seconds_per_nonzero", "clocks_per_nonzero",
-                                          machine.outside_s_per_nonzero);
-    });
-  }
-  if (json.has("default_kernel", !machine.default_kernel.empty()))
-    json.text("default_kernel", machine.default_kernel);
-  json.list("kernels", machine.kernels, 1, [&](JsonFields& inner, KernelCost& kernel) {
-    describe({inner, clock_hz}, kernel);
-  });
-}
-
-void describe_conditions(JsonFields& json, Machine& machine) {
-  describe_form(json);
-  json.list("conditions", machine.conditions, 1, [](auto& inner, auto& one) { describe(inner, one); });
 }
 
 }  // namespace
+
+void describe(Members& m, MachineDescription& machine) {
+  describe_form(m);
+  m("name", machine.name, not_empty());
+  m.if_given("description", machine.description, !machine.description.empty(), not_empty());
+  m.if_given("sources", machine.sources, true);
+  m.if_given("clock_hz", machine.clock_hz, machine.clock_hz > 0.0, positive_cost());
+  const Costs costs{m, machine.clock_hz};
+  bool is_calibrated = machine.calibrated_ranks > 0;
+  bool shares_links = machine.node.ranks > 0;
+  bool has_interconnect = machine.interconnect.has_value();
+  bool has_outside = machine.outside_s_per_nonzero > 0.0;
+  m.object_if(is_calibrated, "calibrated", [&] {
+    m("ranks", machine.calibrated_ranks, at_least(1));
+    m("threads", machine.calibrated_threads, at_least(1));
+    describe_measured(m, machine.measured);
+  });
+  m.object("network", [&] {
+    describe_network(costs, machine.network);
+    m.one_of_given("sum_form", machine.sum_form, sum_form_table());
+    m.if_given("shuffles_kept_pieces", machine.shuffles_kept_pieces, true);
+  });
+  m.list_if_any(
+      "transports", machine.transports,
+      [&](TransportCost& transport, std::size_t /*index*/) {
+        m("name", transport.name, not_empty());
+        describe_transport(costs, transport.network);
+        if (m.reads() && std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
+          m.complain(fmt::format("{} is \"{}\" a second time", m.where("name"), transport.name));
+      },
+      {.fewest = 1});
+  m.object("vectors", [&] { describe_vectors(costs, machine.vectors); });
+  m.object_if(shares_links, "node", [&] { describe_node(costs, machine.node); });
+  m.object_if(has_interconnect, "interconnect", [&] {
+    if (!machine.interconnect) machine.interconnect.emplace();
+    describe_interconnect(costs, *machine.interconnect);
+  });
+  m.object_if(has_outside, "outside_phases", [&] {
+    costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", machine.outside_s_per_nonzero);
+  });
+  m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
+  m.list("kernels", machine.kernels,
+         [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); }, {.fewest = 1});
+}
+
+void describe(Members& m, Machine& machine) {
+  m.constant("schema_version", machine_version);
+  std::string schema;
+  m.if_given("$schema", schema, false);
+  m("conditions", machine.conditions, {.fewest = 1});
+}
 
 double KernelCost::at_row_length(double row_length) const {
   if (row_lengths.empty()) return 1.0;
@@ -278,11 +297,9 @@ Machine parse_machine(std::string_view text) {
     const auto json = json_from(text);
     if (json.is_object() && json.value("schema_version", Json()) != machine_version)
       throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
-    Machine machine;
-    JsonFields::read(json, [&](JsonFields& fields) {
-      if (json.contains("conditions")) return describe_conditions(fields, machine);
-      describe(fields, machine.conditions.emplace_back());
-    });
+    const bool is_one = !json.is_object() || !json.contains("conditions");
+    auto machine =
+        is_one ? Machine{.conditions = {from_json<MachineDescription>(json)}} : from_json<Machine>(json);
     for (const auto& one : machine.conditions) {
       if (!one.default_kernel.empty()) static_cast<void>(one.kernel(one.default_kernel));
     }
@@ -292,28 +309,11 @@ Machine parse_machine(std::string_view text) {
   }
 }
 
-std::string format_machine(const Machine& machine) {
-  Json json{{"schema_version", machine_version}};
-  auto fields = JsonFields::writer(json);
-  auto written = machine;
-  describe_conditions(fields, written);
-  return json_text(json, 2) + "\n";
-}
+std::string format_machine(const Machine& machine) { return document_text(machine); }
 
-FigureType machine_type() {
-  MachineDescription machine;
-  const auto one =
-      named_type("description", JsonFields::schema([&](auto& fields) { describe(fields, machine); }));
-  const Json several{{"properties",
-                      {{"schema_version", constant_type(machine_version)},
-                       {"$schema", text_type()},
-                       {"conditions", list_type(one, 1)}}},
-                     {"required", {"conditions"}},
-                     {"additionalProperties", false}};
-  return {{"type", "object"},
-          {"required", {"schema_version"}},
-          {"properties", {{"schema_version", constant_type(machine_version)}}},
-          {"oneOf", Json::array({one, several})}};
+/// One description, or several conditions.
+Json machine_type() {
+  return {{"anyOf", Json::array({schema_of<Machine>(), schema_of<MachineDescription>()})}};
 }
 
 std::span<const ShippedMachine> shipped_machines() { return embedded::machines; }

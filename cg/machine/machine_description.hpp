@@ -145,6 +145,9 @@ struct Machine {
   /// Replaces the condition of the same ranks and threads, or adds one.
   void put(MachineDescription condition);
 };
+class Members;
+void describe(Members& m, MachineDescription& machine);
+void describe(Members& m, Machine& machine);
 
 /// The conditions of the machine of that name; empty if it has none.
 std::optional<Machine> machine_named(const Machine& machine, std::string_view name);

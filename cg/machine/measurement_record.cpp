@@ -7,6 +7,7 @@
 #include <ctime>
 #include <optional>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
@@ -22,18 +23,18 @@ std::optional<std::time_t> seconds_of(const std::string& date) {
 
 }  // namespace
 
-void describe(JsonFields& json, MeasurementRecord& record) {
-  if (!json.has("measured", !record.date.empty())) return;
-  json.object("measured", [&](JsonFields& inner) {
-    if (inner.text("date", record.date) && !seconds_of(record.date)) {
-      inner.complain(fmt::format("{} is \"{}\": a date as 2026-11-22T12:30:00Z is needed",
-                                 inner.where("date"), record.date));
-    }
-    inner.count("attempts", record.attempts, 0);
-    inner.number("switches_per_s", record.quality.switches_per_s);
-    inner.number("steal_share", record.quality.steal_share);
-    inner.number("spread", record.quality.spread);
-    if (inner.has("disturbance", !record.disturbance.empty())) inner.text("disturbance", record.disturbance);
+void describe_measured(Members& m, MeasurementRecord& record) {
+  bool is_known = !record.date.empty();
+  m.object_if(is_known, "measured", [&] {
+    m("date", record.date, not_empty());
+    m("attempts", record.attempts, at_least(0));
+    m("switches_per_s", record.quality.switches_per_s, cost());
+    m("steal_share", record.quality.steal_share, cost());
+    m("spread", record.quality.spread, cost());
+    m.if_given("disturbance", record.disturbance, !record.disturbance.empty(), not_empty());
+    if (m.reads() && !record.date.empty() && !seconds_of(record.date))
+      m.complain(fmt::format("{} is \"{}\": a date as 2026-11-22T12:30:00Z is needed", m.where("date"),
+                             record.date));
   });
 }
 

@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "cg/base/json_fields.hpp"
-
 namespace cg2d {
 
 /// The machine's quiet during a measurement (QuietResult), and how well its repeats agree.
@@ -24,8 +22,9 @@ struct MeasurementRecord {
   std::string disturbance{};  ///< why it is not to be trusted, where the user kept it nevertheless
 };
 
+class Members;
 /// The member "measured", where there is one.
-void describe(JsonFields& json, MeasurementRecord& record);
+void describe_measured(Members& m, MeasurementRecord& record);
 
 /// The time now, as MeasurementRecord::date.
 std::string date_now();

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "cg/base/describe.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -244,6 +246,60 @@ void NoiseMonitor::record_node() {
 
 QuietResult NoiseMonitor::result() {
   return judge_quiet(group_.gather_one(mine_), environment_, thread_count_);
+}
+
+void describe_disturbance(Members& m, QuietResult& quiet) {
+  std::optional known(quiet);
+  describe_disturbance(m, known);
+  quiet = known.value_or(quiet);
+}
+
+void describe_disturbance(Members& m, std::optional<QuietResult>& quiet) {
+  bool is_known = quiet.has_value();
+  m.object_if(
+      is_known, "quiet",
+      [&] {
+        if (!quiet) quiet.emplace();
+        auto reason = quiet->reason();
+        m.derived("disturbed", quiet->is_disturbed());
+        m("reason", reason, meaning("Empty where quiet."));
+        if (m.reads() && !reason.empty()) quiet->disturbances = {reason};
+      },
+      meaning("Whether other work on the machine disturbed the measurements, and how."));
+}
+
+void describe(Members& m, RankRange& range) {
+  m("minimum", range.minimum, at_least(0));
+  m("maximum", range.maximum, at_least(0));
+}
+
+void describe(Members& m, QuietResult& quiet) {
+  m.derived("disturbed", quiet.is_disturbed());
+  m("reasons", quiet.disturbances);
+  m.object(
+      "involuntary_switches",
+      [&] {
+        m("total", quiet.involuntary_switches, at_least(0));
+        m("maximum", quiet.most_involuntary_switches, at_least(0));
+      },
+      meaning("Of all ranks, and of the rank with most."));
+  m("delay_share", quiet.delay_share,
+    or_null(at_least(
+        0, "A thread was ready and waited for a processor, less 0.1 ms for each time that it got one.")));
+  m("steal_share", quiet.steal_share, or_null(at_least(0, "The hypervisor ran another guest.")));
+  m("other_load", quiet.other_load,
+    or_null(at_least(0, "Processors of a node that other processes kept busy.")));
+  m("other_share", quiet.other_share, or_null(at_least(0, "The same by the node's processors.")));
+  m.object(
+      "loop_s",
+      [&] {
+        m("before", quiet.loop_before_s);
+        m("after", quiet.loop_after_s);
+      },
+      meaning("A fixed loop on every rank: the fastest and the slowest rank's."));
+  m("loop_spread", quiet.loop_spread, at_least(0, "Slowest rank of a node by its fastest, minus 1."));
+  m("loop_change", quiet.loop_change,
+    meaning("After by before, minus 1, of the rank where it differs most."));
 }
 
 }  // namespace cg2d

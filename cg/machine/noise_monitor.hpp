@@ -38,6 +38,8 @@
 
 namespace cg2d {
 
+class Members;
+
 inline constexpr double most_lost_share = 0.02;
 inline constexpr double most_loop_difference = 0.10;
 
@@ -96,6 +98,11 @@ struct QuietResult {
   [[nodiscard]] std::string text() const;
 };
 
+class Members;
+/// The member "quiet" of commands that measure once; left out where it is not known.
+void describe_disturbance(Members& m, std::optional<QuietResult>& quiet);
+void describe_disturbance(Members& m, QuietResult& quiet);
+
 /// The verdict on one region from the figures of all ranks. Local and pure.
 QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& environment, int thread_count);
 
@@ -128,5 +135,8 @@ class NoiseMonitor {
   NodeTimes node_before_;
   Stopwatch region_;
 };
+
+void describe(Members& m, RankRange& range);
+void describe(Members& m, QuietResult& quiet);
 
 }  // namespace cg2d

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "cg/base/errors.hpp"
 #include "cg/machine/message_cost.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/schedule.hpp"
@@ -212,6 +213,8 @@ std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun
   const auto n = static_cast<double>(run.layout.size());
   std::vector<std::int64_t> row_sizes;
   std::vector<std::int64_t> column_sizes;
+  row_sizes.reserve(static_cast<std::size_t>(grid.rows));
+  column_sizes.reserve(static_cast<std::size_t>(grid.columns));
   for (int row = 0; row < grid.rows; ++row) row_sizes.push_back(run.layout.row_block(row).size());
   for (int column = 0; column < grid.columns; ++column)
     column_sizes.push_back(run.layout.column_block(column).size());

@@ -12,6 +12,7 @@
 #include <array>
 #include <ctime>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -124,6 +125,21 @@ Provenance inspect_provenance(const Environment& environment, bool names_hosts) 
           .kernel = kernel_version(),
           .libc = libc_version(),
           .variables = relevant_variables(process_environment(), environment, names_hosts)};
+}
+
+void describe(Members& m, Provenance& provenance) {
+  m("time", provenance.time,
+    {.meaning = "Of the start, local, with the offset of the zone.", .label = "Date", .column = "date"});
+  m("command", provenance.command, meaning("Program and arguments."));
+  m("commit", provenance.commit.hash,
+    in_column("commit", meaning("That the program was built from; unknown outside of a work tree of git.")));
+  m("tree_changed", provenance.commit.tree_changed,
+    or_null("Whether files that git tracks differed from it; null: not known."));
+  m("kernel", provenance.kernel);
+  m("libc", provenance.libc);
+  m("variables", provenance.variables,
+    meaning("Of rank 0's environment, for OpenMP, MPI and its networks, OpenBLAS and PAPI; those about hosts "
+            "only with --hostname."));
 }
 
 }  // namespace cg2d

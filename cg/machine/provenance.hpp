@@ -16,7 +16,7 @@ namespace cg2d {
 
 /// The commit that the program was built from.
 struct BuildCommit {
-  std::string_view hash;             ///< "unknown" where it was not built in a work tree of git
+  std::string hash;                  ///< "unknown" where it was not built in a work tree of git
   std::optional<bool> tree_changed;  ///< whether tracked files differed from it; empty: not known
 };
 BuildCommit build_commit();
@@ -32,6 +32,9 @@ struct Provenance {
   std::string libc;                 ///< "glibc 2.36"
   std::vector<Variable> variables;  ///< those of relevant_variables()
 };
+
+class Members;
+void describe(Members& m, Provenance& provenance);
 
 /// The command that this process does from now on: arguments, the program's name first.
 void record_command_line(int argument_count, const char* const* arguments);

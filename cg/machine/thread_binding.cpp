@@ -90,7 +90,7 @@ std::vector<NodeRanks> nodes_of(const Environment& environment) {
 /// Assigns cores to all ranks, or to none.
 CoreAssignment assign_all(const Environment& environment, int thread_count) {
   // Each of them would begin with the same core.
-  if (environment.is_beside_other_tasks())
+  if (environment.beside_other_tasks)
     return {.ranks = {}, .why_not = "other tasks of this job run on the same cores"};
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "cg/base/describe.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -127,6 +129,18 @@ RowLengthDistribution thinned(const RowLengthDistribution& whole_rows, int colum
       add_binomial(weight, static_cast<int>(length), 1.0 / column_block_count, distribution.share);
   }
   return distribution;
+}
+
+void describe(Members& m, RowLengths& lengths) {
+  double mean = lengths.mean();
+  m("critical_vector_length", lengths.critical_vector_length, at_least(0, "2147483647: vectors never pay."));
+  m("rows", lengths.row_count, at_least(0));
+  m("minimum", lengths.shortest, at_least(0));
+  m("mean", mean, at_least(0));
+  m("maximum", lengths.longest, at_least(0));
+  m("rows_below", lengths.short_row_count, at_least(0, "Shorter than the critical vector length."));
+  m("nonzeros_below", lengths.short_row_nonzero_count, at_least(0, "In those rows."));
+  if (m.reads()) lengths.nonzero_count = std::llround(mean * static_cast<double>(lengths.row_count));
 }
 
 }  // namespace cg2d

@@ -11,6 +11,8 @@
 
 namespace cg2d {
 
+class Members;
+
 /// Figures of the rows of one block, or of several together. Trivially copyable: ranks send it as it is.
 struct RowLengths {
   std::int64_t critical_vector_length = 0;
@@ -60,5 +62,8 @@ RowLengthDistribution distribution_of(std::span<const std::int64_t> rows_by_leng
 /// the columns, not for a band, whose rows lie in one block or two. Cost: for each length l that occurs,
 /// about 24 * sqrt(l / column_block_count) + 80 terms.
 RowLengthDistribution thinned(const RowLengthDistribution& whole_rows, int column_block_count);
+
+/// The mean in place of the nonzeros.
+void describe(Members& m, RowLengths& lengths);
 
 }  // namespace cg2d

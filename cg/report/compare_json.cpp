@@ -1,153 +1,114 @@
 // The comparison of two sets of results for programs.
 
-#include <utility>
+#include <array>
 
-#include "cg/base/json_verdicts.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/report/result_compare.hpp"
-#include "cg/report/session_record.hpp"
+#include "cg/report/session_document.hpp"
 
 namespace cg2d {
+
+std::span<const NamedValue<Change>> words_of(Change /*change*/) {
+  static constexpr std::array words{
+      NamedValue<Change>{"regression", Change::regression}, NamedValue<Change>{"faster", Change::faster},
+      NamedValue<Change>{"none", Change::none}, NamedValue<Change>{"undecided", Change::undecided},
+      NamedValue<Change>{"unknown", Change::unknown}};
+  return words;
+}
+
 namespace {
 
-constexpr int comparison_schema_version = 1;
+constexpr std::string_view of_change =
+    "From before to after; none: a regression is excluded; unknown: it failed before.";
 
-const char* name_of(Change change) {
-  switch (change) {
-    case Change::regression:
-      return "regression";
-    case Change::faster:
-      return "faster";
-    case Change::none:
-      return "none";
-    case Change::undecided:
-      return "undecided";
-    case Change::unknown:
-      break;
-  }
-  return "unknown";
+/// null where there are no paired rounds.
+void describe_ratio(Members& m, std::string_view name, const RatioInterval& ratio, std::string_view text) {
+  m.derived(name, ratio.round_count > 0 ? std::optional(ratio) : std::nullopt, or_null(text));
 }
 
-FigureType change_type() {
-  return named_type("change",
-                    with(word_type({"regression", "faster", "none", "undecided", "unknown"}), "description",
-                         "From before to after; none: a regression is excluded; unknown: it failed before."));
+void describe_disturbed(Members& m, std::string_view name, DisturbedRuns& runs) {
+  m.object(
+      name,
+      [&] {
+        m("count", runs.count, at_least(0));
+        m("of", runs.of, at_least(0));
+      },
+      meaning("Runs that other work on the machine disturbed."));
 }
 
-const RatioInterval* ratio_with_rounds(const RatioInterval& ratio) {
-  return ratio.round_count > 0 ? &ratio : nullptr;
+void describe_keys(Members& m, std::string_view name, const std::vector<ConfiguredProblem>& asked) {
+  std::vector<std::string> keys;
+  for (const auto& one : asked) keys.push_back(one.key());
+  m(name, keys);
 }
 
-const Record<ComparedFigure>& compared_figure_record() {
-  static const Record<ComparedFigure> record{
-      "compared_figure",
-      {{"name", name_type(), [](const auto& one) { return one.figure->column; }},
-       {"unit", line_type(), [](const auto& one) { return one.figure->unit; }, "B: bytes."},
-       {"before", number_type(), &ComparedFigure::before},
-       {"after", number_type(), &ComparedFigure::after}}};
-  return record;
-}
-
-const Record<SetDifference>& difference_record() {
-  static const Record<SetDifference> record{"difference",
-                                            {{"name", name_type(), &SetDifference::name},
-                                             {"before", text_type(), &SetDifference::before},
-                                             {"after", text_type(), &SetDifference::after}}};
-  return record;
-}
-
-const Record<DisturbedRuns>& disturbed_record() {
-  static const Record<DisturbedRuns> record{
-      "disturbed_runs",
-      {{"count", count_type(), &DisturbedRuns::count}, {"of", count_type(), &DisturbedRuns::of}}};
-  return record;
-}
-
-const Record<SetNames>& names_record() {
-  static const Record<SetNames> record{
-      "names", {{"before", name_type(), &SetNames::before}, {"after", name_type(), &SetNames::after}}};
-  return record;
-}
-
-const Record<ComparedConfiguration>& compared_record() {
-  using Compared = ComparedConfiguration;
-  static const Record<Compared> record{
-      "compared",
-      {{"key", name_type(), [](const auto& pair) { return pair.asked.key(); },
-        "The unique text of a configuration."},
-       {"problem", text_type(), [](const auto& pair) { return pair.asked.problem; }},
-       {"grid", pattern_type("^[0-9]+x[0-9]+(x[0-9]+)?$"),
-        [](const auto& pair) { return pair.asked.arrangement(); },
-        "Or the parts of a domain along x, y and z."},
-       part<Compared>("before", times_record(), &Compared::before, "null where a run failed."),
-       part<Compared>("after", times_record(), &Compared::after, "null where a run failed."),
-       part<Compared>(
-           "ratio", ratio_record(), [](const Compared& pair) { return ratio_with_rounds(pair.ratio); },
-           "After by before, round by round; null without paired rounds."),
-       {"change", change_type(), [](const auto& pair) { return name_of(pair.change); }},
-       {"suggested_rounds", or_null(count_type()), &Compared::suggested_rounds,
-        "Where undecided, the rounds that should decide, if any would."},
-       {"text", text_type(), verdict_on, "For people, as in the table."},
-       list_figure<Compared>("figures", compared_figure_record(), &Compared::figures,
-                             "Medians of other figures that both have; no verdict depends on them."),
-       list_figure<Compared>("differences", difference_record(), &Compared::differences,
-                             "Facts in which the runs differ although the same was asked for."),
-       part<Compared>("disturbed_before", disturbed_record(), &Compared::disturbed_before,
-                      "Runs that other work on the machine disturbed."),
-       part<Compared>("disturbed_after", disturbed_record(), &Compared::disturbed_after)}};
-  return record;
-}
-
-const Record<LeftOutRun>& left_out_record() {
-  static const Record<LeftOutRun> record{"left_out",
-                                         {{"place", text_type(), &LeftOutRun::place},
-                                          {"key", name_type(), &LeftOutRun::key},
-                                          {"reason", name_type(), &LeftOutRun::reason}}};
-  return record;
-}
-
-Figure<Comparison> keys_of(std::string name, std::vector<ConfiguredProblem> Comparison::*member) {
-  return {std::move(name), list_type(name_type()), [member](const auto& comparison) {
-            Json keys = Json::array();
-            for (const auto& asked : comparison.*member) keys.push_back(asked.key());
-            return keys;
-          }};
-}
-
-const Record<Comparison>& comparison_record() {
-  static const Record<Comparison> record{
-      "comparison",
-      {{"schema_version", constant_type(comparison_schema_version),
-        [](const auto& /*comparison*/) { return comparison_schema_version; }},
-       {"program", type_of(program_record()), [](const auto& /*comparison*/) { return program_json(); }},
-       {"test", type_of(verdict_test_record()),
-        [](const auto& /*comparison*/) { return verdict_test_json(); }},
-       part<Comparison>("labels", names_record(), &Comparison::names, "A and B unless --label names them."),
-       {"threshold", seconds_type(), &Comparison::threshold,
-        "The increase in time that is a regression: 0.05 is 5 %."},
-       list_figure<Comparison>("compared", compared_record(), &Comparison::common,
-                               "The configurations that both sets have."),
-       part<Comparison>(
-           "overall", ratio_record(),
-           [](const Comparison& comparison) { return ratio_with_rounds(comparison.overall); },
-           "Of all together."),
-       {"overall_change", change_type(),
-        [](const auto& comparison) { return name_of(comparison.overall_change); }},
-       keys_of("only_before", &Comparison::only_before),
-       keys_of("only_after", &Comparison::only_after),
-       list_figure<Comparison>("left_out", left_out_record(), &Comparison::left_out),
-       {"exit_code",
-        {{"enum", {0, 1, 2}}},
-        [](const auto& comparison) { return static_cast<int>(comparison.exit_code()); },
-        "1: a regression; 2: undecided."}}};
-  return record;
+void describe_pair(Members& m, ComparedConfiguration& pair) {
+  m.derived("key", pair.asked.key(), meaning("The unique text of a configuration."));
+  m("problem", pair.asked.problem);
+  m.derived("grid", pair.asked.arrangement(), meaning("Or the parts of a domain along x, y and z."));
+  m("before", pair.before, or_null("null where a run failed."));
+  m("after", pair.after, or_null("null where a run failed."));
+  describe_ratio(m, "ratio", pair.ratio, "After by before, round by round; null without paired rounds.");
+  m("change", pair.change, meaning(of_change));
+  m("suggested_rounds", pair.suggested_rounds,
+    or_null(at_least(0, "Where undecided, the rounds that should decide, if any would.")));
+  m.derived(
+      "text", [&] { return verdict_on(pair); }, meaning("For people, as in the table."));
+  m.list(
+      "figures", pair.figures,
+      [&](ComparedFigure& one, std::size_t /*index*/) {
+        m.derived("name", [&] { return one.figure->column; });
+        m.derived(
+            "unit", [&] { return one.figure->unit; }, meaning("B: bytes."));
+        m("before", one.before);
+        m("after", one.after);
+      },
+      meaning("Medians of other figures that both have; no verdict depends on them."));
+  m.list(
+      "differences", pair.differences,
+      [&](SetDifference& one, std::size_t /*index*/) {
+        m("name", one.name, not_empty());
+        m("before", one.before);
+        m("after", one.after);
+      },
+      meaning("Facts in which the runs differ although the same was asked for."));
+  describe_disturbed(m, "disturbed_before", pair.disturbed_before);
+  describe_disturbed(m, "disturbed_after", pair.disturbed_after);
 }
 
 }  // namespace
 
-std::string comparison_json(const Comparison& comparison) {
-  return json_text(json_of(comparison_record(), comparison), 2) + "\n";
+void describe(Members& m, LeftOutRun& run) {
+  m("place", run.place);
+  m("key", run.key, not_empty());
+  m("reason", run.reason, not_empty());
 }
 
-FigureType comparison_type() { return type_of(comparison_record()); }
+void describe(Members& m, Comparison& comparison) {
+  describe_head(m);
+  describe_verdict_test(m);
+  m.object(
+      "labels",
+      [&] {
+        m("before", comparison.names.before, not_empty());
+        m("after", comparison.names.after, not_empty());
+      },
+      meaning("A and B unless --label names them."));
+  m("threshold", comparison.threshold,
+    at_least(0, "The increase in time that is a regression: 0.05 is 5 %."));
+  m.list(
+      "compared", comparison.common,
+      [&](ComparedConfiguration& pair, std::size_t /*index*/) { describe_pair(m, pair); },
+      meaning("The configurations that both sets have."));
+  describe_ratio(m, "overall", comparison.overall, "Of all together.");
+  m("overall_change", comparison.overall_change, meaning(of_change));
+  describe_keys(m, "only_before", comparison.only_before);
+  describe_keys(m, "only_after", comparison.only_after);
+  m("left_out", comparison.left_out);
+  m.derived("exit_code", static_cast<int>(comparison.exit_code()),
+            meaning("0, 1: a regression; 2: undecided."));
+}
+
+std::string comparison_json(const Comparison& comparison) { return document_text(comparison); }
 
 }  // namespace cg2d

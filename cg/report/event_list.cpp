@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
-#include "cg/report/phase_record.hpp"
 #include "cg/timing/event_counters.hpp"
 #include "cg/timing/papi_library.hpp"
 
@@ -74,61 +74,36 @@ std::string write_text(const EventList& list, bool shows_all) {
   return text;
 }
 
-const Record<KnownEvent>& known_event_record() {
-  static const Record<KnownEvent> record{
-      "known_event",
-      {{"name", name_type(), &KnownEvent::name},
-       {"family", word_type({"preset", "generic", "native", "software"}),
-        [](const auto& event) { return event_family_name(event.family); },
-        "preset: PAPI's; generic: the kernel's names; native: this processor's; software: the kernel's own."},
-       {"description", text_type(), &KnownEvent::description},
-       {"kind", event_kind_type(), [](const auto& event) { return event_kind_name(event_kind(event.name)); }},
-       {"status", word_type({"counts", "unproven", "refused"}), status_of,
-        "unproven: it can be counted, but the trial did not raise it."},
-       {"reason", line_type(), &KnownEvent::why_not, "Why it is refused; else empty."},
-       {"trial_count", {{"type", "integer"}}, &KnownEvent::trial_count}}};
-  return record;
-}
-
-/// A group, and what stands for it here.
-struct SeenGroup {
-  const GroupRow& group;
-  const ResolvedEvents& resolved;
-};
-
-std::vector<SeenGroup> groups_of(const EventList& list) {
-  std::vector<SeenGroup> seen;
-  for (const auto& resolved : list.groups) seen.push_back({group_table()[seen.size()], resolved});
-  return seen;
-}
-
-const Record<SeenGroup>& group_record() {
-  static const Record<SeenGroup> record{
-      "group",
-      {{"name", name_type(), [](const auto& seen) { return seen.group.name; }},
-       {"description", name_type(), [](const auto& seen) { return seen.group.description; }},
-       {"events", list_type(name_type()), [](const auto& seen) { return seen.resolved.names; },
-        "Those that stand for the group here."},
-       list_figure<SeenGroup>(
-           "refused", refused_event_record(),
-           [](const SeenGroup& seen) -> const auto& { return seen.resolved.refused; },
-           "Purposes of the group that no event serves here.")}};
-  return record;
-}
-
-const Record<EventList>& event_list_record() {
-  static const Record<EventList> record{
-      "event_list",
-      {{"schema_version", constant_type(1), [](const auto& /*list*/) { return 1; }},
-       {"papi", or_null(name_type()), &EventList::papi_version, "null: the program was built without PAPI"},
-       {"remedy", name_type(), &EventList::remedy, "What would make more events of the processor countable."},
-       list_figure<EventList>("groups", group_record(), groups_of, "", 1),
-       list_figure<EventList>("events", known_event_record(), &EventList::events, "", 1)},
-      "The events that are known on the node of rank 0, each tried by counting it."};
-  return record;
-}
-
 }  // namespace
+
+void describe(Members& m, EventList& list) {
+  m.constant("schema_version", 1);
+  m("papi", list.papi_version, or_null("null: the program was built without PAPI"));
+  m("remedy", list.remedy, meaning("What would make more events of the processor countable."));
+  m.list("groups", list.groups,
+         [&](ResolvedEvents& resolved, std::size_t place) {
+           m.derived("name", group_table()[place].name);
+           m.derived("description", group_table()[place].description);
+           m("events", resolved.names, meaning("Those that stand for the group here."));
+           m("refused", resolved.refused, meaning("Purposes of the group that no event serves here."));
+         },
+         {.fewest = 1});
+  m.list("events", list.events,
+         [&](KnownEvent& event, std::size_t /*index*/) {
+           m("name", event.name, not_empty());
+           m("family", event.family,
+             meaning("preset: PAPI's; generic: the kernel's names; native: this processor's; software: "
+                     "the kernel's own."));
+           m("description", event.description);
+           m.derived("kind", [&] { return std::string(event_kind_name(event_kind(event.name))); });
+           m.derived(
+               "status", status_of(event),
+               meaning("counts, refused, or unproven: it can be counted, but the trial did not raise it."));
+           m("reason", event.why_not, meaning("Why it is refused; else empty."));
+           m("trial_count", event.trial_count);
+         },
+         {.fewest = 1});
+}
 
 EventList list_events() {
   auto events = known_events();
@@ -143,13 +118,10 @@ EventList list_events() {
           .groups = std::move(groups)};
 }
 
-Json event_list_type() { return type_of(event_list_record()); }
-
 std::vector<std::string> event_list_format_names() { return {"text", "json"}; }
 
 std::string write_event_list(const EventList& list, const std::string& format, bool shows_all) {
-  return format == "json" ? json_text(json_of(event_list_record(), list), 2) + "\n"
-                          : write_text(list, shows_all);
+  return format == "json" ? document_text(list) : write_text(list, shows_all);
 }
 
 }  // namespace cg2d

@@ -21,8 +21,8 @@ struct EventList {
 /// Tries every event. Local. Cost: as known_events(). Throws RunError.
 EventList list_events();
 
-/// The type of the document, for cg2d schema.
-Json event_list_type();
+class Members;
+void describe(Members& m, EventList& list);
 
 std::vector<std::string> event_list_format_names();
 /// The list in one of these formats. shows_all: as text, also events that cannot be counted here, with the

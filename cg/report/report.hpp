@@ -35,6 +35,9 @@ const ReportFormat& report_format(std::string_view name);
 /// The format "json" as a value.
 nlohmann::ordered_json report_json(const RunReport& report);
 
+/// The type of what cg2d run writes, for cg2d schema: a result, or a plan.
+nlohmann::ordered_json run_result_type();
+
 /// A run that --dry-run plans.
 struct PlannedRun {
   const Problem& problem;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cg/base/json_values.hpp"
-#include "cg/report/session_record.hpp"
 #include "cg/run/run_report.hpp"
 
 namespace cg2d {

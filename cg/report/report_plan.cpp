@@ -4,11 +4,11 @@
 
 #include <functional>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/run_record.hpp"
-#include "cg/report/session_record.hpp"
+#include "cg/report/session_document.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -132,159 +132,110 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   return text;
 }
 
-/// A plan with its figures.
-struct SeenPlan {
-  const PlannedRun& run;
-  const PlanTotals& totals;
+void describe_traffic(Members& m, std::string_view name, const comm::Traffic& traffic) {
+  m.object(name, [&] {
+    m.derived("messages", traffic.message_count, at_least(0));
+    m.derived("bytes", traffic.byte_count, at_least(0));
+  });
+}
+
+void describe_memory(Members& m, MemoryPlan& memory) {
+  m.derived("total", memory.total_bytes(), at_least(1));
+  m("process", memory.process_bytes,
+    at_least(0, "The program itself, with MPI, as it was measured in the process that planned."));
+  m("block", memory.block_bytes, at_least(0));
+  m("vectors", memory.vector_bytes, at_least(0));
+  m("generation", memory.working_bytes, at_least(0));
+}
+
+void describe_stream(Members& m, StreamPlan& plan) {
+  const bool is_timed = m.writes() && plan.multiply_s > 0.0;
+  const auto known = [&](auto value) { return is_timed ? std::optional(value) : std::nullopt; };
+  m("file_bytes", plan.file_bytes, at_least(0));
+  m("largest_file_bytes", plan.largest_file_bytes, at_least(0, "Of one rank."));
+  m("free_bytes", plan.free_bytes, at_least(0, "In the folder that has least."));
+  m("streamed_bytes_per_product", plan.streamed_bytes, at_least(0));
+  m("storage_bytes_per_s", plan.storage_bytes_per_s, positive("Measured."));
+  m("reading_s_per_product", plan.reading_s, at_least(0, "The slowest rank's."));
+  m.derived("multiply_s_per_product", known(plan.multiply_s), or_null(at_least(0)));
+  m.derived("product_s", known(plan.product_s()), or_null(at_least(0, "The longer of both.")));
+  m.derived(
+      "unbound_memory_limit_bytes", known(plan.limits.unbound_bytes),
+      or_null(at_least(0, "With --memory-limit from here on reading takes no longer than multiplying.")));
+  m.derived("in_core_memory_limit_bytes", known(plan.limits.in_core_bytes),
+            or_null(at_least(0, "With --memory-limit from here on nothing is streamed.")));
+}
+
+/// What --dry-run --format json writes.
+struct PlanDocument {
+  Problem problem;
+  Configuration configuration{};
+  PlanTotals totals{};
+  comm::IndexRange rows{};     ///< of rank 0's block
+  comm::IndexRange columns{};  ///< likewise
+  std::optional<bool> fits{};  ///< empty: planned for other ranks than those that run
+  std::optional<StreamPlan> streaming{};
 };
 
-const Record<comm::Traffic>& traffic_record() {
-  static const Record<comm::Traffic> record{"traffic",
-                                            {{"messages", count_type(), &comm::Traffic::message_count},
-                                             {"bytes", count_type(), &comm::Traffic::byte_count}}};
-  return record;
+void describe_plan(Members& m, PlanDocument& plan) {
+  auto& [problem, configuration, totals, rows, columns, is_fitting, streaming] = plan;
+  const auto& busiest = totals.busiest;
+  const bool stores_half = m.writes() && planned_kernel(configuration).stores_half();
+  m.object("grid", [&] { describe_grid(m, plan.configuration.grid); });
+  m.derived("ranks", configuration.grid.rank_count(), at_least(1));
+  m.one_of("sum_form", configuration.sum_form, sum_form_table());
+  m.derived("kernel", [&] { return std::string(planned_kernel(plan.configuration).name); });
+  m.derived("symmetric_storage", stores_half);
+  m.derived("smallest_piece", totals.smallest_piece.size(), at_least(0));
+  m.derived("largest_piece", totals.largest_piece.size(), at_least(1));
+  m.derived("block_rows", rows.size(), at_least(0, "Of rank 0."));
+  m.derived("block_columns", columns.size(), at_least(0, "Of rank 0."));
+  m.derived(
+      "expected_nonzeros", [&] { return expected_nonzero_count(plan.problem); }, positive());
+  m.object(
+      "memory_per_rank_bytes", [&] { describe_memory(m, plan.totals.largest); },
+      meaning("Of the rank that needs most."));
+  m("memory_bytes", totals.memory_bytes, at_least(1, "All ranks together."));
+  m("fits", is_fitting, or_null("null: planned for other ranks than those that run."));
+  m.object(
+      "busiest_rank_per_cg_step",
+      [&, &busiest = busiest] {
+        describe_traffic(m, "collection", busiest.collection);
+        describe_traffic(m, "summation", busiest.summation);
+        describe_traffic(m, "shuffle", busiest.shuffle);
+        describe_traffic(m, "dot", busiest.dot);
+      },
+      meaning("What the rank that sends most bytes sends in one step; dot: both dot products."));
+  describe_traffic(m, "all_ranks_per_cg_step", totals.all_traffic);
+  bool is_streamed = streaming.has_value();
+  m.object_if(
+      is_streamed, "out_of_core",
+      [&, &streaming = streaming] {
+        if (!streaming) streaming.emplace();
+        describe_stream(m, *streaming);
+      },
+      meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
+              "machine (cg2d model --calibrate)."));
 }
 
-const Record<StepTraffic>& step_traffic_record() {
-  static const Record<StepTraffic> record{
-      "step_traffic",
-      {part<StepTraffic>("collection", traffic_record(), &StepTraffic::collection),
-       part<StepTraffic>("summation", traffic_record(), &StepTraffic::summation),
-       part<StepTraffic>("shuffle", traffic_record(), &StepTraffic::shuffle),
-       part<StepTraffic>("dot", traffic_record(), &StepTraffic::dot)}};
-  return record;
-}
-
-const Record<MemoryPlan>& memory_record() {
-  static const Record<MemoryPlan> record{
-      "memory_plan",
-      {{"total", positive_count_type(), &MemoryPlan::total_bytes},
-       {"process", count_type(), &MemoryPlan::process_bytes,
-        "The program itself, with MPI, as it was measured in the process that planned."},
-       {"block", count_type(), &MemoryPlan::block_bytes},
-       {"vectors", count_type(), &MemoryPlan::vector_bytes},
-       {"generation", count_type(), &MemoryPlan::working_bytes}}};
-  return record;
-}
-
-/// A figure that follows from the time of a product.
-template <typename Member>
-Figure<StreamPlan> multiply_figure(std::string name, FigureType type, Member member,
-                                   std::string meaning = {}) {
-  return {std::move(name), or_null(std::move(type)),
-          [member](const StreamPlan& plan) {
-            return plan.multiply_s > 0.0 ? std::optional(std::invoke(member, plan)) : std::nullopt;
-          },
-          std::move(meaning)};
-}
-
-const Record<StreamPlan>& stream_plan_record() {
-  static const Record<StreamPlan> record{
-      "stream_plan",
-      {{"file_bytes", count_type(), &StreamPlan::file_bytes},
-       {"largest_file_bytes", count_type(), &StreamPlan::largest_file_bytes, "Of one rank."},
-       {"free_bytes", count_type(), &StreamPlan::free_bytes, "In the folder that has least."},
-       {"streamed_bytes_per_product", count_type(), &StreamPlan::streamed_bytes},
-       {"storage_bytes_per_s", positive_seconds_type(), &StreamPlan::storage_bytes_per_s, "Measured."},
-       {"reading_s_per_product", seconds_type(), &StreamPlan::reading_s, "The slowest rank's."},
-       multiply_figure("multiply_s_per_product", seconds_type(), &StreamPlan::multiply_s),
-       multiply_figure("product_s", seconds_type(), &StreamPlan::product_s, "The longer of both."),
-       multiply_figure(
-           "unbound_memory_limit_bytes", count_type(),
-           [](const StreamPlan& plan) { return plan.limits.unbound_bytes; },
-           "With --memory-limit from here on reading takes no longer than multiplying."),
-       multiply_figure(
-           "in_core_memory_limit_bytes", count_type(),
-           [](const StreamPlan& plan) { return plan.limits.in_core_bytes; },
-           "With --memory-limit from here on nothing is streamed.")},
-      "Figures of all ranks. null: not known without a description of this machine (cg2d model "
-      "--calibrate)."};
-  return record;
-}
-
-const Record<SeenPlan>& plan_record() {
-  static const Record<SeenPlan> record{
-      "plan",
-      {part<SeenPlan>("grid", grid_record(), [](const SeenPlan& plan) { return plan.run.layout.grid(); }),
-       {"ranks", positive_count_type(), [](const auto& plan) { return plan.run.layout.grid().rank_count(); }},
-       {"sum_form", word_type(names_of(sum_form_table())),
-        [](const auto& plan) { return sum_form_name(plan.run.configuration.sum_form); }},
-       {"kernel", name_type(), [](const auto& plan) { return planned_kernel(plan.run.configuration).name; }},
-       {"symmetric_storage", flag_type(),
-        [](const auto& plan) { return planned_kernel(plan.run.configuration).stores_half(); }},
-       {"smallest_piece", count_type(), [](const auto& plan) { return plan.totals.smallest_piece.size(); }},
-       {"largest_piece", positive_count_type(),
-        [](const auto& plan) { return plan.totals.largest_piece.size(); }},
-       {"block_rows", count_type(), [](const auto& plan) { return plan.run.layout.row_block(0).size(); },
-        "Of rank 0."},
-       {"block_columns", count_type(),
-        [](const auto& plan) { return plan.run.layout.column_block(0).size(); }, "Of rank 0."},
-       {"expected_nonzeros", positive_seconds_type(),
-        [](const auto& plan) { return expected_nonzero_count(plan.run.problem); }},
-       part<SeenPlan>(
-           "memory_per_rank_bytes", memory_record(),
-           [](const SeenPlan& plan) -> const auto& { return plan.totals.largest; },
-           "Of the rank that needs most."),
-       {"memory_bytes", positive_count_type(), [](const auto& plan) { return plan.totals.memory_bytes; },
-        "All ranks together."},
-       {"fits", or_null(flag_type()),
-        [](const auto& plan) {
-          return plan.run.is_here ? std::optional(fits(plan.totals, plan.run.environment)) : std::nullopt;
-        },
-        "null: planned for other ranks than those that run."},
-       part<SeenPlan>(
-           "busiest_rank_per_cg_step", step_traffic_record(),
-           [](const SeenPlan& plan) -> const auto& { return plan.totals.busiest; },
-           "What the rank that sends most bytes sends in one step; dot: both dot products."),
-       part<SeenPlan>(
-           "all_ranks_per_cg_step", traffic_record(),
-           [](const SeenPlan& plan) -> const auto& { return plan.totals.all_traffic; }),
-       part<SeenPlan>(
-           "out_of_core", stream_plan_record(), [](const SeenPlan& plan) { return plan.run.streaming; },
-           "Only with --out-of-core.", Presence::if_known)}};
-  return record;
-}
-
-/// A member of a plan that is always the same.
-Figure<SeenPlan> constant(std::string name, const Json& value) {
-  return {std::move(name), constant_type(value), [value](const auto& /*plan*/) { return value; }};
-}
-
-const Record<SeenPlan>& plan_document_record() {
-  static const auto record = [] {
-    auto problem = problem_record();
-    problem.name = "planned_problem";
-    std::erase_if(problem.figures, [](const auto& figure) {
-      return figure.name == "rcond" || figure.name == "reference_zeta";
-    });
-    return Record<SeenPlan>{
-        "plan_document",
-        {constant("schema_version", result_schema_version),
-         {"program", type_of(program_record()), [](const auto& /*plan*/) { return program_json(); }},
-         constant("status", "planned"),
-         constant("reason", ""),
-         constant("exit_code", 0),
-         part<SeenPlan>(
-             "problem", problem, [](const SeenPlan& plan) -> const auto& { return plan.run.problem; }),
-         part<SeenPlan>("plan", plan_record(), std::identity())}};
-  }();
-  return record;
+void describe(Members& m, PlanDocument& plan) {
+  describe_head(m);
+  m.constant("status", std::string("planned"));
+  m.constant("reason", std::string());
+  m.constant("exit_code", 0);
+  m.object("problem", [&] { describe_problem(m, plan.problem); });
+  m.object("plan", [&] { describe_plan(m, plan); });
 }
 
 }  // namespace
 
-FigureType run_result_type() {
-  return {
-      {"description",
-       "The result of a run, finished or not (status says which), or the plan of one (--dry-run). Sizes are "
-       "bytes, times are seconds, clocks are reference cycles. null stands for what a run did not come to, "
-       "and for NaN and infinity."},
-      {"type", "object"},
-      {"required", {"schema_version", "status"}},
-      {"properties", {{"schema_version", constant_type(result_schema_version)}}},
-      {"if", {{"properties", {{"status", constant_type("planned")}}}}},
-      {"then", type_of(plan_document_record())},
-      {"else", type_of(run_document_record())}};
+Json run_result_type() {
+  auto run = schema_of<RunDocument>();
+  run["description"] =
+      "The result of a run, finished or not (status says which), or the plan of one (--dry-run). Sizes are "
+      "bytes, times are seconds, clocks are reference cycles. null stands for what a run did not come to, "
+      "and for NaN and infinity.";
+  return {{"anyOf", Json::array({schema_of<PlanDocument>(), std::move(run)})}};
 }
 
 std::vector<std::string> plan_format_names() { return {"text", "json"}; }
@@ -292,7 +243,15 @@ std::vector<std::string> plan_format_names() { return {"text", "json"}; }
 std::string describe_plan(const PlannedRun& run, std::string_view format) {
   const auto totals = add_up(run);
   if (format != "json") return as_text(run, totals);
-  return json_text(json_of(plan_document_record(), {run, totals}), 2) + "\n";
+  PlanDocument plan{.problem = run.problem,
+                    .configuration = run.configuration,
+                    .totals = totals,
+                    .rows = run.layout.row_block(0),
+                    .columns = run.layout.column_block(0)};
+  plan.configuration.grid = run.layout.grid();
+  if (run.is_here) plan.fits = fits(totals, run.environment);
+  if (run.streaming != nullptr) plan.streaming = *run.streaming;
+  return document_text(plan);
 }
 
 }  // namespace cg2d

@@ -11,7 +11,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
-#include "cg/report/run_record.hpp"
+#include "cg/report/session_document.hpp"
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/run_report.hpp"
@@ -230,8 +230,7 @@ std::string own_lines(const RunReport& report) {
                      format_count(node.core_count, "core"), node.processor));
   }
   line("Quiet", quiet_text(report));
-  return text + origin_lines(report) +
-         labelled_lines(run_figures(), json_of(run_document_record(), {report, &repeat}));
+  return text + origin_lines(report) + labelled_lines(run_figures(), json_of(run_document(report, &repeat)));
 }
 
 std::string result_summary(const RunReport& report) {

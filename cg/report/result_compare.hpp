@@ -24,6 +24,8 @@ enum class Change {
   unknown,     ///< failed in the first set
 };
 
+std::span<const NamedValue<Change>> words_of(Change change);
+
 /// A metric beside the time, as the median of the runs of each set.
 struct ComparedFigure {
   const ShownFigure* figure = nullptr;
@@ -102,7 +104,7 @@ std::string difference_between(const Comparison& comparison);
 std::string comparison_text(const Comparison& comparison);
 /// The comparison as JSON, with all figures.
 std::string comparison_json(const Comparison& comparison);
-Json comparison_type();
+void describe(Members& m, Comparison& comparison);
 /// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said; then how many runs were disturbed.
 std::string verdict_on(const ComparedConfiguration& pair);
 

@@ -17,207 +17,161 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/run_record.hpp"
-#include "cg/report/solve/solve_record.hpp"
+#include "cg/report/session_document.hpp"
+#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/rebalance/drift_watch.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/slow_ranks.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
 
-std::string text_of(const Json& value) {
-  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
-  return value.is_string() ? value.get<std::string>() : json_text(value);
-}
-
-/// The problem's name; for a class its letter alone.
-std::string problem_name_from(const Json& problem) {
-  return problem_name({.class_name = problem.at("class").get<std::string>(),
-                       .n = integer_at<std::int64_t>(problem, "n"),
-                       .nonzer = integer_at<int>(problem, "nonzer"),
-                       .niter = integer_at<int>(problem, "niter"),
-                       .shift = problem.at("shift").get<double>()});
-}
-
-comm::ProcessGrid grid_from(const Json& json) {
-  return grid_of(integer_at<int>(json, "columns"), integer_at<int>(json, "rows"));
-}
-
-ConfiguredProblem asked_of_system(const Json& run) {
-  const auto& noted = run.at("sweep").at("configuration");
-  ConfiguredProblem asked{.problem = text_in_json(system_name(run.at("system"))),
-                          .form = text_in_json(noted.at("form").get<std::string>())};
-  if (asked.form.empty()) throw InputError("its form is empty");
-  asked.configuration.grid = grid_from(noted);
-  read_axes(noted, asked.configuration);
-  return asked;
-}
-
-/// ConfiguredProblem::storage. The limit is written exactly: runs with different ones must not be taken for repeats.
-std::string storage_from(const Json& run) {
-  if (!run.contains("out_of_core") || run.at("out_of_core").is_null()) return {};
-  const auto& stream = run.at("out_of_core");
-  constexpr const char* key = "memory_limit_bytes";
-  if (!stream.contains(key) || stream.at(key).is_null()) return "streamed";
-  constexpr double megabyte = 1e6;
-  return fmt::format("streamed within {:.15g} MB",
-                     static_cast<double>(integer_at<std::int64_t>(stream, key)) / megabyte);
-}
-
-/// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
-ConfiguredProblem asked_from(const Json& run) {
-  ConfiguredProblem asked{.problem = problem_name_from(run.at("problem"))};
-  auto& configuration = asked.configuration;
-  if (run.contains("sweep")) {
-    const auto& noted = run.at("sweep").at("configuration");
-    configuration.grid = grid_from(noted);
-    read_axes(noted, configuration);
-    return asked;
-  }
-  const auto& configured = run.at("configuration");
-  if (configured.is_null()) return asked;
-  configuration.grid = grid_from(configured.at("grid"));
-  read_axes(configured, configuration);
-  if (configured.at("tuning").at("kernel_by") != "asked for") configuration.kernel = automatic_choice;
-  asked.storage = storage_from(run);
-  return asked;
-}
-
-/// A number for each phase, by its name.
-template <typename Seconds>
-PhaseSeconds phases_by_name(const Json& phases, const Seconds& seconds_of) {
-  PhaseSeconds seconds{};
-  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
-    seconds.at(index) =
-        seconds_of(phases.at(std::string(phase_name(phase_at(index))))).template get<double>();
-  return seconds;
-}
-
-std::optional<PhaseSeconds> phases_from(const Json& phases) {
-  if (phases.is_null()) return std::nullopt;
-  PhaseSeconds means{};
-  const auto& ranks = phases.at("ranks");
-  for (const auto& rank : ranks) {
-    const auto seconds =
-        phases_by_name(rank.at("phases"), [](const Json& phase) { return phase.at("seconds"); });
-    for (std::size_t index = 0; index < benchmark_phase_count; ++index)
-      means.at(index) += seconds.at(index) / static_cast<double>(ranks.size());
+/// A number for each phase of the benchmark, mean over the ranks: number_of(times, phase, rank).
+template <typename NumberOf>
+PhaseValues means_of(const RepeatReport& repeat, const NumberOf& number_of) {
+  PhaseValues means{};
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+    for (const auto phase : benchmark_phases)
+      means[index_of(phase)] += static_cast<double>(number_of(repeat.ranks[rank], phase, rank)) /
+                                static_cast<double>(repeat.ranks.size());
   }
   return means;
 }
 
-std::optional<PredictedTimes> prediction_from(const Json& run) {
-  if (!run.contains("prediction") || run.at("prediction").is_null()) return std::nullopt;
-  const auto& prediction = run.at("prediction");
-  return PredictedTimes{
-      .total_s = prediction.at("total_s").get<double>(),
-      .phases_s = phases_by_name(prediction.at("phases"), [](const Json& phase) { return phase; })};
+comm::Traffic sent_in(const RankTimes& times, Phase phase) {
+  const auto operation = operation_of(phase);
+  return operation ? times.sent[static_cast<std::size_t>(*operation)] : comm::Traffic();
 }
 
-/// Adds 1/count of each phase's number of a rank to the means.
-void add_mean(PhaseValues& means, const Json& rank, const char* key, double share) {
-  const auto values = phases_by_name(rank.at("phases"), [key](const Json& phase) { return phase.at(key); });
-  for (std::size_t index = 0; index < values.size(); ++index) means.at(index) += share * values.at(index);
+/// The times and the work of the repetition.
+void take_phases(const RunDocument& run, ResultRecord& record) {
+  const auto& ranks = run.report.ranks;
+  const auto& repeat = *run.repeat;
+  const auto clocks = [](const RankTimes& times, Phase phase) {
+    return times.phases[index_of(phase)].clocks;
+  };
+  const auto rate = [&](std::size_t rank) { return ranks[rank].ticks_per_second; };
+  record.phases_s = means_of(repeat, [&](const auto& times, Phase phase, std::size_t rank) {
+    return static_cast<double>(clocks(times, phase)) / rate(rank);
+  });
+  record.work = RecordedWork{
+      .step_count = cg_step_count(run.report),
+      .clocks_per_second = rate(0),
+      .timing_share = run.region.timing_share,
+      .clocks = means_of(repeat, [&](const auto& times, Phase phase, auto) { return clocks(times, phase); }),
+      .calls = means_of(
+          repeat, [](const auto& times, Phase phase, auto) { return times.phases[index_of(phase)].calls; }),
+      .waited_s = means_of(repeat,
+                           [&](const auto& times, Phase phase, std::size_t rank) {
+                             return static_cast<double>(times.phases[index_of(phase)].waited_clocks) /
+                                    rate(rank);
+                           }),
+      .messages = means_of(
+          repeat, [](const auto& times, Phase phase, auto) { return sent_in(times, phase).message_count; }),
+      .bytes = means_of(
+          repeat, [](const auto& times, Phase phase, auto) { return sent_in(times, phase).byte_count; })};
 }
 
-std::optional<RecordedWork> work_from(const Json& phases) {
-  if (phases.is_null()) return std::nullopt;
-  const auto& ranks = phases.at("ranks");
-  RecordedWork work{.step_count = phases.at("cg_steps").get<double>(),
-                    .clocks_per_second = ranks.at(0).at("clocks_per_second").get<double>(),
-                    .timing_share = phases.at("timing_share").get<double>()};
-  const double share = 1.0 / static_cast<double>(ranks.size());
-  for (const auto& rank : ranks) {
-    add_mean(work.clocks, rank, "clocks", share);
-    add_mean(work.calls, rank, "calls", share);
-    add_mean(work.waited_s, rank, "waited_clocks", share / rank.at("clocks_per_second").get<double>());
-    add_mean(work.messages, rank, "messages", share);
-    add_mean(work.bytes, rank, "bytes", share);
-  }
-  return work;
-}
-
-std::vector<RecordedEvent> events_from(const Json& run) {
+std::vector<RecordedEvent> events_of(const RunDocument& run) {
   std::vector<RecordedEvent> events;
-  if (!run.contains("counters") || run.at("counters").is_null()) return events;
-  for (const auto& event : run.at("counters").at("events"))
-    events.push_back(
-        {.name = text_in_json(event.at("name").get<std::string>()),
-         .counts = phases_by_name(event.at("phases"), [](const Json& phase) { return phase.at("mean"); })});
+  const auto figures = phases_of(run.report, *run.repeat);
+  for (std::size_t event = 0; event < run.report.counters.counted.size(); ++event) {
+    const auto totals = event_totals(figures, event);
+    auto& recorded = events.emplace_back(RecordedEvent{.name = run.report.counters.counted[event]});
+    for (const auto phase : benchmark_phases)
+      recorded.counts[index_of(phase)] = totals.phases[index_of(phase)].mean;
+  }
   return events;
 }
 
-std::optional<RecordedLimits> limits_from(const Json& run) {
-  if (!run.contains("roofline") || run.at("roofline").is_null()) return std::nullopt;
-  const auto values = [&](const char* key) {
-    return phases_by_name(run.at("roofline").at("phases"),
-                          [key](const Json& phase) { return phase.at(key); });
-  };
-  return RecordedLimits{.bytes = values("bytes"), .flops = values("flops"), .shares = values("share")};
+RecordedLimits limits_of(const Roofline& roofline) {
+  RecordedLimits limits;
+  for (const auto phase : benchmark_phases) {
+    const auto index = index_of(phase);
+    const auto& share = roofline.shares[index];
+    limits.bytes[index] = share.byte_count;
+    limits.flops[index] = share.flop_count;
+    limits.shares[index] = share.share();
+  }
+  return limits;
 }
 
-constexpr std::array<std::string_view, 4> purpose_names{"time", "counters", "limits", "trace"};
+/// ConfiguredProblem::storage. The limit is written exactly: runs with different ones must not be taken for repeats.
+std::string storage_of(const RunReport& report) {
+  const auto* const stream = report.features.find<OutOfCoreFacts>();
+  if (stream == nullptr) return {};
+  if (stream->memory_limit_bytes == 0) return "streamed";
+  constexpr double megabyte = 1e6;
+  return fmt::format("streamed within {:.15g} MB",
+                     static_cast<double>(stream->memory_limit_bytes) / megabyte);
+}
+
+/// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
+ConfiguredProblem asked_of(const RunDocument& run) {
+  if (run.sweep) return run.sweep->asked;
+  ConfiguredProblem asked{.problem = problem_name(run.report.problem)};
+  if (!run.report.is_resolved) return asked;
+  asked.configuration = run.report.configuration;
+  if (run.report.kernel_choice.kernel_origin != ChoiceOrigin::asked_for)
+    asked.configuration.kernel = automatic_choice;
+  asked.storage = storage_of(run.report);
+  return asked;
+}
+
 constexpr std::array<std::string_view, 4> purpose_options{"", "--papi", "--roofline", "--trace-best"};
 
-RunPurpose purpose_from(const Json& sweep) {
-  const auto name = sweep.value("purpose", std::string(purpose_names.front()));  // only where it is not time
-  const auto found = std::ranges::find(purpose_names, name);
-  if (found == purpose_names.end()) throw InputError(fmt::format("its purpose is {}", text_in_json(name)));
-  return static_cast<RunPurpose>(found - purpose_names.begin());
-}
-
 /// The option that made the run slower than it would be, or its time that of a part; empty for none.
-std::string slowing_option(const Json& run) {
-  for (const auto& [key, option] :
-       {std::pair("counters", "--papi"), std::pair("roofline", "--roofline"),
-        std::pair("restart", "--restart"), std::pair("checkpoints", "--checkpoint"),
-        std::pair("slow_ranks", "--slow-rank"), std::pair("rebalance", "--rebalance")}) {
-    if (run.contains(key) && !run.at(key).is_null()) return option;
-  }
-  if (run.contains("environment") && run.at("environment").is_object() &&
-      run.at("environment").value("beside_other_tasks", false))
-    return "batch without --exclusive";
+std::string slowing_option(const SessionReport& report, const RegionFindings& region, bool is_restarted) {
+  const auto& features = report.features;
+  if (!report.counters.asked.empty()) return "--papi";
+  if (region.roofline) return "--roofline";
+  if (is_restarted) return "--restart";
+  if (features.find<CheckpointFacts>() != nullptr) return "--checkpoint";
+  if (features.find<SlowRanks>() != nullptr) return "--slow-rank";
+  if (features.find<RebalanceReport>() != nullptr) return "--rebalance";
+  if (report.environment && report.environment->beside_other_tasks) return "batch without --exclusive";
   return {};
 }
 
-/// "1a2b3c4d5e6f", with a mark where tracked files differed; empty where the result does not say.
-std::string commit_from(const Json& run) {
-  if (!run.contains("provenance") || run.at("provenance").is_null()) return {};
-  const auto& provenance = run.at("provenance");
+/// "1a2b3c4d5e6f", with a mark where tracked files differed.
+std::string commit_of(const Provenance& provenance) {
   constexpr std::size_t short_length = 12;
-  const auto commit = provenance.value("commit", std::string()).substr(0, short_length);
-  const auto changed = provenance.value("tree_changed", Json(nullptr));
-  return changed == true ? commit + " with changes" : commit;
+  const auto commit = provenance.commit.hash.substr(0, short_length);
+  return provenance.commit.tree_changed.value_or(false) ? commit + " with changes" : commit;
 }
 
 /// What ran where, beyond what was asked for: an automatic choice may differ, and so may program and machine.
-std::vector<RunFact> facts_from(const Json& run) {
+std::vector<RunFact> facts_of(const SessionReport& report, const std::string& program_version, bool is_run) {
   std::vector<RunFact> facts;
-  const auto add = [&](std::string_view name, const Json& part, const char* key) {
-    if (!part.is_object() || !part.contains(key) || part.at(key).is_null()) return;
-    facts.push_back({std::string(name), text_in_json(text_of(part.at(key)))});
+  const auto add_number = [&](const char* name, const std::optional<int>& number) {
+    if (number) facts.push_back({name, std::to_string(*number)});
   };
-  const auto& configuration = run.at("configuration");
-  add("kernel", configuration, "kernel");
-  add("instruction set", configuration, "instruction_set");
-  add("transport", configuration, "transport");
-  if (configuration.is_object() && configuration.contains("tuning")) {
-    const auto& tuning = configuration.at("tuning");
-    add("critical vector length", tuning, "critical_vector_length");
-    add("prefetch distance", tuning, "prefetch_distance");
-    add("block width", tuning, "block_width");
+  if (report.is_resolved) {
+    facts = {{"kernel", report.configuration.kernel},
+             {"instruction set", report.instruction_set},
+             {"transport", report.configuration.transport}};
+    const auto& tuning = report.kernel_choice.tuning;
+    if (is_run) {
+      add_number("critical vector length", tuning.critical_vector_length);
+      add_number("prefetch distance", tuning.prefetch_distance);
+      add_number("block width", tuning.block_width);
+    }
   }
-  add("cg2d", run.at("program"), "version");
-  if (const auto commit = commit_from(run); !commit.empty())
-    facts.push_back({"commit", text_in_json(commit)});
-  const auto& environment = run.at("environment");
-  add("compiler", environment, "compiler");
-  add("flags", environment, "flags");
-  add("MPI", environment, "mpi");
-  add("BLAS", environment, "blas");
-  add("waiting", environment, "waiting");
-  if (environment.is_object()) add("processor", environment.at("nodes").at(0), "processor");
+  facts.push_back({"cg2d", program_version});
+  if (report.provenance && !report.provenance->commit.hash.empty())
+    facts.push_back({"commit", commit_of(*report.provenance)});
+  if (!report.environment) return facts;
+  const auto& environment = *report.environment;
+  facts.insert(facts.end(), {{"compiler", environment.build.compiler},
+                             {"flags", environment.build.flags},
+                             {"MPI", environment.mpi_version},
+                             {"BLAS", environment.blas},
+                             {"waiting", std::string(wait_mode_name(report.wait_mode))},
+                             {"processor", environment.nodes.front().processor}});
   return facts;
 }
 
@@ -333,33 +287,20 @@ bool is_part_of_sweep_line(std::string_view text) {
 
 }  // namespace
 
-std::string maker_from(const Json& program, const Json& environment) {
-  if (environment.is_null()) return {};
-  const auto& node = environment.at("nodes").at(0);
-  std::string text =
-      fmt::format("cg2d {}, {} {}, {}, {}", program.at("version").get<std::string>(),
-                  environment.at("compiler").get<std::string>(), environment.at("flags").get<std::string>(),
-                  environment.at("mpi").get<std::string>(), node.at("processor").get<std::string>());
-  for (const auto& cache : node.at("caches"))
-    text +=
-        fmt::format(", L{} {}", integer_at<int>(cache, "level"), integer_at<std::int64_t>(cache, "bytes"));
-  return text_in_json(text);
+std::string maker_from(std::string_view program_version, const Environment& environment) {
+  const auto& node = environment.nodes.front();
+  auto text = fmt::format("cg2d {}, {} {}, {}, {}", program_version, environment.build.compiler,
+                          environment.build.flags, environment.mpi_version, node.processor);
+  for (const auto& cache : node.caches) text += fmt::format(", L{} {}", cache.level, cache.byte_count);
+  return text;
 }
 
-void read_axes(const Json& json, Configuration& configuration) {
-  for (const auto& axis : configuration_axes()) {
-    const auto value = json.find(std::string(axis.name));
-    if (value == json.end()) continue;
-    try {
-      axis.parse_recorded(configuration, text_of(*value));
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("its {} cannot be read ({})", axis.name, error.what()));
-    }
-  }
-}
-
-std::string_view purpose_name(RunPurpose purpose) {
-  return purpose_names.at(static_cast<std::size_t>(purpose));
+std::span<const NamedValue<RunPurpose>> words_of(RunPurpose /*purpose*/) {
+  static constexpr std::array words{NamedValue<RunPurpose>{"time", RunPurpose::time},
+                                    NamedValue<RunPurpose>{"counters", RunPurpose::counters},
+                                    NamedValue<RunPurpose>{"limits", RunPurpose::limits},
+                                    NamedValue<RunPurpose>{"trace", RunPurpose::trace}};
+  return words;
 }
 
 void mark_replaced(std::vector<ResultRecord>& records) {
@@ -398,17 +339,15 @@ std::string ConfiguredProblem::choices() const {
   return cuts_domain() ? form + text.substr(configuration.grid.name().size()) : text + ", " + form;
 }
 
-std::string system_name(const Json& system) {
-  auto text = fmt::format("{}, {}", system.at("matrix").get<std::string>(),
-                          format_count(integer_at<std::int64_t>(system, "most_iterations"), "iteration"));
-  const auto add_unusual = [&](const char* key, std::string_view usual) {
-    if (const auto name = system.at(key).get<std::string>(); name != usual) text += ", " + name;
+std::string system_name(const SystemOptions& system) {
+  auto text = fmt::format("{}, {}", system.matrix_text(), format_count(system.most_iterations, "iteration"));
+  const auto add_unusual = [&](const std::string& name, std::string_view usual) {
+    if (name != usual) text += ", " + name;
   };
-  add_unusual("preconditioner", preconditioner_table().front().name);
-  add_unusual("variant", cg_variant_table().front().name);
-  if (system.contains("symmetrize"))
-    text += fmt::format(", symmetrized to {}", system.at("symmetrize").get<double>());
-  return text;
+  add_unusual(system.preconditioner, preconditioner_table().front().name);
+  add_unusual(system.variant, cg_variant_table().front().name);
+  if (system.symmetrize_tolerance) text += fmt::format(", symmetrized to {}", *system.symmetrize_tolerance);
+  return text_in_json(text);
 }
 
 namespace {
@@ -420,72 +359,87 @@ void require_version(const Json& run) {
                                  json_text(version), result_schema_version));
 }
 
-/// Sets the part that only results of the benchmark have.
-void read_benchmark(const Json& run, ResultRecord& record) {
-  record.asked = asked_from(run);
-  record.n = integer_at<std::int64_t>(run.at("problem"), "n");
-  if (!run.at("result").is_null())
-    record.times_s = run.at("result").at("repeats").at("times_s").get<std::vector<double>>();
-  record.phases_s = phases_from(run.at("phases"));
-  record.work = work_from(run.at("phases"));
-  record.events = events_from(run);
-  record.limits = limits_from(run);
-  record.prediction = prediction_from(run);
+ResultRecord record_of(const RunDocument& run) {
+  ResultRecord record;
+  record.asked = asked_of(run);
+  record.n = run.report.problem.n;
+  record.slowed_by = slowing_option(run.report, run.region, run.report.restart.has_value());
+  record.facts = facts_of(run.report, run.program_version, true);
+  record.disturbance = disturbance(run.report);
+  if (!run.repeat) return record;
+  for (const auto& repeat : run.report.repeats) record.times_s.push_back(repeat.time_s);
+  record.time_s = run.repeat->time_s;
+  if (run.region.are_timed) take_phases(run, record);
+  if (!run.report.counters.asked.empty()) record.events = events_of(run);
+  if (run.region.roofline) record.limits = limits_of(*run.region.roofline);
+  if (const auto& known = run.report.prediction)
+    record.prediction = PredictedTimes{.total_s = known->total_s(), .phases_s = known->phases};
+  return record;
 }
 
-/// Reads the run of a system.
-void read_system(const Json& run, ResultRecord& record) {
-  if (!run.contains("sweep")) throw InputError("it is a result of cg2d solve, and not one of a sweep");
-  record.asked = asked_of_system(run);
-  if (!run.at("setup").is_null()) record.n = integer_at<std::int64_t>(run.at("setup"), "n");
-  if (run.at("result").is_null()) return;
-  record.times_s = {run.at("result").at("time_s").get<double>()};
-  record.iteration_count = integer_at<int>(run.at("result"), "iterations");
+ResultRecord record_of(const SolveDocument& solve) {
+  if (!solve.sweep) throw InputError("it is a result of cg2d solve, and not one of a sweep");
+  if (solve.sweep->asked.form.empty()) throw InputError("its form is empty");
+  const auto& report = solve.report;
+  ResultRecord record;
+  record.asked = solve.sweep->asked;
+  if (report.matrix) record.n = report.matrix->order;
+  record.slowed_by = slowing_option(report, solve.region, report.restart.has_value());
+  record.facts = facts_of(report, solve.program_version, false);
+  if (report.quiet) record.disturbance = report.quiet->reason();
+  if (!report.solution) return record;
+  record.time_s = report.repeat.time_s;
+  record.times_s = {record.time_s};
+  record.iteration_count = report.solution->result.step_count;
+  return record;
+}
+
+template <typename Document>
+Document document_from(const Json& run) try {
+  return from_json<Document>(run);
+} catch (const InputError& error) {
+  throw InputError(fmt::format("no result of cg2d ({})", error.what()), error.code());
+}
+
+/// The part that results of both kinds have.
+template <typename Document>
+ResultRecord record_from(const Json& run, const std::vector<ShownFigure>& figures) {
+  const auto document = document_from<Document>(run);
+  const auto& report = document.report;
+  auto record = record_of(document);
+  require_possible_times(record);
+  for (const auto& figure : figures) {
+    const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
+    if (value.is_number())
+      record.metrics.push_back({.figure = &figure, .value = value.template get<double>()});
+  }
+  record.status = status_name(report.code);
+  record.reason = report.reason;
+  record.exit_code = static_cast<int>(report.code);
+  if (report.environment) record.maker = maker_from(document.program_version, *report.environment);
+  if (report.is_resolved) record.kernel_used = report.configuration.kernel;
+  constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
+  record.conditions = record.maker + (record.phases_s || is_system ? "" : ", phases not timed");
+  if (!document.sweep) return record;
+  const auto& sweep = *document.sweep;
+  record.is_in_sweep = true;
+  record.purpose = sweep.purpose;
+  if (record.purpose != RunPurpose::time)
+    record.slowed_by = purpose_options.at(static_cast<std::size_t>(record.purpose));
+  record.attempt = sweep.attempt;
+  record.round = sweep.round;
+  record.duration_s = sweep.duration_s;
+  record.session = sweep.session;
+  record.sitting = sweep.sitting;
+  return record;
 }
 
 }  // namespace
 
 ResultRecord record_from(const Json& run) {
-  ResultRecord record;
   require_version(run);
-  const bool is_system = run.contains("system");
-  if (is_system) {
-    read_system(run, record);
-  } else {
-    read_benchmark(run, record);
-  }
-  require_possible_times(record);
-  record.facts = facts_from(run);
-  for (const auto& figure : is_system ? solve_figures() : run_figures()) {
-    const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
-    if (value.is_number()) record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
-  }
-  record.status = run.at("status").get<std::string>();
-  record.reason = text_in_json(run.at("reason").get<std::string>());
-  record.exit_code = integer_at<int>(run, "exit_code");
-  if (!is_exit_code(record.exit_code))
-    throw InputError(fmt::format("its exit_code is {}, which cg2d never ends with", record.exit_code));
-  record.maker = maker_from(run.at("program"), run.at("environment"));
-  if (!run.at("configuration").is_null())
-    record.kernel_used = run.at("configuration").at("kernel").get<std::string>();
-  if (!run.at("result").is_null()) record.time_s = run.at("result").at("time_s").get<double>();
-  if (!run.at("quiet").is_null())
-    record.disturbance = text_in_json(run.at("quiet").at("reason").get<std::string>());
-  record.slowed_by = slowing_option(run);
-  record.conditions = record.maker + (record.phases_s || is_system ? "" : ", phases not timed");
-  if (run.contains("sweep")) {
-    const auto& sweep = run.at("sweep");
-    record.is_in_sweep = true;
-    record.purpose = purpose_from(sweep);
-    if (record.purpose != RunPurpose::time)
-      record.slowed_by = purpose_options.at(static_cast<std::size_t>(record.purpose));
-    record.attempt = integer_at<int>(sweep, "attempt");
-    record.round = integer_at<int>(sweep, "round");
-    record.duration_s = sweep.at("duration_s").get<double>();
-    record.session = sweep.at("session").get<std::string>();
-    record.sitting = integer_at<int>(sweep, "sitting");
-  }
-  return record;
+  return run.contains("system") ? record_from<SolveDocument>(run, solve_figures())
+                                : record_from<RunDocument>(run, run_figures());
 }
 
 std::vector<ResultRecord> parse_results(std::string_view text) {

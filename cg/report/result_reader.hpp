@@ -16,10 +16,6 @@
 
 namespace cg2d {
 
-/// Sets the axes that are members of the object; the other axes stay as they are. Throws InputError
-/// for a value that the axis cannot have.
-void read_axes(const nlohmann::ordered_json& json, Configuration& configuration);
-
 /// The beginning of the form of a system without a matrix whose domain is cut: "domain 1x2x2".
 inline constexpr std::string_view domain_form = "domain";
 
@@ -55,6 +51,7 @@ struct ConfiguredProblem {
 };
 
 struct Environment;
+struct SystemOptions;
 
 /// Times that the performance model predicted for a run: seconds of the whole timed region.
 struct PredictedTimes {
@@ -64,8 +61,7 @@ struct PredictedTimes {
 
 /// The purpose of a run in a sweep. All but the first are made beside timed runs; their times never count.
 enum class RunPurpose { time, counters, limits, trace };
-/// As files and messages have it: "time", "counters", "limits", "trace".
-std::string_view purpose_name(RunPurpose purpose);
+std::span<const NamedValue<RunPurpose>> words_of(RunPurpose purpose);
 
 /// A value for each phase of the benchmark, for the whole timed region, means over the ranks.
 using PhaseValues = std::array<double, benchmark_phase_count>;
@@ -148,7 +144,7 @@ struct ResultRecord {
 
 /// The name of a system in sweeps and their results, from the part "system" of a result: runs of the same name do
 /// the same work. "A.mtx, 100 iterations", then preconditioner and form of CG where these are not the usual ones.
-std::string system_name(const nlohmann::ordered_json& system);
+std::string system_name(const SystemOptions& system);
 
 /// The record of a result as report_json() or solve_json() makes it, with the key "sweep" in a sweep. Throws InputError, and
 /// the JSON library's exceptions where keys are missing.
@@ -172,7 +168,6 @@ std::vector<ResultRecord> parse_sweep(std::string_view text);
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
 /// different makers do not share a sweep's file.
 std::string maker_of(const Environment& environment);
-/// maker_of() by the parts "program" and "environment" of a result; empty where the second is null.
-std::string maker_from(const nlohmann::ordered_json& program, const nlohmann::ordered_json& environment);
+std::string maker_from(std::string_view program_version, const Environment& environment);
 
 }  // namespace cg2d

@@ -52,6 +52,9 @@ struct ComparableRuns {
 ComparableRuns comparable_runs(const std::vector<ResultRecord>& records);
 
 /// Configurations that answer one question, and the answer.
+class Members;
+void describe(Members& m, LeftOutRun& run);
+
 struct Ranking {
   /// Configurations whose times count, the best first, then by growing ratio to it.
   std::vector<MeasuredConfiguration> alternatives;

@@ -16,28 +16,23 @@ class ShownFinder {
  public:
   std::vector<ShownFigure> take() { return std::move(found_); }
 
-  void look_at(const FigureType& type) {
+  void look_at(const Json& type) {
     note(type);
     if (type.contains("anyOf")) look_at(type.at("anyOf").back());
     if (type.contains("items")) look_below("*", type.at("items"));
     if (type.contains("properties")) {
       for (const auto& [name, property] : type.at("properties").items()) look_below(name, property);
     }
-    if (!type.contains("$def")) return;
-    const auto definition = type.at("$def").begin();
-    if (definition.key() != "by_phase") return look_at(definition.value());
-    for (const auto phase : benchmark_phases)
-      look_below(std::string(phase_name(phase)), type.at("additionalProperties"));
   }
 
  private:
-  void look_below(const std::string& name, const FigureType& type) {
+  void look_below(const std::string& name, const Json& type) {
     path_.push_back(name);
     look_at(type);
     path_.pop_back();
   }
 
-  void note(const FigureType& type) {
+  void note(const Json& type) {
     ShownFigure figure{.path = path_,
                        .label = type.value("label", ""),
                        .unit = type.value("unit", ""),
@@ -46,7 +41,9 @@ class ShownFinder {
     if (figure.is_metric) figure.column = path_.back();
     if (!figure.label.empty()) add(figure);
     if (!type.contains("columns")) return;
-    for (const auto& [name, form] : type.at("columns").items()) add_column(name, form);
+    const bool is_flag = type.value("type", Json()) == "boolean";
+    for (const auto& [name, form] : type.at("columns").items())
+      add_column(name, is_flag ? "off/on" : form.get<std::string>());
   }
 
   /// Columns of phases: "*_s" is a column of every phase, "collection_s" of that one only.
@@ -104,7 +101,7 @@ Json ShownFigure::value_in(const Json& document) const {
   return sum / static_cast<double>(values.size());
 }
 
-std::vector<ShownFigure> shown_figures(const FigureType& type) {
+std::vector<ShownFigure> shown_figures(const Json& type) {
   ShownFinder finder;
   finder.look_at(type);
   return finder.take();

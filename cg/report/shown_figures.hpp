@@ -2,11 +2,10 @@
 
 // The figures of a result that its records show outside of JSON: in text, in CSV, in comparisons.
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
-#include "cg/base/json_record.hpp"
+#include "cg/base/describe_json.hpp"
 
 namespace cg2d {
 
@@ -23,17 +22,7 @@ struct ShownFigure {
   [[nodiscard]] Json value_in(const Json& document) const;
 };
 /// Those of a document of this type, in its order. Phases are those of the benchmark.
-std::vector<ShownFigure> shown_figures(const FigureType& type);
-
-/// The members of a record that columns of CSV are made of.
-template <typename Source>
-Record<Source> with_columns(Record<Source> record) {
-  std::erase_if(record.figures, [](const Figure<Source>& figure) {
-    return std::ranges::all_of(shown_figures(figure.type),
-                               [](const ShownFigure& shown) { return shown.column.empty(); });
-  });
-  return record;
-}
+std::vector<ShownFigure> shown_figures(const Json& type);
 
 /// Lines "label = value unit".
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document);

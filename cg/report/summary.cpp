@@ -92,7 +92,7 @@ std::string transport_text(const Configuration& configuration, ChoiceOrigin orig
 
 std::string_view origin_words(ChoiceOrigin origin) {
   if (origin == ChoiceOrigin::asked_for) return "requested";
-  return origin == ChoiceOrigin::built_in_rule ? "default" : choice_origin_name(origin);
+  return origin == ChoiceOrigin::built_in_rule ? "default" : name_in(words_of(origin), origin);
 }
 
 std::string storage_words(std::string_view kernel) {

@@ -30,7 +30,7 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
 std::string transport_words(const Configuration& configuration);
 /// "shared (default)", "put".
 std::string transport_text(const Configuration& configuration, ChoiceOrigin origin);
-/// Who chose, for people: "default" where choice_origin_name() has the interface's "built-in rule".
+/// Who chose, for people: "default" where the document has the interface's "built-in rule".
 std::string_view origin_words(ChoiceOrigin origin);
 /// KernelRow::storage_text of a kernel behind its name; empty for none.
 std::string storage_words(std::string_view kernel);

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/build_info.hpp"
 #include "cg/base/json_values.hpp"
-#include "cg/report/build_info.hpp"
 
 namespace cg2d {
 namespace {

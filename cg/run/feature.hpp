@@ -161,7 +161,7 @@ struct FeatureRow {
   /// Why it does not go with a matrix that is repartitioned; empty: it does.
   std::string_view against_moves{};
   /// Its members of a result's document; nullptr: none.
-  Record<SessionReport> (*record)(WorkKind kind) = nullptr;
+  void (*describe)(Members& m, FeatureResults& results, WorkKind kind) = nullptr;
   /// Its lines of the text, with their ends: below the summary, and at the end.
   LinesOfFeature summary_lines = nullptr;
   LinesOfFeature closing_lines = nullptr;

@@ -1,25 +1,24 @@
 #pragma once
 
-// The part of a result's document that a feature adds, and records in it that other documents have, too.
+// The part of a result's document that a feature adds.
 
-#include <string>
+#include <string_view>
 
-#include "cg/base/json_record.hpp"
-#include "cg/run/session_report.hpp"
-#include "cg/solver/slow_ranks.hpp"
+#include "cg/base/describe.hpp"
+#include "cg/run/feature_settings.hpp"
 
 namespace cg2d {
 
-/// The member `name`, which is what a feature found of that type; there only where the feature was used. meaning: for the schema.
-template <typename Found>
-Figure<SessionReport> section_of(const std::string& name, const Record<Found>& record,
-                                 const std::string& meaning) {
-  return part<SessionReport>(
-      name, record, [](const SessionReport& report) { return report.features.find<Found>(); }, meaning,
-      Presence::if_known);
+/// The member `name`, which is what a feature found of that type; there only where the feature was used. text: its meaning.
+template <typename Found, typename Describe>
+void describe_section(Members& m, std::string_view name, FeatureResults& results, std::string_view text,
+                      const Describe& describe_found) {
+  const auto* const known = results.find<Found>();
+  bool is_there = known != nullptr;
+  auto found = is_there ? *known : Found{};
+  m.object_if(
+      is_there, name, [&] { describe_found(found); }, meaning(text));
+  if (m.reads() && is_there) results.set(std::move(found));
 }
-
-/// One of --slow-rank.
-const Record<SlowRank>& slow_rank_record();
 
 }  // namespace cg2d

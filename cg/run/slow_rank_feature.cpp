@@ -45,10 +45,9 @@ class SlowRankFeature final : public Feature {
   std::optional<Slowdown> slowdown_;
 };
 
-Record<SessionReport> slow_rank_sections(WorkKind /*kind*/) {
-  static const Record<SlowRanks> section{
-      "slow_ranks", {list_figure<SlowRanks>("ranks", slow_rank_record(), &SlowRanks::ranks, "", 1)}};
-  return {{section_of("slow_ranks", section, "Only with --slow-rank.")}};
+void describe_slow_ranks(Members& m, FeatureResults& results, WorkKind /*kind*/) {
+  describe_section<SlowRanks>(m, "slow_ranks", results, "Only with --slow-rank.",
+                              [&](SlowRanks& slow) { m("ranks", slow.ranks, {.fewest = 1}); });
 }
 
 std::string slow_rank_lines(const SessionReport& report) {
@@ -60,16 +59,6 @@ std::string slow_rank_lines(const SessionReport& report) {
 void resolve_slow_ranks(const AskedWork& asked) { require_matrix(asked, slow_rank_option); }
 
 }  // namespace
-
-const Record<SlowRank>& slow_rank_record() {
-  static const Record<SlowRank> record{
-      "slow_rank",
-      {{"rank", count_type(), &SlowRank::rank},
-       {"factor", positive_seconds_type(), &SlowRank::factor, "Its products take so many times as long."},
-       {"first_product", count_type(), &SlowRank::first_product,
-        "Of the work, from 0, with its untimed part."}}};
-  return record;
-}
 
 FeatureRow slow_rank_feature() {
   static constexpr std::array own_options{
@@ -86,7 +75,7 @@ FeatureRow slow_rank_feature() {
               [](const SessionOptions& options) { return !options.features.of<SlowRanks>().ranks.empty(); },
           .make = make_feature<SlowRankFeature>,
           .resolve = resolve_slow_ranks,
-          .record = slow_rank_sections,
+          .describe = describe_slow_ranks,
           .summary_lines = slow_rank_lines};
 }
 

@@ -9,17 +9,14 @@
 #include <string_view>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/json_record.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/report/phase_record.hpp"
-#include "cg/report/run_record.hpp"
 #include "cg/report/trace_file.hpp"
-#include "cg/run/feature_section.hpp"
 #include "cg/simulation/simulator.hpp"
 #include "cg/simulation/step_plan.hpp"
 #include "cg/solver/npb_iteration.hpp"
@@ -118,7 +115,7 @@ constexpr std::array what_if_table{
 
 /// Everything that was simulated.
 struct Simulation {
-  const SimulateOptions& options;
+  SimulateOptions options;
   std::string machine;
   std::string interconnect;
   std::vector<ProblemSimulation> problems{};
@@ -313,89 +310,64 @@ std::string text_of(const Simulation& simulation) {
          " at once: most messages of one round on a link\n";
 }
 
-const Record<LinkLoad>& link_record() {
-  static const Record<LinkLoad> record{
-      {{"link", line_type(), &LinkLoad::name, "Empty where no link is used."},
-       {"messages", count_type(), [](const auto& link) { return link.traffic.message_count; }},
-       {"bytes", count_type(), [](const auto& link) { return link.traffic.byte_count; }},
-       {"most_at_once", count_type(), &LinkLoad::most_at_once,
-        "Messages of one round on a link, the most of any link."}}};
-  return record;
+void describe(Members& m, SimulatedPhase& phase) {
+  auto& [all_ranks, used_link_count, mean_link_bytes, busiest] = phase.traffic;
+  m.derived("phase", phase_name(phase.phase));
+  m("mean_s", phase.mean_s, at_least(0, "Over the ranks, with waiting."));
+  m("slowest_s", phase.slowest_s, at_least(0));
+  m("model_s", phase.model_s,
+    at_least(0, "Of the slowest rank, without waiting and without shared links but those of nodes."));
+  m("messages", all_ranks.message_count, at_least(0, "Of all ranks."));
+  m("bytes", all_ranks.byte_count, at_least(0));
+  m("used_links", used_link_count, at_least(0));
+  m("mean_link_bytes", mean_link_bytes, at_least(0, "Of the links that it uses."));
+  m.object("busiest_link", [&, &busiest = busiest] {
+    m("link", busiest.name, meaning("Empty where no link is used."));
+    m("messages", busiest.traffic.message_count, at_least(0));
+    m("bytes", busiest.traffic.byte_count, at_least(0));
+    m("most_at_once", busiest.most_at_once,
+      at_least(0, "Messages of one round on a link, the most of any link."));
+  });
 }
 
-const Record<SimulatedPhase>& simulated_phase_record() {
-  static const Record<SimulatedPhase> record{
-      {{"phase", name_type(), [](const auto& one) { return phase_name(one.phase); }},
-       {"mean_s", seconds_type(), &SimulatedPhase::mean_s, "Over the ranks, with waiting."},
-       {"slowest_s", seconds_type(), &SimulatedPhase::slowest_s},
-       {"model_s", seconds_type(), &SimulatedPhase::model_s,
-        "Of the slowest rank, without waiting and without shared links but those of nodes."},
-       {"messages", count_type(), [](const auto& one) { return one.traffic.all_ranks.message_count; },
-        "Of all ranks."},
-       {"bytes", count_type(), [](const auto& one) { return one.traffic.all_ranks.byte_count; }},
-       {"used_links", count_type(), [](const auto& one) { return one.traffic.used_link_count; }},
-       {"mean_link_bytes", seconds_type(), [](const auto& one) { return one.traffic.mean_link_bytes; },
-        "Of the links that it uses."},
-       part<SimulatedPhase>("busiest_link", link_record(),
-                            [](const auto& one) -> const LinkLoad& { return one.traffic.busiest; })}};
-  return record;
+void describe(Members& m, GridSimulation& grid) {
+  describe_name(m, "grid", grid.configuration.grid);
+  m.derived("columns", grid.configuration.grid.columns, at_least(1));
+  m.derived("rows", grid.configuration.grid.rows, at_least(1));
+  m("kernel", grid.configuration.kernel);
+  m("step_s", grid.step_s, positive("One CG step of the slowest rank."));
+  m.derived("model_step_s", grid.model_step_s(), positive());
+  m("outside_s", grid.outside_s, at_least(0, "Of a whole run, outside of the phases."));
+  m("phases", grid.phases, meaning("Of one CG step."));
 }
 
-const Record<GridSimulation>& simulated_grid_record() {
-  static const Record<GridSimulation> record{
-      {{"grid", name_type(), [](const auto& one) { return one.configuration.grid.name(); }},
-       {"columns", positive_count_type(), [](const auto& one) { return one.configuration.grid.columns; }},
-       {"rows", positive_count_type(), [](const auto& one) { return one.configuration.grid.rows; }},
-       {"kernel", name_type(), [](const auto& one) { return one.configuration.kernel; }},
-       {"step_s", positive_seconds_type(), &GridSimulation::step_s, "One CG step of the slowest rank."},
-       {"model_step_s", positive_seconds_type(), &GridSimulation::model_step_s},
-       {"outside_s", seconds_type(), &GridSimulation::outside_s, "Of a whole run, outside of the phases."},
-       list_figure<GridSimulation>("phases", simulated_phase_record(), &GridSimulation::phases,
-                                   "Of one CG step.")}};
-  return record;
+void describe(Members& m, OtherMachine& other) {
+  m.derived("name", other.name);
+  m.derived("best_grid", [&] { return best_of(other.grids).configuration.grid.name(); });
+  m.list("grids", other.grids,
+         [&](GridSimulation& grid, std::size_t /*index*/) {
+           describe_name(m, "grid", grid.configuration.grid);
+           m("step_s", grid.step_s, positive());
+         },
+         {.fewest = 1});
 }
 
-const Record<GridSimulation>& other_grid_record() {
-  static const Record<GridSimulation> record{
-      {{"grid", name_type(), [](const auto& one) { return one.configuration.grid.name(); }},
-       {"step_s", positive_seconds_type(), &GridSimulation::step_s}}};
-  return record;
+void describe(Members& m, ProblemSimulation& simulated) {
+  m("class", simulated.problem.class_name, not_empty());
+  m("n", simulated.problem.n, at_least(1));
+  m.derived("best_grid", [&] { return best_of(simulated.grids).configuration.grid.name(); });
+  m("grids", simulated.grids, {.fewest = 1});
+  m("what_if", simulated.others, meaning("Of --what-if."));
 }
 
-const Record<OtherMachine>& other_machine_record() {
-  static const Record<OtherMachine> record{
-      {{"name", name_type(), &OtherMachine::name},
-       {"best_grid", name_type(),
-        [](const auto& other) { return best_of(other.grids).configuration.grid.name(); }},
-       list_figure<OtherMachine>("grids", other_grid_record(), &OtherMachine::grids, "", 1)}};
-  return record;
-}
-
-const Record<ProblemSimulation>& simulated_problem_record() {
-  static const Record<ProblemSimulation> record{
-      {{"class", class_type(), [](const auto& one) { return one.problem.class_name; }},
-       {"n", positive_count_type(), [](const auto& one) { return one.problem.n; }},
-       {"best_grid", name_type(),
-        [](const auto& one) { return best_of(one.grids).configuration.grid.name(); }},
-       list_figure<ProblemSimulation>("grids", simulated_grid_record(), &ProblemSimulation::grids, "", 1),
-       list_figure<ProblemSimulation>("what_if", other_machine_record(), &ProblemSimulation::others,
-                                      "Of --what-if.")}};
-  return record;
-}
-
-const Record<Simulation>& simulation_record() {
-  static const Record<Simulation> record{
-      {{"schema_version", constant_type(1), [](const auto& /*one*/) { return 1; }},
-       {"machine", name_type(), &Simulation::machine},
-       {"interconnect", name_type(), &Simulation::interconnect},
-       {"placement", name_type(), [](const auto& one) { return one.options.placement; }},
-       list_figure<Simulation>("slow_ranks", slow_rank_record(),
-                               [](const auto& one) { return one.options.slow.ranks; }),
-       {"steps", positive_count_type(), [](const auto& one) { return one.options.step_count; },
-        "CG steps that were simulated."},
-       list_figure<Simulation>("problems", simulated_problem_record(), &Simulation::problems, "", 1)},
-      "CG steps on a simulated network."};
-  return record;
+void describe(Members& m, Simulation& simulation) {
+  m.constant("schema_version", 1);
+  m("machine", simulation.machine, not_empty());
+  m("interconnect", simulation.interconnect, not_empty());
+  m("placement", simulation.options.placement);
+  m("slow_ranks", simulation.options.slow.ranks);
+  m("steps", simulation.options.step_count, at_least(1, "CG steps that were simulated."));
+  m("problems", simulation.problems, {.fewest = 1});
 }
 
 Simulation simulate_all(const SimulateOptions& options, const Progress& progress, std::string* trace) {
@@ -442,7 +414,7 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
 
 }  // namespace
 
-FigureType simulation_type() { return type_of(simulation_record()); }
+Json simulation_type() { return schema_of<Simulation>(); }
 
 ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
@@ -453,8 +425,7 @@ ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     const auto simulation = simulate_all(options, progress, options.trace.empty() ? nullptr : &trace);
-    text = options.format == "json" ? json_text(json_of(simulation_record(), simulation), 2) + "\n"
-                                    : text_of(simulation);
+    text = options.format == "json" ? document_text(simulation) : text_of(simulation);
   });
   write_each(group, {[&] { write_output(output.get(), group, [&] { return text; }); },
                      [&] { write_output(trace_file.get(), group, [&] { return trace; }); }});

@@ -9,10 +9,10 @@
 #include <sstream>
 #include <string_view>
 
+#include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/report/build_info.hpp"
 
 namespace cg2d {
 namespace {

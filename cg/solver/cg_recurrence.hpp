@@ -39,8 +39,8 @@ struct KeptResidual {
 
   /// After r . r of a step is known. True: the iterate before that step is to be kept.
   [[nodiscard]] bool takes(double square_before, const CgState& state) {
-    constexpr double least_gain = 4.0;
-    if (state.residual_square <= square_before || !(least_gain * square_before <= square)) return false;
+    constexpr double gain_of_kept = 4.0;
+    if (state.residual_square <= square_before || !(gain_of_kept * square_before <= square)) return false;
     *this = {.square = square_before, .step = state.number};
     return true;
   }

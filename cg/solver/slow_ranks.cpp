@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
@@ -83,6 +84,12 @@ std::string describe(const SlowRanks& slow) {
     text += fmt::format("{} rank {} by {}{}", text.empty() ? "" : ",", one.rank, one.factor,
                         one.first_product > 0 ? fmt::format(" from product {} on", one.first_product) : "");
   return text;
+}
+
+void describe(Members& m, SlowRank& slow) {
+  m("rank", slow.rank, at_least(0));
+  m("factor", slow.factor, positive("Its products take so many times as long."));
+  m("first_product", slow.first_product, at_least(0, "Of the work, from 0, with its untimed part."));
 }
 
 }  // namespace cg2d

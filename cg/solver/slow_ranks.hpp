@@ -24,6 +24,9 @@ struct SlowRanks {
   std::vector<SlowRank> ranks;  ///< by rising products
 };
 
+class Members;
+void describe(Members& m, SlowRank& slow);
+
 /// "1:2,0:1.5@600"; of several factors of a rank from the same product on the last one counts. Throws InputError: the option, the text, and what
 /// would be valid.
 SlowRanks slow_ranks_from(std::string_view text);

@@ -123,24 +123,16 @@ std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerm
 
 }  // namespace
 
-std::string_view name_of(SolveEnd end) {
-  switch (end) {
-    case SolveEnd::converged:
-      return "converged";
-    case SolveEnd::step_limit:
-      return "step_limit";
-    case SolveEnd::stagnated:
-      return "stagnated";
-    case SolveEnd::not_positive_definite:
-      return "not_positive_definite";
-    case SolveEnd::not_finite:
-      return "not_finite";
-    case SolveEnd::zero_right_hand_side:
-      return "zero_right_hand_side";
-    case SolveEnd::stopped:
-      return "stopped";
-  }
-  return {};
+std::span<const NamedValue<SolveEnd>> words_of(SolveEnd /*end*/) {
+  static constexpr std::array words{
+      NamedValue<SolveEnd>{"converged", SolveEnd::converged},
+      NamedValue<SolveEnd>{"zero_right_hand_side", SolveEnd::zero_right_hand_side},
+      NamedValue<SolveEnd>{"step_limit", SolveEnd::step_limit},
+      NamedValue<SolveEnd>{"stagnated", SolveEnd::stagnated},
+      NamedValue<SolveEnd>{"not_positive_definite", SolveEnd::not_positive_definite},
+      NamedValue<SolveEnd>{"not_finite", SolveEnd::not_finite},
+      NamedValue<SolveEnd>{"stopped", SolveEnd::stopped}};
+  return words;
 }
 
 std::string kept_place_of(const SystemSolveResult& result, std::string_view step) {

@@ -2,8 +2,11 @@
 
 // How a solve ends: always with a name, and with a sentence on what would help.
 
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -25,7 +28,8 @@ constexpr bool has_failed(SolveEnd end) {
 }
 
 /// The name of an end as reports have it, such as "step_limit".
-std::string_view name_of(SolveEnd end);
+std::span<const NamedValue<SolveEnd>> words_of(SolveEnd end);
+inline std::string_view name_of(SolveEnd end) { return name_in(words_of(end), end); }
 
 /// Result of solve(); the same on every rank.
 struct SystemSolveResult {

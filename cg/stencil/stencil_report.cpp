@@ -5,16 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <span>
 #include <string_view>
 
-#include "cg/base/json_record.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/json_quiet.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
-#include "kernels/cpu_features.hpp"
 
 namespace cg2d {
 namespace {
@@ -23,32 +19,38 @@ namespace {
 struct TimeRow {
   std::string_view key;  ///< in JSON
   std::string_view name;
-  double (*of)(const StencilRank& rank);
+  double& (*of)(StencilRank& rank);
   std::string_view meaning{};  ///< in the schema
 };
 
 constexpr std::array time_rows{
-    TimeRow{"computing_s", "computing", [](const StencilRank& rank) { return rank.computing_s; },
+    TimeRow{"computing_s", "computing", [](StencilRank& rank) -> double& { return rank.computing_s; },
             "With checksums of what is read and written."},
     TimeRow{"read_wait_s", "waiting for reading",
-            [](const StencilRank& rank) { return rank.moved.read_wait_s; }},
+            [](StencilRank& rank) -> double& { return rank.moved.read_wait_s; }},
     TimeRow{"write_wait_s", "waiting for writing",
-            [](const StencilRank& rank) { return rank.moved.write_wait_s; }},
-    TimeRow{"communication_s", "communication", [](const StencilRank& rank) { return rank.communication_s; },
+            [](StencilRank& rank) -> double& { return rank.moved.write_wait_s; }},
+    TimeRow{"communication_s", "communication",
+            [](StencilRank& rank) -> double& { return rank.communication_s; },
             "Exchange of planes at the borders between ranks."},
-    TimeRow{"barrier_s", "barrier", [](const StencilRank& rank) { return rank.barrier_s; },
+    TimeRow{"barrier_s", "barrier", [](StencilRank& rank) -> double& { return rank.barrier_s; },
             "After a pass, until the last rank has made it."},
-    TimeRow{"total_s", "all steps", [](const StencilRank& rank) { return rank.total_s; }}};
+    TimeRow{"total_s", "all steps", [](StencilRank& rank) -> double& { return rank.total_s; }}};
 
 struct MeanAndMaximum {
   double mean = 0.0;
   double maximum = 0.0;
 };
 
+void describe(Members& m, MeanAndMaximum& over_ranks) {
+  m("mean", over_ranks.mean, at_least(0));
+  m("maximum", over_ranks.maximum, at_least(0));
+}
+
 template <typename Figure>
 MeanAndMaximum over_ranks(const StencilReport& report, const Figure& figure) {
   MeanAndMaximum result;
-  for (const auto& rank : report.ranks) {
+  for (auto rank : report.ranks) {
     result.mean += figure(rank) / static_cast<double>(report.ranks.size());
     result.maximum = std::max(result.maximum, figure(rank));
   }
@@ -162,201 +164,20 @@ std::string stencil_text(const StencilReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-const Record<MeanAndMaximum>& mean_and_maximum_record() {
-  static const Record<MeanAndMaximum> record{"mean_and_maximum",
-                                             {{"mean", seconds_type(), &MeanAndMaximum::mean},
-                                              {"maximum", seconds_type(), &MeanAndMaximum::maximum}},
-                                             "Over the ranks."};
-  return record;
+void describe_storage(Members& m, StencilReport& report) {
+  const auto read = sum_over_ranks(report, &StoreFigures::read_bytes);
+  const auto written = sum_over_ranks(report, &StoreFigures::written_bytes);
+  m("folders", report.folders, {.fewest = 1});
+  m("reader", report.reader, meaning("io_uring or threads"));
+  m.derived("is_direct", is_direct(report),
+            meaning("All files were read and written past the system's cache."));
+  m.derived("read_bytes", read, at_least(0));
+  m.derived("written_bytes", written, at_least(0));
+  m.derived("read_bytes_per_s", rate(read, report.steps_s), at_least(0));
+  m.derived("written_bytes_per_s", rate(written, report.steps_s), at_least(0));
+  m.derived("storage_share", storage_shares(report),
+            meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
 }
-
-/// A trial of a temporal block, and what it predicted.
-struct TriedBlock {
-  const BlockTrial& trial;
-  const BlockPrediction& prediction;
-};
-
-const Record<TriedBlock>& tried_record() {
-  static const Record<TriedBlock> record{
-      {{"block", positive_count_type(), [](const auto& tried) { return tried.prediction.block; }},
-       {"passes", positive_count_type(), [](const auto& tried) { return tried.prediction.pass_count; }},
-       {"plane_step_s", seconds_type(), [](const auto& tried) { return tried.trial.plane_step_s; },
-        "Measured: one step of one plane."},
-       {"computing_s", seconds_type(), [](const auto& tried) { return tried.prediction.computing_s; },
-        "Predicted for all steps, with what is computed twice."},
-       {"storage_s", seconds_type(), [](const auto& tried) { return tried.prediction.storage_s; },
-        "Predicted for all passes: reading and writing, were they alone."},
-       {"predicted_s", seconds_type(), [](const auto& tried) { return tried.prediction.total_s; },
-        "Of each pass the longer of both, with a device that is a quarter slower than measured."}}};
-  return record;
-}
-
-std::vector<TriedBlock> tried_blocks(const BlockChoice& choice) {
-  std::vector<TriedBlock> tried;
-  for (std::size_t k = 0; k < choice.predictions.size(); ++k)
-    tried.push_back({choice.trials[k], choice.predictions[k]});
-  return tried;
-}
-
-const Record<BlockChoice>& choice_record() {
-  static const Record<BlockChoice> record{
-      {{"duration_s", seconds_type(), &BlockChoice::duration_s},
-       {"plane_storage_s", seconds_type(), [](const auto& choice) { return choice.storage.plane_s; },
-        "A plane read and written, on the slowest rank, all ranks at the same time; 0 in memory."},
-       {"plane_checksum_s", seconds_type(), [](const auto& choice) { return choice.storage.work_s; },
-        "The part of it that computing does not hide."},
-       list_figure<BlockChoice>("tried", tried_record(), tried_blocks, "", 1)}};
-  return record;
-}
-
-const Record<StencilSolve>& solve_record() {
-  static const Record<StencilSolve> record{
-      {{"iterations", count_type(), &StencilSolve::iterations},
-       {"is_converged", flag_type(), [](const auto& solve) { return solve.is_converged(); }},
-       {"residual", seconds_type(), &StencilSolve::residual, "As the recurrences have it."},
-       {"true_residual", or_null(seconds_type()), &StencilSolve::true_residual,
-        "Of the x that was found; null: NaN or infinite."},
-       {"wanted_residual", seconds_type(), &StencilSolve::wanted_residual, "0: none."},
-       {"residuals", list_type(seconds_type()), &StencilSolve::residuals,
-        "After each iteration, as the recurrences have it."}}};
-  return record;
-}
-
-const Record<StencilRank>& rank_record() {
-  static const auto record = [] {
-    Record<StencilRank> made{{{"planes", positive_count_type(), &StencilRank::plane_count}}};
-    for (const auto& row : time_rows) made.figures.push_back({std::string(row.key), seconds_type(), row.of});
-    return with(
-        std::move(made),
-        {{"storage_share",
-          {{"type", "number"}, {"minimum", 0}, {"maximum", 1.01}},
-          &StencilRank::storage_share,
-          "Time spent waiting for reading and writing, divided by the time of all steps."},
-         {"read_bytes", count_type(), [](const auto& rank) { return rank.moved.read_bytes; }},
-         {"written_bytes", count_type(), [](const auto& rank) { return rank.moved.written_bytes; }},
-         {"sent_bytes", count_type(), &StencilRank::sent_bytes},
-         {"peak_bytes", count_type(), &StencilRank::peak_bytes, "Largest resident memory of the process."},
-         {"is_direct", flag_type(), &StencilRank::is_direct}});
-  }();
-  return record;
-}
-
-/// Bytes that all ranks moved, or their number in a second.
-Figure<StencilReport> moved_figure(const std::string& name, std::int64_t StoreFigures::*bytes, bool is_rate) {
-  return {name, is_rate ? seconds_type() : count_type(), [bytes, is_rate](const auto& report) {
-            const auto sum = sum_over_ranks(report, bytes);
-            return is_rate ? Json(rate(sum, report.steps_s)) : Json(sum);
-          }};
-}
-
-const Record<StencilReport>& storage_record() {
-  static const Record<StencilReport> record{
-      {{"folders", list_type(text_type(), 1), &StencilReport::folders},
-       {"reader", word_type({"io_uring", "threads"}), &StencilReport::reader},
-       {"is_direct", flag_type(), is_direct, "All files were read and written past the system's cache."},
-       moved_figure("read_bytes", &StoreFigures::read_bytes, false),
-       moved_figure("written_bytes", &StoreFigures::written_bytes, false),
-       moved_figure("read_bytes_per_s", &StoreFigures::read_bytes, true),
-       moved_figure("written_bytes_per_s", &StoreFigures::written_bytes, true),
-       part<StencilReport>("storage_share", mean_and_maximum_record(), storage_shares,
-                           "Time spent waiting for reading and writing, divided by the time of "
-                           "all steps.")},
-      "Null: the domain was in memory. Bytes and rates are of the steps, without start values and "
-      "comparison."};
-  return record;
-}
-
-const Record<StencilReport>& time_use_record() {
-  static const auto record = [] {
-    Record<StencilReport> made;
-    for (const auto& row : time_rows) {
-      made.figures.push_back(part<StencilReport>(
-          std::string(row.key), mean_and_maximum_record(),
-          [of = row.of](const auto& report) { return over_ranks(report, of); }, std::string(row.meaning)));
-    }
-    made.meaning = "The ranks' use of the time of all steps.";
-    return made;
-  }();
-  return record;
-}
-
-const Record<DomainFigures>& domain_record() {
-  static const Record<DomainFigures> record{
-      {{"sum", finite_type(), &DomainFigures::sum, "Of all points; null: NaN or infinite."},
-       {"checksum", pattern_type("^[0-9a-f]{8}$"),
-        [](const auto& domain) { return fmt::format("{:08x}", domain.checksum); },
-        "CRC-32C over the CRC-32C of the points of each plane."},
-       {"largest_error", finite_type(), &DomainFigures::largest_error,
-        "heat: largest difference from the closed form; s-step-cg: of the residual of x from that of the "
-        "recurrences. Null: NaN or infinite."},
-       {"tolerance", positive_seconds_type(), &DomainFigures::tolerance,
-        "success: largest_error is at most this, what rounding explains."}},
-      "The final domain, u or x; it does not depend on the ranks, and with heat not on the temporal block."};
-  return record;
-}
-
-/// How the work ended, and where and what it was.
-std::vector<Figure<StencilReport>> head_figures() {
-  return {
-      {"schema_version", constant_type(1), [](const auto& /*report*/) { return 1; }},
-      {"status", word_type({"success", "verification-failed", "not-converged"}),
-       [](const auto& report) { return status_name(report.code()); }},
-      {"exit_code",
-       {{"enum", {0, 81, 82}}},
-       [](const auto& report) { return static_cast<int>(report.code()); },
-       "Of the program on every rank."},
-      {"machine", text_type(), &StencilReport::machine, "The processor of rank 0, with its caches."},
-      {"mpi", text_type(), &StencilReport::mpi},
-      {"instruction_set", word_type(kernels::instruction_set_names()), &StencilReport::instruction_set,
-       "Of the loop on rank 0."},
-      {"nodes", positive_count_type(), &StencilReport::node_count},
-      {"method", word_type({"heat", "s-step-cg"}), &StencilReport::method},
-      {"conforming", constant_type(false), [](const auto& /*report*/) { return false; },
-       "Whether it is the benchmark's algorithm: it never is."},
-      {"shape",
-       {{"type", "array"}, {"minItems", 3}, {"maxItems", 3}, {"items", positive_count_type()}},
-       &StencilReport::shape,
-       "Points along x, y and z."},
-      {"steps", count_type(), &StencilReport::step_count,
-       "Made: s-step-cg may end before all that were asked for."},
-      {"temporal_block", positive_count_type(), &StencilReport::block,
-       "Temporal block: steps of one pass over the domain; the last pass may have fewer."},
-      {"passes", count_type(), &StencilReport::pass_count},
-  };
-}
-
-const Record<StencilReport>& stencil_record() {
-  static const auto record = with(
-      Record<StencilReport>(head_figures()),
-      {part<StencilReport>("trial", choice_record(), &StencilReport::choice,
-                           "How the temporal block was chosen; null: it was given."),
-       {"needed_bytes_per_rank", count_type(), &StencilReport::needed_bytes,
-        "Memory for planes on the rank that needs most."},
-       part<StencilReport>(
-           "out_of_core", storage_record(),
-           [](const StencilReport& report) { return report.folders.empty() ? nullptr : &report; }),
-       {"start_s", seconds_type(), &StencilReport::start_s,
-        "Start values computed and stored, on the slowest rank."},
-       {"steps_s", seconds_type(), &StencilReport::steps_s, "All steps, on the slowest rank."},
-       {"check_s", seconds_type(), &StencilReport::check_s, "Result read and compared, on the slowest rank."},
-       part<StencilReport>("quiet", disturbance_record(), &StencilReport::quiet),
-       part<StencilReport>("solve", solve_record(), &StencilReport::solve,
-                           "Of s-step-cg; residuals are relative to b."),
-       {"updates_per_s", seconds_type(), &StencilReport::updates_per_second,
-        "Points times steps, each once, divided by steps_s."},
-       part<StencilReport>("times", time_use_record(), std::identity()),
-       list_figure<StencilReport>("ranks", rank_record(), &StencilReport::ranks, "", 1),
-       part<StencilReport>("result", domain_record(), &StencilReport::domain)});
-  return record;
-}
-
-std::string stencil_json(const StencilReport& report) {
-  return json_text(json_of(stencil_record(), report), 1) + "\n";
-}
-
-using StencilWriter = std::string (*)(const StencilReport& report);
-constexpr std::array stencil_formats{NamedValue<StencilWriter>{"text", stencil_text},
-                                     NamedValue<StencilWriter>{"json", stencil_json}};
 
 }  // namespace
 
@@ -386,12 +207,110 @@ std::string verdict_text(const StencilReport& report) {
                      domain.largest_error, domain.tolerance);
 }
 
-FigureType stencil_type() { return type_of(stencil_record()); }
+void describe(Members& m, BlockChoice& choice) {
+  m("duration_s", choice.duration_s, at_least(0));
+  m("plane_storage_s", choice.storage.plane_s,
+    at_least(0, "A plane read and written, on the slowest rank, all ranks at the same time; 0 in memory."));
+  m("plane_checksum_s", choice.storage.work_s, at_least(0, "The part of it that computing does not hide."));
+  m.list(
+      "tried", choice.predictions,
+      [&](BlockPrediction& predicted, std::size_t k) {
+        choice.trials.resize(choice.predictions.size());
+        m("block", predicted.block, at_least(1));
+        choice.trials[k].block = predicted.block;
+        m("passes", predicted.pass_count, at_least(1));
+        m("plane_step_s", choice.trials[k].plane_step_s, at_least(0, "Measured: one step of one plane."));
+        m("computing_s", predicted.computing_s,
+          at_least(0, "Predicted for all steps, with what is computed twice."));
+        m("storage_s", predicted.storage_s,
+          at_least(0, "Predicted for all passes: reading and writing, were they alone."));
+        m("predicted_s", predicted.total_s,
+          at_least(0,
+                   "Of each pass the longer of both, with a device that is a quarter slower than measured."));
+      },
+      {.fewest = 1});
+}
 
-std::vector<std::string> stencil_format_names() { return names_of(stencil_formats); }
+void describe(Members& m, StencilSolve& solve) {
+  m("iterations", solve.iterations, at_least(0));
+  m.derived("is_converged", solve.is_converged());
+  m("residual", solve.residual, at_least(0, "As the recurrences have it."));
+  m("true_residual", solve.true_residual, meaning("Of the x that was found; null: NaN or infinite."));
+  m("wanted_residual", solve.wanted_residual, at_least(0, "0: none."));
+  m("residuals", solve.residuals, at_least(0, "After each iteration, as the recurrences have it."));
+}
+
+void describe(Members& m, StencilRank& rank) {
+  m("planes", rank.plane_count, at_least(1));
+  for (const auto& row : time_rows) m(row.key, row.of(rank), at_least(0));
+  m.derived("storage_share", rank.storage_share(),
+            at_least(0, "Time spent waiting for reading and writing, divided by the time of all steps."));
+  m("read_bytes", rank.moved.read_bytes, at_least(0));
+  m("written_bytes", rank.moved.written_bytes, at_least(0));
+  m("sent_bytes", rank.sent_bytes, at_least(0));
+  m("peak_bytes", rank.peak_bytes, at_least(0, "Largest resident memory of the process."));
+  m("is_direct", rank.is_direct);
+}
+
+void describe(Members& m, DomainFigures& domain) {
+  m("sum", domain.sum, meaning("Of all points; null: NaN or infinite."));
+  describe_hexadecimal(m, "checksum", domain.checksum,
+                       "CRC-32C over the CRC-32C of the points of each plane.");
+  m("largest_error", domain.largest_error,
+    meaning("heat: largest difference from the closed form; s-step-cg: of the residual of x from that of the "
+            "recurrences. Null: NaN or infinite."));
+  m("tolerance", domain.tolerance,
+    positive("success: largest_error is at most this, what rounding explains."));
+}
+
+void describe(Members& m, StencilReport& report) {
+  m.constant("schema_version", 1);
+  m.derived("status", [&] { return report.code(); });
+  m.derived("exit_code", static_cast<int>(report.code()),
+            meaning("Of the program on every rank: 0, 81 or 82."));
+  m("machine", report.machine, meaning("The processor of rank 0, with its caches."));
+  m("mpi", report.mpi);
+  m("instruction_set", report.instruction_set, meaning("Of the loop on rank 0."));
+  m("nodes", report.node_count, at_least(1));
+  m("method", report.method, meaning("heat or s-step-cg"));
+  m.constant("conforming", false, "Whether it is the benchmark's algorithm: it never is.");
+  m("shape", report.shape, at_least(1, "Points along x, y and z."));
+  m("steps", report.step_count, at_least(0, "Made: s-step-cg may end before all that were asked for."));
+  m("temporal_block", report.block,
+    at_least(1, "Temporal block: steps of one pass over the domain; the last pass may have fewer."));
+  m("passes", report.pass_count, at_least(0));
+  m("trial", report.choice, or_null("How the temporal block was chosen; null: it was given."));
+  m("needed_bytes_per_rank", report.needed_bytes,
+    at_least(0, "Memory for planes on the rank that needs most."));
+  bool is_in_files = !report.folders.empty();
+  m.object_if(
+      is_in_files, "out_of_core", [&] { describe_storage(m, report); },
+      or_null("Null: the domain was in memory. Bytes and rates are of the steps, without start values and "
+              "comparison."));
+  m("start_s", report.start_s, at_least(0, "Start values computed and stored, on the slowest rank."));
+  m("steps_s", report.steps_s, at_least(0, "All steps, on the slowest rank."));
+  m("check_s", report.check_s, at_least(0, "Result read and compared, on the slowest rank."));
+  describe_disturbance(m, report.quiet);
+  m("solve", report.solve, or_null("Of s-step-cg; residuals are relative to b."));
+  m.derived(
+      "updates_per_s", [&] { return report.updates_per_second(); },
+      at_least(0, "Points times steps, each once, divided by steps_s."));
+  m.object(
+      "times",
+      [&] {
+        for (const auto& row : time_rows)
+          m.derived(row.key, over_ranks(report, row.of), meaning(row.meaning));
+      },
+      meaning("The ranks' use of the time of all steps."));
+  m("ranks", report.ranks, {.fewest = 1});
+  m.object(
+      "result", [&] { describe(m, report.domain); },
+      meaning("The final domain, u or x; it does not depend on the ranks, and with heat not on the temporal "
+              "block."));
+}
 
 std::string write_stencil_report(const StencilReport& report, const std::string& format) {
-  return value_in(std::span<const NamedValue<StencilWriter>>(stencil_formats), format).value()(report);
+  return format == "json" ? document_text(report) : stencil_text(report);
 }
 
 }  // namespace cg2d

@@ -3,7 +3,6 @@
 // The result of `cg2d stencil` as text or JSON.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -99,10 +98,13 @@ struct StencilReport {
   }
 };
 
-std::vector<std::string> stencil_format_names();
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json stencil_type();
-/// The report in one of these formats; JSON.
+class Members;
+void describe(Members& m, BlockChoice& choice);
+void describe(Members& m, StencilSolve& solve);
+void describe(Members& m, StencilRank& rank);
+void describe(Members& m, DomainFigures& domain);
+void describe(Members& m, StencilReport& report);
+/// format: "text" or "json".
 std::string write_stencil_report(const StencilReport& report, const std::string& format);
 /// "verified: ..." or what is wrong, in one line.
 std::string verdict_text(const StencilReport& report);

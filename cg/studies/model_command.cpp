@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/json_record.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/text_table.hpp"
@@ -24,9 +24,6 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/physical_bounds.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/report/phase_record.hpp"
-#include "cg/report/run_record.hpp"
-#include "cg/run/feature_section.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/studies/paper_comparison.hpp"
 #include "cg/timing/cycle_counter.hpp"
@@ -211,61 +208,52 @@ std::string text_of(const Machine& machine, const std::vector<ProblemModel>& mod
 
 /// The predictions for all problems.
 struct MachineModel {
-  const Machine& machine;
-  std::span<const ProblemModel> problems;
-  const ModelOptions& options;
+  std::string machine;
+  ModelOptions options;
+  std::vector<ProblemModel> problems;
 };
 
-const Record<GridModel>& modelled_grid_record() {
-  static const Record<GridModel> record{
-      {{"grid", name_type(), [](const auto& one) { return one.configuration.grid.name(); }},
-       {"columns", positive_count_type(), [](const auto& one) { return one.configuration.grid.columns; }},
-       {"rows", positive_count_type(), [](const auto& one) { return one.configuration.grid.rows; }},
-       {"kernel", name_type(), [](const auto& one) { return one.configuration.kernel; }},
-       {"total_s", positive_seconds_type(), &GridModel::total_s},
-       {"outside_s", seconds_type(), &GridModel::outside_s, "Outside of the phases."},
-       {"reached_share", positive_seconds_type(), &GridModel::reached_share,
-        "Speed of the products of all ranks together, by the sum of the ranks' own speeds."},
-       {"phases", map_type(seconds_type()),
-        [](const auto& one) { return json_by_phase([&](auto k) { return one.phases[k]; }); }}}};
-  return record;
+void describe(Members& m, GridModel& one) {
+  describe_name(m, "grid", one.configuration.grid);
+  m.derived("columns", one.configuration.grid.columns, at_least(1));
+  m.derived("rows", one.configuration.grid.rows, at_least(1));
+  m("kernel", one.configuration.kernel);
+  m.derived("total_s", one.total_s(), positive());
+  m("outside_s", one.outside_s, at_least(0, "Outside of the phases."));
+  m("reached_share", one.reached_share,
+    positive("Speed of the products of all ranks together, by the sum of the ranks' own speeds."));
+  m.object("phases", [&] {
+    for (const auto phase : benchmark_phases) m(phase_name(phase), one.phases[index_of(phase)], at_least(0));
+  });
 }
 
-const Record<RankCountModel>& rank_count_record() {
-  static const Record<RankCountModel> record{
-      {{"ranks", positive_count_type(), &RankCountModel::rank_count},
-       {"best_grid", name_type(), [](const auto& row) { return row.best().configuration.grid.name(); }},
-       {"total_s", positive_seconds_type(), [](const auto& row) { return row.best().total_s(); },
-        "Of the best grid."},
-       {"efficiency", positive_seconds_type(), &RankCountModel::efficiency,
-        "Predicted seconds on one rank by those of the best grid, by ranks."},
-       list_figure<RankCountModel>("grids", modelled_grid_record(), &RankCountModel::grids,
-                                   "By growing columns.", 1)}};
-  return record;
+void describe(Members& m, RankCountModel& row) {
+  m("ranks", row.rank_count, at_least(1));
+  m.derived("best_grid", [&] { return row.best().configuration.grid.name(); });
+  m.derived(
+      "total_s", [&] { return row.best().total_s(); }, positive("Of the best grid."));
+  m("efficiency", row.efficiency,
+    positive("Predicted seconds on one rank by those of the best grid, by ranks."));
+  m("grids", row.grids, {.meaning = "By growing columns.", .fewest = 1});
 }
 
-const Record<ProblemModel>& problem_model_record() {
-  static const Record<ProblemModel> record{
-      {{"class", class_type(), [](const auto& model) { return model.problem.class_name; }},
-       {"n", positive_count_type(), [](const auto& model) { return model.problem.n; }},
-       list_figure<ProblemModel>("rank_counts", rank_count_record(), &ProblemModel::rank_counts)}};
-  return record;
+void describe(Members& m, ProblemModel& model) {
+  m("class", model.problem.class_name, not_empty());
+  m("n", model.problem.n, at_least(1));
+  m("rank_counts", model.rank_counts);
 }
 
-const Record<MachineModel>& model_record() {
-  static const Record<MachineModel> record{
-      {{"schema_version", constant_type(1), [](const auto& /*models*/) { return 1; }},
-       {"machine", name_type(), [](const auto& models) { return models.machine.conditions.front().name; }},
-       {"cut", name_type(), [](const auto& models) { return models.options.configuration.cut; }},
-       list_figure<MachineModel>("slow_ranks", slow_rank_record(),
-                                 [](const auto& models) { return models.options.slow.ranks; }),
-       list_figure<MachineModel>("problems", problem_model_record(), &MachineModel::problems, "", 1)},
-      "Predicted seconds of whole timed regions."};
-  return record;
+void describe(Members& m, MachineModel& model) {
+  m.constant("schema_version", 1);
+  m("machine", model.machine, not_empty());
+  m("cut", model.options.configuration.cut);
+  m("slow_ranks", model.options.slow.ranks);
+  m("problems", model.problems, {.meaning = "Predicted seconds of whole timed regions.", .fewest = 1});
 }
 
 std::string paper_of(const MachineDescription& machine, std::string_view format) {
-  return format == "json" ? json_text(comparison_json(machine), 2) + "\n" : comparison_text(machine);
+  return format == "json" ? document_text(PaperComparison{machine.name, compared_tables(machine)})
+                          : comparison_text(machine);
 }
 
 std::string default_place() {
@@ -430,7 +418,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
 
 }  // namespace
 
-FigureType model_type() { return type_of(model_record()); }
+Json model_type() { return schema_of<MachineModel>(); }
 
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);
@@ -441,8 +429,9 @@ ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
     if (options.compares_paper) return paper_of(machine.for_ranks(group.size()), options.format);
     const auto models = model_all(machine, options, group.size());
-    return options.format == "json" ? json_text(json_of(model_record(), {machine, models, options}), 2) + "\n"
-                                    : text_of(machine, models, options);
+    return options.format == "json"
+               ? document_text(MachineModel{machine.conditions.front().name, options, models})
+               : text_of(machine, models, options);
   });
   return ExitCode::success;
 }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cg/base/describe.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/machine/cp_pacs_times.hpp"
 #include "cg/machine/performance_model.hpp"
@@ -176,59 +178,6 @@ std::string table_text(const ComparedTable& table) {
                      errors.worst_row, errors.worst_column);
 }
 
-struct PaperComparison {
-  std::string machine;
-  std::vector<ComparedTable> tables;
-};
-
-FigureType error_type() { return number_type(); }
-
-const Record<ComparedCell>& compared_cell_record() {
-  static const Record<ComparedCell> record{
-      {{"column", name_type(), &ComparedCell::column},
-       {"paper", positive_seconds_type(), &ComparedCell::paper},
-       {"model", seconds_type(), &ComparedCell::model, "Not for other machines.", Presence::if_known},
-       {"error", error_type(), &ComparedCell::error, "model / paper - 1.", Presence::if_known}}};
-  return record;
-}
-
-const Record<ComparedRow>& row_record() {
-  static const Record<ComparedRow> record{
-      {{"name", name_type(), &ComparedRow::name},
-       list_figure<ComparedRow>("cells", compared_cell_record(), &ComparedRow::cells, "", 1)}};
-  return record;
-}
-
-const Record<ComparisonErrors>& errors_record() {
-  static const Record<ComparisonErrors> record{
-      {{"median", error_type(), &ComparisonErrors::median, "With its sign."},
-       {"median_magnitude", seconds_type(), &ComparisonErrors::median_magnitude},
-       {"worst", error_type(), &ComparisonErrors::worst, "The largest magnitude, with its sign."},
-       {"worst_row", name_type(), &ComparisonErrors::worst_row},
-       {"worst_column", name_type(), &ComparisonErrors::worst_column}}};
-  return record;
-}
-
-const Record<ComparedTable>& table_record() {
-  static const Record<ComparedTable> record{
-      {{"name", name_type(), &ComparedTable::name},
-       {"title", name_type(), &ComparedTable::title},
-       {"unit", word_type({"s", "clocks", ""}), &ComparedTable::unit},
-       {"row_title", name_type(), &ComparedTable::row_title},
-       list_figure<ComparedTable>("rows", row_record(), &ComparedTable::rows, "", 1),
-       part<ComparedTable>("errors", errors_record(), &ComparedTable::errors)}};
-  return record;
-}
-
-const Record<PaperComparison>& document_record() {
-  static const Record<PaperComparison> record{
-      {{"schema_version", constant_type(1), [](const auto& /*document*/) { return 1; }},
-       {"machine", name_type(), &PaperComparison::machine},
-       list_figure<PaperComparison>("tables", table_record(), &PaperComparison::tables, "", 1)},
-      "The tables of the paper, each number beside the model's."};
-  return record;
-}
-
 }  // namespace
 
 std::optional<double> ComparedCell::error() const {
@@ -298,10 +247,39 @@ std::string comparison_text(const MachineDescription& machine) {
   return text + " error: model / paper - 1; the model knows nothing of other machines\n";
 }
 
-Json comparison_json(const MachineDescription& machine) {
-  return json_of(document_record(), {machine.name, compared_tables(machine)});
+void describe(Members& m, ComparedTable& table) {
+  m("name", table.name, not_empty());
+  m("title", table.title, not_empty());
+  m("unit", table.unit, meaning("s, clocks, or empty for ratios"));
+  m("row_title", table.row_title, not_empty());
+  m.list("rows", table.rows,
+         [&](ComparedRow& row, std::size_t /*index*/) {
+           m("name", row.name, not_empty());
+           m.list("cells", row.cells,
+                  [&](ComparedCell& cell, std::size_t /*index*/) {
+                    m("column", cell.column, not_empty());
+                    m("paper", cell.paper, positive());
+                    m("model", cell.model, at_least(0, "Not for other machines."));
+                    m.derived("error", cell.error(), meaning("model / paper - 1."));
+                  },
+                  {.fewest = 1});
+         },
+         {.fewest = 1});
+  m.object("errors", [&] {
+    const auto errors = table.errors();
+    m.derived("median", errors.median, meaning("With its sign."));
+    m.derived("median_magnitude", errors.median_magnitude, at_least(0));
+    m.derived("worst", errors.worst, meaning("The largest magnitude, with its sign."));
+    m.derived("worst_row", errors.worst_row);
+    m.derived("worst_column", errors.worst_column);
+  });
 }
 
-FigureType paper_comparison_type() { return type_of(document_record()); }
+void describe(Members& m, PaperComparison& comparison) {
+  m.constant("schema_version", 1);
+  m("machine", comparison.machine, not_empty());
+  m("tables", comparison.tables,
+    {.meaning = "The tables of the paper, each number beside the model's.", .fewest = 1});
+}
 
 }  // namespace cg2d

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/json_record.hpp"
 #include "cg/machine/machine_description.hpp"
 
 namespace cg2d {
@@ -50,7 +49,14 @@ struct ComparedTable {
 std::vector<ComparedTable> compared_tables(const MachineDescription& machine);
 
 std::string comparison_text(const MachineDescription& machine);
-Json comparison_json(const MachineDescription& machine);
-FigureType paper_comparison_type();
+
+/// The document of `cg2d model --paper --format json`.
+struct PaperComparison {
+  std::string machine;
+  std::vector<ComparedTable> tables;
+};
+class Members;
+void describe(Members& m, ComparedTable& table);
+void describe(Members& m, PaperComparison& comparison);
 
 }  // namespace cg2d

@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <stdexcept>
 
-#include "cg/base/json_record.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/text_table.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/json_quiet.hpp"
-#include "cg/report/run_record.hpp"
-#include "cg/report/session_record.hpp"
 
 namespace cg2d {
 namespace {
@@ -110,10 +106,9 @@ std::string sums_text(const PingPongReport& report) {
   if (mpi != report.sums.end())
     table.column("of MPI_Allreduce", "{:>18.0f} %",
                  [&](const auto& sum) { return 100.0 * sum.seconds.median / mpi->seconds.median; });
-  auto text = fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
-                          format_count(report.rank_count, "rank"), table.text(report.sums));
-  if (!report.sums_left_out.empty()) text += left_out_lines({{"MPI_Allreduce", report.sums_left_out}});
-  return text;
+  const auto text = fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
+                                format_count(report.rank_count, "rank"), table.text(report.sums));
+  return text + left_out_lines(report.sums_left_out);
 }
 
 std::string phases_text(const PingPongReport& report) {
@@ -137,119 +132,48 @@ std::string write_pingpong_text(const PingPongReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-using LeftOut = std::vector<std::pair<std::string, std::string>>;
-
-const Record<Sample>& sample_record() {
-  static const Record<Sample> record{"sample",
-                                     {{"median_s", seconds_type(), &Sample::median},
-                                      {"minimum_s", seconds_type(), &Sample::minimum},
-                                      {"maximum_s", seconds_type(), &Sample::maximum},
-                                      {"turns", positive_count_type(), &Sample::count}}};
-  return record;
-}
-
-/// left_out_of(source): the names and reasons.
-template <typename Source, typename LeftOutOf>
-Figure<Source> left_out_figure(const std::string& name, const LeftOutOf& left_out_of) {
-  using One = LeftOut::value_type;
-  return list_figure<Source>(
+void describe_sample(Members& m, std::string_view name, Sample& seconds, std::string_view text = {}) {
+  m.object(
       name,
-      Record<One>("left_out", {{"name", name_type(), &One::first}, {"reason", name_type(), &One::second}}),
-      left_out_of);
+      [&] {
+        m("median_s", seconds.median, at_least(0));
+        m("minimum_s", seconds.minimum, at_least(0));
+        m("maximum_s", seconds.maximum, at_least(0));
+        m("turns", seconds.count, at_least(1));
+      },
+      meaning(text));
 }
 
-const Record<TransferTime>& transfer_record() {
-  static const Record<TransferTime> record{
-      {{"method", name_type(), &TransferTime::method},
-       {"variables", positive_count_type(), &TransferTime::variable_count},
-       {"bytes", positive_count_type(), &TransferTime::byte_count, "Of one variable."},
-       part<TransferTime>("seconds_per_variable", sample_record(), &TransferTime::seconds,
-                          "Half a round trip over the number of its variables."),
-       {"bytes_per_s", positive_seconds_type(), &TransferTime::bytes_per_s}}};
-  return record;
+void describe_left_out(Members& m, std::string_view name,
+                       std::vector<std::pair<std::string, std::string>>& left_out) {
+  m.list(name, left_out, [&](auto& one, std::size_t /*index*/) {
+    m("name", one.first, not_empty());
+    m("reason", one.second, not_empty());
+  });
 }
 
-const Record<TransferLine>& line_record() {
-  static const Record<TransferLine> record{
-      {{"method", name_type(), &TransferLine::method},
-       {"start_up_s", seconds_type(), [](const auto& fitted) { return fitted.line.intercept; }},
-       {"seconds_per_byte", seconds_type(), [](const auto& fitted) { return fitted.line.slope; }}}};
-  return record;
-}
-
-const Record<PairResult>& pair_record() {
-  static const Record<PairResult> record{
-      {{"ranks",
-        {{"type", "array"}, {"items", count_type()}, {"minItems", 2}, {"maxItems", 2}},
-        [](const auto& result) {
-          return Json{result.pair.first, result.pair.second};
-        }},
-       {"same_node", flag_type(), &PairResult::same_node},
-       list_figure<PairResult>("transfers", transfer_record(), &PairResult::times),
-       list_figure<PairResult>("lines", line_record(), &PairResult::lines,
-                               "Transfers of one variable: start_up_s + seconds_per_byte * bytes."),
-       left_out_figure<PairResult>("left_out", &PairResult::left_out)}};
-  return record;
-}
-
-const Record<SumTime>& sum_record() {
-  static const Record<SumTime> record{
-      {{"way", name_type(), &SumTime::way}, part<SumTime>("seconds", sample_record(), &SumTime::seconds)}};
-  return record;
-}
-
-const Record<TransportPhases>& transport_record() {
-  static const auto record = [] {
-    Record<TransportPhases> phases;
-    for (std::size_t k = 0; k < communication_phase_count; ++k) {
-      phases.figures.push_back(
-          part<TransportPhases>(std::string(phase_name(communication_phase_at(k))), sample_record(),
-                                [k](const auto& row) -> const Sample& { return row.seconds.at(k); }));
-    }
-    return Record<TransportPhases>{{{"transport", name_type(), &TransportPhases::transport},
-                                    part<TransportPhases>("phases", phases, std::identity())}};
-  }();
-  return record;
-}
-
-const Record<PingPongReport>& phases_record() {
-  static const Record<PingPongReport> record{
-      {{"class", class_type(), [](const auto& report) { return report.problem.class_name; }},
-       {"n", positive_count_type(), [](const auto& report) { return report.problem.n; }},
-       {"grid", grid_type(), [](const auto& report) { return report.configuration.grid.name(); }},
-       list_figure<PingPongReport>("transports", transport_record(), &PingPongReport::phases, "", 1),
-       left_out_figure<PingPongReport>("left_out", &PingPongReport::transports_left_out)},
-      "One call by itself, on the grid of all ranks."};
-  return record;
-}
-
-LeftOut sums_left_out(const PingPongReport& report) {
-  if (report.sums_left_out.empty()) return {};
-  return {{"MPI_Allreduce", report.sums_left_out}};
-}
-
-const Record<PingPongReport>& pingpong_record() {
-  static const Record<PingPongReport> record{
-      {{"schema_version", constant_type(1), [](const auto& /*report*/) { return 1; }},
-       {"machine", name_type(), &PingPongReport::machine},
-       {"ranks", {{"type", "integer"}, {"minimum", 2}}, &PingPongReport::rank_count},
-       part<PingPongReport>("provenance", provenance_record(), &PingPongReport::provenance),
-       part<PingPongReport>("quiet", disturbance_record(), &PingPongReport::quiet),
-       list_figure<PingPongReport>("pairs", pair_record(), &PingPongReport::pairs, "", 1),
-       list_figure<PingPongReport>(
-           "sums", sum_record(), &PingPongReport::sums,
-           "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
-           "MPI_Iallreduce.",
-           2),
-       left_out_figure<PingPongReport>("sums_left_out", sums_left_out),
-       part<PingPongReport>("phases", phases_record(), std::identity())},
-      "Times are seconds, sizes are bytes. Each time is a sample: the median, least and greatest of several "
-      "turns."};
-  return record;
-}
-
-std::string write_pingpong_json(const PingPongReport& report) {
-  return json_text(json_of(pingpong_record(), report), 2) + "\n";
+void describe_pair(Members& m, PairResult& pair) {
+  std::array<int, 2> ranks{pair.pair.first, pair.pair.second};
+  m("ranks", ranks, at_least(0));
+  pair.pair = {.first = ranks[0], .second = ranks[1]};
+  m("same_node", pair.same_node);
+  m.list("transfers", pair.times, [&](TransferTime& time, std::size_t /*index*/) {
+    m("method", time.method, not_empty());
+    m("variables", time.variable_count, at_least(1));
+    m("bytes", time.byte_count, at_least(1, "Of one variable."));
+    describe_sample(m, "seconds_per_variable", time.seconds,
+                    "Half a round trip over the number of its variables.");
+    m.derived("bytes_per_s", time.bytes_per_s(), positive());
+  });
+  m.list(
+      "lines", pair.lines,
+      [&](TransferLine& fitted, std::size_t /*index*/) {
+        m("method", fitted.method, not_empty());
+        m("start_up_s", fitted.line.intercept, at_least(0));
+        m("seconds_per_byte", fitted.line.slope, at_least(0));
+      },
+      meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
+  describe_left_out(m, "left_out", pair.left_out);
 }
 
 // ---------------------------------------------------------------- CSV
@@ -281,24 +205,49 @@ std::string write_pingpong_csv(const PingPongReport& report) {
   return text;
 }
 
-struct PingPongFormat {
-  std::string_view name;
-  std::string (*write)(const PingPongReport& report);
-};
-constexpr std::array pingpong_formats{PingPongFormat{.name = "text", .write = &write_pingpong_text},
-                                      PingPongFormat{.name = "json", .write = &write_pingpong_json},
-                                      PingPongFormat{.name = "csv", .write = &write_pingpong_csv}};
-
 }  // namespace
 
-std::string write_pingpong(const PingPongReport& report, std::string_view format) {
-  const auto found = std::ranges::find(pingpong_formats, format, &PingPongFormat::name);
-  if (found == pingpong_formats.end()) throw std::out_of_range("no such format");
-  return found->write(report);
+void describe(Members& m, PingPongReport& report) {
+  m.constant("schema_version", 1);
+  m("machine", report.machine, not_empty());
+  m("ranks", report.rank_count, at_least(2));
+  m("provenance", report.provenance);
+  describe_disturbance(m, report.quiet);
+  m.list("pairs", report.pairs, [&](PairResult& pair, std::size_t /*index*/) { describe_pair(m, pair); },
+         {.fewest = 1});
+  m.list("sums", report.sums,
+         [&](SumTime& sum, std::size_t /*index*/) {
+           m("way", sum.way, not_empty());
+           describe_sample(m, "seconds", sum.seconds);
+         },
+         {.meaning = "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
+                     "MPI_Iallreduce.",
+          .fewest = 2});
+  describe_left_out(m, "sums_left_out", report.sums_left_out);
+  m.object(
+      "phases",
+      [&] {
+        m("class", report.problem.class_name, not_empty());
+        m("n", report.problem.n, at_least(1));
+        describe_name(m, "grid", report.configuration.grid);
+        m.list("transports", report.phases,
+               [&](TransportPhases& row, std::size_t /*index*/) {
+                 m("transport", row.transport, not_empty());
+                 m.object("phases", [&] {
+                   row.seconds.resize(communication_phase_count);
+                   for (std::size_t k = 0; k < communication_phase_count; ++k)
+                     describe_sample(m, phase_name(communication_phase_at(k)), row.seconds[k]);
+                 });
+               },
+               {.fewest = 1});
+        describe_left_out(m, "left_out", report.transports_left_out);
+      },
+      meaning("One call by itself, on the grid of all ranks."));
 }
 
-FigureType pingpong_type() { return type_of(pingpong_record()); }
-
-std::vector<std::string> pingpong_format_names() { return names_of(pingpong_formats); }
+std::string write_pingpong(const PingPongReport& report, std::string_view format) {
+  if (format == "json") return document_text(report);
+  return format == "csv" ? write_pingpong_csv(report) : write_pingpong_text(report);
+}
 
 }  // namespace cg2d

@@ -2,8 +2,6 @@
 
 // The formats of `cg2d pingpong`: tables for people, JSON, CSV.
 
-#include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,13 +16,13 @@
 namespace cg2d {
 
 struct PingPongReport {
-  std::string machine;                   ///< processor of rank 0's node
-  std::optional<Provenance> provenance;  ///< on rank 0
+  std::string machine;    ///< processor of rank 0's node
+  Provenance provenance;  ///< on rank 0
   int rank_count = 2;
   std::vector<PairResult> pairs{};
   /// Sums of 8 bytes over all ranks.
   std::vector<SumTime> sums{};
-  std::string sums_left_out{};  ///< why MPI_Allreduce is not among them; empty if it is
+  std::vector<std::pair<std::string, std::string>> sums_left_out{};  ///< name and reason
   Problem problem;
   Configuration configuration;  ///< configuration of the phases, without transport and kernel
   std::vector<TransportPhases> phases{};
@@ -32,10 +30,11 @@ struct PingPongReport {
   QuietResult quiet{};                                                     ///< over all measurements
 };
 
-/// Throws std::out_of_range for a format that is none of pingpong_format_names().
+class Members;
+void describe(Members& m, PingPongReport& report);
+
+inline const std::vector<std::string> pingpong_formats{"text", "json", "csv"};
+/// format: one of these.
 std::string write_pingpong(const PingPongReport& report, std::string_view format);
-std::vector<std::string> pingpong_format_names();
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json pingpong_type();
 
 }  // namespace cg2d

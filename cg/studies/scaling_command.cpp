@@ -35,7 +35,7 @@ class Scaling final : public StudyRuns {
     study_.values = options.values;
     study_.configuration = session().configuration;
     if (options.system) {
-      study_.system = system_name_of(*options.system);
+      study_.system = system_name(*options.system);
       study_.iteration_count = options.system->most_iterations;
     } else {
       study_.problem = options.problem;
@@ -136,7 +136,7 @@ class Scaling final : public StudyRuns {
       auto& text = system.operator_text;
       const auto* const row = text.empty() ? nullptr : find_matrix_free(text);
       if (!text.empty()) text = scaled_operator(text, core_count, study_.weak);
-      ConfiguredProblem asked{.problem = system_name_of(system), .configuration = system.configuration};
+      ConfiguredProblem asked{.problem = system_name(system), .configuration = system.configuration};
       if (row != nullptr) {
         asked.form = row->uses_grid ? factor_form : domain_form;
         asked.configuration.kernel = automatic_choice;  // which is the matrix's

@@ -163,7 +163,7 @@ class SystemWork final : public StudiedWork {
   };
 
   [[nodiscard]] const SystemOptions& system_of(const ConfiguredProblem& asked) const {
-    return *std::ranges::find(systems_, asked.problem, &system_name_of);
+    return *std::ranges::find(systems_, asked.problem, &system_name);
   }
 
   /// Reads or generates the matrix of these options unless it is there; none for a system without one. Throws as
@@ -214,11 +214,6 @@ SystemOptions measured_system(SystemOptions options, int iteration_count) {
   options.most_iterations = iteration_count;
   options.measures_iterations = true;
   return options;
-}
-
-std::string system_name_of(const SystemOptions& options) {
-  // As files have it: bytes that are no text are replaced there.
-  return text_in_json(system_name(json_from(json_text(solve_json(options, {}).at("system")))));
 }
 
 SystemOptions system_options_for(const SystemOptions& system, const ConfiguredProblem& asked) {

@@ -84,9 +84,6 @@ inline constexpr int usual_iteration_count = 50;
 /// larger: a smaller one would mean that the system was solved earlier.
 SystemOptions measured_system(SystemOptions options, int iteration_count);
 
-/// The name of a measured system: see system_name().
-std::string system_name_of(const SystemOptions& options);
-
 /// The options of one run of a system.
 SystemOptions system_options_for(const SystemOptions& system, const ConfiguredProblem& asked);
 

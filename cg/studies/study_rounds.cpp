@@ -139,8 +139,9 @@ void StudyRounds::perform_step(std::size_t index) {
 /// "run 3 of 12 (S 2x1 ..., round 1)".
 std::string StudyRounds::place_of(std::size_t index) const {
   const auto& step = steps_[index];
-  const auto part = step.purpose == RunPurpose::time ? fmt::format("round {}", step.round)
-                                                     : fmt::format("for {}", purpose_name(step.purpose));
+  const auto part = step.purpose == RunPurpose::time
+                        ? fmt::format("round {}", step.round)
+                        : fmt::format("for {}", name_in(words_of(step.purpose), step.purpose));
   return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).name, part);
 }
 

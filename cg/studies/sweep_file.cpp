@@ -10,23 +10,23 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/machine/measurement_record.hpp"
-#include "cg/report/sweep_record.hpp"
+#include "cg/report/session_document.hpp"
 
 namespace cg2d {
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
                                   const StudyStep& step, const SweepCircumstances& circumstances) {
   const bool is_system = asked.is_system();
-  run["sweep"] = json_of(sweep_record(is_system),
-                         {.asked = asked,
-                          .problem_class = is_system ? "" : run.at("problem").at("class").get<std::string>(),
-                          .round = step.round,
-                          .round_count = std::max(circumstances.round_count, step.round),
-                          .attempt = step.attempt,
-                          .duration_s = circumstances.duration_s,
-                          .session = circumstances.session,
-                          .sitting = circumstances.sitting,
-                          .purpose = step.purpose,
-                          .trace_file = circumstances.trace_file});
+  run["sweep"] =
+      json_of(SweptRun{.asked = asked,
+                       .problem_class = is_system ? "" : run.at("problem").at("class").get<std::string>(),
+                       .round = step.round,
+                       .round_count = std::max(circumstances.round_count, step.round),
+                       .attempt = step.attempt,
+                       .duration_s = circumstances.duration_s,
+                       .session = circumstances.session,
+                       .sitting = circumstances.sitting,
+                       .purpose = step.purpose,
+                       .trace_file = circumstances.trace_file});
   return run;
 }
 

@@ -144,8 +144,8 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
 std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, const SystemOptions& system) {
   const auto& common = system.configuration;
   std::vector<ConfiguredProblem> all;
-  const auto add = [&, name = system_name_of(system)](const Configuration& configuration,
-                                                      std::string_view form) {
+  const auto add = [&, name = system_name(system)](const Configuration& configuration,
+                                                   std::string_view form) {
     ConfiguredProblem one{.problem = name, .configuration = configuration, .form = std::string(form)};
     if (one.is_matrix_free()) one.configuration.cut = automatic_choice;
     one.configuration = with_cut(one.configuration, one.usual_cut());

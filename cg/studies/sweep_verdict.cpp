@@ -6,24 +6,18 @@
 #include <optional>
 #include <utility>
 
-#include "cg/base/json_verdicts.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/report/grids/grid_difference_json.hpp"
+#include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_record.hpp"
+#include "cg/report/session_document.hpp"
 #include "cg/run/run_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {
 namespace {
 
-FigureType place_type() {
-  return named_type("place", with(text_type(), "description", "FILE, or FILE:LINE."));
-}
-FigureType key_type() {
-  return named_type("key",
-                    with(pattern_type("^[^\\r\\n]+$"), "description", "The unique text of a configuration."));
-}
+constexpr std::string_view of_key = "The unique text of a configuration.";
 
 /// "0.873 ms per iteration" of a system; empty for the benchmark.
 std::string iteration_text(const MeasuredConfiguration& measured, double time_s) {
@@ -64,245 +58,134 @@ std::string official_text(const GridVerdict& row) {
   return fmt::format("the official {} costs {} more", name, gain_text(row.ranking.verdict.against[place]));
 }
 
-/// A configuration and its place in a ranking.
-struct RankedCell {
-  const MeasuredConfiguration& cell;
-  const Ranking& ranking;
-};
-
-Figure<RankedCell> key_figure() {
-  return {"key", key_type(), [](const auto& ranked) { return ranked.cell.asked.key(); }};
+/// Times of the candidate's rounds, round by round; null for the candidate and for what failed.
+void describe_against_best(Members& m, const MeasuredConfiguration& cell, const Ranking& ranking) {
+  const auto place = ranking.place_of(cell.asked);
+  const bool is_compared = place != 0 && place != ranking.alternatives.size();
+  m.derived("against_best", is_compared ? std::optional(ranking.verdict.against[place]) : std::nullopt,
+            or_null("Times of the candidate's rounds, round by round; null for the candidate and for what "
+                    "failed."));
 }
 
-Figure<RankedCell> against_best_figure() {
-  return part<RankedCell>(
-      "against_best", ratio_record(),
-      [](const RankedCell& ranked) -> const RatioInterval* {
-        const auto place = ranked.ranking.place_of(ranked.cell.asked);
-        return place == 0 || place == ranked.ranking.alternatives.size()
-                   ? nullptr
-                   : &ranked.ranking.verdict.against[place];
+void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranking) {
+  const auto& asked = cell.asked;
+  std::vector<std::string> runs;
+  for (const auto& run : cell.runs) runs.push_back(run.place);
+  bool is_sound = cell.is_sound() && !cell.times_s.empty();
+  m.derived("key", asked.key(), meaning(of_key));
+  m.derived("grid", asked.arrangement(), meaning("Or the parts of a domain along x, y and z."));
+  m.derived("columns", asked.configuration.grid.columns, at_least(0));
+  m.derived("rows", asked.configuration.grid.rows, at_least(0));
+  m.derived("is_official", is_official(asked), meaning("Whether the official program takes this grid."));
+  m.object(
+      "configuration", [&] { describe_axes(m, cell.asked.configuration); },
+      meaning("As asked for, as in a run's result."));
+  m("kernel_used", cell.kernel_used);
+  m.derived("status", cell.statuses.empty() ? std::string("success") : cell.statuses.front(),
+            meaning("success, or that of the first run that failed."));
+  m("reason", cell.reason);
+  m.derived("runs", runs, meaning("Those that are compared."));
+  m.object_if(
+      is_sound, "times",
+      [&] {
+        auto times = m.writes() ? sample_of(cell.times_s) : Sample{};
+        describe(m, times);
+        m.derived("iteration_s",
+                  m.writes() && asked.is_system()
+                      ? std::optional(times.median / cell.runs.front().iteration_count)
+                      : std::nullopt,
+                  positive("Only of a system: the median by the number of iterations."));
       },
-      "Times of the candidate's rounds, round by round; null for the candidate and for what failed.");
+      or_null("null where a run failed."));
+  m.derived("may_be_best", ranking.may_be_best(asked),
+            meaning("Whether it is the candidate, or not known to be worse."));
+  describe_against_best(m, cell, ranking);
+  m.derived("form", asked.is_system() ? std::optional(asked.form) : std::nullopt,
+            meaning("Only of a system."));
 }
 
-/// Times of a configuration that is sound.
-struct CellTimes {
-  const MeasuredConfiguration& cell;
-  Sample sample;
-};
-
-const Record<CellTimes>& cell_times_record() {
-  static const auto record =
-      with(Record<CellTimes>(figures_of_part<CellTimes>(times_record(), &CellTimes::sample)),
-           {{"iteration_s", positive_seconds_type(),
-             [](const auto& times) {
-               return times.cell.asked.is_system()
-                          ? std::optional(times.sample.median / times.cell.runs.front().iteration_count)
-                          : std::nullopt;
-             },
-             "Only of a system: the median by the number of iterations.", Presence::if_known}});
-  return record;
+void describe_verdict(Members& m, const Ranking& ranking, const std::string& text) {
+  const auto* const found = ranking.candidate();
+  const auto candidate = found == nullptr ? std::nullopt : std::optional(found->asked.key());
+  std::vector<std::string> undecided;
+  for (const auto index : ranking.verdict.undecided)
+    undecided.push_back(ranking.alternatives[index].asked.key());
+  m.object("verdict", [&] {
+    m.derived("candidate", candidate,
+              or_null("The one that the others beat least, by the median ratio of paired rounds; decided or "
+                      "not; null if all failed."));
+    m.derived("best", ranking.is_decided() ? candidate : std::nullopt,
+              or_null("The candidate, if it is better than every other one, and there is one; else null."));
+    m.derived(
+        "certainty", [&] { return ranking.verdict.certainty(); }, meaning(meaning_of_certainty));
+    m.derived("undecided", undecided, meaning("Those that the candidate is not known to be better than."));
+    m.derived("suggested_rounds", ranking.verdict.suggested_rounds,
+              or_null(at_least(1,
+                               "Rounds that should separate them; null where nothing is undecided, or the "
+                               "difference is below the noise.")));
+    m.derived("text", text, meaning("For people, as in the tables."));
+  });
 }
 
-std::optional<CellTimes> times_of(const RankedCell& ranked) {
-  if (!ranked.cell.is_sound()) return std::nullopt;
-  return CellTimes{ranked.cell, sample_of(ranked.cell.times_s)};
-}
-
-const Record<RankedCell>& cell_record() {
-  static const Record<RankedCell> record{
-      "cell",
-      {key_figure(),
-       {"grid", pattern_type("^[0-9]+x[0-9]+(x[0-9]+)?$"),
-        [](const auto& ranked) { return ranked.cell.asked.arrangement(); },
-        "Or the parts of a domain along x, y and z."},
-       {"columns", count_type(),
-        [](const auto& ranked) { return ranked.cell.asked.configuration.grid.columns; }},
-       {"rows", count_type(), [](const auto& ranked) { return ranked.cell.asked.configuration.grid.rows; }},
-       {"is_official", flag_type(), [](const auto& ranked) { return is_official(ranked.cell.asked); },
-        "Whether the official program takes this grid."},
-       part<RankedCell>(
-           "configuration", axis_record(AxesIn::a_report),
-           [](const RankedCell& ranked) -> auto& { return ranked.cell.asked.configuration; },
-           "As asked for, as in a run's result."),
-       {"kernel_used", text_type(), [](const auto& ranked) { return ranked.cell.kernel_used; }},
-       {"status", text_type(),
-        [](const auto& ranked) {
-          return ranked.cell.statuses.empty() ? std::string("success") : ranked.cell.statuses.front();
-        },
-        "success, or that of the first run that failed."},
-       {"reason", text_type(), [](const auto& ranked) { return ranked.cell.reason; }},
-       {"runs", list_type(place_type()),
-        [](const auto& ranked) {
-          Json runs = Json::array();
-          for (const auto& run : ranked.cell.runs) runs.push_back(run.place);
-          return runs;
-        },
-        "Those that are compared."},
-       part<RankedCell>("times", cell_times_record(), times_of, "null where a run failed."),
-       {"may_be_best", flag_type(),
-        [](const auto& ranked) { return ranked.ranking.may_be_best(ranked.cell.asked); },
-        "Whether it is the candidate, or not known to be worse."},
-       against_best_figure(),
-       {"form", name_type(),
-        [](const auto& ranked) {
-          return ranked.cell.asked.is_system() ? Json(ranked.cell.asked.form) : absent();
-        },
-        "Only of a system.", Presence::if_known}}};
-  return record;
-}
-
-/// A verdict, and its text.
-struct SeenVerdict {
-  const Ranking& ranking;
-  std::string text;
-};
-
-std::optional<std::string> candidate_key(const SeenVerdict& seen) {
-  const auto* const candidate = seen.ranking.candidate();
-  return candidate == nullptr ? std::nullopt : std::optional(candidate->asked.key());
-}
-
-const Record<SeenVerdict>& verdict_record() {
-  static const Record<SeenVerdict> record{
-      "verdict",
-      {{"candidate", or_null(key_type()), candidate_key,
-        "The one that the others beat least, by the median ratio of paired rounds; decided or not; null if "
-        "all "
-        "failed."},
-       {"best", or_null(key_type()),
-        [](const auto& seen) { return seen.ranking.is_decided() ? candidate_key(seen) : std::nullopt; },
-        "The candidate, if it is better than every other one, and there is one; else null."},
-       {"certainty", certainty_type(),
-        [](const auto& seen) { return certainty_name(seen.ranking.verdict.certainty()); }},
-       {"undecided", list_type(key_type()),
-        [](const auto& seen) {
-          Json undecided = Json::array();
-          for (const auto index : seen.ranking.verdict.undecided)
-            undecided.push_back(seen.ranking.alternatives[index].asked.key());
-          return undecided;
-        },
-        "Those that the candidate is not known to be better than."},
-       {"suggested_rounds", or_null(positive_count_type()),
-        [](const auto& seen) { return seen.ranking.verdict.suggested_rounds; },
-        "Rounds that should separate them; null where nothing is undecided, or the difference is below the "
-        "noise."},
-       {"text", text_type(), &SeenVerdict::text, "For people, as in the tables."}}};
-  return record;
-}
-
-std::vector<RankedCell> ranked(const std::vector<MeasuredConfiguration>& cells, const Ranking& ranking) {
-  std::vector<RankedCell> all;
-  all.reserve(cells.size());
-  for (const auto& cell : cells) all.push_back({cell, ranking});
-  return all;
-}
-
-/// The grids of some ranks, and all records.
-struct SeenGrids {
-  const GridVerdict& row;
-  const std::vector<ResultRecord>& records;
-};
-
-const Record<SeenGrids>& grids_record() {
-  static const Record<SeenGrids> record{
-      "grids_of_ranks",
-      {{"problem", text_type(), [](const auto& seen) { return seen.row.common.problem; }},
-       {"ranks", positive_count_type(), [](const auto& seen) { return seen.row.rank_count; }},
-       {"threads", positive_count_type(),
-        [](const auto& seen) { return seen.row.common.configuration.thread_count; }},
-       part<SeenGrids>("verdict", verdict_record(),
-                       [](const SeenGrids& seen) {
-                         return SeenVerdict{seen.row.ranking, grid_verdict_text(seen.row)};
-                       }),
-       list_figure<SeenGrids>(
-           "cells", cell_record(),
-           [](const SeenGrids& seen) { return ranked(seen.row.cells, seen.row.ranking); },
-           "By growing columns.", 1),
-       list_figure<SeenGrids>(
-           "why", grid_difference_record(),
-           [](const SeenGrids& seen) { return differences_from_best(seen.row, seen.records); },
-           "The candidate against the next one and the last one, as far as phases were timed in paired "
-           "rounds."),
-       {"form", name_type(),
-        [](const auto& seen) { return seen.row.common.is_system() ? Json(seen.row.common.form) : absent(); },
-        "Only of a system: matrix; without one domain or factors.", Presence::if_known},
-       {"storage", name_type(),
-        [](const auto& seen) {
-          return seen.row.common.storage.empty() ? absent() : Json(seen.row.common.storage);
-        },
-        "Only of runs with --out-of-core: streamed within their memory limit.", Presence::if_known}}};
-  return record;
-}
-
-const Record<ChoiceVerdict>& choice_verdict_record() {
-  static const Record<RankedCell> alternative{"alternative", {key_figure(), against_best_figure()}};
-  static const Record<ChoiceVerdict> record{
-      "choice",
-      {{"problem", text_type(), &ChoiceVerdict::problem},
-       {"ranks", positive_count_type(), &ChoiceVerdict::rank_count},
-       {"threads", positive_count_type(), &ChoiceVerdict::thread_count},
-       part<ChoiceVerdict>("verdict", verdict_record(),
-                           [](const ChoiceVerdict& choice) {
-                             return SeenVerdict{choice.ranking, choice_verdict_text(choice)};
-                           }),
-       list_figure<ChoiceVerdict>(
-           "alternatives", alternative,
-           [](const ChoiceVerdict& choice) { return ranked(choice.ranking.alternatives, choice.ranking); },
-           "The candidate, then by growing ratio to it; without those that failed.")}};
-  return record;
-}
-
-const Record<LeftOutRun>& left_out_record() {
-  static const Record<LeftOutRun> record{"left_out",
-                                         {{"place", place_type(), &LeftOutRun::place},
-                                          {"key", key_type(), &LeftOutRun::key},
-                                          {"reason", name_type(), &LeftOutRun::reason}}};
-  return record;
-}
-
-/// All verdicts on some records.
-struct SeenVerdicts {
-  const std::vector<ResultRecord>& records;
+/// The document of a sweep.
+struct SweepVerdicts {
   RunVerdicts verdicts;
+  std::vector<std::vector<GridDifference>> differences;  ///< of each row of grids
+  std::vector<std::string> replaced;                     ///< places of runs
 };
 
-const Record<SeenVerdicts>& verdicts_record() {
-  static const Record<SeenVerdicts> record{
-      {{"schema_version", constant_type(1), [](const auto& /*seen*/) { return 1; }},
-       {"program", type_of(program_record()), [](const auto& /*seen*/) { return program_json(); }},
-       {"test", type_of(verdict_test_record()), [](const auto& /*seen*/) { return verdict_test_json(); }},
-       list_figure<SeenVerdicts>(
-           "grids", grids_record(),
-           [](const SeenVerdicts& seen) {
-             std::vector<SeenGrids> grids;
-             for (const auto& row : seen.verdicts.grids) grids.push_back({row, seen.records});
-             return grids;
-           },
-           "One entry for each problem, number of ranks and setting of all other choices: a row of the "
-           "paper's "
-           "table."),
-       list_figure<SeenVerdicts>(
-           "choices", choice_verdict_record(),
-           [](const SeenVerdicts& seen) -> auto& { return seen.verdicts.choices; },
-           "One entry for each problem, number of ranks and of threads: all of their configurations, "
-           "streamed "
-           "ones only where none in memory has times."),
-       list_figure<SeenVerdicts>(
-           "left_out", left_out_record(),
-           [](const SeenVerdicts& seen) -> auto& { return seen.verdicts.left_out; },
-           "Runs that are not compared with the others."),
-       {"replaced", list_type(place_type()),
-        [](const auto& seen) {
-          Json replaced = Json::array();
-          for (const auto& one : seen.records) {
-            if (one.is_replaced) replaced.push_back(one.place);
-          }
-          return replaced;
-        },
-        "Disturbed runs that were repeated: the last attempt of their round counts."}}};
-  return record;
+void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& differences) {
+  const auto& common = row.common;
+  m.derived("problem", common.problem);
+  m("ranks", row.rank_count, at_least(1));
+  m.derived("threads", common.configuration.thread_count, at_least(1));
+  describe_verdict(m, row.ranking, m.writes() ? grid_verdict_text(row) : std::string());
+  m.list("cells", row.cells,
+         [&](MeasuredConfiguration& cell, std::size_t /*index*/) { describe_cell(m, cell, row.ranking); },
+         {.meaning = "By growing columns.", .fewest = 1});
+  m("why", differences,
+    meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
+            "rounds. Times are of a CG step, means over the ranks and over the middle half of the rounds by "
+            "the difference of the whole step, so that the parts add up."));
+  m.derived("form", common.is_system() ? std::optional(common.form) : std::nullopt,
+            meaning("Only of a system: matrix; without one domain or factors."));
+  m.derived("storage", common.storage.empty() ? std::nullopt : std::optional(common.storage),
+            meaning("Only of runs with --out-of-core: streamed within their memory limit."));
+}
+
+void describe_choice(Members& m, ChoiceVerdict& choice) {
+  m("problem", choice.problem);
+  m("ranks", choice.rank_count, at_least(1));
+  m("threads", choice.thread_count, at_least(1));
+  describe_verdict(m, choice.ranking, m.writes() ? choice_verdict_text(choice) : std::string());
+  m.list(
+      "alternatives", std::vector(choice.ranking.alternatives),
+      [&](MeasuredConfiguration& cell, std::size_t /*index*/) {
+        m.derived("key", cell.asked.key(), meaning(of_key));
+        describe_against_best(m, cell, choice.ranking);
+      },
+      meaning("The candidate, then by growing ratio to it; without those that failed."));
+}
+
+void describe(Members& m, SweepVerdicts& sweep) {
+  describe_head(m);
+  describe_verdict_test(m);
+  m.list(
+      "grids", sweep.verdicts.grids,
+      [&](GridVerdict& row, std::size_t index) {
+        sweep.differences.resize(std::max(sweep.differences.size(), index + 1));
+        describe_grids(m, row, sweep.differences[index]);
+      },
+      meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
+              "paper's table."));
+  m.list(
+      "choices", sweep.verdicts.choices,
+      [&](ChoiceVerdict& choice, std::size_t /*index*/) { describe_choice(m, choice); },
+      meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
+              "streamed ones only where none in memory has times."));
+  m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
+  m("replaced", sweep.replaced,
+    meaning("Disturbed runs that were repeated: the last attempt of their round counts."));
 }
 
 }  // namespace
@@ -323,9 +206,15 @@ std::string choice_verdict_text(const ChoiceVerdict& choice) {
 }
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
-  return json_text(json_of(verdicts_record(), {records, verdicts_of(records)}), 2) + "\n";
+  SweepVerdicts sweep{verdicts_of(records), {}, {}};
+  for (const auto& row : sweep.verdicts.grids)
+    sweep.differences.push_back(differences_from_best(row, records));
+  for (const auto& one : records) {
+    if (one.is_replaced) sweep.replaced.push_back(one.place);
+  }
+  return document_text(sweep);
 }
 
-FigureType sweep_verdict_type() { return type_of(verdicts_record()); }
+Json sweep_verdict_type() { return schema_of<SweepVerdicts>(); }
 
 }  // namespace cg2d

@@ -95,18 +95,12 @@ std::string refusal_text(const std::vector<RefusedEvent>& refused) {
   return text;
 }
 
-std::string_view event_family_name(EventFamily family) {
-  switch (family) {
-    case EventFamily::preset:
-      return "preset";
-    case EventFamily::generic:
-      return "generic";
-    case EventFamily::native:
-      return "native";
-    case EventFamily::software:
-      break;
-  }
-  return "software";
+std::span<const NamedValue<EventFamily>> words_of(EventFamily /*family*/) {
+  static constexpr std::array words{NamedValue<EventFamily>{"preset", EventFamily::preset},
+                                    NamedValue<EventFamily>{"generic", EventFamily::generic},
+                                    NamedValue<EventFamily>{"native", EventFamily::native},
+                                    NamedValue<EventFamily>{"software", EventFamily::software}};
+  return words;
 }
 
 }  // namespace cg2d

@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -45,13 +48,15 @@ struct RefusedEvent {
   std::string name;
   std::string reason;  ///< with a remedy where there is one; one line
 };
+class Members;
+void describe(Members& m, RefusedEvent& event);
 /// All refused events in one line; those with the same reason share it.
 std::string refusal_text(const std::vector<RefusedEvent>& refused);
 
 /// Origin of an event.
 enum class EventFamily { preset, generic, native, software };
 /// For people and for JSON.
-std::string_view event_family_name(EventFamily family);
+std::span<const NamedValue<EventFamily>> words_of(EventFamily family);
 
 /// An event of a list, after a trial.
 struct KnownEvent {

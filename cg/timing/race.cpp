@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 
 namespace cg2d {
@@ -103,6 +104,19 @@ RaceVerdict race_verdict(std::span<const std::vector<double>> turns, std::span<c
   return {.candidate = compared[verdict.candidate],
           .certainty = verdict.certainty(),
           .reason = verdict_text(verdict, compared, "")};
+}
+
+void describe(Members& m, RaceVerdict& verdict) {
+  m("candidate", verdict.candidate,
+    not_empty("The one that the others beat least, by the median ratio of paired turns."));
+  m("certainty", verdict.certainty, meaning(meaning_of_certainty));
+  auto text = verdict.text();
+  m("text", text, meaning("For people; empty where it is alone."));
+  if (!m.reads() || text.empty()) return;
+  const auto begin = verdict.certainty == Certainty::decided
+                         ? verdict.candidate + " is "
+                         : "no clear winner: " + verdict.candidate + " was ";
+  verdict.reason = text.substr(std::min(begin.size(), text.size()));
 }
 
 }  // namespace cg2d

@@ -13,6 +13,8 @@
 
 namespace cg2d {
 
+class Members;
+
 /// The limits of the time of a race.
 struct RaceLimits {
   int fewest_rounds = 5;
@@ -63,5 +65,7 @@ struct RaceVerdict {
 /// The verdict by the turns of at least one work. Hopeless works, which have one turn while others have more, are not
 /// compared.
 RaceVerdict race_verdict(std::span<const std::vector<double>> turns, std::span<const std::string> names);
+
+void describe(Members& m, RaceVerdict& verdict);
 
 }  // namespace cg2d

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/performance_model.hpp"
@@ -234,6 +235,22 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
   trial.best_grid = *std::ranges::find(shortlist.grids, trial.best, &comm::ProcessGrid::name);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
+}
+
+void describe(Members& m, GridTrial& trial) {
+  m("shortlist_by", trial.shortlist_by, meaning("Who named the grids: model or rule."));
+  describe_tried(m, "grid", trial);
+  describe_verdict(m, trial);
+  m.list(
+      "reached", trial.by_speed.reached,
+      [&](ReachedSpeed& one, std::size_t /*index*/) {
+        describe_name(m, "grid", one.grid);
+        m("share", one.share, positive());
+      },
+      meaning("With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum "
+              "of their own."));
+  m("duration_s", trial.duration_s, at_least(0, "With the blocks that were made for it."));
+  m("skipped_because", trial.skipped_because, meaning("Empty with a trial."));
 }
 
 }  // namespace cg2d

@@ -24,6 +24,8 @@
 
 namespace cg2d {
 
+class Members;
+
 /// The speed of all ranks together with the shares that suit a grid best, by the sum of their own speeds.
 struct ReachedSpeed {
   comm::ProcessGrid grid;
@@ -110,5 +112,7 @@ std::string why_no_trial(const MatrixSource& source, const Environment& environm
 /// the shortlist is taken without a trial. Cost: all blocks are generated, and each grid does three to seven
 /// outer iterations. Collective; the same answer on every rank. Throws RunError, MpiError.
 GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const GridShortlist& shortlist);
+
+void describe(Members& m, GridTrial& trial);
 
 }  // namespace cg2d

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/tuning/profile_file.hpp"
 
@@ -49,6 +50,19 @@ void keep_result(comm::RankGroup& group, const ProfileSource& source,
   }
   kept.kept_in = group.broadcast(kept.kept_in);
   kept.not_kept_because = group.broadcast(kept.not_kept_because);
+}
+
+void describe_origin(Members& m, KeptResult& kept) {
+  std::string from = kept.from_profile ? "profile" : "measurement";
+  m("from", from, meaning("Whether it was measured now, or is known from an earlier run."));
+  if (m.reads()) kept.from_profile = from == "profile";
+}
+
+void describe_place(Members& m, KeptResult& kept) {
+  auto kept_in = kept.kept_in.empty() ? std::nullopt : std::optional(kept.kept_in);
+  m("kept_in", kept_in, or_null("The tuning profile; null: none."));
+  m("not_kept_because", kept.not_kept_because, meaning("Empty where kept."));
+  if (m.reads()) kept.kept_in = kept_in.value_or("");
 }
 
 }  // namespace cg2d

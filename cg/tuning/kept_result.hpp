@@ -15,6 +15,8 @@
 
 namespace cg2d {
 
+class Members;
+
 class ProfileFile;
 
 /// The origin of a result, and whether later runs find it.
@@ -38,5 +40,9 @@ std::vector<std::string> warnings_of(const KeptResult& kept, std::string_view me
 void keep_result(comm::RankGroup& group, const ProfileSource& source,
                  const std::optional<std::string>& processor,
                  const std::function<void(const ProfileFile& file)>& add, KeptResult& kept);
+
+/// "from", and the other two members.
+void describe_origin(Members& m, KeptResult& kept);
+void describe_place(Members& m, KeptResult& kept);
 
 }  // namespace cg2d

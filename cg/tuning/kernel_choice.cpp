@@ -145,18 +145,12 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   return loaded;
 }
 
-std::string_view choice_origin_name(ChoiceOrigin origin) {
-  switch (origin) {
-    case ChoiceOrigin::asked_for:
-      return "asked for";
-    case ChoiceOrigin::profile:
-      return "profile";
-    case ChoiceOrigin::trial:
-      return "trial";
-    case ChoiceOrigin::built_in_rule:
-      break;
-  }
-  return "built-in rule";
+std::span<const NamedValue<ChoiceOrigin>> words_of(ChoiceOrigin /*origin*/) {
+  static constexpr std::array words{NamedValue<ChoiceOrigin>{"asked for", ChoiceOrigin::asked_for},
+                                    NamedValue<ChoiceOrigin>{"profile", ChoiceOrigin::profile},
+                                    NamedValue<ChoiceOrigin>{"trial", ChoiceOrigin::trial},
+                                    NamedValue<ChoiceOrigin>{"built-in rule", ChoiceOrigin::built_in_rule}};
+  return words;
 }
 
 AssemblyPlan assembly_plan(comm::RankGroup& group, const comm::BlockLayout& layout,

@@ -45,7 +45,7 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
                            comm::RankGroup& group);
 
 enum class ChoiceOrigin { asked_for, profile, trial, built_in_rule };
-std::string_view choice_origin_name(ChoiceOrigin origin);
+std::span<const NamedValue<ChoiceOrigin>> words_of(ChoiceOrigin origin);
 
 struct ChosenKernel {
   const kernels::KernelRow* kernel = &kernels::default_kernel();

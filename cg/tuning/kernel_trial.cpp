@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "cg/solver/block_product.hpp"
@@ -169,6 +170,15 @@ KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config)
   trial.best = best_of(trial, config);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
+}
+
+void describe(Members& m, KernelTrial& trial) {
+  describe_tried(m, "kernel", trial);
+  describe_skipped(m, "kernel", trial);
+  describe_verdict(m, trial);
+  m("duration_s", trial.duration_s,
+    at_least(0, "In the runs of a study: of the first one on this grid and cut."));
+  m("skipped_because", trial.skipped_because, meaning("Empty with a trial."));
 }
 
 }  // namespace cg2d

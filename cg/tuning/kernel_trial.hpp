@@ -12,6 +12,8 @@
 
 namespace cg2d {
 
+class Members;
+
 /// The result of a trial of kernels, in the order of the table. The usual one is best, unless the verdict's candidate is clearly
 /// faster.
 struct KernelTrial : Trial {};
@@ -44,5 +46,7 @@ struct KernelTrialConfig {
 /// longer than the limit is left out.
 /// Collective; the same answer on every rank. Throws RunError, MpiError.
 KernelTrial try_kernels(comm::RankGroup& group, const KernelTrialConfig& config);
+
+void describe(Members& m, KernelTrial& trial);
 
 }  // namespace cg2d

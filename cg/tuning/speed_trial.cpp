@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/physical_bounds.hpp"
@@ -296,6 +298,28 @@ std::string describe_speeds(const SpeedTrial& trial, double achieved) {
       achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "", with_share(trial.even),
       trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ",
       describe_origin(trial, trial.duration_s));
+}
+
+void describe(Members& m, SpeedTrial& trial) {
+  describe_origin(m, trial);
+  m("ideal_nonzeros_per_s", trial.ideal, positive("Sum of the ranks' own speeds."));
+  m("reachable_nonzeros_per_s", trial.reachable, positive("With these shares on this grid."));
+  m("even_nonzeros_per_s", trial.even, positive("With even pieces on it."));
+  m("speeds", trial.speeds, positive("Nonzeros per second of each rank, while all compute."));
+  m("shares", trial.shares, positive("Of the nonzeros, for each piece."));
+  auto rank_at = trial.grid.ranks_by_place();
+  m("rank_at", rank_at, at_least(0, "The rank at each place of the grid, along its process rows."));
+  if (m.reads()) {
+    try {
+      trial.grid =
+          comm::ProcessGrid{.columns = static_cast<int>(rank_at.size()), .rows = 1}.in_order(rank_at);
+    } catch (const std::invalid_argument&) {
+      m.complain(fmt::format("{} must have each rank once", m.where("rank_at")));
+    }
+  }
+  m("rounds", trial.round_count, at_least(0, "Of measuring and cutting; 0 where nothing was measured."));
+  m("duration_s", trial.duration_s, at_least(0, "0 where nothing was measured."));
+  describe_place(m, trial);
 }
 
 }  // namespace cg2d

@@ -17,6 +17,8 @@
 
 namespace cg2d {
 
+class Members;
+
 /// Speeds in nonzeros per second. Three of all ranks together: the sum of their own, what shares reach on the grid, and even pieces.
 struct SpeedTrial : KeptResult {
   comm::ProcessGrid grid;      ///< with the places of the ranks
@@ -78,5 +80,7 @@ std::vector<double> own_slowness(std::span<const double> speeds, std::span<const
 /// "sum of the ranks' own 3.2, reachable on 2x2 2.9 (91 %), achieved 2.8 (88 %), even pieces 1.6 billion nonzeros per s; 2 rounds, measured now in
 /// 0.31 s, kept in P". achieved: by the products of the work; 0: not measured.
 std::string describe_speeds(const SpeedTrial& trial, double achieved);
+
+void describe(Members& m, SpeedTrial& trial);
 
 }  // namespace cg2d

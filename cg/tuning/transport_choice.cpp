@@ -11,6 +11,7 @@
 #include <span>
 #include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
@@ -199,6 +200,15 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
     trial.not_kept_because = measured.rejected.text(trial.measured.attempts);
   }
   return trial;
+}
+
+void describe(Members& m, TransportTrial& trial) {
+  describe_origin(m, trial);
+  describe_tried(m, "transport", trial);
+  describe_skipped(m, "transport", trial);
+  describe_verdict(m, trial);
+  m("duration_s", trial.duration_s, at_least(0, "0 where nothing was measured."));
+  describe_place(m, trial);
 }
 
 }  // namespace cg2d

@@ -23,6 +23,8 @@
 
 namespace cg2d {
 
+class Members;
+
 /// The result of --transport auto: the one to take is the first of those tried, which are by time, the verdict's candidate first where
 /// there is one. Its duration is that of all attempts.
 struct TransportTrial : Trial, KeptResult {};
@@ -80,5 +82,7 @@ struct TransportChoiceConfig {
 /// From the profile if it has all times, else measured and kept there. A measurement that was disturbed or makes
 /// no sense is taken again, up to three times in all, and then not kept; it makes the choice all the same. Collective; the same answer on every rank. Throws as try_transports().
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config);
+
+void describe(Members& m, TransportTrial& trial);
 
 }  // namespace cg2d

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -59,6 +60,30 @@ std::unique_ptr<TrialSolver> TrialSolver::make(comm::RankGroup& group, const Mat
       assemble(std::move(block), *comm::find_transport(configuration.transport), plan, times_phases), shift);
   solver->nonzero_count_ = nonzero_count;
   return solver;
+}
+
+void describe_tried(Members& m, std::string_view thing, Trial& trial) {
+  m.list("tried", trial.tried, [&](TimedCandidate& one, std::size_t /*index*/) {
+    m(thing, one.name, not_empty());
+    m("step_s", one.step_s, positive("Time of a CG step."));
+  });
+}
+
+void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
+  m.list(
+      "skipped", trial.skipped,
+      [&](SkippedCandidate& one, std::size_t /*index*/) {
+        m(thing, one.name, not_empty());
+        m("reason", one.reason, not_empty());
+      },
+      meaning("Those that cannot serve here, or would take too long."));
+}
+
+void describe_verdict(Members& m, Trial& trial) {
+  auto verdict = trial.verdict.candidate.empty() ? std::nullopt : std::optional(trial.verdict);
+  m("verdict", verdict,
+    or_null("How sure the choice of a trial is; null where nothing was measured in turns."));
+  if (m.reads()) trial.verdict = verdict.value_or(RaceVerdict{});
 }
 
 }  // namespace cg2d

@@ -22,6 +22,8 @@
 
 namespace cg2d {
 
+class Members;
+
 /// One that was not tried.
 struct SkippedCandidate {
   std::string name;
@@ -128,5 +130,11 @@ class TrialSolver final : public TrialCandidate {
   bool is_whole_;
   std::int64_t nonzero_count_ = 0;
 };
+
+/// Members of trials, whatever they try. thing: "kernel", "grid".
+void describe_tried(Members& m, std::string_view thing, Trial& trial);
+void describe_skipped(Members& m, std::string_view thing, Trial& trial);
+/// null where nothing was measured in turns.
+void describe_verdict(Members& m, Trial& trial);
 
 }  // namespace cg2d

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_fields.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/physical_bounds.hpp"
 
@@ -27,126 +26,102 @@ constexpr std::array wait_modes{NamedValue<comm::WaitMode>{.name = "spin", .valu
                                 NamedValue<comm::WaitMode>{.name = "yield", .value = comm::WaitMode::yield},
                                 NamedValue<comm::WaitMode>{.name = "sleep", .value = comm::WaitMode::sleep},
                                 NamedValue<comm::WaitMode>{.name = "block", .value = comm::WaitMode::block}};
-constexpr std::span<const NamedValue<comm::WaitMode>> wait_mode_table(wait_modes);
-
 /// The members of every case. NPB matrices go by the numbers that they are generated from, all others by
 /// their hash.
-void describe(JsonFields& json, MatrixKey& matrix, Configuration& configuration) {
-  json.text("class", matrix.name);
-  json.count("n", matrix.order, 1);
-  if (json.has("nonzer", matrix.nonzer.has_value())) {
-    int nonzer = matrix.nonzer.value_or(0);
-    json.count("nonzer", nonzer, 1);
-    matrix = npb_matrix_key(matrix.name, matrix.order, nonzer);
-  } else {
-    auto hash = fmt::format("{:016x}", matrix.pattern_hash);
-    json.text("pattern_hash", hash);
-    const auto* const end = hash.data() + hash.size();
-    if (std::from_chars(hash.data(), end, matrix.pattern_hash, 16).ptr != end)
-      json.complain(
-          fmt::format("{} is \"{}\": hexadecimal digits are needed", json.where("pattern_hash"), hash));
-  }
-  json.object("grid", [&](JsonFields& inner) {
-    const bool has_columns = inner.count("columns", configuration.grid.columns, 1);
-    if (inner.count("rows", configuration.grid.rows, 1) && has_columns)
-      static_cast<void>(grid_of(configuration.grid.columns, configuration.grid.rows));
-  });
-  json.count("threads", configuration.thread_count, 1);
+void describe_case(Members& m, MatrixKey& matrix, Configuration& configuration) {
+  std::optional<int> nonzer;
+  if (!m.reads()) nonzer = matrix.nonzer;
+  m("class", matrix.name, not_empty());
+  m("n", matrix.order, at_least(1));
+  m("nonzer", nonzer, at_least(1));
+  if (!nonzer) describe_hexadecimal(m, "pattern_hash", matrix.pattern_hash);
+  if (m.reads() && nonzer) matrix = npb_matrix_key(matrix.name, matrix.order, *nonzer);
+  m.object("grid", [&] { describe_columns(m, configuration.grid); });
+  m("threads", configuration.thread_count, at_least(1));
 }
 
-void describe(JsonFields& json, TunedKernel& kernel) {
+void describe_kernel(Members& m, TunedKernel& kernel) {
   auto& tuning = kernel.tuning;
-  json.text("name", kernel.name);
-  json.count("critical_vector_length", tuning.critical_vector_length, 0);
-  json.count("prefetch_distance", tuning.prefetch_distance, 0);
-  json.count("block_width", tuning.block_width, 1);
-  json.positive("step_s", kernel.step_s);
-  if (tuning.block_width && !kernels::is_block_width(*tuning.block_width))
-    json.complain(
-        fmt::format("{} is {}: no kernel has such blocks", json.where("block_width"), *tuning.block_width));
+  m("name", kernel.name, not_empty());
+  m("critical_vector_length", tuning.critical_vector_length, or_null(at_least(0)));
+  m("prefetch_distance", tuning.prefetch_distance, or_null(at_least(0)));
+  m("block_width", tuning.block_width, or_null(at_least(1)));
+  m("step_s", kernel.step_s, positive_cost());
+  if (m.reads() && tuning.block_width && !kernels::is_block_width(*tuning.block_width))
+    m.complain(
+        fmt::format("{} is {}: no kernel has such blocks", m.where("block_width"), *tuning.block_width));
 }
 
-void describe(JsonFields& json, TunedCase& tuned) {
-  describe(json, tuned.matrix, tuned.configuration);
-  json.positive("nonzeros_per_rank", tuned.nonzeros_per_rank);
-  json.list("kernels", tuned.kernels, 1, [](auto& inner, auto& kernel) { describe(inner, kernel); });
-  describe(json, tuned.measured);
+void describe_tuned(Members& m, TunedCase& tuned) {
+  describe_case(m, tuned.matrix, tuned.configuration);
+  m("nonzeros_per_rank", tuned.nonzeros_per_rank, positive_cost());
+  m.list("kernels", tuned.kernels,
+         [&](TunedKernel& kernel, std::size_t /*index*/) { describe_kernel(m, kernel); }, {.fewest = 1});
+  describe_measured(m, tuned.measured);
 }
 
-void describe(JsonFields& json, TransportCase& timed) {
+void describe_transports(Members& m, TransportCase& timed) {
   auto& [matrix, configuration, node_count, wait_mode] = timed.conditions;
-  describe(json, matrix, configuration);
-  json.count("nodes", node_count, 1);
-  json.name("sum_form", configuration.sum_form, sum_form_table());
-  json.text("kernel", configuration.kernel);
-  json.name("waiting", wait_mode, wait_mode_table);
-  json.flag("overlap", configuration.overlaps);
-  json.count("ranks_per_node", configuration.ranks_per_node, 0);
-  if (json.has("cut"))
-    json.text("cut", configuration.cut);  // profiles before there were cuts have none, and are measured anew
-  json.list("transports", timed.transports, 1, [](JsonFields& inner, TimedCandidate& transport) {
-    inner.text("name", transport.name);
-    inner.positive("step_s", transport.step_s);
-  });
-  describe(json, timed.measured);
+  describe_case(m, matrix, configuration);
+  m("nodes", node_count, at_least(1));
+  m.one_of("sum_form", configuration.sum_form, sum_form_table());
+  m("kernel", configuration.kernel, not_empty());
+  m.one_of("waiting", wait_mode, wait_mode_table());
+  m("overlap", configuration.overlaps);
+  m("ranks_per_node", configuration.ranks_per_node, at_least(0));
+  m("cut", configuration.cut, not_empty());
+  m.list("transports", timed.transports,
+         [&](TimedCandidate& transport, std::size_t /*index*/) {
+           m("name", transport.name, not_empty());
+           m("step_s", transport.step_s, positive_cost());
+         },
+         {.fewest = 1});
+  describe_measured(m, timed.measured);
 }
 
-void describe(JsonFields& json, StorageCase& read) {
-  json.text("folder", read.folder);
-  json.count("ranks_per_node", read.rank_count, 1);
-  json.count("panel_bytes", read.panel_bytes, 1);
-  json.count("panels_under_way", read.depth, 1);
-  json.positive("bytes_per_s", read.bytes_per_s);
-  describe(json, read.measured);
+void describe_storage(Members& m, StorageCase& read) {
+  m("folder", read.folder, not_empty());
+  m("ranks_per_node", read.rank_count, at_least(1));
+  m("panel_bytes", read.panel_bytes, at_least(1));
+  m("panels_under_way", read.depth, at_least(1));
+  m("bytes_per_s", read.bytes_per_s, positive_cost());
+  describe_measured(m, read.measured);
 }
 
-void describe(JsonFields& json, SpeedCase& timed) {
+void describe_speeds(Members& m, SpeedCase& timed) {
   auto& [matrix, configuration, ranks, measured] = timed;
-  describe(json, matrix, configuration);
-  json.text("kernel", configuration.kernel);
-  json.list("ranks", ranks, 1, [](JsonFields& inner, PlacedSpeed& rank) {
-    inner.text("place", rank.place);
-    inner.positive("nonzeros_per_s", rank.nonzeros_per_s);
-    inner.positive("share", rank.share);
-    if (inner.has("rank_here", true)) inner.count("rank_here", rank.rank_here, 0);
-  });
+  describe_case(m, matrix, configuration);
+  m("kernel", configuration.kernel, not_empty());
+  m.list("ranks", timed.ranks,
+         [&](PlacedSpeed& rank, std::size_t /*index*/) {
+           m("place", rank.place, not_empty());
+           m("nonzeros_per_s", rank.nonzeros_per_s, positive_cost());
+           m("share", rank.share, positive_cost());
+           m("rank_here", rank.rank_here, at_least(0));
+         },
+         {.fewest = 1});
+  describe_measured(m, timed.measured);
+  if (!m.reads()) return;
   if (std::ssize(ranks) != configuration.grid.rank_count())
-    json.complain(fmt::format("{} has {} entries: the grid has {}", json.where("ranks"), ranks.size(),
-                              format_count(configuration.grid.rank_count(), "rank")));
+    m.complain(fmt::format("{} has {} entries: the grid has {}", m.where("ranks"), ranks.size(),
+                           format_count(configuration.grid.rank_count(), "rank")));
   std::vector<int> standing(ranks.size(), 0);
-  for (std::size_t place = 0; place < ranks.size(); ++place) {
-    auto& rank = ranks[place].rank_here;
-    if (rank < 0) rank = static_cast<int>(place);  // a file of before has no places
-    if (rank >= std::ssize(standing) || ++standing[static_cast<std::size_t>(rank)] > 1)
-      json.complain(fmt::format("{}: rank {} stands at two places, or there is none of that number",
-                                json.where("ranks"), rank));
+  for (const auto& one : ranks) {
+    const auto rank = one.rank_here;
+    if (rank < 0 || rank >= std::ssize(standing) || ++standing[static_cast<std::size_t>(rank)] > 1)
+      m.complain(fmt::format("{}: rank {} stands at two places, or there is none of that number",
+                             m.where("ranks"), rank));
   }
-  describe(json, measured);
 }
 
-/// A processor with kernels (the results of cg2d tune), transports, storage, speeds, or several of them.
-void describe(JsonFields& json, ProcessorProfile& processor) {
-  const bool has_transports = json.has("transports", !processor.transports.empty());
-  const bool has_storages = json.has("storage", !processor.storages.empty());
-  const bool has_speeds = json.has("speeds", !processor.speeds.empty());
-  const bool has_others = has_transports || has_storages || has_speeds;
-  if (json.has("critical_vector_length", processor.knows_kernels()) || !has_others) {
-    json.count("critical_vector_length", processor.critical_vector_length, 0);
-    describe(json, processor.measured);
-    json.list("row_lengths", processor.curve, 0, [](JsonFields& inner, RowLengthPoint& point) {
-      inner.count("row_length", point.row_length, 1);
-      inner.positive("scalar_ns_per_nonzero", point.scalar_ns);
-      inner.positive("vector_ns_per_nonzero", point.vector_ns);
-    });
-    json.list("cases", processor.cases, 0, [](auto& inner, auto& tuned) { describe(inner, tuned); });
-  }
-  if (has_transports)
-    json.list("transports", processor.transports, 0,
-              [](auto& inner, auto& timed) { describe(inner, timed); });
-  if (has_storages)
-    json.list("storage", processor.storages, 0, [](auto& inner, auto& read) { describe(inner, read); });
-  if (has_speeds)
-    json.list("speeds", processor.speeds, 0, [](auto& inner, auto& timed) { describe(inner, timed); });
+/// The document of a profile.
+struct ProfileDocument {
+  TuningProfile processors;
+};
+
+void describe(Members& m, ProfileDocument& document) {
+  m.constant("schema_version", profile_version);
+  m("processors", document.processors);
 }
 
 }  // namespace
@@ -193,7 +168,37 @@ std::string why_unphysical(const TunedCase& tuned) {
   return {};
 }
 
-std::string_view wait_mode_name(comm::WaitMode mode) { return name_in(wait_mode_table, mode); }
+std::span<const NamedValue<comm::WaitMode>> wait_mode_table() { return wait_modes; }
+
+/// A processor with kernels (the results of cg2d tune), transports, storage, speeds, or several of them.
+void describe(Members& m, ProcessorProfile& processor) {
+  bool knows_kernels = processor.knows_kernels();
+  if (m.reads()) {
+    bool knows_others = false;
+    for (const auto* const name : {"transports", "storage", "speeds"}) knows_others |= m.has(name);
+    knows_kernels = m.has("critical_vector_length") || !knows_others;
+  }
+  if (knows_kernels || !(m.reads() || m.writes())) {
+    auto length = processor.critical_vector_length.value_or(0);
+    m("critical_vector_length", length, at_least(0));
+    processor.critical_vector_length = length;
+    describe_measured(m, processor.measured);
+    m.list("row_lengths", processor.curve, [&](RowLengthPoint& point, std::size_t /*index*/) {
+      m("row_length", point.row_length, at_least(1));
+      m("scalar_ns_per_nonzero", point.scalar_ns, positive_cost());
+      m("vector_ns_per_nonzero", point.vector_ns, positive_cost());
+    });
+    m.list("cases", processor.cases,
+           [&](TunedCase& tuned, std::size_t /*index*/) { describe_tuned(m, tuned); });
+  }
+  m.list_if_any("transports", processor.transports,
+                [&](TransportCase& timed, std::size_t /*index*/) { describe_transports(m, timed); },
+                {.fewest = 1});
+  m.list_if_any("storage", processor.storages,
+                [&](StorageCase& read, std::size_t /*index*/) { describe_storage(m, read); }, {.fewest = 1});
+  m.list_if_any("speeds", processor.speeds,
+                [&](SpeedCase& timed, std::size_t /*index*/) { describe_speeds(m, timed); }, {.fewest = 1});
+}
 
 bool TunedCase::is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const {
   return matrix == its_matrix && configuration.grid == its_configuration.grid &&
@@ -301,34 +306,12 @@ int remove_measurements(TuningProfile& profile, const std::string& name) {
 
 TuningProfile parse_profile(std::string_view text) {
   try {
-    const auto json = json_from(text);
-    if (json.at("schema_version") != profile_version) {
-      throw InputError(
-          fmt::format("it has version {}, not {}", json_text(json.at("schema_version")), profile_version));
-    }
-    TuningProfile profile;
-    JsonFields::read(json, [&](JsonFields& top) {
-      static_cast<void>(top.has("schema_version"));
-      top.object("processors", [&](JsonFields& processors) {
-        for (const auto& [name, processor] : json.at("processors").items())
-          processors.object(
-              name, [&profile_of = profile[name]](JsonFields& fields) { describe(fields, profile_of); });
-      });
-    });
-    return profile;
+    return from_json<ProfileDocument>(json_from(text)).processors;
   } catch (const nlohmann::json::exception& error) {
     throw InputError(plain_text(error));
   }
 }
 
-std::string format_profile(const TuningProfile& profile) {
-  Json processors = Json::object();
-  for (auto [name, processor] : profile) {
-    auto fields = JsonFields::writer(processors[name] = Json::object());
-    describe(fields, processor);
-  }
-  return json_text(Json{{"schema_version", profile_version}, {"processors", std::move(processors)}}, 2) +
-         "\n";
-}
+std::string format_profile(const TuningProfile& profile) { return document_text(ProfileDocument{profile}); }
 
 }  // namespace cg2d

@@ -117,7 +117,8 @@ struct SpeedCase {
 };
 
 /// "spin", "yield" or "sleep".
-std::string_view wait_mode_name(comm::WaitMode mode);
+std::span<const NamedValue<comm::WaitMode>> wait_mode_table();
+inline std::string_view wait_mode_name(comm::WaitMode mode) { return name_in(wait_mode_table(), mode); }
 
 /// All that was measured on one kind of processor.
 struct ProcessorProfile {
@@ -149,6 +150,8 @@ struct ProcessorProfile {
   /// Replaces the case that is like it, or adds one.
   void put(SpeedCase timed);
 };
+class Members;
+void describe(Members& m, ProcessorProfile& processor);
 
 /// Profiles by the name of the processor, see common_processor().
 using TuningProfile = std::map<std::string, ProcessorProfile>;

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import re
 
 from .verdict import find_program, json_of
 
@@ -32,27 +31,10 @@ def value_check(_root, schema):
 
 def range_check(_root, schema):
     least, above = schema.get("minimum", -math.inf), schema.get("exclusiveMinimum", -math.inf)
-    most = schema.get("maximum", math.inf)
 
     def check(value):
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return ("", "{} is out of range") if is_number and not (least <= value <= most and value > above) else None
-
-    return check
-
-
-def pattern_check(_root, schema):
-    search = re.compile(schema["pattern"]).search
-    return lambda value: ("", "{} has no valid value") if isinstance(value, str) and not search(value) else None
-
-
-def reference_check(root, schema):
-    checks = []
-
-    def check(value):  # found at its first use: schemas refer to themselves
-        if not checks:
-            checks.append(root.referred(schema["$ref"]))
-        return checks[0](value)
+        return ("", "{} is out of range") if is_number and not (value >= least and value > above) else None
 
     return check
 
@@ -91,13 +73,8 @@ def items_check(root, schema):
     return check
 
 
-def condition_check(root, schema):
-    condition, then, other = (root.check_of(schema.get(key, {})) for key in ("if", "then", "else"))
-    return lambda value: other(value) if condition(value) else then(value)
-
-
 def choices_check(root, schema):
-    choices = [root.check_of(choice) for choice in schema.get("anyOf", schema.get("oneOf"))]
+    choices = [root.check_of(choice) for choice in schema["anyOf"]]
 
     def check(value):
         found = None
@@ -110,17 +87,14 @@ def choices_check(root, schema):
     return check
 
 
-# The part of JSON Schema (draft 2020-12) that the schemas of cg2d make use of, except for lengths and for names of keys.
+# The part of JSON Schema (draft 2020-12) that the schemas of cg2d make use of, except for lengths.
 CHECKS = (
-    (("$ref",), reference_check),
     (("type",), type_check),
     (("const", "enum"), value_check),
-    (("minimum", "maximum", "exclusiveMinimum"), range_check),
-    (("pattern",), pattern_check),
+    (("minimum", "exclusiveMinimum"), range_check),
     (("properties", "additionalProperties", "required"), members_check),
     (("items",), items_check),
-    (("if",), condition_check),
-    (("anyOf", "oneOf"), choices_check),
+    (("anyOf",), choices_check),
 )
 
 
@@ -128,7 +102,6 @@ class Schema:
     """Newer programs may add keys."""
 
     def __init__(self, schema):
-        self._root = schema
         self._check = self.check_of(schema)
 
     def complaint(self, value):
@@ -146,13 +119,6 @@ class Schema:
             return None
 
         return checks[0] if len(checks) == 1 else check
-
-    def referred(self, reference):
-        """The check of "#/$defs/name"."""
-        schema = self._root
-        for name in reference.removeprefix("#/").split("/"):
-            schema = schema[name]
-        return self.check_of(schema)
 
 
 @functools.cache

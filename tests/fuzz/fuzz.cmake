@@ -111,9 +111,8 @@ set(text_parsers
     cg/base/control_group.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
-    cg/base/json_record.cpp
+    cg/base/describe_json.cpp
     cg/base/json_values.cpp
-    cg/base/json_verdicts.cpp
     cg/base/output_file.cpp
     cg/base/paired_comparison.cpp
     cg/base/progress.cpp
@@ -125,23 +124,26 @@ set(text_parsers
     cg/base/storage/whole_io.cpp
     cg/base/system_files.cpp
     cg/base/values.cpp
+    cg/machine/environment.cpp
     cg/machine/machine_description.cpp
     cg/machine/measurement_record.cpp
+    cg/machine/noise_monitor.cpp
+    cg/machine/performance_model.cpp
     cg/machine/physical_bounds.cpp
     cg/matrix/matrix_facts.cpp
     cg/matrix/problem.cpp
+    cg/matrix/row_lengths.cpp
     cg/solver/preconditioners/block_jacobi_preconditioner.cpp
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
     cg/solver/preconditioners/jacobi_preconditioner.cpp
     cg/solver/preconditioners/preconditioner_table.cpp
-    cg/report/environment_record.cpp
-    cg/report/run_record.cpp
-    cg/report/phase_record.cpp
+    cg/report/counter_figures.cpp
+    cg/report/phase_table.cpp
+    cg/report/report_counters.cpp
+    cg/report/run_document.cpp
     cg/report/session_document.cpp
-    cg/report/sweep_record.cpp
-    cg/report/session_record.cpp
     cg/report/shown_figures.cpp
-    cg/report/solve/solve_record.cpp
+    cg/report/solve/solve_document.cpp
     cg/report/result_compare.cpp
     cg/report/result_export.cpp
     cg/report/result_reader.cpp
@@ -151,10 +153,26 @@ set(text_parsers
     cg/solver/classic_recurrence.cpp
     cg/solver/configuration.cpp
     cg/solver/matrix_cut.cpp
+    cg/run/run_report.cpp
+    cg/run/session_report.cpp
+    cg/run/solve/solve_options.cpp
+    cg/run/solve/solve_report.cpp
     cg/run/streaming/out_of_core_options.cpp
     cg/solver/npb_iteration.cpp
     cg/solver/outer_iteration.cpp
     cg/solver/pipelined_recurrence.cpp
+    cg/solver/slow_ranks.cpp
+    cg/solver/solve_end.cpp
+    cg/timing/software_events.cpp
+    cg/timing/events.cpp
+    cg/timing/race.cpp
+    cg/tuning/grid_trial.cpp
+    cg/tuning/kept_result.cpp
+    cg/tuning/kernel_choice.cpp
+    cg/tuning/kernel_trial.cpp
+    cg/tuning/speed_trial.cpp
+    cg/tuning/transport_choice.cpp
+    cg/tuning/trial.cpp
     cg/tuning/tuning_profile.cpp
     comm/block_layout.cpp
     comm/communicator.cpp
@@ -187,15 +205,10 @@ set(command_parsers
     cg/solver/operators/stencil_system.cpp
     cg/report/event_list.cpp
     cg/report/report.cpp
-    cg/report/report_csv.cpp
-    cg/report/report_json.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/base/storage/folders.cpp
-    cg/report/solve/solve_json.cpp
     cg/report/solve/solve_format.cpp
-    cg/run/solve/solve_options.cpp
-    cg/run/solve/solve_report.cpp
     cg/report/solve/solve_text.cpp
     cg/stencil/stencil_method.cpp
     cg/stencil/stencil_options.cpp

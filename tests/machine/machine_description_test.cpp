@@ -52,23 +52,23 @@ TEST(MachineDescriptionTest, ErrorsSayWhatAndWhere) {
     EXPECT_NE(message_of(text).find(part), std::string::npos) << message_of(text);
   };
   expect("", "parse error");
-  expect("[]", "a JSON object is needed");
+  expect("[]", "an object is needed");
   expect("{}", "\"schema_version\" must be 1");
   expect(changed("\"name\": \"cp-pacs\"", "\"nome\": 1"), "\"name\" is missing");
   expect(changed("start_up_clocks", "start_up"),
          "\"network.start_up_s\" or \"network.start_up_clocks\" is needed");
   expect(changed("\"bytes_per_clock\": 2", "\"bytes_per_clock\": 0"),
-         "\"network.bytes_per_clock\" must be greater than 0");
+         "\"network.bytes_per_clock\" is 0: it must be greater than 0");
   expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": -1"),
          "\"network.start_up_clocks\" is -1: it must be at least 0");
-  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": \"5\""), "must be a number, not \"5\"");
+  expect(changed("\"start_up_clocks\": 5500", "\"start_up_clocks\": \"5\""), "is \"5\": it must be a number");
   expect(changed("whole-block", "all"), "it must be reduce-scatter or whole-block");
   expect(changed("\"clock_hz\": 150000000,", ""), "\"clock_hz\" is needed for keys in clocks");
   expect(changed("\"critical_vector_length\": 20", "\"critical_vector_length\": 20.5"),
-         "\"kernels[0].critical_vector_length\" is 20.5: a whole number is needed");
+         "\"kernels[0].critical_vector_length\" is 20.5: it must be a whole number");
   expect(changed("\"default_kernel\": \"hand-made\"", "\"default_kernel\": \"x\""),
          "has no kernel \"x\"; it describes hand-made, compiled");
-  expect(changed("\"sources\": [", "\"sources\": [1,"), "\"sources\" must be a list of texts");
+  expect(changed("\"sources\": [", "\"sources\": [1,"), "\"sources[0]\" is 1: it must be a text");
 }
 
 /// Predictions with such figures would overflow, or be nothing by nothing.
@@ -97,16 +97,16 @@ TEST(MachineDescriptionTest, OneAnswerHasAllProblems) {
     "kernels": [{"name": "a", "shapes": []}, {"symmetric": 1}]})";
   EXPECT_EQ(
       message_of(std::string(text)),
-      R"(15 problems: "name" is missing: a text is needed; "clock_hz" must be greater than 0; )"
+      R"(15 problems: "name" is "": it must be a text; "clock_hz" is 0: it must be greater than 0; )"
       R"("network.start_up_s" or "network.start_up_clocks" is needed, one of the two; )"
       R"("network.add_seconds_per_element" is -1: it must be at least 0; )"
       R"("network.startup_s" is nothing that is read here; did you mean start_up_s?; )"
-      R"("transports[0]" must be an object; "clock_hz" is needed for keys in clocks; )"
-      R"("kernels[0].shapes" is missing: a list with at least one entry is needed; )"
-      R"("kernels[1].name" is missing: a text is needed; "kernels[1].symmetric" must be true or false; )"
-      R"("kernels[1].critical_vector_length" is missing: a number is needed; )"
-      R"("kernels[1].row_start_up_s" or "kernels[1].row_start_up_clocks" is needed, one of the two; )"
-      R"(and 3 more)");
+      R"("transports[0]" is 7: it must be an object; )"
+      R"("clock_hz" is needed for keys in clocks; )"
+      R"("kernels[0].shapes" is []: it must be a list of at least 1; )"
+      R"("kernels[1].name" is missing; "kernels[1].symmetric" is 1: it must be true or false; )"
+      R"("kernels[1].critical_vector_length" is missing; )"
+      R"("kernels[1].row_start_up_s" or "kernels[1].row_start_up_clocks" is needed, one of the two; and 3 more)");
 }
 
 MachineDescription condition_of(int ranks, double start_up_s) {
@@ -241,7 +241,7 @@ TEST(MachineDescriptionTest, TransportsAreChecked) {
   EXPECT_EQ(with(R"([{"name": "x", "start_up_clocks": 1, "bytes_per_clock": 2,
                       "add_clocks_per_element": 0}])"),
             "no error");
-  EXPECT_NE(with("{}").find("\"transports\" is missing: a list"), std::string::npos);
+  EXPECT_NE(with("{}").find("\"transports\" is {}: it must be a list"), std::string::npos);
   EXPECT_NE(with(R"([{"name": "x", "bytes_per_s": 1, "add_seconds_per_element": 0}])")
                 .find("\"transports[0].start_up_s\""),
             std::string::npos);

@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 
 namespace cg2d::measurement_record_test {
@@ -18,18 +17,14 @@ MeasurementRecord record_of(const std::string& date, const std::string& disturba
           .disturbance = disturbance};
 }
 
-Json json_of(MeasurementRecord record) {
-  auto json = Json::object();
-  auto fields = JsonFields::writer(json);
-  describe(fields, record);
-  return json;
-}
-
-MeasurementRecord record_in(const Json& json) {
+/// An object that keeps one.
+struct Keeper {
   MeasurementRecord record;
-  JsonFields::read(json, [&](JsonFields& fields) { describe(fields, record); });
-  return record;
-}
+};
+void describe(Members& m, Keeper& keeper) { describe_measured(m, keeper.record); }
+
+Json json_of(const MeasurementRecord& record) { return cg2d::json_of(Keeper{record}); }
+MeasurementRecord record_in(const Json& json) { return from_json<Keeper>(json).record; }
 
 TEST(MeasurementRecordTest, TheFileKeepsIt) {
   const auto record = record_of("2026-11-22T12:30:00Z", "busy");

@@ -145,9 +145,9 @@ class SimulateTest(ProgramTest):
                 (("--ranks", "4", "--placement", "diagonal"), "--placement diagonal: unknown; valid: row-major, blocked"),
                 (("--ranks", "4", "--slow-rank", "4:2"), "--slow-rank 4:2: there are 4 ranks"),
                 (("--ranks", "4", "--kernel", "x"), "it describes hand-made, compiled"),
-                (("--ranks", "4", "--machine", f"{folder}/rate"), '"interconnect.link_bytes_per_s" must be greater than 0'),
+                (("--ranks", "4", "--machine", f"{folder}/rate"), '"interconnect.link_bytes_per_s" is 0: it must be greater than 0'),
                 (("--ranks", "4", "--machine", f"{folder}/topology"), "did you mean torus?"),
-                (("--ranks", "4", "--machine", f"{folder}/dimensions"), '"interconnect.dimensions" must be a list of whole numbers from 1 on'),
+                (("--ranks", "4", "--machine", f"{folder}/dimensions"), '"interconnect.dimensions[1]" is -4: it must be at least 1'),
                 (("--ranks", "4", "--machine", f"{folder}/shape"), "fat-tree has the dimensions: nodes of a leaf switch"),
             ):
                 with self.subTest(arguments=arguments):

@@ -184,10 +184,7 @@ class SweepTest(ProgramTest):
     def test_the_verdict_for_programs(self):
         self.assertEqual(self.sweep(2, "--ranks", "1,2", "--repeat", "2").exit_code, SUCCESS)
         counted = self.folder / "counted.json"
-        self.run_well(1, "run", "--class", "S", "--grid", "1x1", "--format", "json", "--output", counted)
-        document = json.loads(counted.read_text())
-        document["counters"] = {"events": [], "refused": [], "multiplexed": False}
-        counted.write_text(json.dumps(document))
+        self.run_well(1, "run", "--class", "S", "--grid", "1x1", "--papi", "software", "--format", "json", "--output", counted)
         words = ["--show", self.file, "--show", counted]
         verdicts = json.loads(self.run_well(0, "sweep", *words, "--format", "json").stdout)
         validator_of("sweep").validate(verdicts)
@@ -387,14 +384,6 @@ class SweepTest(ProgramTest):
         before = self.file.read_text()
         self.assertEqual(self.run_well(2, *words).stdout, outcome.stdout)
         self.assertEqual(self.file.read_text(), before)
-        # A file from before the option existed: its lines are of the default form of the sum.
-        old = lines[1::2]
-        for line in old:
-            del line["sweep"]["configuration"]["sum_form"]
-        self.file.write_text("".join(json.dumps(line) + "\n" for line in old))
-        self.assertIn("transport two-sided, 1 thread", self.run_well(0, "sweep", "--show", self.file).stdout)
-        self.run_well(2, *words)
-        self.assertEqual([line["sweep"]["key"] for line in lines_of(self.file)][2:], [key + " whole-block" for key in usual])
 
     def test_memory_limit_and_reference_count(self):
         self.assertEqual(self.sweep(1, "--memory-limit", "1kB", "--repeat", "1").exit_code, MEMORY)
@@ -557,8 +546,9 @@ class ReadersTest(ProgramTest):
                     grid = line["configuration"]["grid"]["name"]
                     time_s = (gap if (grid, name) in (("1x2", "A"), ("2x1", "B")) else 1.0) * random.lognormvariate(0.0, noise)
                     line["result"].update(time_s=time_s, repeats=line["result"]["repeats"] | {"times_s": [time_s]})
-                    line["quiet"].update(disturbed=random.random() < busy, reason="")
-                    line["quiet"]["reason"] = "a compiler" if line["quiet"]["disturbed"] else ""
+                    reasons = ["a compiler"] if random.random() < busy else []
+                    (repeat, *_) = line["quiet"]["repeats"]
+                    line["quiet"] = {"disturbed": bool(reasons), "reason": "".join(reasons), "repeats": [repeat | {"reasons": reasons}]}
                 pair.append(pathlib.Path(self.folder.name) / f"drawn-{name}.jsonl")
                 pair[-1].write_text("".join(json.dumps(line) + "\n" for line in drawn))
                 text = self.run_well(0, "sweep", "--show", pair[-1]).stdout

@@ -160,7 +160,7 @@ class TransportAutoTest(ProgramTest):
         """The configuration of a solve on two ranks, and its warnings."""
         document = self.document_of(2, "solve", *arguments, "--transport", "auto", "--profile", self.profile, "--keep-disturbed")
         validator = validator_of("solve")
-        validator.evolve(schema={"$ref": "#/$defs/configuration"}).validate(document["configuration"])
+        validator.evolve(schema=validator.schema["properties"]["configuration"]).validate(document["configuration"])
         self.assertEqual(document["result"]["end"], "converged")
         configuration = document["configuration"]
         trial = configuration["transport_trial"]

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/grids/grid_difference_json.hpp"
+#include "cg/base/describe_json.hpp"
 #include "support/phase_records.hpp"
 
 namespace cg2d::grid_differences_test {
@@ -209,7 +209,7 @@ TEST(GridDifferencesTest, EventsAndLimitsOfEachGridAreATable) {
 
 TEST(GridDifferencesTest, JsonHasTheSameFigures) {
   const auto records = clear_rounds(9);
-  const auto json = row_differences_json(verdicts_of(records).grids.front(), records);
+  const auto json = json_of(differences_from_best(verdicts_of(records).grids.front(), records));
   ASSERT_EQ(json.size(), 1U);
   EXPECT_EQ(json.front().at("phases").size(), benchmark_phase_count + 1);
   EXPECT_TRUE(json.front().at("phases").at(1).at("is_sure"));

@@ -122,7 +122,7 @@ TEST(ScalingTableTest, CutsAreComparedLikeOtherConfigurations) {
       "shared, 2 x 1, cut even by 33 %");
   const auto json = scaling_format("json").write(study);
   expect_in(json, "\"cut\": \"speed\"");
-  expect_in(json, "\"cuts\": [\n      \"even\",\n      \"speed\"\n    ]");
+  expect_in(json, "\"cuts\": [\n   \"even\",\n   \"speed\"\n  ]");
   expect_in(scaling_format("csv").write(study),
             "shared-memory ranks,,shared,2,1,speed,1x2,sell,success,9,0.75");
 }

@@ -207,7 +207,7 @@ TEST(TuningProfileTest, CasesOfEarlierProgramsAreFound) {
                             "block_width": 4096, "step_s": 1e-4}]}],
     "transports": [{"class": "U", "n": 1400, "nonzer": 7, "grid": {"columns": 1, "rows": 6}, "threads": 2,
                     "nodes": 3, "sum_form": "whole-block", "kernel": "sell", "waiting": "yield",
-                    "overlap": false, "ranks_per_node": 0,
+                    "overlap": false, "ranks_per_node": 0, "cut": "auto",
                     "transports": [{"name": "shared", "step_s": 1e-5}]}]}}})");
   const auto& processor = profile.at("P");
   ASSERT_NE(find(processor, "S", {.columns = 1, .rows = 2}, 1), nullptr) << "the same n and nonzer";

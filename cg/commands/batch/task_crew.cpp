@@ -5,13 +5,12 @@
 #include <chrono>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
 #include <utility>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/interrupt.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
@@ -26,24 +25,6 @@ struct NodeCrew {
   int rank_count = 0;
   int core_count = 0;
 };
-
-std::string text_of(const TaskOrder& order) {
-  return json_text({{"task", order.task},
-                    {"words", order.words},
-                    {"ranks", order.ranks},
-                    {"limit_s", value_or_null(order.limit_s)},
-                    {"is_beside_others", order.is_beside_others}});
-}
-
-TaskOrder order_from(const std::string& text) {
-  const auto json = json_from(text);
-  TaskOrder order{.task = json.at("task").get<std::size_t>(),
-                  .words = json.at("words").get<std::vector<std::string>>(),
-                  .ranks = json.at("ranks").get<std::vector<int>>(),
-                  .is_beside_others = json.at("is_beside_others").get<bool>()};
-  if (!json.at("limit_s").is_null()) order.limit_s = json.at("limit_s").get<double>();
-  return order;
-}
 
 /// Does a task, with all that its ranks write caught. Collective over them; the result is whole on the first of them.
 TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& node,
@@ -88,7 +69,7 @@ class Worker {
       const InterruptWatch watch;
       const auto text = group_.receive_text(0);
       if (text.empty()) return;
-      const auto order = order_from(text);
+      const auto order = from_json<TaskOrder>(json_from(text));
       const auto end = do_task(order, ranks_of(order), node_, command_line_);
       if (group_.rank() == order.ranks.front()) group_.send_text(end.to_text(), 0);
     }
@@ -122,7 +103,7 @@ class OtherRanks final : public TaskCrew {
   [[nodiscard]] const std::vector<WorkerPlace>& places() const override { return places_; }
   [[nodiscard]] int rank_of(int worker) const override { return worker + 1; }
   void begin(const TaskOrder& order) override {
-    const auto text = text_of(order);
+    const auto text = json_text(json_of(order));
     for (const int rank : order.ranks) group_.send_text(text, rank);
     tasks_[static_cast<std::size_t>(order.ranks.front())] = order.task;
   }
@@ -186,6 +167,14 @@ std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment&
 }
 
 }  // namespace
+
+void describe(Members& m, TaskOrder& order) {
+  m("task", order.task, at_least(0));
+  m("words", order.words);
+  m("ranks", order.ranks);
+  m("limit_s", order.limit_s);
+  m("is_beside_others", order.is_beside_others);
+}
 
 std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, CommandLine command_line) {
   if (group.size() == 1) return std::make_unique<OwnRank>(group, command_line);

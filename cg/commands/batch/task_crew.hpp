@@ -25,6 +25,9 @@ struct TaskOrder {
   bool is_beside_others = false;
 };
 
+class Members;
+void describe(Members& m, TaskOrder& order);
+
 /// do_command_line(), which a batch must not know.
 using CommandLine = ExitCode (*)(int argument_count, const char* const* arguments, comm::RankGroup& group);
 

@@ -4,13 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/json_values.hpp"
 #include "cg/base/storage/line_file.hpp"
 
 namespace cg2d {
 namespace {
-
-constexpr int batch_schema_version = 1;
 
 /// The document that a command wrote; null where it wrote none, or a text for people.
 Json document_in(const std::string& output) {
@@ -18,72 +17,54 @@ Json document_in(const std::string& output) {
   return document.is_object() ? document : Json(nullptr);
 }
 
-const Record<TaskResult>& task_record() {
-  static const Record<TaskResult> record{
-      "task",
-      {{"name", name_type(), &TaskResult::name, "Unique in its batch."},
-       {"command", name_type(), &TaskResult::command, "As a shell takes it."},
-       {"ranks", list_type(count_type()), &TaskResult::ranks,
-        "The ranks of the job that did it; none where it was not tried again."},
-       {"start_s", seconds_type(), &TaskResult::start_s, "Since its sitting of the batch began."},
-       {"duration_s", seconds_type(), [](const auto& task) { return task.end.duration_s; },
-        "From its ranks' first step to their last."},
-       {"sitting", positive_count_type(), &TaskResult::sitting,
-        "The call of cg2d batch, by number, that did it."},
-       {"beside_other_tasks", flag_type(), &TaskResult::is_beside_others,
-        "Other tasks may have run at the same time: no verdict compares such times."},
-       {"exit_code", count_type(), [](const auto& task) { return static_cast<int>(task.end.code); }},
-       {"status", name_type(), [](const auto& task) { return status_name(task.end.code); }},
-       {"reason", line_type(), &TaskResult::reason, "Empty on success."},
-       {"messages", list_type(line_type()), [](const auto& task) { return task.end.messages; },
-        "Lines that its ranks wrote to stderr."}}};
-  return record;
-}
-
 /// A result with the document that its command wrote.
 struct TaskLine {
-  const TaskResult& task;
-  Json document;
+  TaskResult task{};
+  Json document{};
 };
 
-const Record<TaskLine>& line_record() {
-  static const Record<TaskLine> record{
-      "",
-      {{"schema_version", constant_type(batch_schema_version),
-        [](const auto& /*line*/) { return batch_schema_version; }},
-       part<TaskLine>(
-           "task", task_record(), [](const TaskLine& line) -> const auto& { return line.task; }),
-       {"result",
-        {{"type", {"object", "null"}}},
-        &TaskLine::document,
-        "The JSON that the command wrote to standard output, by the schema of that command; null: none."},
-       {"output", text_type(),
-        [](const auto& line) {
-          const auto& output = line.task.end.output;
-          return output.empty() || !line.document.is_null() ? Json(nullptr) : Json(output);
-        },
-        "What it wrote to standard output, where that is no JSON.", Presence::if_known}}};
-  return record;
+void describe_task(Members& m, TaskResult& task) {
+  m("name", task.name, not_empty("Unique in its batch."));
+  m("command", task.command, not_empty("As a shell takes it."));
+  m("ranks", task.ranks, at_least(0, "The ranks of the job that did it; none where it was not tried again."));
+  m("start_s", task.start_s, at_least(0, "Since its sitting of the batch began."));
+  m("duration_s", task.end.duration_s, at_least(0, "From its ranks' first step to their last."));
+  m("sitting", task.sitting, at_least(1, "The call of cg2d batch, by number, that did it."));
+  m("beside_other_tasks", task.is_beside_others,
+    meaning("Other tasks may have run at the same time: no verdict compares such times."));
+  m.derived("exit_code", static_cast<int>(task.end.code), at_least(0));
+  m("status", task.end.code);
+  m.derived(
+      "reason", [&] { return task.reason(); }, meaning("Empty on success."));
+  m("messages", task.end.messages, meaning("Lines that its ranks wrote to stderr."));
+}
+
+void describe(Members& m, TaskLine& line) {
+  auto output = line.task.end.output.empty() || !line.document.is_null()
+                    ? std::nullopt
+                    : std::optional(line.task.end.output);
+  m.constant("schema_version", 1);
+  m.object("task", [&] { describe_task(m, line.task); });
+  m("result", line.document,
+    meaning(
+        "The JSON that the command wrote to standard output, by the schema of that command; null: none."));
+  m("output", output, meaning("What it wrote to standard output, where that is no JSON."));
 }
 
 }  // namespace
 
-std::string TaskEnd::to_text() const {
-  return json_text({{"code", static_cast<int>(code)},
-                    {"duration_s", duration_s},
-                    {"is_over_time", is_over_time},
-                    {"output", output},
-                    {"messages", messages}});
+void describe(Members& m, TaskEnd& end) {
+  auto code = static_cast<int>(end.code);
+  m("code", code);
+  m("duration_s", end.duration_s);
+  m("is_over_time", end.is_over_time);
+  m("output", end.output);
+  m("messages", end.messages);
+  end.code = static_cast<ExitCode>(code);
 }
 
-TaskEnd TaskEnd::from_text(const std::string& text) {
-  const auto json = json_from(text);
-  return {.code = static_cast<ExitCode>(json.at("code").get<int>()),
-          .duration_s = json.at("duration_s").get<double>(),
-          .is_over_time = json.at("is_over_time").get<bool>(),
-          .output = json.at("output").get<std::string>(),
-          .messages = json.at("messages").get<std::vector<std::string>>()};
-}
+std::string TaskEnd::to_text() const { return json_text(json_of(*this)); }
+TaskEnd TaskEnd::from_text(const std::string& text) { return from_json<TaskEnd>(json_from(text)); }
 
 std::string TaskResult::reason() const {
   if (end.code == ExitCode::success) return {};
@@ -98,10 +79,10 @@ std::string TaskResult::reason() const {
 }
 
 std::string task_line(const TaskResult& result) {
-  return json_text(json_of(line_record(), {.task = result, .document = document_in(result.end.output)}));
+  return json_text(json_of(TaskLine{.task = result, .document = document_in(result.end.output)}));
 }
 
-FigureType task_type() { return type_of(line_record()); }
+Json task_type() { return schema_of<TaskLine>(); }
 
 std::vector<KnownTask> known_tasks(std::string_view text) {
   std::vector<KnownTask> tasks;

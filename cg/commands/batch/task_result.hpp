@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_record.hpp"
 
 namespace cg2d {
 
@@ -22,6 +22,8 @@ struct TaskEnd {
   [[nodiscard]] std::string to_text() const;
   static TaskEnd from_text(const std::string& text);
 };
+
+void describe(Members& m, TaskEnd& end);
 
 /// A task with its end.
 struct TaskResult {
@@ -41,7 +43,7 @@ struct TaskResult {
 /// A line of a batch's results, without its end.
 std::string task_line(const TaskResult& result);
 /// The type of such a line.
-FigureType task_type();
+Json task_type();
 
 /// The part of a line that a batch needs to go on.
 struct KnownTask {

@@ -76,6 +76,9 @@ std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
 std::vector<GridDifference> differences_from_best(const GridVerdict& row,
                                                   const std::vector<ResultRecord>& records);
 
+class Members;
+void describe(Members& m, GridDifference& difference);
+
 /// Two grids of a row against each other; nothing where the row lacks one of them.
 struct GridPair {
   comm::ProcessGrid one;

@@ -9,8 +9,8 @@
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/report/report_origin.hpp"
+#include "cg/report/session_document.hpp"
 #include "cg/report/solve/solve_format.hpp"
-#include "cg/report/solve/solve_record.hpp"
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -254,8 +254,7 @@ std::string own_lines(const SystemOptions& options, const SolveReport& report) {
   std::string text = report.solutions.empty() ? solution_lines(options, *report.solution) : std::string();
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
   text += matrix_lines(report);
-  return text + configuration_lines(report) +
-         labelled_lines(solve_figures(), json_of(solve_document_record(), {options, report}));
+  return text + configuration_lines(report) + labelled_lines(solve_figures(), solve_json(options, report));
 }
 
 std::string write_text(const SystemOptions& options, const SolveReport& report) {

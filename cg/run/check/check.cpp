@@ -26,11 +26,11 @@ std::span<const CheckRow> check_table() {
   return table;
 }
 
-std::string_view name_of(CheckStatus status) {
+std::span<const NamedValue<CheckStatus>> words_of(CheckStatus /*status*/) {
   static constexpr std::array names{NamedValue<CheckStatus>{"ok", CheckStatus::ok},
                                     NamedValue<CheckStatus>{"failed", CheckStatus::failed},
                                     NamedValue<CheckStatus>{"unavailable", CheckStatus::unavailable}};
-  return name_in(std::span<const NamedValue<CheckStatus>>(names), status);
+  return names;
 }
 
 double worse_of(double one, double other) {
@@ -45,7 +45,8 @@ CheckResult judged(double figure, double tolerance, std::string reason) {
 }
 
 CheckResult unavailable(std::string reason) {
-  return {.status = CheckStatus::unavailable, .reason = std::move(reason)};
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  return {.status = CheckStatus::unavailable, .figure = none, .tolerance = none, .reason = std::move(reason)};
 }
 
 CheckResult judged_over_ranks(const DerivedMetric& mine, double tolerance, comm::RankGroup& group) {

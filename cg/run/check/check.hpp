@@ -19,8 +19,8 @@
 namespace cg2d {
 
 enum class CheckStatus { ok, failed, unavailable };
-/// "ok", "failed", "unavailable".
-std::string_view name_of(CheckStatus status);
+std::span<const NamedValue<CheckStatus>> words_of(CheckStatus status);
+inline std::string_view name_of(CheckStatus status) { return name_in(words_of(status), status); }
 
 /// The result of one check of one thing; the same on every rank.
 struct CheckResult {

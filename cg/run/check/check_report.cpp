@@ -4,14 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <string_view>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_record.hpp"
 #include "cg/base/values.hpp"
-#include "kernels/cpu_features.hpp"
 
 namespace cg2d {
 namespace {
@@ -57,94 +54,47 @@ std::string check_text(const CheckReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-/// Null: unavailable, NaN or infinite.
-Json figure_or_null(const CheckResult& result, double figure) {
-  return result.status == CheckStatus::unavailable ? Json(nullptr) : number_or_null(figure);
-}
-
-const Record<CheckResult>& check_result_record() {
-  static const Record<CheckResult> record{{
-      {"check", text_type(), &CheckResult::check, "The name of one of the checks."},
-      {"subject", text_type(), &CheckResult::subject,
-       "The object of the check: a kernel with its instruction set, a transport with a grid, ..."},
-      {"status", word_type({"ok", "failed", "unavailable"}),
-       [](const auto& result) { return name_of(result.status); }},
-      {"figure", finite_type(), [](const auto& result) { return figure_or_null(result, result.figure); },
-       "Null: unavailable, NaN or infinite."},
-      {"tolerance", finite_type(),
-       [](const auto& result) { return figure_or_null(result, result.tolerance); },
-       "ok: the figure is at most this. Null: unavailable."},
-      {"reason", text_type(), &CheckResult::reason,
-       "Why it is unavailable, or more about a failure; may be empty."},
-      {"seconds", seconds_type(), &CheckResult::seconds},
-  }};
-  return record;
-}
-
-const Record<CheckRow>& check_row_record() {
-  static const Record<CheckRow> record{{
-      {"name", text_type(), &CheckRow::name},
-      {"what", text_type(), &CheckRow::what, "Is held against what."},
-      {"figure", text_type(), &CheckRow::figure, "The meaning of figure in the results."},
-  }};
-  return record;
-}
-
-ExitCode code_of(const CheckReport& report) {
-  return report.has_failures() ? ExitCode::verification_failed : ExitCode::success;
-}
-
-Figure<CheckReport> count_figure(CheckStatus status) {
-  return {std::string(name_of(status)), count_type(),
-          [status](const auto& report) { return count_of(report.results, status); }};
-}
-
-const Record<CheckReport>& check_record() {
-  static const Record<CheckReport> record{{
-      {"schema_version", {{"const", 1}}, [](const auto& /*report*/) { return 1; }},
-      {"status", word_type({"success", "verification-failed"}),
-       [](const auto& report) { return status_name(code_of(report)); }},
-      {"exit_code",
-       {{"enum", {0, 82}}},
-       [](const auto& report) { return static_cast<int>(code_of(report)); },
-       "Of the program on every rank."},
-      {"machine", text_type(), &CheckReport::machine, "The processor of rank 0, with its caches."},
-      {"mpi", text_type(), &CheckReport::mpi},
-      {"blas", text_type(), &CheckReport::blas},
-      {"ranks", positive_count_type(), &CheckReport::rank_count},
-      {"nodes", positive_count_type(), &CheckReport::node_count},
-      {"instruction_sets", list_type(word_type(kernels::instruction_set_names()), 1),
-       &CheckReport::instruction_sets, "Those of rank 0's processor for which kernels have loops."},
-      list_figure<CheckReport>(
-          "checks", check_row_record(), [](const auto& /*report*/) { return check_table(); },
-          "The kinds of checks.", 1),
-      list_figure<CheckReport>(
-          "results", check_result_record(), [](const auto& report) -> auto& { return report.results; }, "",
-          1),
-      count_figure(CheckStatus::ok),
-      count_figure(CheckStatus::failed),
-      count_figure(CheckStatus::unavailable),
-      {"seconds", seconds_type(), &CheckReport::seconds},
-  }};
-  return record;
-}
-
-std::string check_json(const CheckReport& report) {
-  return json_text(json_of(check_record(), report), 1) + "\n";
-}
-
-using CheckWriter = std::string (*)(const CheckReport& report);
-constexpr std::array check_formats{NamedValue<CheckWriter>{"text", check_text},
-                                   NamedValue<CheckWriter>{"json", check_json}};
-
 }  // namespace
 
-FigureType check_type() { return type_of(check_record()); }
+void describe(Members& m, CheckResult& result) {
+  m("check", result.check, meaning("The name of one of the checks."));
+  m("subject", result.subject,
+    meaning("The object of the check: a kernel with its instruction set, a transport with a grid, ..."));
+  m("status", result.status);
+  m("figure", result.figure, meaning("Null: unavailable, NaN or infinite."));
+  m("tolerance", result.tolerance, meaning("ok: the figure is at most this. Null: unavailable."));
+  m("reason", result.reason, meaning("Why it is unavailable, or more about a failure; may be empty."));
+  m("seconds", result.seconds, at_least(0));
+}
 
-std::vector<std::string> check_format_names() { return names_of(check_formats); }
+void describe(Members& m, CheckReport& report) {
+  const auto code = report.has_failures() ? ExitCode::verification_failed : ExitCode::success;
+  std::vector<CheckRow> kinds(check_table().begin(), check_table().end());
+  m.constant("schema_version", 1);
+  m.derived("status", code);
+  m.derived("exit_code", static_cast<int>(code), meaning("Of the program on every rank: 0 or 82."));
+  m("machine", report.machine, meaning("The processor of rank 0, with its caches."));
+  m("mpi", report.mpi);
+  m("blas", report.blas);
+  m("ranks", report.rank_count, at_least(1));
+  m("nodes", report.node_count, at_least(1));
+  m("instruction_sets", report.instruction_sets,
+    {.meaning = "Those of rank 0's processor for which kernels have loops.", .fewest = 1});
+  m.list("checks", kinds,
+         [&](CheckRow& row, std::size_t /*index*/) {
+           m.derived("name", row.name);
+           m.derived("what", row.what, meaning("Is held against what."));
+           m.derived("figure", row.figure, meaning("The meaning of figure in the results."));
+         },
+         {.meaning = "The kinds of checks.", .fewest = 1});
+  m("results", report.results, {.fewest = 1});
+  for (const auto status : {CheckStatus::ok, CheckStatus::failed, CheckStatus::unavailable})
+    m.derived(name_of(status), count_of(report.results, status), at_least(0));
+  m("seconds", report.seconds, at_least(0));
+}
 
 std::string write_check_report(const CheckReport& report, const std::string& format) {
-  return value_in(std::span<const NamedValue<CheckWriter>>(check_formats), format).value()(report);
+  return format == "json" ? document_text(report) : check_text(report);
 }
 
 }  // namespace cg2d

@@ -2,7 +2,6 @@
 
 // The results of all checks as text or JSON.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -24,10 +23,10 @@ struct CheckReport {
   [[nodiscard]] bool has_failures() const { return count_of(results, CheckStatus::failed) > 0; }
 };
 
-std::vector<std::string> check_format_names();
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json check_type();
-/// The report in one of these formats; JSON.
+class Members;
+void describe(Members& m, CheckResult& result);
+void describe(Members& m, CheckReport& report);
+/// format: "text" or "json".
 std::string write_check_report(const CheckReport& report, const std::string& format);
 
 }  // namespace cg2d

@@ -48,9 +48,24 @@ void resolve_checkpoint(const AskedWork& asked) {
   }
 }
 
-Record<SessionReport> checkpoint_sections(WorkKind /*kind*/) {
-  return {{section_of("checkpoints", checkpoint_record(),
-                      "Only with --checkpoint, and where the work came to its iterations.")}};
+void describe_checkpoints(Members& m, FeatureResults& results, WorkKind /*kind*/) {
+  describe_section<CheckpointFacts>(
+      m, "checkpoints", results, "Only with --checkpoint, and where the work came to its iterations.",
+      [&](CheckpointFacts& facts) {
+        std::string chosen_by = facts.is_automatic ? "Young" : "option";
+        auto failures_s = facts.is_automatic ? std::optional(assumed_failure_interval_s) : std::nullopt;
+        m("folder", facts.folder, not_empty());
+        m("count", facts.count, at_least(0, "Written by this run."));
+        m("total_s", facts.total_s, at_least(0, "They took that long, as a part of the time."));
+        m("write_s", facts.write_s,
+          at_least(0, "The last one took that long; before the first one, a rehearsal."));
+        m("interval_s", facts.interval_s, at_least(0));
+        m("interval_by", chosen_by, meaning("Young: sqrt(2 write_s assumed_failure_interval_s), or option."));
+        m("assumed_failure_interval_s", failures_s,
+          or_null(positive("Mean time between failures; null where the option names the interval.")));
+        m("failure", facts.failure, meaning("Why the last one could not be written; empty where it could."));
+        facts.is_automatic = chosen_by == "Young";
+      });
 }
 
 /// A line about the checkpoints that were written, and one about the last one where it failed.
@@ -100,41 +115,10 @@ std::string CheckpointFeature::last_words() const {
                       report.provenance->command);
 }
 
-const Record<CheckpointFacts>& checkpoint_record() {
-  static const Record<CheckpointFacts> record{
-      "checkpoints",
-      {
-          {"folder", name_type(), &CheckpointFacts::folder},
-          {"count", count_type(), &CheckpointFacts::count, "Written by this run."},
-          {"total_s", seconds_type(), &CheckpointFacts::total_s,
-           "They took that long, as a part of the time."},
-          {"write_s", seconds_type(), &CheckpointFacts::write_s,
-           "The last one took that long; before the first one, a rehearsal."},
-          {"interval_s", seconds_type(), &CheckpointFacts::interval_s},
-          {"interval_by", word_type({"Young", "option"}),
-           [](const auto& facts) { return facts.is_automatic ? "Young" : "option"; },
-           "Young: sqrt(2 write_s assumed_failure_interval_s)."},
-          {"assumed_failure_interval_s", or_null(positive_seconds_type()),
-           [](const auto& facts) {
-             return facts.is_automatic ? Json(assumed_failure_interval_s) : Json(nullptr);
-           },
-           "Mean time between failures; null where the option names the interval."},
-          {"failure", line_type(), &CheckpointFacts::failure,
-           "Why the last one could not be written; empty where it could."},
-      }};
-  return record;
-}
-
-const Record<FoundCheckpoint>& found_checkpoint_record() {
-  static const Record<FoundCheckpoint> record{
-      "found_checkpoint",
-      {
-          {"folder", name_type(), &FoundCheckpoint::folder},
-          {"generation", positive_count_type(), &FoundCheckpoint::generation},
-          {"rejected", list_type(name_type()), &FoundCheckpoint::rejected,
-           "Why each newer checkpoint was not taken, newest first."},
-      }};
-  return record;
+void describe(Members& m, FoundCheckpoint& found) {
+  m("folder", found.folder, not_empty());
+  m("generation", found.generation, at_least(1));
+  m("rejected", found.rejected, meaning("Why each newer checkpoint was not taken, newest first."));
 }
 
 const FoundCheckpoint* found_checkpoint(const Features& features) {
@@ -214,7 +198,7 @@ FeatureRow checkpoint_feature() {
           .make = make_feature<CheckpointFeature>,
           .resolve = resolve_checkpoint,
           .against_several = "--checkpoint and --restart take one",
-          .record = checkpoint_sections,
+          .describe = describe_checkpoints,
           .summary_lines = checkpoint_lines};
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/json_record.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/checkpoint/checkpoint_saver.hpp"
 #include "cg/run/feature.hpp"
@@ -41,9 +40,7 @@ const FoundCheckpoint* found_checkpoint(const Features& features);
 CheckpointSaver* checkpoint_saver(const Features& features);
 
 /// The first members of restart, in a result.
-const Record<FoundCheckpoint>& found_checkpoint_record();
-/// The section checkpoints.
-const Record<CheckpointFacts>& checkpoint_record();
+void describe(Members& m, FoundCheckpoint& found);
 
 /// The words of a command, with those of an option replaced by "NAME VALUE", or with these added.
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,

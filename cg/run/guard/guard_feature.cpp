@@ -136,7 +136,7 @@ FeatureRow guard_feature() {
           "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
           "--out-of-core",
       .against_moves = "does not go with --guard and --inject, which know the block from its beginning",
-      .record = guard_sections,
+      .describe = describe_guard,
       .closing_lines = guard_lines};
 }
 

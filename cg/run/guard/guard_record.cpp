@@ -4,121 +4,94 @@
 
 #include <algorithm>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
 
-const Record<GuardReport>& checks_record() {
-  static const auto record = [] {
-    Record<GuardReport> made{"guard_checks", {}};
-    for (std::size_t check = 0; check < guard_check_count; ++check)
-      made.figures.push_back(part<GuardReport>(std::string(guard_check_names[check]), guard_check_record(),
-                                               [check](const GuardReport& guard) {
-                                                 return SeenCheck{guard, check};
-                                               }));
-    return made;
-  }();
-  return record;
-}
-
 /// The place of a detection or of a fault. A solve has no outer iterations: its place is an iteration.
 template <typename Placed>
-Record<Placed> place_record(std::string name, WorkKind kind) {
-  Record<Placed> record{std::move(name), {{"rank", count_type(), &Placed::rank}}};
-  if (kind == WorkKind::solve)
-    return with(record, {{"iteration", count_type(), &Placed::product,
-                          "From 1; of a detection: the last one before it."}});
-  return with(record,
-              {{"outer_step", count_type(), &Placed::outer_step, "From 1; 0 is the untimed one."},
-               {"product", integer_type(0, 26), &Placed::product,
-                "Of the outer iteration, from 1: the number of the CG step, or 26 for the residual."}});
+void describe_place(Members& m, Placed& placed, bool of_solve) {
+  m("rank", placed.rank, at_least(0));
+  if (of_solve) {
+    m("iteration", placed.product, at_least(0, "From 1; of a detection: the last one before it."));
+    placed.outer_step = of_a_solve;
+  } else {
+    m("outer_step", placed.outer_step, at_least(0, "From 1; 0 is the untimed one."));
+    m("product", placed.product,
+      at_least(0, "Of the outer iteration, from 1: the number of the CG step, or 26 for the residual."));
+  }
 }
 
-Record<Detection> detection_record(WorkKind kind) {
-  return with(place_record<Detection>("detection", kind),
-              {{"check", word_type({guard_check_names.begin(), guard_check_names.end()}),
-                [](const auto& found) { return name_of(found.check); }},
-               {"error", finite_type(), [](const auto& found) { return found.error; }},
-               {"tolerance", finite_type(), [](const auto& found) { return found.tolerance; }}});
+void describe_detection(Members& m, Detection& found, bool of_solve) {
+  describe_place(m, found, of_solve);
+  m.one_of("check", found.check, guard_check_table());
+  m("error", found.error);
+  m("tolerance", found.tolerance);
 }
 
-Record<Fault> fault_record(WorkKind kind) {
-  const auto* const solution = kind == WorkKind::solve ? "x" : "z";
-  return with(place_record<Fault>("flip", kind),
-              {{"target", word_type({"A", "columns", "p", "r", solution, "block q", "q", "rho"}),
-                [](const auto& fault) { return target_name(fault); }},
-               {"made", flag_type(), &Fault::is_made,
-                "False where the run did not come to it, or had no such element."},
-               {"element", count_type(), &Fault::element, "Of the array of the rank, from 0."},
-               {"bit", integer_type(0, 63), &Fault::bit, "Of the element, from the lowest one."}});
+void describe_fault(Members& m, Fault& fault, bool of_solve) {
+  describe_place(m, fault, of_solve);
+  std::string target(target_name(fault));
+  m("target", target, meaning("A, columns, p, r, z (of a solve x), block q, q or rho"));
+  const auto* const found = std::ranges::find(fault_target_names, target == "x" ? "z" : target);
+  if (m.reads() && found == fault_target_names.end())
+    m.complain(fmt::format("{} is \"{}\", which is no array", m.where("target"), target));
+  else if (m.reads())
+    fault.target = static_cast<FaultTarget>(found - fault_target_names.begin());
+  m("made", fault.is_made, meaning("False where the run did not come to it, or had no such element."));
+  m("element", fault.element, at_least(0, "Of the array of the rank, from 0."));
+  m("bit", fault.bit, at_least(0, "Of the element, from the lowest one."));
 }
 
-Record<GuardReport> make_guard_record(WorkKind kind) {
-  const bool of_solve = kind == WorkKind::solve;
-  return {
-      "guard",
-      {part<GuardReport>("checks", checks_record(), std::identity(),
-                         "Those of all ranks together, what is not timed included."),
-       list_figure<GuardReport>(
-           "detections", detection_record(kind), &GuardReport::detections,
-           of_solve ? "The first one of each attempt at a part of the solve that was given up."
-                    : "The first one of each attempt at an outer iteration that was given up."),
-       {"rollbacks", count_type(), &GuardReport::rollback_count,
-        of_solve ? "Parts of the solve that were made again."
-                 : "Attempts at outer iterations that were made again."},
-       {"time_s", seconds_type(), &GuardReport::time_s,
-        "Of checks in all that is timed, on the rank where they took longest."},
-       {"time_share", seconds_type(), &GuardReport::time_share,
-        of_solve ? "Of the time of the solve." : "Of the time of all finished repetitions; 0 without one."}}};
-}
-
-Record<GuardReport> make_injected_record(WorkKind kind) {
-  return {"injected",
-          {{"seed", count_type(), [](const auto& guard) { return guard.options.inject.seed; }},
-           list_figure<GuardReport>("flips", fault_record(kind), &GuardReport::faults,
-                                    "As drawn, in the order of their times.", 1)}};
+void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
+  m.object(
+      "checks",
+      [&] {
+        for (std::size_t check = 0; check < guard_check_count; ++check)
+          m.object(guard_check_names[check], [&] {
+            m("count", guard.check_counts[check], at_least(0));
+            m("largest_ratio", guard.largest_ratios[check],
+              at_least(0,
+                       "Of an error to its tolerance, where it held; 0 for checks that say only yes or no."));
+          });
+      },
+      meaning("Those of all ranks together, what is not timed included."));
+  m.list(
+      "detections", guard.detections,
+      [&](Detection& found, std::size_t /*index*/) { describe_detection(m, found, of_solve); },
+      meaning(of_solve ? "The first one of each attempt at a part of the solve that was given up."
+                       : "The first one of each attempt at an outer iteration that was given up."));
+  m("rollbacks", guard.rollback_count,
+    at_least(0, of_solve ? "Parts of the solve that were made again."
+                         : "Attempts at outer iterations that were made again."));
+  m("time_s", guard.time_s,
+    at_least(0, "Of checks in all that is timed, on the rank where they took longest."));
+  m("time_share", guard.time_share,
+    at_least(0, of_solve ? "Of the time of the solve."
+                         : "Of the time of all finished repetitions; 0 without one."));
 }
 
 }  // namespace
 
-const Record<SeenCheck>& guard_check_record() {
-  static const Record<SeenCheck> record{
-      "guard_check",
-      {
-          {"count", count_type(), [](const auto& seen) { return seen.guard.check_counts[seen.check]; }},
-          {"largest_ratio",
-           {{"type", "number"}, {"minimum", 0}, {"maximum", 1}},
-           [](const auto& seen) { return number_or_null(seen.guard.largest_ratios[seen.check]); },
-           "Of an error to its tolerance, where it held; 0 for checks that say only yes or no."},
-      }};
-  return record;
-}
-
-const Record<GuardReport>& guard_record(WorkKind kind) {
-  static const auto of_run = make_guard_record(WorkKind::outer_iterations);
-  static const auto of_solve = make_guard_record(WorkKind::solve);
-  return kind == WorkKind::solve ? of_solve : of_run;
-}
-
-const Record<GuardReport>& injected_record(WorkKind kind) {
-  static const auto of_run = make_injected_record(WorkKind::outer_iterations);
-  static const auto of_solve = make_injected_record(WorkKind::solve);
-  return kind == WorkKind::solve ? of_solve : of_run;
-}
-
-Record<SessionReport> guard_sections(WorkKind kind) {
-  const auto guard_of = [](bool GuardOptions::*is_asked) {
-    return [is_asked](const SessionReport& report) {
-      const auto* const guard = report.features.find<GuardReport>();
-      return guard != nullptr && guard->options.*is_asked ? guard : nullptr;
-    };
-  };
-  return {
-      {part<SessionReport>("guard", guard_record(kind), guard_of(&GuardOptions::checks),
-                           "Only with --guard, of work that came to its iterations.", Presence::if_known),
-       part<SessionReport>("injected", injected_record(kind), guard_of(&GuardOptions::injects),
-                           "Only with --inject, of work that came to its iterations.", Presence::if_known)}};
+void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
+  const bool of_solve = kind == WorkKind::solve;
+  const auto* const known = results.find<GuardReport>();
+  auto guard = known == nullptr ? GuardReport{} : *known;
+  m.object_if(
+      guard.options.checks, "guard", [&] { describe_checks(m, guard, of_solve); },
+      meaning("Only with --guard, of work that came to its iterations."));
+  m.object_if(
+      guard.options.injects, "injected",
+      [&] {
+        m("seed", guard.options.inject.seed, at_least(0));
+        m.list("flips", guard.faults,
+               [&](Fault& fault, std::size_t /*index*/) { describe_fault(m, fault, of_solve); },
+               {.meaning = "As drawn, in the order of their times.", .fewest = 1});
+      },
+      meaning("Only with --inject, of work that came to its iterations."));
+  if (m.reads() && guard.options.is_used()) results.set(std::move(guard));
 }
 
 std::string guard_text(const GuardReport& guard) {

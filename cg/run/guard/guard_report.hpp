@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/values.hpp"
 #include "cg/run/guard/faults.hpp"
 
 namespace cg2d {
@@ -23,6 +24,13 @@ enum class GuardCheck {
 inline constexpr std::array<std::string_view, 5> guard_check_names{
     "column-range", "block-product", "step-relation", "residual", "matrix-bytes"};
 inline constexpr std::size_t guard_check_count = guard_check_names.size();
+inline constexpr auto guard_checks = [] {
+  std::array<NamedValue<GuardCheck>, guard_check_count> table{};
+  for (std::size_t check = 0; check < guard_check_count; ++check)
+    table[check] = {guard_check_names[check], static_cast<GuardCheck>(check)};
+  return table;
+}();
+inline std::span<const NamedValue<GuardCheck>> guard_check_table() { return guard_checks; }
 inline std::string_view name_of(GuardCheck check) {
   return guard_check_names[static_cast<std::size_t>(check)];
 }

@@ -2,6 +2,8 @@
 
 // When ranks have drifted so far from their shares that another cut pays. Pure arithmetic, no MPI.
 
+#include <cmath>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
@@ -58,5 +60,43 @@ class DriftWatch {
 
 /// Seconds of the rank that takes longest.
 double slowest_s(const ProductLoad& load);
+
+/// A rank around a new cut. After: 0 where no outer iteration came after it.
+struct MovedRank {
+  int rank = 0;
+  std::int64_t nonzeros_before = 0;
+  double before_s = 0.0;  ///< of its products in an outer iteration, mean of the last before it
+  std::int64_t nonzeros_after = 0;
+  double after_s = 0.0;  ///< mean of those after it
+};
+
+/// One time that the matrix was repartitioned.
+struct Move {
+  int repeat_number = 1;
+  int after_step = 0;     ///< outer iteration
+  int slowest_rank = 0;   ///< whose products took longest
+  double slowness = 1.0;  ///< how many times as long as the mean of all
+  double before_s = 0.0;  ///< of the slowest rank's products in an outer iteration, mean of those before
+  double after_s = 0.0;   ///< mean of those after it; 0: there were none
+  double cost_s = 0.0;    ///< of the move itself
+  double gained_s = 0.0;  ///< by all after it, less the cost
+  int steps_after = 0;
+  std::vector<MovedRank> ranks{};
+
+  /// The products of an outer iteration after it.
+  void note(const ProductLoad& load) {
+    ++steps_after;
+    after_s += (slowest_s(load) - after_s) / steps_after;
+    gained_s += before_s - slowest_s(load);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      ranks[rank].nonzeros_after = std::llround(load.nonzeros[rank]);
+      ranks[rank].after_s += (load.seconds[rank] - ranks[rank].after_s) / steps_after;
+    }
+  }
+};
+
+struct RebalanceReport {
+  std::vector<Move> moves;
+};
 
 }  // namespace cg2d

@@ -31,44 +31,6 @@ struct RebalanceOptions {
   bool is_on = false;
 };
 
-/// A rank around a new cut. After: 0 where no outer iteration came after it.
-struct MovedRank {
-  int rank = 0;
-  std::int64_t nonzeros_before = 0;
-  double before_s = 0.0;  ///< of its products in an outer iteration, mean of the last before it
-  std::int64_t nonzeros_after = 0;
-  double after_s = 0.0;  ///< mean of those after it
-};
-
-/// One time that the matrix was repartitioned.
-struct Move {
-  int repeat_number = 1;
-  int after_step = 0;     ///< outer iteration
-  int slowest_rank = 0;   ///< whose products took longest
-  double slowness = 1.0;  ///< how many times as long as the mean of all
-  double before_s = 0.0;  ///< of the slowest rank's products in an outer iteration, mean of those before
-  double after_s = 0.0;   ///< mean of those after it; 0: there were none
-  double cost_s = 0.0;    ///< of the move itself
-  double gained_s = 0.0;  ///< by all after it, less the cost
-  int steps_after = 0;
-  std::vector<MovedRank> ranks{};
-
-  /// The products of an outer iteration after it.
-  void note(const ProductLoad& load) {
-    ++steps_after;
-    after_s += (slowest_s(load) - after_s) / steps_after;
-    gained_s += before_s - slowest_s(load);
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      ranks[rank].nonzeros_after = std::llround(load.nonzeros[rank]);
-      ranks[rank].after_s += (load.seconds[rank] - ranks[rank].after_s) / steps_after;
-    }
-  }
-};
-
-struct RebalanceReport {
-  std::vector<Move> moves;
-};
-
 /// The work of this rank's products, mean of outer iterations between which its block changes.
 class MeanWork {
  public:
@@ -178,41 +140,34 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   RebalanceReport report_;
 };
 
-const Record<MovedRank>& moved_rank_record() {
-  static const Record<MovedRank> record{
-      "moved_rank",
-      {{"rank", count_type(), &MovedRank::rank},
-       {"nonzeros_before", count_type(), &MovedRank::nonzeros_before},
-       {"before_s", seconds_type(), &MovedRank::before_s,
-        "Its products in an outer iteration, mean of the last before it."},
-       {"nonzeros_after", count_type(), &MovedRank::nonzeros_after},
-       {"after_s", seconds_type(), &MovedRank::after_s, "Mean of those after it."}}};
-  return record;
+void describe_move(Members& m, Move& move) {
+  m("run", move.repeat_number, at_least(0, "From 1."));
+  m("after_outer_iteration", move.after_step, at_least(0));
+  m("slowest_rank", move.slowest_rank, at_least(0, "Whose products took longest before it."));
+  m("slowness", move.slowness, positive("Times as long as the mean of all ranks."));
+  m("before_s", move.before_s,
+    at_least(0, "Products of the slowest rank in an outer iteration, mean of the last before it."));
+  m("after_s", move.after_s, at_least(0, "Mean of those after it."));
+  m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
+  m("gained_s", move.gained_s, meaning("What the outer iterations after it took less, without its cost."));
+  m.list("ranks", move.ranks,
+         [&](MovedRank& rank, std::size_t /*index*/) {
+           m("rank", rank.rank, at_least(0));
+           m("nonzeros_before", rank.nonzeros_before, at_least(0));
+           m("before_s", rank.before_s,
+             at_least(0, "Its products in an outer iteration, mean of the last before it."));
+           m("nonzeros_after", rank.nonzeros_after, at_least(0));
+           m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
+         },
+         {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1});
 }
 
-const Record<Move>& move_record() {
-  static const Record<Move> record{
-      "move",
-      {{"run", count_type(), &Move::repeat_number, "From 1."},
-       {"after_outer_iteration", count_type(), &Move::after_step},
-       {"slowest_rank", count_type(), &Move::slowest_rank, "Whose products took longest before it."},
-       {"slowness", positive_seconds_type(), &Move::slowness, "Times as long as the mean of all ranks."},
-       {"before_s", seconds_type(), &Move::before_s,
-        "Products of the slowest rank in an outer iteration, mean of the last before it."},
-       {"after_s", seconds_type(), &Move::after_s, "Mean of those after it."},
-       {"cost_s", seconds_type(), &Move::cost_s, "Seconds that the move took."},
-       {"gained_s", number_type(), &Move::gained_s,
-        "What the outer iterations after it took less, without its cost."},
-       list_figure<Move>("ranks", moved_rank_record(), &Move::ranks,
-                         "After it: 0 where no outer iteration came.", 1)}};
-  return record;
-}
-
-Record<SessionReport> rebalance_sections(WorkKind kind) {
-  if (kind == WorkKind::solve) return {};
-  static const Record<RebalanceReport> section{
-      "rebalance", {list_figure<RebalanceReport>("moves", move_record(), &RebalanceReport::moves)}};
-  return {{section_of("rebalance", section, "Only with --rebalance on.")}};
+void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
+  if (kind == WorkKind::solve) return;
+  describe_section<RebalanceReport>(
+      m, "rebalance", results, "Only with --rebalance on.", [&](RebalanceReport& found) {
+        m.list("moves", found.moves, [&](Move& move, std::size_t /*index*/) { describe_move(m, move); });
+      });
 }
 
 std::string rebalance_lines(const SessionReport& report) {
@@ -266,7 +221,7 @@ FeatureRow rebalance_feature() {
       .resolve = resolve_rebalance,
       .only_for = WorkKind::outer_iterations,
       .against_streaming = "--rebalance on: goes with a matrix in memory only",
-      .record = rebalance_sections,
+      .describe = describe_rebalance,
       .summary_lines = rebalance_lines};
 }
 

@@ -55,33 +55,53 @@ void resolve_streaming(const AskedWork& asked) {
   asked.options.open_grid.tries_grids = false;
 }
 
-const Record<RankStream>& rank_stream_record() {
-  static const Record<RankStream> record{
-      "rank_stream",
-      {
-          {"file_bytes", count_type(), &RankStream::file_bytes, "All panels."},
-          {"panels", positive_count_type(), &RankStream::panel_count},
-          {"most_panel_bytes", count_type(), &RankStream::most_panel_bytes},
-          {"resident_panels", count_type(), [](const auto& rank) { return rank.memory.resident_count; },
-           "These stay in memory."},
-          {"buffers", count_type(), [](const auto& rank) { return rank.memory.buffer_count; },
-           "Of one panel each."},
-          {"reused", flag_type(), &RankStream::was_there, "The files of an earlier run were taken."},
-          {"direct", flag_type(), &RankStream::is_direct, "Read past the cache of the system (O_DIRECT)."},
-          {"products", count_type(), [](const auto& rank) { return rank.figures.product_count; },
-           "Those outside of the timed region included."},
-          {"read_bytes", count_type(), [](const auto& rank) { return rank.figures.byte_count; },
-           "By all of these products."},
-          {"wait_s", seconds_type(), [](const auto& rank) { return rank.figures.wait_s; },
-           "Products waited for the storage."},
-          {"check_s", seconds_type(), [](const auto& rank) { return rank.figures.check_s; },
-           "Checksums of what was read."},
-          {"product_s", seconds_type(), [](const auto& rank) { return rank.figures.product_s; },
-           "All of these products, waiting and checking included."},
-          {"storage_bytes_per_s", seconds_type(), &RankStream::storage_bytes_per_s,
-           "Reading alone, while all ranks did so; 0 where nothing was streamed."},
-      }};
-  return record;
+void describe_stream(Members& m, RankStream& rank) {
+  m("file_bytes", rank.file_bytes, at_least(0, "All panels."));
+  m("panels", rank.panel_count, at_least(1));
+  m("most_panel_bytes", rank.most_panel_bytes, at_least(0));
+  m("resident_panels", rank.memory.resident_count, at_least(0, "These stay in memory."));
+  m("buffers", rank.memory.buffer_count, at_least(0, "Of one panel each."));
+  m("reused", rank.was_there, meaning("The files of an earlier run were taken."));
+  m("direct", rank.is_direct, meaning("Read past the cache of the system (O_DIRECT)."));
+  m("products", rank.figures.product_count, at_least(0, "Those outside of the timed region included."));
+  m("read_bytes", rank.figures.byte_count, at_least(0, "By all of these products."));
+  m("wait_s", rank.figures.wait_s, at_least(0, "Products waited for the storage."));
+  m("check_s", rank.figures.check_s, at_least(0, "Checksums of what was read."));
+  m("product_s", rank.figures.product_s,
+    at_least(0, "All of these products, waiting and checking included."));
+  m("storage_bytes_per_s", rank.storage_bytes_per_s,
+    at_least(0, "Reading alone, while all ranks did so; 0 where nothing was streamed."));
+}
+
+void describe_facts(Members& m, OutOfCoreFacts& facts) {
+  m("folders", facts.folders, {.fewest = 1});
+  m("reader", facts.reader, not_empty());
+  m.if_given("memory_limit_bytes", facts.memory_limit_bytes, facts.memory_limit_bytes > 0,
+             or_null(at_least(1, "--memory-limit, of a node; null: none was given.")));
+  m("write_s", facts.write_s,
+    at_least(0, "The matrix was generated and written in that time; 0: the files were there."));
+  m("device_write_s", facts.device_write_s,
+    at_least(0, "Of that, writing and waiting for the device, of the slowest rank."));
+  m.derived(
+      "unbound_memory_limit_bytes", [&] { return limits_of(facts).unbound_bytes; },
+      at_least(0,
+               "By the rates of the run: with --memory-limit from here on reading takes no longer "
+               "than multiplying. 0 where nothing was streamed."));
+  m.derived(
+      "in_core_memory_limit_bytes", [&] { return limits_of(facts).in_core_bytes; },
+      at_least(0, "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."));
+  m.list("ranks", facts.ranks,
+         [&](RankStream& stream, std::size_t rank) {
+           m.derived("rank", rank, at_least(0));
+           describe_stream(m, stream);
+         },
+         {.fewest = 1});
+}
+
+void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
+  describe_section<OutOfCoreFacts>(m, "out_of_core", results,
+                                   "Only with --out-of-core, of work that came to its end.",
+                                   [&](OutOfCoreFacts& facts) { describe_facts(m, facts); });
 }
 
 std::string stream_text(const OutOfCoreFacts& facts) {
@@ -136,11 +156,6 @@ std::string stream_text(const OutOfCoreFacts& facts) {
         "stays in memory\n",
         format_bytes(limits.unbound_bytes), format_bytes(limits.in_core_bytes));
   return text;
-}
-
-Record<SessionReport> stream_sections(WorkKind /*kind*/) {
-  return {{section_of("out_of_core", out_of_core_record(),
-                      "Only with --out-of-core, of work that came to its end.")}};
 }
 
 std::string stream_lines(const SessionReport& report) {
@@ -205,34 +220,6 @@ std::int64_t StreamingFeature::panel_bytes() const {
   return is_read ? kernel_->file().most_panel_bytes() : 0;
 }
 
-const Record<OutOfCoreFacts>& out_of_core_record() {
-  static const Record<OutOfCoreFacts> record{
-      "out_of_core",
-      {
-          {"folders", list_type(name_type(), 1), &OutOfCoreFacts::folders},
-          {"reader", name_type(), &OutOfCoreFacts::reader},
-          {"memory_limit_bytes", or_null(positive_count_type()),
-           [](const auto& facts) {
-             return facts.memory_limit_bytes > 0 ? Json(facts.memory_limit_bytes) : Json(nullptr);
-           },
-           "--memory-limit, of a node; null: none was given."},
-          {"write_s", seconds_type(), &OutOfCoreFacts::write_s,
-           "The matrix was generated and written in that time; 0: the files were there."},
-          {"device_write_s", seconds_type(), &OutOfCoreFacts::device_write_s,
-           "Of that, writing and waiting for the device, of the slowest rank."},
-          {"unbound_memory_limit_bytes", count_type(),
-           [](const auto& facts) { return limits_of(facts).unbound_bytes; },
-           "By the rates of the run: with --memory-limit from here on reading takes no longer than "
-           "multiplying. "
-           "0 where nothing was streamed."},
-          {"in_core_memory_limit_bytes", count_type(),
-           [](const auto& facts) { return limits_of(facts).in_core_bytes; },
-           "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."},
-          numbered_list<OutOfCoreFacts>("ranks", "rank", rank_stream_record(), &OutOfCoreFacts::ranks),
-      }};
-  return record;
-}
-
 std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming) {
   const auto panel_bytes = streaming != nullptr ? streaming->panel_bytes() : 0;
   return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
@@ -258,7 +245,7 @@ FeatureRow streaming_feature() {
               [](const SessionOptions& options) { return options.features.of<OutOfCoreOptions>().is_used(); },
           .make = make_feature<StreamingFeature>,
           .resolve = resolve_streaming,
-          .record = stream_sections,
+          .describe = describe_out_of_core,
           .summary_lines = stream_lines};
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "cg/base/json_record.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
@@ -53,8 +52,5 @@ std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFe
 
 /// MachineLimits::storage_bytes_per_s; streaming: as read_footprint_bytes().
 double storage_bytes_per_s(const StreamingFeature* streaming);
-
-/// The section out_of_core.
-const Record<OutOfCoreFacts>& out_of_core_record();
 
 }  // namespace cg2d

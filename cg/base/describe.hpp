@@ -1,0 +1,330 @@
+#pragma once
+
+// One description of a struct, from which its JSON, the reading of it, its schema, and what is shown of it follow. A struct is described
+// by a function beside it:
+//
+//   void describe(Members& m, RowLengths& lengths) {
+//     m("minimum", lengths.shortest, at_least(0, "Nonzeros of the shortest row."));
+//     m("mean", lengths.mean, at_least(0));
+//   }
+//
+// This header knows no JSON: see describe_json.hpp.
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cg/base/values.hpp"
+
+namespace cg2d {
+
+using Json = nlohmann::ordered_json;
+
+/// The meaning of a member, and where it is shown beside JSON. Texts outlive the program.
+struct Note {
+  std::string_view meaning{};      ///< what the name and the unit do not say
+  std::string_view label{};        ///< of its line in the text for people; empty: none
+  std::string_view unit{};         ///< "s", "B" (bytes), "%" of a share, or any other text
+  std::string_view column{};       ///< of CSV; empty: none. Of a list over the ranks the maximum
+  std::string_view mean_column{};  ///< of a list over the ranks the mean
+  bool is_metric = false;          ///< cg2d compare compares it
+  bool is_null = false;            ///< null where there is no value; otherwise it is left out
+  double least =
+      -std::numeric_limits<double>::infinity();  ///< of numbers; without one NaN may stand for none
+  bool is_above = false;                         ///< numbers must exceed `least`
+  std::size_t fewest = 0;                        ///< entries of a list, letters of a text
+  bool is_constant = false;                      ///< always the value that is described
+  bool is_computable = false;  ///< products and ratios of several such numbers neither overflow nor vanish
+};
+constexpr Note meaning(std::string_view text) { return {.meaning = text}; }
+constexpr Note at_least(double least, std::string_view text = {}) {
+  return {.meaning = text, .least = least};
+}
+constexpr Note positive(std::string_view text = {}) {
+  return {.meaning = text, .least = 0.0, .is_above = true};
+}
+/// A cost of a machine: no machine has others, and no others are read.
+constexpr Note cost(double least = 0.0) { return {.least = least, .is_computable = true}; }
+constexpr Note positive_cost() { return {.least = 0.0, .is_above = true, .is_computable = true}; }
+/// Whether Note::is_computable holds.
+bool is_computable(double number);
+constexpr Note not_empty(std::string_view text = {}) { return {.meaning = text, .fewest = 1}; }
+constexpr Note or_null(Note note = {}) {
+  note.is_null = true;
+  return note;
+}
+constexpr Note or_null(std::string_view text) { return or_null(meaning(text)); }
+constexpr Note in_column(std::string_view name, Note note = {}) {
+  note.column = name;
+  return note;
+}
+/// A line of the text, a column of CSV by the member's own name, and a place in comparisons.
+constexpr Note metric(std::string_view label, std::string_view unit, std::string_view text = {}) {
+  return {.meaning = text, .label = label, .unit = unit, .is_metric = true, .least = 0.0};
+}
+
+enum class ExitCode;
+/// status_name().
+std::span<const NamedValue<ExitCode>> words_of(ExitCode code);
+
+/// Members of any names, in their order.
+template <typename T>
+using Named = std::vector<std::pair<std::string, T>>;
+
+class Members;
+template <typename T>
+concept Described = requires(Members& m, T& value) {
+  describe(m, value);
+};
+/// An enumeration whose values have words: std::span<const NamedValue<E>> words_of(E).
+template <typename T>
+concept Worded = std::is_enum_v<T> && requires(T value) {
+  words_of(value).front().name;
+};
+
+template <typename T>
+inline constexpr bool is_optional = false;
+template <typename T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+template <typename T>
+inline constexpr bool is_named = false;
+template <typename T>
+inline constexpr bool is_named<Named<T>> = true;
+template <typename T>
+inline constexpr bool is_named<std::map<std::string, T>> = true;
+
+/// Visits the members of structs. Each implementation does one thing with them: writes, reads or specifies.
+class Members {
+ public:
+  Members() = default;
+  Members(const Members&) = delete;
+  Members& operator=(const Members&) = delete;
+  virtual ~Members() = default;
+
+  /// A member of the struct that is being described. Of an optional one without a value nothing is read.
+  template <typename T>
+  void operator()(std::string_view name, T& value, const Note& note = {}) {
+    if constexpr (is_optional<T>) {
+      if (!enter(name, note, true, value.has_value())) return;
+      if (!value) value.emplace();
+      visit(*value, note);
+    } else {
+      if (!enter(name, note, false, true)) return;
+      visit(value, note);
+    }
+    leave();
+  }
+  /// A member that may be left out (with or_null(): null), and then stays as it was. is_written: whether it is not. Whether it is there.
+  template <typename T>
+  bool if_given(std::string_view name, T& value, bool is_written, const Note& note = {}) {
+    if (!enter(name, note, true, is_written)) return false;
+    visit(value, note);
+    leave();
+    return true;
+  }
+  /// A member that follows from others: written, and read past. value: itself, or a function that is called where it is written.
+  template <typename Value>
+  void derived(std::string_view name, const Value& value, const Note& note = {}) {
+    if constexpr (std::invocable<const Value&>) {
+      using Made = std::decay_t<std::invoke_result_t<const Value&>>;
+      derived(name, writes() ? value() : Made{}, note);
+    } else if constexpr (std::convertible_to<const Value&, std::string_view>) {
+      std::string text(static_cast<std::string_view>(value));
+      (*this)(name, text, note);
+    } else {
+      auto copy = value;
+      (*this)(name, copy, note);
+    }
+  }
+  /// A member that is always the same, such as the version of a format.
+  template <typename T>
+  void constant(std::string_view name, const T& value, std::string_view text = {}) {
+    derived(name, value, {.meaning = text, .is_constant = true});
+  }
+  /// A member that is one of the words of a table.
+  template <typename Value>
+  void one_of(std::string_view name, Value& value, std::span<const NamedValue<Value>> table,
+              const Note& note = {}) {
+    if (!enter(name, note, false, true)) return;
+    visit_word(value, table);
+    leave();
+  }
+  template <typename Value>
+  void one_of_given(std::string_view name, Value& value, std::span<const NamedValue<Value>> table) {
+    if (!enter(name, {}, true, true)) return;
+    visit_word(value, table);
+    leave();
+  }
+  /// A member that is an object, whose members describe_members() names.
+  template <std::invocable Describe>
+  void object(std::string_view name, const Describe& describe_members, const Note& note = {}) {
+    bool is_there = true;
+    object(name, is_there, false, describe_members, note);
+  }
+  /// An optional one. Reading sets is_there.
+  template <std::invocable Describe>
+  void object_if(bool& is_there, std::string_view name, const Describe& describe_members,
+                 const Note& note = {}) {
+    object(name, is_there, true, describe_members, note);
+  }
+  /// A list of objects, whose members describe_item(item, index) names.
+  template <typename List, typename Describe>
+  void list(std::string_view name, List&& items, const Describe& describe_item, const Note& note = {}) {
+    if (enter(name, note, false, true)) visit_items(items, describe_item, note);
+  }
+  /// An optional one, left out where it is empty.
+  template <typename List, typename Describe>
+  void list_if_any(std::string_view name, List&& items, const Describe& describe_item,
+                   const Note& note = {}) {
+    if (enter(name, note, true, !items.empty())) visit_items(items, describe_item, note);
+  }
+
+  /// Members of one of several ways to say the same, which describe_members() names: no schema demands them.
+  template <std::invocable Describe>
+  void way(const Describe& describe_members) {
+    set_way(true);
+    describe_members();
+    set_way(false);
+  }
+
+  /// Reading: adds a problem, once, to those that the reader throws at the end.
+  virtual void complain(std::string /*problem*/) {}
+  [[nodiscard]] virtual bool reads() const { return false; }
+  [[nodiscard]] virtual bool writes() const { return false; }
+  /// A member of the struct with its path, in quotes.
+  [[nodiscard]] virtual std::string where(std::string_view name) const { return std::string(name); }
+  /// Whether a file that is read has the member, which is known from now on; true otherwise.
+  virtual bool has(std::string_view /*name*/) { return true; }
+
+  /// The value itself, whichever it is.
+  template <typename T>
+  void visit(T& value, const Note& note = {}) {
+    if constexpr (Described<T>) {
+      begin_object();
+      describe(*this, value);
+      end_object();
+    } else if constexpr (std::same_as<T, Json>) {
+      any(value);
+    } else if constexpr (std::same_as<T, bool>) {
+      flag(value, note);
+    } else if constexpr (std::integral<T>) {
+      auto number = static_cast<std::int64_t>(value);
+      constexpr auto most = std::in_range<std::int64_t>(std::numeric_limits<T>::max())
+                                ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
+                                : std::numeric_limits<std::int64_t>::max();
+      integer(number, static_cast<std::int64_t>(std::numeric_limits<T>::min()), most, note);
+      value = static_cast<T>(number);
+    } else if constexpr (std::floating_point<T>) {
+      this->number(value, note);
+    } else if constexpr (Worded<T>) {
+      visit_word(value, words_of(value));
+    } else if constexpr (is_named<T>) {
+      std::vector<std::string> names;
+      for (const auto& [name, unused] : value) names.push_back(name);
+      for (const auto& name : begin_map(std::move(names))) {
+        if (!enter(name, {}, false, true)) continue;
+        visit(named(value, name));
+        leave();
+      }
+      end_map();
+    } else if constexpr (requires { value.emplace_back(); }) {
+      value.resize(begin_list(value.size(), note));
+      for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
+      end_list();
+    } else if constexpr (requires { std::tuple_size<T>::value; }) {
+      if (begin_list(value.size(), {.fewest = value.size()}) != value.size()) return end_list();
+      for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
+      end_list();
+    } else {
+      text(value, note);
+    }
+  }
+
+ protected:
+  /// Whether the member is visited, which ends with leave(). has_value: of an optional one.
+  virtual bool enter(std::string_view name, const Note& note, bool is_optional, bool has_value) = 0;
+  virtual void leave() = 0;
+  virtual void begin_object() = 0;
+  virtual void end_object() = 0;
+  /// The names of the members that are visited.
+  virtual std::vector<std::string> begin_map(std::vector<std::string> names) = 0;
+  virtual void end_map() = 0;
+  /// The number of the entries that are visited.
+  virtual std::size_t begin_list(std::size_t size, const Note& note) = 0;
+  virtual void begin_item(std::size_t index) = 0;
+  virtual void end_item() = 0;
+  virtual void end_list() = 0;
+
+  virtual void set_way(bool /*begins*/) {}
+  virtual void flag(bool& value, const Note& note) = 0;
+  virtual void integer(std::int64_t& value, std::int64_t least, std::int64_t most, const Note& note) = 0;
+  virtual void number(double& value, const Note& note) = 0;
+  virtual void text(std::string& value, const Note& note) = 0;
+  /// index: of the word; beyond them for none.
+  virtual void word(const std::vector<std::string>& words, std::size_t& index) = 0;
+  virtual void any(Json& value) = 0;
+
+ private:
+  template <typename List, typename Describe>
+  void visit_items(List& items, const Describe& describe_item, const Note& note) {
+    items.resize(begin_list(items.size(), note));
+    for (std::size_t index = 0; index < items.size(); ++index) {
+      begin_item(index);
+      begin_object();
+      describe_item(items[index], index);
+      end_object();
+      end_item();
+    }
+    end_list();
+    leave();
+  }
+  template <typename Value>
+  void visit_word(Value& value, std::span<const NamedValue<Value>> table) {
+    auto index =
+        static_cast<std::size_t>(std::ranges::find(table, value, &NamedValue<Value>::value) - table.begin());
+    word(names_of(table), index);
+    if (index < table.size()) value = table[index].value;
+  }
+  template <typename Describe>
+  void object(std::string_view name, bool& is_there, bool is_optional, const Describe& describe_members,
+              const Note& note) {
+    if (!enter(name, note, is_optional, is_there)) {
+      if (reads()) is_there = false;
+      return;
+    }
+    is_there = true;
+    begin_object();
+    describe_members();
+    end_object();
+    leave();
+  }
+  template <typename T>
+  void item(T& value, std::size_t index, Note note) {
+    note.fewest = 0;  // which is of the list
+    begin_item(index);
+    visit(value, note);
+    end_item();
+  }
+  template <typename T>
+  static T& named(Named<T>& members, const std::string& name) {
+    const auto found = std::ranges::find(members, name, &std::pair<std::string, T>::first);
+    return found == members.end() ? members.emplace_back(name, T{}).second : found->second;
+  }
+  template <typename T>
+  static T& named(std::map<std::string, T>& members, const std::string& name) {
+    return members[name];
+  }
+};
+
+}  // namespace cg2d

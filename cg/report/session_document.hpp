@@ -1,0 +1,95 @@
+#pragma once
+
+// The members of results that runs and solves have in common.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/base/describe.hpp"
+#include "cg/report/phase_table.hpp"
+#include "cg/report/report_counters.hpp"
+#include "cg/report/result_reader.hpp"
+#include "cg/report/shown_figures.hpp"
+#include "cg/run/run_report.hpp"
+#include "cg/run/solve/solve_options.hpp"
+#include "cg/run/solve/solve_report.hpp"
+
+namespace cg2d {
+
+enum class WorkKind;
+
+/// Version of the format, and the program that wrote it: the first members of every document.
+void describe_head(Members& m, std::string& program_version);
+void describe_head(Members& m);
+/// One member for each axis of the table; of those that sweeps cross, or of all.
+void describe_axes(Members& m, Configuration& configuration, bool all = true);
+/// Name, columns and rows.
+void describe_grid(Members& m, comm::ProcessGrid& grid);
+
+/// A run of a sweep, as it was asked for: the member "sweep" of a result.
+struct SweptRun {
+  ConfiguredProblem asked{};
+  std::string problem_class{};  ///< of the benchmark
+  int round = 1;
+  int round_count = 1;
+  int attempt = 1;
+  double duration_s = 0.0;
+  std::string session{};
+  int sitting = 1;
+  RunPurpose purpose = RunPurpose::time;
+  std::string trace_file{};
+};
+void describe(Members& m, SweptRun& run);
+
+/// The phases against the limits of the machine, as a document has them.
+struct Roofline {
+  MachineLimits limits{};  ///< of all ranks together
+  Footprint matrix{};
+  Footprint vectors{};
+  double storage_bytes_per_step = 0.0;
+  std::array<PhaseShare, phase_count> shares{};
+};
+/// What a document says of a region beside the figures of its ranks.
+struct RegionFindings {
+  bool are_timed = false;
+  double timing_share = 0.0;   ///< of the region, for reading the clocks
+  double reading_share = 0.0;  ///< for reading the events
+  std::optional<Roofline> roofline{};
+  std::vector<std::optional<double>> accounts{};  ///< of each counted event, by the system
+  std::vector<Phase> phases{};                    ///< of a step
+};
+
+/// What cg2d run writes, and a line of its sweeps.
+struct RunDocument {
+  RunReport report;
+  std::optional<RepeatReport> repeat{};  ///< that its result and phases are about; empty: none is complete
+  RegionFindings region{};
+  std::optional<SweptRun> sweep{};
+  std::string program_version{};
+};
+/// Of one of its repetitions; of that with the median time.
+RunDocument run_document(const RunReport& report, const RepeatReport* repeat);
+RunDocument run_document(const RunReport& report);
+void describe(Members& m, RunDocument& document);
+/// What the generator says of the matrix is in the document alone; the second: without the reference.
+void describe(Members& m, Problem& problem);
+void describe_problem(Members& m, Problem& problem);
+
+/// What cg2d solve writes, and a line of its sweeps.
+struct SolveDocument {
+  SystemOptions options;
+  SolveReport report;
+  RegionFindings region{};
+  std::optional<SweptRun> sweep{};
+  std::string program_version{};
+};
+SolveDocument solve_document(const SystemOptions& options, const SolveReport& report);
+void describe(Members& m, SolveDocument& document);
+
+/// Those that text, CSV and comparisons show.
+const std::vector<ShownFigure>& run_figures();
+const std::vector<ShownFigure>& solve_figures();
+
+}  // namespace cg2d

@@ -1,0 +1,119 @@
+// What commands write is read back by its description, and written again alike.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cg/base/describe_json.hpp"
+#include "cg/commands/command_line.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/report/event_list.hpp"
+#include "cg/report/session_document.hpp"
+#include "cg/run/check/check_report.hpp"
+#include "cg/stencil/stencil_report.hpp"
+#include "cg/studies/paper_comparison.hpp"
+#include "cg/studies/pingpong_report.hpp"
+#include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
+
+namespace cg2d::document_test {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+template <typename Document>
+Json again(const Json& json) {
+  return json_of(from_json<Document>(json));
+}
+
+/// A command, and what reads what it writes.
+struct Case {
+  std::string words;
+  Json (*again)(const Json& json);
+};
+
+class DocumentTest : public testing::Test {
+ protected:
+  /// Each rank has the folder of the first one.
+  DocumentTest() : folder_path_(test::group().broadcast(folder_.path().string())) {}
+
+  /// The document of a command; matrix: stands for @.
+  Json document_of(const std::string& command) {
+    const auto output = folder_path_ + "/output.json";
+    std::vector<std::string> words{"cg2d"};
+    std::istringstream text(command);
+    for (std::string word; text >> word;) words.push_back(word == "@" ? folder_path_ + "/a.mtx" : word);
+    words.insert(words.end(), {"--format", "json", "--output", output});
+    std::vector<const char*> arguments;
+    for (const auto& word : words) arguments.push_back(word.c_str());
+    do_command_line(static_cast<int>(arguments.size()), arguments.data(), test::group());
+    return Json::parse(text_of(output), nullptr, false);
+  }
+
+  test::TemporaryFolder folder_;
+  std::string folder_path_;
+};
+
+TEST_F(DocumentTest, IsReadAndWrittenAlike) {
+  if (test::group().rank() == 0) {
+    std::ofstream(folder_path_ + "/a.mtx") << "%%MatrixMarket matrix coordinate real symmetric\n"
+                                              "4 4 6\n1 1 4\n2 1 -1\n2 2 4\n3 3 4\n4 3 -1\n4 4 4\n";
+  }
+  const std::string run = "run --class S --no-profile ";
+  const std::string solve = "solve @ --no-profile ";
+  const std::vector<Case> cases{
+      {run + "--repeat 2", again<RunDocument>},
+      {run + "--no-phases --kernel symmetric", again<RunDocument>},
+      {run + "--papi software --roofline", again<RunDocument>},
+      {run + "--guard --inject 3:2", again<RunDocument>},
+      {run + "--transport auto --grid auto --overlap on", again<RunDocument>},
+      {run + "--slow-rank 0:2 --cut speed", again<RunDocument>},
+      {run + "--out-of-core " + folder_path_, again<RunDocument>},
+      {run + "--memory-limit 1MB", again<RunDocument>},
+      {solve, again<SolveDocument>},
+      {solve + "--preconditioner jacobi --symmetrize 0.1", again<SolveDocument>},
+      {solve + "--rhs random:3 --rhs-count 3", again<SolveDocument>},
+      {solve + "--guard --max-iterations 1", again<SolveDocument>},
+      {"solve --operator laplace3d:8x8x8 --papi software --no-profile", again<SolveDocument>},
+      {"solve nothing.mtx --no-profile", again<SolveDocument>},
+      {"check", again<CheckReport>},
+      {"stencil --shape 8x8x8 --steps 4", again<StencilReport>},
+      {"stencil --shape 8x8x8 --method s-step-cg", again<StencilReport>},
+      {"model --paper", again<PaperComparison>},
+      {"events", again<EventList>}};
+  for (const auto& [words, write_again] : cases) {
+    const auto json = document_of(words);
+    if (test::group().rank() != 0) continue;
+    try {
+      EXPECT_EQ(Json::diff(json, write_again(json)), Json::array()) << words;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << words << ": " << error.what();
+    }
+  }
+}
+
+TEST_F(DocumentTest, OfTwoRanksIsToo) {
+  if (test::group().size() < 2) GTEST_SKIP() << "pingpong takes two ranks";
+  const auto json = document_of("pingpong --class S --sizes 8 --variables 1");
+  if (test::group().rank() != 0) return;
+  EXPECT_EQ(Json::diff(json, again<PingPongReport>(json)), Json::array());
+}
+
+TEST(Machines, AreReadAndWrittenAlike) {
+  for (const auto& machine : shipped_machines()) {
+    const auto text = format_machine(parse_machine(machine.text));
+    EXPECT_EQ(format_machine(parse_machine(text)), text) << machine.name;
+  }
+}
+
+}  // namespace
+}  // namespace cg2d::document_test
