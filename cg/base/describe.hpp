@@ -199,7 +199,7 @@ class Members {
   }
 
   /// Reading: adds a problem, once, to those that the reader throws at the end.
-  virtual void complain(std::string /*problem*/) {}
+  virtual void complain(const std::string& /*problem*/) {}
   [[nodiscard]] virtual bool reads() const { return false; }
   [[nodiscard]] virtual bool writes() const { return false; }
   /// A member of the struct with its path, in quotes.
@@ -231,6 +231,7 @@ class Members {
       visit_word(value, words_of(value));
     } else if constexpr (is_named<T>) {
       std::vector<std::string> names;
+      names.reserve(value.size());
       for (const auto& [name, unused] : value) names.push_back(name);
       for (const auto& name : begin_map(std::move(names))) {
         if (!enter(name, {}, false, true)) continue;

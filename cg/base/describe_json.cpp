@@ -67,8 +67,8 @@ class JsonReader final : public Members {
   void add(std::string problem) {
     if (std::ranges::find(problems_, problem) == problems_.end()) problems_.push_back(std::move(problem));
   }
-  void complain(std::string problem) override {
-    if (here().json->is_object()) add(std::move(problem));
+  void complain(const std::string& problem) override {
+    if (here().json->is_object()) add(problem);
   }
   [[nodiscard]] std::string where(std::string_view name) const override {
     return fmt::format("\"{}\"", path_of(name));

@@ -98,7 +98,7 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
       "way", [&] { return scaled.name(); },
       meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
   m.derived(
-      "form", [&] { return only_if(is_system, std::string(scaled.form())); },
+      "form", [&] { return only_if(is_system, scaled.form()); },
       meaning("Of a system: matrix or matrix-free."));
   m.derived(
       "transport", [&] { return scaled.transport(); }, meaning("With one rank it moves nothing."));
