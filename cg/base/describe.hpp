@@ -57,7 +57,9 @@ constexpr Note positive(std::string_view text = {}) {
 /// A cost of a machine: no machine has others, and no others are read.
 constexpr Note cost(double least = 0.0) { return {.least = least, .is_computable = true}; }
 constexpr Note positive_cost() { return {.least = 0.0, .is_above = true, .is_computable = true}; }
-/// Whether Note::is_computable holds.
+/// The magnitudes of numbers for which Note::is_computable holds; 0, too.
+constexpr double least_magnitude = 1e-30;
+constexpr double greatest_magnitude = 1e30;
 bool is_computable(double number);
 constexpr Note not_empty(std::string_view text = {}) { return {.meaning = text, .fewest = 1}; }
 constexpr Note or_null(Note note = {}) {
@@ -177,6 +179,17 @@ class Members {
   void object_if(bool& is_there, std::string_view name, const Describe& describe_members,
                  const Note& note = {}) {
     object(name, is_there, true, describe_members, note);
+  }
+  /// The same of a value, whose members describe_members(value) names. Without it nothing is read.
+  template <typename T, std::invocable<T&> Describe>
+  void object_if(std::optional<T>& value, std::string_view name, const Describe& describe_members,
+                 const Note& note = {}) {
+    bool is_there = value.has_value();
+    const auto describe_value = [&] {
+      if (!value) value.emplace();
+      describe_members(*value);
+    };
+    object_if(is_there, name, describe_value, note);
   }
   /// A list of objects, whose members describe_item(item, index) names.
   template <typename List, typename Describe>

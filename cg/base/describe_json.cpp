@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
 
 namespace cg2d {
 namespace {
-
-constexpr double least_magnitude = 1e-30;
-constexpr double greatest_magnitude = 1e30;
 
 class JsonWriter final : public Members {
  public:
@@ -61,7 +59,7 @@ class JsonWriter final : public Members {
 
 class JsonReader final : public Members {
  public:
-  explicit JsonReader(const Json& source) : places_{{&source, {}, {}}} {}
+  explicit JsonReader(const Json& source) : places_{{.json = &source}} {}
 
   [[nodiscard]] bool reads() const override { return true; }
   void add(std::string problem) {
@@ -71,7 +69,8 @@ class JsonReader final : public Members {
     if (here().json->is_object()) add(problem);
   }
   [[nodiscard]] std::string where(std::string_view name) const override {
-    return fmt::format("\"{}\"", path_of(name));
+    const auto above = path();
+    return fmt::format("\"{}{}{}\"", above, above.empty() ? "" : ".", name);
   }
   bool has(std::string_view name) override {
     here().known.emplace_back(name);
@@ -102,7 +101,7 @@ class JsonReader final : public Members {
                            note.meaning.empty() ? "" : fmt::format(" ({})", note.meaning)));
       return false;
     }
-    places_.push_back({&*found, path_of(name), {}});
+    places_.push_back({.json = &*found, .name = name});
     return true;
   }
   void leave() override { places_.pop_back(); }
@@ -134,7 +133,7 @@ class JsonReader final : public Members {
     return here().json->size();
   }
   void begin_item(std::size_t index) override {
-    places_.push_back({&here().json->at(index), fmt::format("{}[{}]", here().path, index), {}});
+    places_.push_back({.json = &here().json->at(index), .index = index});
   }
   void end_item() override { leave(); }
   void end_list() override {}
@@ -181,26 +180,33 @@ class JsonReader final : public Members {
  private:
   struct Place {
     const Json* json;
-    std::string path;
-    std::vector<std::string> known;  ///< members that were asked for
+    std::string_view name{};             ///< of a member
+    std::optional<std::size_t> index{};  ///< of an entry of a list
+    std::vector<std::string> known{};    ///< members that were asked for
   };
 
   [[nodiscard]] const Place& here() const { return places_.back(); }
   [[nodiscard]] Place& here() { return places_.back(); }
-  [[nodiscard]] std::string path_of(std::string_view name) const {
-    return here().path.empty() ? std::string(name) : fmt::format("{}.{}", here().path, name);
+  /// Most members need none: it is put together for those that are complained of.
+  [[nodiscard]] std::string path() const {
+    std::string text;
+    for (std::size_t depth = 1; depth < places_.size(); ++depth) {
+      const auto& [json, name, index, known] = places_[depth];
+      text += index ? fmt::format("[{}]", *index) : fmt::format("{}{}", text.empty() ? "" : ".", name);
+    }
+    return text;
   }
   void refuse(const std::string& needed) {
     constexpr std::size_t most_shown = 40;
     const auto shown = json_text(*here().json).substr(0, most_shown);
-    add(here().path.empty() ? fmt::format("{} is needed", needed)
-                            : fmt::format("\"{}\" is {}: it must be {}", here().path, shown, needed));
+    add(places_.size() == 1 ? fmt::format("{} is needed", needed)
+                            : fmt::format("\"{}\" is {}: it must be {}", path(), shown, needed));
   }
   template <typename Value>
   void take(Value& value, Value found, const Note& note) {
     if (note.is_constant && found != value)
-      return add(fmt::format("\"{}\" is {}, which this program does not read", here().path,
-                             json_text(*here().json)));
+      return add(
+          fmt::format("\"{}\" is {}, which this program does not read", path(), json_text(*here().json)));
     value = std::move(found);
   }
   bool is_within(double value, const Note& note) {

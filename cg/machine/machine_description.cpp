@@ -173,11 +173,7 @@ void describe_node(const Costs& costs, NodeSharing& node) {
   auto& m = costs.m;
   m("ranks", node.ranks, at_least(1));
   costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
-  bool has_network = node.network.has_value();
-  m.object_if(has_network, "network", [&] {
-    if (!node.network) node.network.emplace();
-    describe_network(costs, *node.network);
-  });
+  m.object_if(node.network, "network", [&](NetworkCost& network) { describe_network(costs, network); });
 }
 
 }  // namespace
@@ -191,7 +187,6 @@ void describe(Members& m, MachineDescription& machine) {
   const Costs costs{m, machine.clock_hz};
   bool is_calibrated = machine.calibrated_ranks > 0;
   bool shares_links = machine.node.ranks > 0;
-  bool has_interconnect = machine.interconnect.has_value();
   bool has_outside = machine.outside_s_per_nonzero > 0.0;
   m.object_if(is_calibrated, "calibrated", [&] {
     m("ranks", machine.calibrated_ranks, at_least(1));
@@ -214,10 +209,8 @@ void describe(Members& m, MachineDescription& machine) {
       {.fewest = 1});
   m.object("vectors", [&] { describe_vectors(costs, machine.vectors); });
   m.object_if(shares_links, "node", [&] { describe_node(costs, machine.node); });
-  m.object_if(has_interconnect, "interconnect", [&] {
-    if (!machine.interconnect) machine.interconnect.emplace();
-    describe_interconnect(costs, *machine.interconnect);
-  });
+  m.object_if(machine.interconnect, "interconnect",
+              [&](InterconnectCost& interconnect) { describe_interconnect(costs, interconnect); });
   m.object_if(has_outside, "outside_phases", [&] {
     costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", machine.outside_s_per_nonzero);
   });

@@ -255,15 +255,13 @@ void describe_disturbance(Members& m, QuietResult& quiet) {
 }
 
 void describe_disturbance(Members& m, std::optional<QuietResult>& quiet) {
-  bool is_known = quiet.has_value();
   m.object_if(
-      is_known, "quiet",
-      [&] {
-        if (!quiet) quiet.emplace();
-        auto reason = quiet->reason();
-        m.derived("disturbed", quiet->is_disturbed());
+      quiet, "quiet",
+      [&](QuietResult& known) {
+        auto reason = known.reason();
+        m.derived("disturbed", known.is_disturbed());
         m("reason", reason, meaning("Empty where quiet."));
-        if (m.reads() && !reason.empty()) quiet->disturbances = {reason};
+        if (m.reads() && !reason.empty()) known.disturbances = {reason};
       },
       meaning("Whether other work on the machine disturbed the measurements, and how."));
 }

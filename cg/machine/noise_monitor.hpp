@@ -98,7 +98,6 @@ struct QuietResult {
   [[nodiscard]] std::string text() const;
 };
 
-class Members;
 /// The member "quiet" of commands that measure once; left out where it is not known.
 void describe_disturbance(Members& m, std::optional<QuietResult>& quiet);
 void describe_disturbance(Members& m, QuietResult& quiet);

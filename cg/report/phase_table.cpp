@@ -35,7 +35,6 @@ struct RowMeans {
 RowMeans means_of(const PhaseFigures& figures, Phase phase) {
   const auto& repeat = figures.repeat;
   const auto index = index_of(phase);
-  const auto operation = operation_of(phase);
   const auto mean = [&](auto count) {
     return static_cast<double>(count) / figures.step_count / static_cast<double>(repeat.ranks.size());
   };
@@ -44,8 +43,7 @@ RowMeans means_of(const PhaseFigures& figures, Phase phase) {
   for (const auto& times : repeat.ranks) {
     means.waited += mean(times.phases[index].waited_clocks);
     means.hidden += mean(times.phases[index].hidden_clocks);
-    if (!operation) continue;
-    const auto& sent = times.sent[static_cast<std::size_t>(*operation)];
+    const auto sent = times.sent_in(phase);
     means.messages += mean(sent.message_count);
     means.bytes += mean(sent.byte_count);
   }

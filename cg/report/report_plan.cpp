@@ -166,7 +166,7 @@ void describe_stream(Members& m, StreamPlan& plan) {
             or_null(at_least(0, "With --memory-limit from here on nothing is streamed.")));
 }
 
-/// What --dry-run --format json writes.
+/// The result of --dry-run --format json.
 struct PlanDocument {
   Problem problem;
   Configuration configuration{};
@@ -207,13 +207,8 @@ void describe_plan(Members& m, PlanDocument& plan) {
       },
       meaning("What the rank that sends most bytes sends in one step; dot: both dot products."));
   describe_traffic(m, "all_ranks_per_cg_step", totals.all_traffic);
-  bool is_streamed = streaming.has_value();
   m.object_if(
-      is_streamed, "out_of_core",
-      [&, &streaming = streaming] {
-        if (!streaming) streaming.emplace();
-        describe_stream(m, *streaming);
-      },
+      streaming, "out_of_core", [&](auto& stream) { describe_stream(m, stream); },
       meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
               "machine (cg2d model --calibrate)."));
 }

@@ -42,11 +42,6 @@ PhaseValues means_of(const RepeatReport& repeat, const NumberOf& number_of) {
   return means;
 }
 
-comm::Traffic sent_in(const RankTimes& times, Phase phase) {
-  const auto operation = operation_of(phase);
-  return operation ? times.sent[static_cast<std::size_t>(*operation)] : comm::Traffic();
-}
-
 /// The times and the work of the repetition.
 void take_phases(const RunDocument& run, ResultRecord& record) {
   const auto& ranks = run.report.ranks;
@@ -71,9 +66,9 @@ void take_phases(const RunDocument& run, ResultRecord& record) {
                                     rate(rank);
                            }),
       .messages = means_of(
-          repeat, [](const auto& times, Phase phase, auto) { return sent_in(times, phase).message_count; }),
+          repeat, [](const auto& times, Phase phase, auto) { return times.sent_in(phase).message_count; }),
       .bytes = means_of(
-          repeat, [](const auto& times, Phase phase, auto) { return sent_in(times, phase).byte_count; })};
+          repeat, [](const auto& times, Phase phase, auto) { return times.sent_in(phase).byte_count; })};
 }
 
 std::vector<RecordedEvent> events_of(const RunDocument& run) {
@@ -177,13 +172,11 @@ std::vector<RunFact> facts_of(const SessionReport& report, const std::string& pr
 
 /// Throws InputError for times that nothing can be computed with.
 void require_possible_times(const ResultRecord& record) {
-  constexpr double shortest_s = 1e-30;
-  constexpr double longest_s = 1e30;
   for (const double time_s : record.times_s) {
-    if (!(time_s >= shortest_s && time_s <= longest_s))
-      throw InputError(
-          fmt::format("its time is {:g} s: it must be within {:g} ... {:g}", time_s, shortest_s, longest_s),
-          ExitCode::bad_data);
+    if (!(time_s > 0.0 && is_computable(time_s)))
+      throw InputError(fmt::format("its time is {:g} s: it must be within {:g} ... {:g}", time_s,
+                                   least_magnitude, greatest_magnitude),
+                       ExitCode::bad_data);
   }
 }
 

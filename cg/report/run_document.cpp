@@ -25,7 +25,7 @@ std::optional<double> relative_error(const RunReport& report, const RepeatReport
   return std::abs(repeat.steps.back().zeta - reference) / std::abs(reference);
 }
 
-/// What the generator says of the matrix; nothing where it was not generated.
+/// Members that the generator knows; none where the matrix was not generated.
 void describe_generated(Members& m, RunReport& report) {
   const bool is_generated = report.nonzero_count > 0;
   const auto generated = [&](std::string_view name, auto& value, const Note& note) {
@@ -145,11 +145,9 @@ std::vector<OuterStep> outer_steps(const RunDocument& document) {
 }
 
 void describe_restart(Members& m, RunReport& report) {
-  auto restart = report.restart.value_or(RestartFacts{});
-  bool is_there = report.restart.has_value();
   m.object_if(
-      is_there, "restart",
-      [&] {
+      report.restart, "restart",
+      [&](RestartFacts& restart) {
         describe(m, restart.checkpoint);
         auto earlier = restart.step_count();
         m("earlier_outer_iterations", earlier,
@@ -160,7 +158,6 @@ void describe_restart(Members& m, RunReport& report) {
       },
       meaning("Only of a run that went on from a checkpoint: times, rates and phases are those of its own "
               "outer iterations."));
-  if (m.reads() && is_there) report.restart = std::move(restart);
 }
 
 void describe_prediction(Members& m, RunDocument& document) {
@@ -233,8 +230,7 @@ void describe(Members& m, RunDocument& document) {
   auto& sweep = document.sweep;
   bool is_resolved = report.is_resolved;
   bool is_set_up = !report.ranks.empty();
-  bool has_result = repeat.has_value();
-  bool has_quiet = has_result;
+  bool has_quiet = repeat.has_value();
   auto steps = outer_steps(document);
   describe_head(m, document.program_version);
   describe_end(m, report);
@@ -256,11 +252,7 @@ void describe(Members& m, RunDocument& document) {
   m.object_if(
       is_set_up, "setup", [&] { describe_setup(m, report); }, or_null());
   m.object_if(
-      has_result, "result",
-      [&] {
-        if (!repeat) repeat.emplace();
-        describe_result(m, report, *repeat);
-      },
+      repeat, "result", [&](RepeatReport& shown) { describe_result(m, report, shown); },
       or_null("Of the repetition with the median time."));
   m.object_if(
       has_quiet, "quiet", [&] { describe_quiet(m, report); },
@@ -289,7 +281,7 @@ void describe(Members& m, RunDocument& document) {
     std::copy_n(steps.begin(), earlier, report.restart->earlier_steps.begin());
     steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(earlier));
   }
-  (has_result ? repeat->steps : report.unfinished) = std::move(steps);
+  (repeat ? repeat->steps : report.unfinished) = std::move(steps);
   if (sweep) sweep->asked.problem = problem_name(report.problem);
 }
 

@@ -142,9 +142,8 @@ void describe_footprint(Members& m, std::string_view name, Footprint& footprint,
       meaning(rate));
 }
 
-void describe_roofline(Members& m, RegionFindings& found) {
-  if (!found.roofline) found.roofline.emplace();
-  auto& [limits, matrix, vectors, storage_bytes, shares] = *found.roofline;
+void describe_roofline(Members& m, RegionFindings& found, Roofline& roofline) {
+  auto& [limits, matrix, vectors, storage_bytes, shares] = roofline;
   const bool streams = limits.storage_bytes_per_s > 0.0;
   m("matrix_bytes_per_s", limits.matrix_bytes_per_s, positive());
   m("vector_bytes_per_s", limits.vector_bytes_per_s, positive());
@@ -307,25 +306,21 @@ void describe_end(Members& m, SessionReport& report) {
 }
 
 void describe_origin(Members& m, SessionReport& report) {
-  bool is_known = report.environment.has_value();
   m("provenance", report.provenance,
     or_null("null where the work ended before it looked, and where it is not known."));
   m.object_if(
-      is_known, "environment",
-      [&] {
-        if (!report.environment) report.environment.emplace();
+      report.environment, "environment",
+      [&](Environment& environment) {
         auto threads = report.binding ? report.binding->ranks : std::vector<std::vector<std::string>>();
-        bool has_binding = report.binding.has_value();
-        describe(m, *report.environment, &threads);
+        describe(m, environment, &threads);
         m.one_of("waiting", report.wait_mode, wait_mode_table(),
                  meaning("What a waiting rank does between two polls; block: it does not poll (in SimGrid's "
                          "simulator)."));
         m.object_if(
-            has_binding, "thread_binding",
-            [&] {
-              if (!report.binding) report.binding.emplace();
-              m("is_bound", report.binding->is_bound);
-              m("why_not", report.binding->why_not, meaning("Empty where bound."));
+            report.binding, "thread_binding",
+            [&](BindingResult& binding) {
+              m("is_bound", binding.is_bound);
+              m("why_not", binding.why_not, meaning("Empty where bound."));
             },
             or_null("Whether each thread was bound to a core: one of its own, or, with one thread per rank "
                     "and at least two ranks per core, one that ranks share; null: the run did not come to "
@@ -403,12 +398,11 @@ void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, Re
                      const std::optional<PhaseFigures>& figures) {
   const Region region{report, repeat, found, figures ? &*figures : nullptr};
   bool are_counted = figures && !report.counters.asked.empty();
-  bool are_limited = found.roofline.has_value();
   m.object_if(
       found.are_timed, "phases", [&] { describe_times(m, region); },
       or_null("null where phases were not timed (--no-phases), and without a result or an iteration."));
   m.object_if(
-      are_limited, "roofline", [&] { describe_roofline(m, found); },
+      found.roofline, "roofline", [&](Roofline& roofline) { describe_roofline(m, found, roofline); },
       or_null("What the phases must move and compute, against what all ranks together can; of the "
               "repetition reported, means over the ranks for the whole timed region. null without "
               "--roofline, where ranks outnumber cores, and without phases. Without an assembled matrix "

@@ -51,7 +51,7 @@ struct Roofline {
   double storage_bytes_per_step = 0.0;
   std::array<PhaseShare, phase_count> shares{};
 };
-/// What a document says of a region beside the figures of its ranks.
+/// A region in a document, beside the figures of its ranks.
 struct RegionFindings {
   bool are_timed = false;
   double timing_share = 0.0;   ///< of the region, for reading the clocks
@@ -61,7 +61,7 @@ struct RegionFindings {
   std::vector<Phase> phases{};                    ///< of a step
 };
 
-/// What cg2d run writes, and a line of its sweeps.
+/// The result of cg2d run, alone or as a line of a sweep.
 struct RunDocument {
   RunReport report;
   std::optional<RepeatReport> repeat{};  ///< that its result and phases are about; empty: none is complete
@@ -69,15 +69,15 @@ struct RunDocument {
   std::optional<SweptRun> sweep{};
   std::string program_version{};
 };
-/// Of one of its repetitions; of that with the median time.
+/// The document of one of its repetitions; of that with the median time.
 RunDocument run_document(const RunReport& report, const RepeatReport* repeat);
 RunDocument run_document(const RunReport& report);
 void describe(Members& m, RunDocument& document);
-/// What the generator says of the matrix is in the document alone; the second: without the reference.
+/// Both without what the generator found; the second without the reference, too.
 void describe(Members& m, Problem& problem);
 void describe_problem(Members& m, Problem& problem);
 
-/// What cg2d solve writes, and a line of its sweeps.
+/// The result of cg2d solve, alone or as a line of a sweep.
 struct SolveDocument {
   SystemOptions options;
   SolveReport report;

@@ -18,11 +18,11 @@ void describe_end(Members& m, SessionReport& report);
 void describe_origin(Members& m, SessionReport& report);
 /// Members of a configuration: the grid, the axes, and the trials that chose them.
 void describe_configuration(Members& m, SessionReport& report);
-/// Of each rank: the block and its memory.
+/// The block of a rank, and its memory.
 void describe_block(Members& m, const SessionReport& report, RankResult& rank);
 /// The sections of features that were used.
 void describe_features(Members& m, SessionReport& report, WorkKind kind);
-/// What a document says of a region.
+/// The findings of a region for a document.
 RegionFindings findings_of(const PhaseFigures& figures);
 /// phases, roofline and counters; null where there are none. figures: of what is written, nothing where no region was measured.
 void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, RegionFindings& found,

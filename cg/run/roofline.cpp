@@ -15,9 +15,7 @@ constexpr double read_and_written = 2.0;
 
 /// The bytes of a phase's messages, once read and once written; 0 for a phase without messages.
 double message_bytes(const RankTimes& times, const PhaseRow& phase) {
-  if (!phase.operation) return 0.0;
-  return read_and_written *
-         static_cast<double>(times.sent[static_cast<std::size_t>(*phase.operation)].byte_count);
+  return read_and_written * static_cast<double>(times.sent_in(phase.phase).byte_count);
 }
 
 PhaseWork work_from(const VectorWork& work) {

@@ -43,6 +43,12 @@ struct RankTimes {
   double region_s = 0.0;
   VectorWork dot_work;
   VectorWork update_work;
+
+  /// The operation of the phase; nothing where it has none.
+  [[nodiscard]] comm::Traffic sent_in(Phase phase) const {
+    const auto operation = operation_of(phase);
+    return operation ? sent[static_cast<std::size_t>(*operation)] : comm::Traffic();
+  }
 };
 
 /// One timed run of all outer iterations.

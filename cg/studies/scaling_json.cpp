@@ -16,7 +16,7 @@ struct ScalingDocument {
   std::vector<ScalingRow> rows;
 };
 
-/// What only studies of a user's system have, or only those of the benchmark.
+/// A value that only studies of a user's system have, or only those of the benchmark.
 template <typename Value>
 std::optional<Value> only_if(bool condition, const Value& value) {
   return condition ? std::optional(value) : std::nullopt;
@@ -152,13 +152,8 @@ void describe(Members& m, ScalingDocument& document) {
   m.derived("scaling", study.weak ? "weak" : "strong");
   m.object("options", [&, &study = study] { describe_options(m, study); });
   m("provenance", study.provenance, or_null());
-  bool has_machine = study.machine.has_value();
   m.object_if(
-      has_machine, "machine",
-      [&, &study = study] {
-        if (!study.machine) study.machine.emplace();
-        describe_machine(m, *study.machine);
-      },
+      study.machine, "machine", [&](Environment& machine) { describe_machine(m, machine); },
       or_null("As all ranks started see it."));
   m.list(
       "verification", m.writes() ? agreements_of(study) : std::vector<ZetaAgreement>(),

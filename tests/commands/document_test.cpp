@@ -1,4 +1,4 @@
-// What commands write is read back by its description, and written again alike.
+// The documents that commands write are read back by their description, and written again alike.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What text, CSV and comparisons show of a document follows from its description.
+// The figures that text, CSV and comparisons show of a document follow from its description.
 
 #include "cg/report/shown_figures.hpp"
 

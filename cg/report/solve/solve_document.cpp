@@ -73,13 +73,9 @@ void describe_setup(Members& m, SolveReport& report) {
   m("distribute_s", matrix.distribute_s, metric("Distribution", "s", "From the rows to blocks."));
   m("preconditioner_s", matrix.preconditioner_s,
     metric("Precond. set-up", "s", "To make the preconditioner, from the blocks on."));
-  bool is_symmetrized = matrix.symmetrization.has_value();
   m.object_if(
-      is_symmetrized, "symmetrization",
-      [&] {
-        if (!matrix.symmetrization) matrix.symmetrization.emplace();
-        describe_symmetrization(m, *matrix.symmetrization);
-      },
+      matrix.symmetrization, "symmetrization",
+      [&](auto& symmetrization) { describe_symmetrization(m, symmetrization); },
       meaning("Only with --symmetrize: the largest |a_ij - a_ji| / sqrt(|a_ii a_jj|) before each pair became "
               "its mean, and the first pair with it, from 1; no pair where both triangles were equal."));
   report.is_streamed = !m.if_given(
@@ -154,9 +150,8 @@ void describe_solution(Members& m, Solution& solution) {
   if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
 }
 
-void describe_result(Members& m, SolveReport& report) {
-  if (!report.solution) report.solution.emplace();
-  describe_solution(m, *report.solution);
+void describe_result(Members& m, SolveReport& report, Solution& worst) {
+  describe_solution(m, worst);
   m("time_s", report.repeat.time_s, at_least(0, "Of the solve alone."));
   m.list_if_any("right_hand_sides", report.solutions,
                 [&](Solution& solution, std::size_t /*index*/) { describe_solution(m, solution); },
@@ -164,13 +159,11 @@ void describe_result(Members& m, SolveReport& report) {
 }
 
 void describe_restart(Members& m, SolveReport& report) {
-  bool is_there = report.restart.has_value();
   m.object_if(
-      is_there, "restart",
-      [&] {
-        if (!report.restart) report.restart.emplace();
-        describe(m, report.restart->checkpoint);
-        m("earlier_iterations", report.restart->state.number, at_least(1));
+      report.restart, "restart",
+      [&](auto& restart) {
+        describe(m, restart.checkpoint);
+        m("earlier_iterations", restart.state.number, at_least(1));
       },
       meaning("Only of a solve that went on from a checkpoint: its time and phases are those of the "
               "iterations since."));
@@ -186,8 +179,7 @@ void describe(Members& m, SolveDocument& document) {
   auto& report = document.report;
   bool is_resolved = report.is_resolved;
   bool is_set_up = !report.ranks.empty();
-  bool has_result = report.solution.has_value();
-  const bool has_region = m.writes() && has_result && timed_step_count(report) > 0;
+  const bool has_region = m.writes() && report.solution && timed_step_count(report) > 0;
   describe_head(m, document.program_version);
   describe_end(m, report);
   m.object(
@@ -208,7 +200,7 @@ void describe(Members& m, SolveDocument& document) {
   m.object_if(
       is_set_up, "setup", [&] { describe_setup(m, report); }, or_null());
   m.object_if(
-      has_result, "result", [&] { describe_result(m, report); },
+      report.solution, "result", [&](Solution& worst) { describe_result(m, report, worst); },
       or_null("Of several right-hand sides the top has that with the worst end, the first of equals."));
   describe_region(m, report, report.repeat, document.region,
                   has_region ? std::optional(phase_figures(report)) : std::nullopt);
