@@ -7,7 +7,6 @@
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/explain/explain_command.hpp"
 #include "cg/explain/explanation.hpp"
 
 namespace cg2d {

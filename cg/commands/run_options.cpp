@@ -60,7 +60,7 @@ void add_problem_group(OptionSet& options, RunArguments& run) {
 
 void add_output_group(OptionSet& options, RunArguments& run) {
   options.begin_group("Output");
-  add_result_options(options, run.format, names_of(report_format_table()), run.output);
+  add_result_options(options, run.format, run_formats, run.output);
   options.add({"--repeat", "N", "timed repetitions; the median is reported", "", {.most = any_count}},
               run.repeat_count);
   options.add({"--min-time", "TIME",
@@ -98,9 +98,9 @@ void check_plan(const RunOptions& run) {
     throw InputError(
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
   }
-  if (const auto known = plan_format_names(); run.dry_run && !std::ranges::count(known, run.format)) {
+  if (run.dry_run && !std::ranges::count(plan_formats, run.format)) {
     throw InputError(fmt::format("--format {}: a plan (--dry-run) has no such form; valid: {}", run.format,
-                                 fmt::join(known, ", ")));
+                                 fmt::join(plan_formats, ", ")));
   }
 }
 

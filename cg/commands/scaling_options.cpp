@@ -51,7 +51,7 @@ void add_scaling_options(OptionSet& options, ScalingArguments& scaling) {
   add_until_sure_options(options, scaling.until_sure, "the best configuration");
   options.begin_group("Output");
   add_host_name_option(options, scaling.common.names_hosts);
-  add_result_options(options, scaling.format, names_of(scaling_format_table()), scaling.output);
+  add_result_options(options, scaling.format, scaling_formats, scaling.output);
   add_progress_options(options, scaling.progress);
   add_measured_system_options(options, scaling.measured);
 }

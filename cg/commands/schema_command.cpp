@@ -22,7 +22,7 @@
 #include "cg/studies/paper_comparison.hpp"
 #include "cg/studies/pingpong_report.hpp"
 #include "cg/studies/scaling_table.hpp"
-#include "cg/studies/sweep_verdict.hpp"
+#include "cg/studies/sweep_table.hpp"
 
 namespace cg2d {
 namespace {

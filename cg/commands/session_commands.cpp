@@ -10,7 +10,6 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/solve/solve_format.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/run/solve/solve_run.hpp"
@@ -107,9 +106,8 @@ TraceOrigin trace_origin_of(const SystemOptions& options, const SolveReport& rep
 ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   BenchmarkRun run(options, group, progress);
-  const auto& format = report_format(options.format);
-  const SessionText text{.path = options.output, .writes_errors = format.writes_errors, .make = [&] {
-                           return format.write(run.report());
+  const SessionText text{.path = options.output, .writes_errors = options.format == "json", .make = [&] {
+                           return write_report(run.report(), options.format);
                          }};
   return reported(run, text, group, [&](SessionFiles& files) {
     run.prepare();
@@ -132,9 +130,8 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
 ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   SolveRun run(options, group, progress);
-  const auto& format = solve_format(options.format);
-  const SessionText text{.path = options.output, .writes_errors = format.writes_errors, .make = [&] {
-                           return format.write(options, run.report());
+  const SessionText text{.path = options.output, .writes_errors = options.format == "json", .make = [&] {
+                           return write_report(options, run.report(), options.format);
                          }};
   return reported(run, text, group, [&](SessionFiles& files) {
     run.prepare();

@@ -9,7 +9,7 @@
 #include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/report/solve/solve_format.hpp"
+#include "cg/report/report.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 
@@ -71,7 +71,7 @@ void add_solve_options(OptionSet& options, SystemOptions& system) {
   add_grid_options(options, system);
   add_memory_group(options, system);
   options.begin_group("Output");
-  add_result_options(options, system.format, names_of(solve_format_table()), system.output);
+  add_result_options(options, system.format, solve_formats, system.output);
   add_display_options(options, system);
   add_feature_options(options, system, WorkKind::solve);
 }

@@ -15,7 +15,6 @@
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/sweep_command.hpp"
 #include "cg/studies/sweep_table.hpp"
-#include "cg/studies/sweep_verdict.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/library/built_in_choice.hpp"
@@ -110,44 +111,42 @@ std::string summary_of(const Explanation& explained) {
   return text + "\n Each message of a step: --step, such as --step shuffle\n";
 }
 
+/// Messages and bytes of a rank, and of all.
+void add_traffic(Table& table, std::string_view rank, const comm::Traffic& of_rank,
+                 const comm::Traffic& of_all) {
+  table.number(fmt::format("{}: messages", rank), "{}", of_rank.message_count);
+  table.number(fmt::format("{}: bytes", rank), "{}", of_rank.byte_count);
+  table.number("all ranks: messages", "{}", of_all.message_count);
+  table.number("all ranks: bytes", "{}", of_all.byte_count);
+}
+
 std::string totals_text(const Explanation& explained) {
-  std::vector<std::vector<std::string>> lines{
-      {"", "rounds", "messages", "bytes", "messages", "bytes"},
-  };
   const auto together = traffic_of(explained.steps);
-  const auto line = [&](std::string_view name, int rounds, const comm::Traffic& rank,
-                        const comm::Traffic& all) {
-    lines.push_back({std::string(name), fmt::format("{}", rounds), fmt::format("{}", rank.message_count),
-                     fmt::format("{}", rank.byte_count), fmt::format("{}", all.message_count),
-                     fmt::format("{}", all.byte_count)});
-  };
+  const auto busiest = fmt::format("rank {}", together.busiest_rank);
+  Table table;
   for (const auto& step : explained.steps) {
     if (step.rounds.empty()) continue;
-    line(step.name, step.round_count(), step.sent_by_rank()[index_of(together.busiest_rank)],
-         traffic_of(std::span(&step, 1)).all_ranks);
+    table.line().word("step", step.name).number("rounds", "{}", step.round_count());
+    add_traffic(table, busiest, step.sent_by_rank()[index_of(together.busiest_rank)],
+                traffic_of(std::span(&step, 1)).all_ranks);
   }
-  line("total", together.round_count, together.busiest, together.all_ranks);
-  lines[0][2] = fmt::format("rank {}: messages", together.busiest_rank);
-  lines[0][4] = "all ranks: messages";
-  return fmt::format("\n Sent per CG step; rank {} sends most\n", together.busiest_rank) +
-         columns_text(lines);
+  table.line().word("step", "total").number("rounds", "{}", together.round_count);
+  add_traffic(table, busiest, together.busiest, together.all_ranks);
+  return fmt::format("\n Sent per CG step; {} sends most\n", busiest) + table.text("   ");
 }
 
 std::string grids_text(const Explanation& explained) {
-  std::vector<std::vector<std::string>> lines{
-      {"grid", "rounds", "busiest rank: messages", "bytes", "all ranks: messages", "bytes", ""}};
+  Table table;
   for (const auto& cost : explained.grids) {
+    table.line().word("grid", cost.grid.name()).number("rounds", "{}", cost.traffic.round_count);
+    add_traffic(table, "busiest rank", cost.traffic.busiest, cost.traffic.all_ranks);
     std::string mark = cost.grid == explained.layout.grid() ? "shown above" : "";
     if (cost.is_choice_of_rule) mark += mark.empty() ? "--grid rule takes it" : "; --grid rule takes it";
-    lines.push_back({cost.grid.name(), fmt::format("{}", cost.traffic.round_count),
-                     fmt::format("{}", cost.traffic.busiest.message_count),
-                     fmt::format("{}", cost.traffic.busiest.byte_count),
-                     fmt::format("{}", cost.traffic.all_ranks.message_count),
-                     fmt::format("{}", cost.traffic.all_ranks.byte_count), mark});
+    table.word("", mark);
   }
   return fmt::format("\n All grids of {}, per CG step\n",
                      format_count(explained.layout.grid().rank_count(), "rank")) +
-         columns_text(lines) +
+         table.text("   ") +
          fmt::format("    --grid rule takes the least bytes, a message counted as {} more.\n",
                      start_up_bytes);
 }

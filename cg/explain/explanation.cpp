@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/library/built_in_choice.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -374,6 +375,27 @@ std::string subtitle_of(const Explanation& explained) {
                      explained.layout.size(), format_count(explained.layout.grid().rank_count(), "piece"),
                      sum_form_name(explained.configuration.sum_form),
                      explained.is_mirrored ? "; half of the matrix is stored" : "");
+}
+
+namespace {
+
+using Picture = std::string (*)(const Explanation& explained);
+/// The kinds of pictures. A new one is a row.
+constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
+                              NamedValue<Picture>{"svg", explanation_svg},
+                              NamedValue<Picture>{"json", explanation_json}};
+
+}  // namespace
+
+std::vector<std::string> explain_format_names() { return names_of(pictures); }
+
+ExitCode explain(const ExplainOptions& options, comm::RankGroup& group) {
+  const auto output = open_output(options.output, group);
+  write_output(output.get(), group, [&] {
+    const auto draw = value_in(std::span<const NamedValue<Picture>>(pictures), options.format);
+    return draw.value()(explain_step(options.problem, options.configuration, options.step));
+  });
+  return ExitCode::success;
 }
 
 }  // namespace cg2d

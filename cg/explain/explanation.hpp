@@ -1,6 +1,6 @@
 #pragma once
 
-// One CG step on a grid of ranks, told from its schedules: the one description that all pictures show. No MPI.
+// One CG step on a grid of ranks, told from its schedules: the one description that all pictures show, and the command.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -9,10 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/explain/exchange_rounds.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/solver/configuration.hpp"
 #include "comm/block_layout.hpp"
+#include "comm/rank_group.hpp"
 #include "comm/schedule.hpp"
 
 namespace cg2d {
@@ -95,5 +97,20 @@ void describe(Members& m, Explanation& explained);
 std::string explanation_json(const Explanation& explained);
 /// The type of the document, for cg2d schema.
 nlohmann::ordered_json explanation_type();
+
+/// The options of `cg2d explain`.
+struct ExplainOptions {
+  Problem problem;
+  Configuration configuration;  ///< with a grid, which need not be of the ranks that run
+  std::string step = "all";
+  std::string format = "text";
+  std::string output;  ///< empty: standard output
+};
+
+/// Every format that --format takes.
+std::vector<std::string> explain_format_names();
+
+/// Rank 0 makes the picture. Collective. Throws RunError on every rank alike.
+ExitCode explain(const ExplainOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

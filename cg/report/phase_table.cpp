@@ -7,8 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/table.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/run/solve/solve_report.hpp"
 
 namespace cg2d {
 namespace {
@@ -51,6 +53,7 @@ RowMeans means_of(const PhaseFigures& figures, Phase phase) {
 }
 
 std::string hidden_legend(const PhaseFigures& figures, std::string_view unit) {
+  if (!figures.hides()) return {};
   return fmt::format(
       " hidden ({}) = {} was under way: saved at most\n", unit,
       figures.configuration.overlaps ? "multiply while a part of the collection" : "interior while the halo");
@@ -66,23 +69,20 @@ std::string time_table(const PhaseFigures& figures) {
   double region_s = 0.0;
   for (const auto& rank : repeat.ranks) region_s += rank.region_s / rank_count;
 
-  std::string text = fmt::format(
-      " Phases: time per CG step, mean over the ranks\n {:<15} {:>7} {:>10} {:>10}{} {:>9} {:>9} {:>9} "
-      "{:>10}{}\n",
-      "phase", "share", "us", "waiting", figures.hides() ? "     hidden" : "", "GB/s", "Gflop/s", "messages",
-      "bytes sent", figures.prediction ? "  predicted" : "");
+  Table table;
   const auto row = [&](std::string_view name, const PhaseShare& share, const RowMeans& means) {
     const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
     const auto rate = [&](double amount, int digits) {
       return amount > 0.0 ? fmt::format("{:.{}f}", amount * all_ranks_per_s / billion, digits)
-                          : std::string("-");
+                          : std::string();
     };
-    text +=
-        fmt::format(" {:<15} {:>5.1f} % {:>10.2f} {:>10.2f}{} {:>9} {:>9} {:>9.2f} {:>10.0f}{}\n", name,
-                    100.0 * share.measured_s / region_s, microseconds * share.measured_s / figures.step_count,
-                    means.waited, figures.hides() ? fmt::format(" {:>10.2f}", means.hidden) : "",
-                    rate(share.byte_count, 2), rate(share.flop_count, 3), means.messages, means.bytes,
-                    figures.prediction ? fmt::format(" {:>10.2f}", means.predicted_s) : "");
+    table.line().word("phase", name).number("share", "{:.1f} %", 100.0 * share.measured_s / region_s);
+    table.number("us", "{:.2f}", microseconds * share.measured_s / figures.step_count);
+    table.number("waiting", "{:.2f}", means.waited);
+    if (figures.hides()) table.number("hidden", "{:.2f}", means.hidden);
+    table.number("GB/s", rate(share.byte_count, 2)).number("Gflop/s", rate(share.flop_count, 3));
+    table.number("messages", "{:.2f}", means.messages).number("bytes sent", "{:.0f}", means.bytes);
+    if (figures.prediction) table.number("predicted", "{:.2f}", means.predicted_s);
   };
   PhaseShare all_shares;
   RowMeans all;
@@ -100,14 +100,12 @@ std::string time_table(const PhaseFigures& figures) {
     all_shares.measured_s += share.measured_s;
   }
   row("all phases", all_shares, all);
-  if (figures.hides()) text += hidden_legend(figures, "us");
-  return text + fmt::format(
-                    " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of "
-                    "the phase "
-                    "over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
-                    "time, timing "
-                    "them took {:.3f} %. --clocks: clocks\n",
-                    100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat));
+  return " Phases: time per CG step, mean over the ranks\n" + table.text() + hidden_legend(figures, "us") +
+         fmt::format(
+             " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
+             "phase over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
+             "time, timing them took {:.3f} %. --clocks: clocks\n",
+             100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat));
 }
 
 /// Clocks, with their spread over the ranks.
@@ -115,28 +113,24 @@ std::string clock_table(const PhaseFigures& figures) {
   const auto& repeat = figures.repeat;
   const auto rank_count = repeat.ranks.size();
   const double steps = figures.step_count;
+  const double ticks_per_s = figures.ranks.front().ticks_per_second;
   double region_mean = 0.0;
   for (const auto& rank : repeat.ranks)
     region_mean += static_cast<double>(rank.region_clocks) / static_cast<double>(rank_count);
 
-  std::string text = fmt::format(
-      " Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n"
-      " {:<15} {:>7} {:>12} {:>12} {:>12} {:>9} {:>12}{} {:>9} {:>12}{}\n",
-      cycle_counter_name(), figures.ranks.front().ticks_per_second / 1e9, "phase", "share", "minimum", "mean",
-      "maximum", "imbalance", "waiting", figures.hides() ? "       hidden" : "", "messages", "bytes",
-      figures.prediction ? "    predicted" : "");
+  Table table;
   std::vector<double> clocks(rank_count);
   std::vector<double> sums(rank_count, 0.0);
   RowMeans all;
   const auto row = [&](std::string_view name, const Spread& spread, const RowMeans& means) {
-    text += fmt::format(
-        " {:<15} {:>5.1f} % {:>12.0f} {:>12.0f} {:>12.0f} {:>7.1f} % {:>12.0f}{} {:>9.2f} {:>12.0f}{}\n",
-        name, 100.0 * spread.mean * steps / region_mean, spread.minimum, spread.mean, spread.maximum,
-        100.0 * spread.imbalance(), means.waited,
-        figures.hides() ? fmt::format(" {:>12.0f}", means.hidden) : "", means.messages, means.bytes,
-        figures.prediction
-            ? fmt::format(" {:>12.0f}", means.predicted_s * figures.ranks.front().ticks_per_second / steps)
-            : "");
+    table.line().word("phase", name).number("share", "{:.1f} %", 100.0 * spread.mean * steps / region_mean);
+    table.number("minimum", "{:.0f}", spread.minimum).number("mean", "{:.0f}", spread.mean);
+    table.number("maximum", "{:.0f}", spread.maximum);
+    table.number("imbalance", "{:.1f} %", 100.0 * spread.imbalance());
+    table.number("waiting", "{:.0f}", means.waited);
+    if (figures.hides()) table.number("hidden", "{:.0f}", means.hidden);
+    table.number("messages", "{:.2f}", means.messages).number("bytes", "{:.0f}", means.bytes);
+    if (figures.prediction) table.number("predicted", "{:.0f}", means.predicted_s * ticks_per_s / steps);
   };
   for (const auto phase : figures.phases) {
     const auto index = index_of(phase);
@@ -149,14 +143,25 @@ std::string clock_table(const PhaseFigures& figures) {
     all += means;
   }
   row("all phases", spread_of(sums), all);
-  if (figures.hides()) text += hidden_legend(figures, "mean clocks");
-  text += fmt::format(
-      " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes sent "
-      "per rank (mean)\n"
-      " Phases cover {:.2f} % of the timed region; timing them took {:.3f} % ({:.0f} clocks per scope)\n",
-      100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat),
-      figures.ranks.front().clocks_per_scope);
-  return text;
+  return fmt::format(" Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n",
+                     cycle_counter_name(), ticks_per_s / 1e9) +
+         table.text() + hidden_legend(figures, "mean clocks") +
+         fmt::format(
+             " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages and bytes "
+             "sent per rank (mean)\n"
+             " Phases cover {:.2f} % of the timed region; timing them took {:.3f} % ({:.0f} clocks per "
+             "scope)\n",
+             100.0 * phase_coverage(repeat), 100.0 * timing_share(figures.ranks, repeat),
+             figures.ranks.front().clocks_per_scope);
+}
+
+/// By all vectors together. Each product of an assembled matrix is summed once; only there are its nonzeros those of
+/// the system.
+double nonzeros_multiplied(const SolveReport& report) {
+  if (report.matrix_free || report.repeat.ranks.empty()) return 0.0;
+  const auto& times = report.repeat.ranks.front();
+  return static_cast<double>(times.phases[index_of(Phase::summation)].calls) *
+         static_cast<double>(report.matrix->nonzero_count) * report.right_hand_side_count;
 }
 
 }  // namespace
@@ -189,5 +194,16 @@ PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat) {
 }
 
 PhaseFigures phases_of(const RunReport& report) { return phases_of(report, median_repeat(report)); }
+
+PhaseFigures phases_of(const SolveReport& report) {
+  PhaseFigures figures{.configuration = report.configuration,
+                       .repeat = report.repeat,
+                       .ranks = report.ranks,
+                       .step_count = static_cast<double>(timed_step_count(report)),
+                       .counters = &report.counters,
+                       .nonzeros_multiplied = nonzeros_multiplied(report)};
+  if (report.matrix_free) figures.phases = report.matrix_free->phases;
+  return figures;
+}
 
 }  // namespace cg2d

@@ -17,6 +17,7 @@ struct Prediction;
 struct RankResult;
 struct RepeatReport;
 struct RunReport;
+struct SolveReport;
 
 /// Holds references: what it is made of must outlive it.
 struct PhaseFigures {
@@ -40,6 +41,8 @@ struct PhaseFigures {
 /// The phases of a repetition, or of the one that a run reports.
 PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat);
 PhaseFigures phases_of(const RunReport& report);
+/// The phases of a solve: those of the benchmark, unless there is no matrix.
+PhaseFigures phases_of(const SolveReport& report);
 
 /// Time per CG step with the rates of the work done, or reference clocks with their spread over the ranks.
 std::string phase_table_text(const PhaseFigures& figures, const TextDetail& detail);

@@ -1,9 +1,8 @@
 #pragma once
 
-// The formats of a run's report.
+// Results and plans in their formats.
 
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,20 +19,15 @@ struct Configuration;
 struct Environment;
 struct Problem;
 struct RunReport;
+struct SolveReport;
 struct StreamPlan;
+struct SystemOptions;
 
-/// One format; a new one is one file that defines a row, and its entry in the table.
-struct ReportFormat {
-  std::string_view name;
-  std::string (*write)(const RunReport& report);
-  /// Whether a run that could not start is reported in this format.
-  bool writes_errors;
-};
-std::span<const ReportFormat> report_format_table();
-const ReportFormat& report_format(std::string_view name);
-
-/// The format "json" as a value.
-nlohmann::ordered_json report_json(const RunReport& report);
+/// The results of `cg2d run` and `cg2d solve`, in one of these formats.
+inline const std::vector<std::string> run_formats{"text", "json", "csv"};
+inline const std::vector<std::string> solve_formats{"text", "json"};
+std::string write_report(const RunReport& report, std::string_view format);
+std::string write_report(const SystemOptions& options, const SolveReport& report, std::string_view format);
 
 /// The type of what cg2d run writes, for cg2d schema: a result, or a plan.
 nlohmann::ordered_json run_result_type();
@@ -48,8 +42,7 @@ struct PlannedRun {
   bool is_here = true;                    ///< the planned ranks are those
   const StreamPlan* streaming = nullptr;  ///< with --out-of-core
 };
-/// The formats of a plan: those of describe_plan().
-std::vector<std::string> plan_format_names();
+inline const std::vector<std::string> plan_formats{"text", "json"};
 std::string describe_plan(const PlannedRun& run, std::string_view format);
 
 }  // namespace cg2d

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/timing/papi_library.hpp"
@@ -22,32 +23,33 @@ std::string count_text(double count) {
   return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
 }
 
-std::string phase_row(const PhaseFigures& figures, std::string_view label, const EventTotals& totals) {
-  std::string text = fmt::format(" {:<28}", label);
+void add_event(Table& table, const PhaseFigures& figures, std::string_view label, const EventTotals& totals) {
+  table.line().word("event", label);
   double sum = 0.0;
   for (const auto phase : figures.phases) {
     const double mean = totals.phases[index_of(phase)].mean;
-    text += fmt::format(" {:>14}", count_text(mean / figures.step_count));
+    table.number(phase_name(phase), count_text(mean / figures.step_count));
     sum += mean;
   }
-  const auto coverage =
-      totals.coverage ? fmt::format("{:.2f} %", 100.0 * *totals.coverage) : std::string("-");
-  const auto account = totals.account ? fmt::format("{:.0f}", *totals.account) : std::string("-");
-  return text + fmt::format(" {:>14} {:>16.0f} {:>16} {:>9}\n", count_text(sum / figures.step_count),
-                            totals.region_total, account, coverage);
+  table.number("all phases", count_text(sum / figures.step_count));
+  table.number("region total", "{:.0f}", totals.region_total);
+  table.number("OS total", totals.account ? fmt::format("{:.0f}", *totals.account) : "");
+  table.number("coverage", percent_text(totals.coverage, 2));
 }
 
-std::string derived_text(const PhaseFigures& figures) {
-  std::string text;
+void add_ratios(Table& table, const PhaseFigures& figures) {
   for (const auto& figure : counter_figures(counted_events(figures))) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
-    text += fmt::format(" {:<28}", figure.row->description);
+    table.line().word("event", figure.row->description);
     for (const auto phase : figures.phases) {
       const auto& ratio = figure.phases[index_of(phase)];
-      text += ratio ? fmt::format(" {:>14.4g}", *ratio) : fmt::format(" {:>14}", "-");
+      table.number(phase_name(phase), ratio ? fmt::format("{:.4g}", *ratio) : "");
     }
-    text += '\n';
   }
+}
+
+std::string misses_text(const PhaseFigures& figures) {
+  std::string text;
   if (figures.nonzeros_multiplied == 0.0) return text;
   for (std::size_t event = 0; event < figures.counters->counted.size(); ++event) {
     if (event_kind(figures.counters->counted[event]) != EventKind::misses) continue;
@@ -152,28 +154,26 @@ std::string counters_text(const PhaseFigures& figures) {
   const auto& counters = *figures.counters;
   if (counters.asked.empty()) return {};
   if (counters.counted.empty()) return "\n Events: none of those requested can be counted here\n";
-  std::string text =
-      fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n {:<28}", threads_text(figures),
-                  counters.multiplexed ? "; multiplexed: estimates" : "", "event");
-  for (const auto phase : figures.phases) text += fmt::format(" {:>14}", phase_name(phase));
-  text += fmt::format(" {:>14} {:>16} {:>16} {:>9}\n", "all phases", "region total", "OS total", "coverage");
+  Table table;
   for (std::size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
     const auto kind = event_kind(name);
     const bool has_unit = kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
                           kind == EventKind::nanoseconds;
     const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns") : event_kind_name(kind);
-    text += phase_row(figures, has_unit ? fmt::format("{} ({})", name, unit) : name,
-                      event_totals(figures, event));
+    add_event(table, figures, has_unit ? fmt::format("{} ({})", name, unit) : name,
+              event_totals(figures, event));
   }
-  text += derived_text(figures);
-  text += fmt::format(
-      " region total: sum over the whole timed region and all ranks; OS total: the same by getrusage and the "
-      "clock of\n "
-      "processor time; coverage: share of the region's events that is within phases\n"
-      " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
-      100.0 * reading_share(figures), figures.ranks.front().clocks_per_reading);
-  return text;
+  add_ratios(table, figures);
+  return fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n", threads_text(figures),
+                     counters.multiplexed ? "; multiplexed: estimates" : "") +
+         table.text() + misses_text(figures) +
+         fmt::format(
+             " region total: sum over the whole timed region and all ranks; OS total: the same by getrusage "
+             "and the "
+             "clock of\n processor time; coverage: share of the region's events that is within phases\n"
+             " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
+             100.0 * reading_share(figures), figures.ranks.front().clocks_per_reading);
 }
 
 std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures) {
@@ -219,24 +219,25 @@ std::string roofline_text(const PhaseFigures& figures) {
   if (!seen) return {};
   std::string text = limits_text(*seen);
   if (seen->reads_storage()) text += storage_text(*seen);
-  text += fmt::format(" {:<15} {:>12} {:>12} {:>9} {:>9} {:>12} {:>12} {:>9}\n", "phase", "bytes", "flops",
-                      "GB/s", "Gflop/s", "limit us", "measured us", "share");
   const double steps = figures.step_count;
   const auto rank_count = static_cast<double>(figures.ranks.size());
   constexpr double microseconds = 1e6;
   bool is_in_caches = false;
+  Table table;
   for (const auto phase : figures.phases) {
     const auto& share = seen->shares[index_of(phase)];
     const double all_ranks_per_s = share.measured_s > 0.0 ? rank_count / share.measured_s : 0.0;
     const bool has_limit = share.share() <= 1.0;
     is_in_caches |= !has_limit;
-    text += fmt::format(" {:<15} {:>12.0f} {:>12.0f} {:>9.2f} {:>9.3f} {:>12.1f} {:>12.1f} {:>9}\n",
-                        phase_name(phase), share.byte_count / steps, share.flop_count / steps,
-                        share.byte_count * all_ranks_per_s / giga, share.flop_count * all_ranks_per_s / giga,
-                        microseconds * share.shortest_s / steps, microseconds * share.measured_s / steps,
-                        has_limit ? fmt::format("{:.1f} %", 100.0 * share.share()) : "-");
+    table.line().word("phase", phase_name(phase)).number("bytes", "{:.0f}", share.byte_count / steps);
+    table.number("flops", "{:.0f}", share.flop_count / steps);
+    table.number("GB/s", "{:.2f}", share.byte_count * all_ranks_per_s / giga);
+    table.number("Gflop/s", "{:.3f}", share.flop_count * all_ranks_per_s / giga);
+    table.number("limit us", "{:.1f}", microseconds * share.shortest_s / steps);
+    table.number("measured us", "{:.1f}", microseconds * share.measured_s / steps);
+    table.number("share", percent_text(has_limit ? std::optional(share.share()) : std::nullopt, 1));
   }
-  return text +
+  return text + table.text() +
          " bytes and flops that a CG step must move and compute (mean of the ranks); rates of all ranks; "
          "share "
          "= limit / measured\n" +

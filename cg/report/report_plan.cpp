@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "cg/base/describe_json.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
@@ -119,9 +120,10 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   }
   text +=
       fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(run.configuration.sum_form));
+  Table table;
   const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
-    text += fmt::format("   {:<20} {:>4} messages {:>14} bytes\n", name, traffic.message_count,
-                        traffic.byte_count);
+    table.line().word("phase", name).number("messages", "{}", traffic.message_count);
+    table.number("bytes", "{}", traffic.byte_count);
   };
   traffic_line("collection", totals.busiest.collection);
   traffic_line("summation", totals.busiest.summation);
@@ -129,6 +131,7 @@ std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
   traffic_line("dot (2)", totals.busiest.dot);
   traffic_line("total", totals.busiest.total());
   traffic_line("total, all ranks", totals.all_traffic);
+  text += table.text("   ");
   return text;
 }
 
@@ -232,8 +235,6 @@ Json run_result_type() {
       "and for NaN and infinity.";
   return {{"anyOf", Json::array({schema_of<PlanDocument>(), std::move(run)})}};
 }
-
-std::vector<std::string> plan_format_names() { return {"text", "json"}; }
 
 std::string describe_plan(const PlannedRun& run, std::string_view format) {
   const auto totals = add_up(run);

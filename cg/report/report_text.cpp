@@ -1,4 +1,4 @@
-// The report for people: the official closing block, our lines, the phase table.
+// The report of a run. For people: the official closing block, our lines, the phase table.
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
-#include "cg/report/report_origin.hpp"
 #include "cg/report/session_document.hpp"
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
@@ -135,6 +134,28 @@ std::string overlap_text(const RunReport& report) {
   if (!report.configuration.overlaps) return {};
   return report.configuration.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)"
                                              : ", overlap on";
+}
+
+std::string share_text(const std::optional<double>& share) {
+  return share ? fmt::format("{:.1f} %", 100.0 * *share) : "not known";
+}
+
+/// The figures of the repetition reported, in one line.
+std::string quiet_text(const RunReport& report) {
+  const auto& quiet = median_repeat(report).quiet;
+  const auto load = quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known";
+  return fmt::format(
+      "{}: threads waited for a processor {}{}, steal {}, other processes {}, CPU speed differs by {:.1f} % "
+      "between ranks and changed by {:+.1f} % during the run",
+      disturbance(report).empty() ? "yes" : "no, see the warning", share_text(quiet.delay_share),
+      quiet.is_oversubscribed ? " (they outnumber the cores)" : "", share_text(quiet.steal_share), load,
+      100.0 * quiet.loop_spread, 100.0 * quiet.speed_change());
+}
+
+/// With the reason and the advice; empty for a quiet run.
+std::string disturbance_warning(const RunReport& report) {
+  const auto reason = disturbance(report);
+  return reason.empty() ? std::string() : "disturbed, so repeat it on a quiet machine: " + reason;
 }
 
 /// The settings of the first node's system, as far as they are known.
@@ -292,7 +313,20 @@ std::string restart_lines(const RunReport& report) {
   return text;
 }
 
-std::string write_text(const RunReport& report) {
+/// A header, and one line per repetition: of the document of a run of it alone; its number and its own quiet stand behind.
+std::string csv_of(const RunReport& report) {
+  std::string text = csv_header(run_figures()) + ",repeat,disturbed\n";
+  auto one_of_them = report;
+  for (std::size_t k = 0; k < report.repeats.size(); ++k) {
+    const auto& repeat = report.repeats[k];
+    one_of_them.repeats.assign(1, repeat);
+    text += csv_cells(run_figures(), json_of(run_document(one_of_them, &repeat)));
+    text += "," + std::to_string(k + 1) + (repeat.quiet.is_disturbed() ? ",yes\n" : ",no\n");
+  }
+  return text;
+}
+
+std::string text_of(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
@@ -317,6 +351,9 @@ std::string write_text(const RunReport& report) {
 
 }  // namespace
 
-ReportFormat text_report_format() { return {.name = "text", .write = &write_text, .writes_errors = false}; }
+std::string write_report(const RunReport& report, std::string_view format) {
+  if (format == "json") return document_text(run_document(report));
+  return format == "csv" ? csv_of(report) : text_of(report);
+}
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -115,12 +116,11 @@ void add_ratios(const std::vector<double>& ratios, std::vector<std::vector<doubl
   for (std::size_t round = 0; round < ratios.size(); ++round) rounds[round].push_back(ratios[round]);
 }
 
-/// title: the head of its seconds, which may be longer than they are.
-std::string sample_text(const std::optional<Sample>& sample, const std::string& title) {
-  if (!sample) return fmt::format("{:>{}} {:>7} {:>5}", "failed", title.size(), "", "");
-  const auto spread = sample->spread();
-  return fmt::format("{:>{}.4g} {:>7} {:>5}", sample->median, title.size(),
-                     spread ? fmt::format("{:.1f}%", 100.0 * *spread) : "", sample->count);
+/// The columns of one set.
+void add_sample(const std::optional<Sample>& sample, const std::string& set, Table& table) {
+  table.number(set + " seconds", sample ? fmt::format("{:.4g}", sample->median) : "failed");
+  table.number(set + " spread", percent_text(sample ? sample->spread() : std::nullopt, 1));
+  table.number(set + " runs", sample ? fmt::format("{}", sample->count) : "");
 }
 
 RatioInterval inverse(const RatioInterval& ratio) {
@@ -288,28 +288,23 @@ std::string difference_between(const Comparison& comparison) {
 }
 
 std::string comparison_text(const Comparison& comparison) {
-  std::size_t width = 36;
-  for (const auto& pair : comparison.common) width = std::max(width, pair.asked.key().size());
   const auto& names = comparison.names;
-  const auto seconds_of = [](const std::string& name) { return fmt::format("{:>10}", name + " seconds"); };
-  const auto before_title = seconds_of(names.before);
-  const auto after_title = seconds_of(names.after);
-  const auto ratio_title = fmt::format("{:>7}", names.after + "/" + names.before);
-  std::string text = fmt::format("{:<{}} {} {:>7} {:>5} {} {:>7} {:>5} {}\n", "configuration", width,
-                                 before_title, "spread", "runs", after_title, "spread", "runs", ratio_title);
   DisturbedRuns disturbed_before;
   DisturbedRuns disturbed_after;
+  Table table;
   for (const auto& pair : comparison.common) {
-    const auto ratio = pair.ratio.round_count > 0 ? fmt::format("{:.3f}", pair.ratio.median) : std::string();
-    const auto line =
-        fmt::format("{:<{}} {} {} {:>{}} {}", pair.asked.key(), width, sample_text(pair.before, before_title),
-                    sample_text(pair.after, after_title), ratio, ratio_title.size(), verdict_on(pair));
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    table.line().word("configuration", pair.asked.key());
+    add_sample(pair.before, names.before, table);
+    add_sample(pair.after, names.after, table);
+    table.number(names.after + "/" + names.before,
+                 pair.ratio.round_count > 0 ? fmt::format("{:.3f}", pair.ratio.median) : "");
+    table.word("", verdict_on(pair));
     disturbed_before.count += pair.disturbed_before.count;
     disturbed_before.of += pair.disturbed_before.of;
     disturbed_after.count += pair.disturbed_after.count;
     disturbed_after.of += pair.disturbed_after.of;
   }
+  auto text = table.text("");
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
     text += fmt::format("All together: {}/{} {:.3f}; {}{}\n", names.after, names.before,
                         comparison.overall.median,

@@ -146,7 +146,7 @@ struct ResultRecord {
 /// the same work. "A.mtx, 100 iterations", then preconditioner and form of CG where these are not the usual ones.
 std::string system_name(const SystemOptions& system);
 
-/// The record of a result as report_json() or solve_json() makes it, with the key "sweep" in a sweep. Throws InputError, and
+/// The record of a result as run_document() or solve_document() makes it, with the key "sweep" in a sweep. Throws InputError, and
 /// the JSON library's exceptions where keys are missing.
 ResultRecord record_from(const nlohmann::ordered_json& run);
 

@@ -8,7 +8,6 @@
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/report/session_parts.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -180,21 +179,6 @@ void describe_prediction(Members& m, RunDocument& document) {
   if (m.reads() && is_there) known = prediction;
 }
 
-std::string write_json(const RunReport& report) { return document_text(run_document(report)); }
-
-/// A header, and one line per repetition: of the document of a run of it alone; its number and its own quiet stand behind.
-std::string write_csv(const RunReport& report) {
-  std::string text = csv_header(run_figures()) + ",repeat,disturbed\n";
-  auto one_of_them = report;
-  for (std::size_t k = 0; k < report.repeats.size(); ++k) {
-    const auto& repeat = report.repeats[k];
-    one_of_them.repeats.assign(1, repeat);
-    text += csv_cells(run_figures(), json_of(run_document(one_of_them, &repeat)));
-    text += "," + std::to_string(k + 1) + (repeat.quiet.is_disturbed() ? ",yes\n" : ",no\n");
-  }
-  return text;
-}
-
 }  // namespace
 
 RunDocument run_document(const RunReport& report, const RepeatReport* repeat) {
@@ -285,15 +269,10 @@ void describe(Members& m, RunDocument& document) {
   if (sweep) sweep->asked.problem = problem_name(report.problem);
 }
 
-Json report_json(const RunReport& report) { return json_of(run_document(report)); }
-
 const std::vector<ShownFigure>& run_figures() {
   static const auto figures = shown_figures(schema_of<RunDocument>());
   return figures;
 }
-
-ReportFormat json_report_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
-ReportFormat csv_report_format() { return {.name = "csv", .write = &write_csv, .writes_errors = false}; }
 
 std::string maker_of(const Environment& environment) { return maker_from(build_info::version, environment); }
 

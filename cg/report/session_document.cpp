@@ -10,7 +10,6 @@
 #include "cg/report/counter_figures.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
-#include "cg/report/session_parts.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/papi_library.hpp"

@@ -1,8 +1,10 @@
 #include "cg/report/shown_figures.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "cg/base/values.hpp"
@@ -81,6 +83,88 @@ bool is_of_several(const ShownFigure& figure) {
   return std::ranges::find(figure.path, "*") != figure.path.end();
 }
 
+std::string csv_value(const Json& value) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return csv_cell(value.get<std::string>());
+  if (!value.is_array()) return json_text(value);
+  std::string text;
+  for (const auto& item : value) text += (text.empty() ? "" : " ") + csv_value(item);
+  return text;
+}
+
+/// The items of lists, as lines under the columns of all.
+class ListLines {
+ public:
+  ListLines(const Json& document, bool names_lists) : document_(document) {
+    if (names_lists) columns_.emplace_back("list");
+  }
+
+  void add(const Json& type, std::span<const std::string> path) {
+    const auto* item = &type;
+    for (const auto& name : path) {
+      item = &own_type(own_type(*item).at("properties").at(name));
+      if (item->contains("items")) item = &item->at("items");
+      note_columns(*item, "");
+    }
+    add_items(document_.at(path.front()), path.subspan(1),
+              Cells{{"list", fmt::format("{}", fmt::join(path, "."))}});
+  }
+
+  [[nodiscard]] std::string text() const {
+    auto text = fmt::format("{}\n", fmt::join(columns_, ","));
+    for (const auto& line : lines_) {
+      std::vector<std::string> cells;
+      for (const auto& column : columns_) cells.push_back(line.contains(column) ? line.at(column) : "");
+      text += fmt::format("{}\n", fmt::join(cells, ","));
+    }
+    return text;
+  }
+
+ private:
+  using Cells = std::map<std::string, std::string>;  // by column
+
+  /// The type of what may be null.
+  static const Json& own_type(const Json& type) {
+    return type.contains("anyOf") ? type.at("anyOf").back() : type;
+  }
+  void note_columns(const Json& type, const std::string& prefix) {
+    for (const auto& [name, property] : own_type(type).at("properties").items()) {
+      const auto& own = own_type(property);
+      if (own.contains("properties")) {
+        note_columns(own, prefix + name + ".");
+      } else if (!own.contains("items") || !own_type(own.at("items")).contains("properties")) {
+        if (std::ranges::find(columns_, prefix + name) == columns_.end()) columns_.push_back(prefix + name);
+      }
+    }
+  }
+
+  void add_items(const Json& whole, std::span<const std::string> path, Cells cells) {
+    if (whole.is_array()) {
+      for (const auto& item : whole) add_items(item, path, cells);
+      return;
+    }
+    put(whole, "", cells);
+    if (path.empty()) {
+      lines_.push_back(std::move(cells));
+    } else {
+      add_items(whole.at(path.front()), path.subspan(1), std::move(cells));
+    }
+  }
+
+  static void put(const Json& value, const std::string& name, Cells& cells) {
+    if (!value.is_object()) {
+      if (!value.is_array() || value.empty() || !value.front().is_object()) cells[name] = csv_value(value);
+      return;
+    }
+    for (const auto& [member, part] : value.items())
+      put(part, name.empty() ? member : name + "." + member, cells);
+  }
+
+  const Json& document_;
+  std::vector<std::string> columns_;
+  std::vector<Cells> lines_;
+};
+
 std::string shown_text(const ShownFigure& figure, const Json& value) {
   auto text = value.is_number()   ? text_with_unit(value.get<double>(), figure.unit)
               : value.is_string() ? value.get<std::string>()
@@ -149,16 +233,18 @@ std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& docum
     if (!is_first) line += ',';
     is_first = false;
     const auto value = figure.value_in(document);
-    if (value.is_boolean()) {
-      const auto middle = figure.form.find('/');
-      line += value.get<bool>() ? figure.form.substr(middle + 1) : figure.form.substr(0, middle);
-    } else if (value.is_string()) {
-      line += csv_cell(value.get<std::string>());
-    } else if (!value.is_null()) {
-      line += json_text(value);
-    }
+    const auto middle = figure.form.find('/');
+    line += value.is_boolean()
+                ? (value.get<bool>() ? figure.form.substr(middle + 1) : figure.form.substr(0, middle))
+                : csv_value(value);
   }
   return line;
+}
+
+std::string csv_of_lists(const Json& type, const Json& document, const ListPaths& lists) {
+  ListLines lines(document, lists.size() > 1);
+  for (const auto& path : lists) lines.add(type, path);
+  return lines.text();
 }
 
 }  // namespace cg2d

@@ -34,4 +34,14 @@ std::string csv_cell(const std::string& text);
 std::string csv_header(const std::vector<ShownFigure>& figures);
 std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& document);
 
+/// Members of a document that are lists, each by its path from list to list: {"pairs", "transfers"}.
+using ListPaths = std::vector<std::vector<std::string>>;
+/// A line for each item of these, with a column for each member of it and of the items around it, but for lists of objects. Columns have
+/// the names of members, those within others after a dot. Of several lists the first column has the path.
+std::string csv_of_lists(const Json& type, const Json& document, const ListPaths& lists);
+template <typename Document>
+std::string csv_of_lists(const Document& document, const ListPaths& lists) {
+  return csv_of_lists(schema_of<Document>(), json_of(document), lists);
+}
+
 }  // namespace cg2d

@@ -135,4 +135,11 @@ std::string limit_summary(const PhaseFigures& figures) {
                      phase_name(phase), percent(product.share()), rates);
 }
 
+std::string commit_text(const Provenance& provenance) {
+  constexpr std::size_t shown_letters = 12;
+  const auto& commit = provenance.commit;
+  return fmt::format("{}{}", commit.hash.substr(0, shown_letters),
+                     commit.tree_changed.value_or(false) ? ", tree changed" : "");
+}
+
 }  // namespace cg2d

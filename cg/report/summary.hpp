@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cg/machine/provenance.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_trial.hpp"
@@ -40,5 +41,7 @@ std::string kernel_summary(const Configuration& configuration, const std::string
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product
 /// in any case.
 std::string limit_summary(const PhaseFigures& figures);
+/// "1a2b3c4d5e6f, tree changed".
+std::string commit_text(const Provenance& provenance);
 
 }  // namespace cg2d

@@ -12,7 +12,7 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/text_table.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -248,24 +248,21 @@ double benchmark_s(const GridSimulation& grid, const Problem& problem) {
 double microseconds(double seconds) { return 1e6 * seconds; }
 
 std::string phase_table(const GridSimulation& grid) {
-  TextTable<SimulatedPhase> table;
-  table.column("phase", "{:<14}", [](const auto& one) { return phase_name(one.phase); });
-  table.column("mean, us", "{:>12.2f}", [](const auto& one) { return microseconds(one.mean_s); });
-  table.column("slowest, us", "{:>12.2f}", [](const auto& one) { return microseconds(one.slowest_s); });
-  table.column("model, us", "{:>12.2f}", [](const auto& one) { return microseconds(one.model_s); });
-  if (grid.clock_hz > 0.0)
-    table.column("clocks", "{:>12.0f}", [&](const auto& one) { return one.mean_s * grid.clock_hz; });
-  table.column("messages", "{:>10}", [](const auto& one) { return one.traffic.all_ranks.message_count; });
-  table.column("bytes", "{:>10}",
-               [](const auto& one) { return format_bytes(one.traffic.all_ranks.byte_count); });
-  table.column("at once", "{:>8}", [](const auto& one) { return one.traffic.busiest.most_at_once; });
-  table.column("busiest link", "{}", [](const auto& one) {
+  Table table;
+  for (const auto& one : grid.phases) {
     const auto& [traffic, count, mean_bytes, busiest] = one.traffic;
-    if (count == 0) return std::string();
-    return fmt::format("{}: {}, {:.2f} x the mean", busiest.name, format_bytes(busiest.traffic.byte_count),
-                       static_cast<double>(busiest.traffic.byte_count) / mean_bytes);
-  });
-  return table.text(grid.phases);
+    table.line().word("phase", phase_name(one.phase)).number("mean, us", "{:.2f}", microseconds(one.mean_s));
+    table.number("slowest, us", "{:.2f}", microseconds(one.slowest_s));
+    table.number("model, us", "{:.2f}", microseconds(one.model_s));
+    if (grid.clock_hz > 0.0) table.number("clocks", "{:.0f}", one.mean_s * grid.clock_hz);
+    table.number("messages", "{}", traffic.message_count).number("bytes", format_bytes(traffic.byte_count));
+    table.number("at once", "{}", busiest.most_at_once);
+    const auto bytes = static_cast<double>(busiest.traffic.byte_count);
+    if (count > 0)
+      table.word("busiest link", fmt::format("{}: {}, {:.2f} x the mean", busiest.name,
+                                             format_bytes(busiest.traffic.byte_count), bytes / mean_bytes));
+  }
+  return table.text();
 }
 
 /// One line for each machine: its best grid, and what becomes of the one that is best as described.
@@ -274,16 +271,15 @@ std::string what_if_text(const Problem& problem, const std::vector<GridSimulatio
   const auto best = static_cast<std::size_t>(&best_of(grids) - grids.data());
   std::vector<OtherMachine> all{{.name = "as described", .grids = grids}};
   all.insert(all.end(), others.begin(), others.end());
-  TextTable<OtherMachine> table;
-  table.column("what if", "{:<36}", &OtherMachine::name);
-  table.column("best grid", "{:>12}",
-               [](const auto& other) { return best_of(other.grids).configuration.grid.name(); });
-  table.column("CG step, s", "{:>12.6g}", [](const auto& other) { return best_of(other.grids).step_s; });
-  table.column("times", "{:>8.3f}",
-               [&](const auto& other) { return best_of(other.grids).step_s / grids[best].step_s; });
-  table.column(grids[best].configuration.grid.name() + ", s", "{:>14.6g}",
-               [&](const auto& other) { return other.grids[best].step_s; });
-  return fmt::format("\n Class {}, on other machines\n{}", problem.class_name, table.text(all));
+  Table table;
+  for (const auto& other : all) {
+    const auto& own_best = best_of(other.grids);
+    table.line().word("what if", other.name).word("best grid", own_best.configuration.grid.name());
+    table.number("CG step, s", "{:.6g}", own_best.step_s);
+    table.number("times", "{:.3f}", own_best.step_s / grids[best].step_s);
+    table.number(grids[best].configuration.grid.name() + ", s", "{:.6g}", other.grids[best].step_s);
+  }
+  return fmt::format("\n Class {}, on other machines\n{}", problem.class_name, table.text());
 }
 
 std::string text_of(const Simulation& simulation) {

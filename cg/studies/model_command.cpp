@@ -17,7 +17,7 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/text_table.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
@@ -149,33 +149,35 @@ std::string unevenness_text(const ModelOptions& options) {
 std::string grid_table(const RankCountModel& row, double clock_hz, int product_count, bool is_uneven) {
   const bool has_outside =
       std::ranges::any_of(row.grids, [](const auto& one) { return one.outside_s > 0.0; });
-  TextTable<GridModel> table;
-  table.column("grid", "{:<14}", [](const auto& one) { return one.configuration.grid.name(); });
-  table.column("kernel", "{:<12}", [](const auto& one) { return one.configuration.kernel; });
-  for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-    table.column(phase_name(phase_at(k)), "{:>14.6g}", [k](const auto& one) { return one.phases[k]; });
-  if (has_outside) table.column("outside", "{:>10.6g}", &GridModel::outside_s);
-  table.column("seconds", "{:>12.6g}", &GridModel::total_s);
-  if (is_uneven)
-    table.column("of the speeds", "{:>13.1f} %", [](const auto& one) { return 100.0 * one.reached_share; });
-  if (clock_hz > 0.0)
-    table.column("clocks per product", "{:>18.0f}", [&](const auto& one) {
+  Table table;
+  for (const auto& one : row.grids) {
+    table.line().word("grid", one.configuration.grid.name()).word("kernel", one.configuration.kernel);
+    for (std::size_t k = 0; k < benchmark_phase_count; ++k)
+      table.number(phase_name(phase_at(k)), "{:.6g}", one.phases[k]);
+    if (has_outside) table.number("outside", "{:.6g}", one.outside_s);
+    table.number("seconds", "{:.6g}", one.total_s());
+    if (is_uneven) table.number("of the speeds", percent_text(one.reached_share, 1));
+    if (clock_hz > 0.0) {
       double product_s = 0.0;
       for (const auto phase : {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle})
         product_s += one.phase_s(phase);
-      return product_s * clock_hz / product_count;
-    });
-  return table.text(row.grids, [&](const auto& one) { return &one == &row.best() ? "  best" : ""; });
+      table.number("clocks per product", "{:.0f}", product_s * clock_hz / product_count);
+    }
+    table.word("", &one == &row.best() ? "best" : "");
+  }
+  return table.text();
 }
 
 std::string growth_table(const ProblemModel& model) {
-  TextTable<RankCountModel> table;
-  table.column("ranks", "{:>9}", &RankCountModel::rank_count);
-  table.column("best grid", "{:>14}", [](const auto& row) { return row.best().configuration.grid.name(); });
-  table.column("seconds", "{:>12.6g}", [](const auto& row) { return row.best().total_s(); });
-  table.column("efficiency", "{:>9.1f} %", [](const auto& row) { return 100.0 * row.efficiency; });
+  Table table;
+  for (const auto& row : model.rank_counts) {
+    table.line().number("ranks", "{}", row.rank_count);
+    table.word("best grid", row.best().configuration.grid.name());
+    table.number("seconds", "{:.6g}", row.best().total_s());
+    table.number("efficiency", percent_text(row.efficiency, 1));
+  }
   return fmt::format("\n Class {}: the best grid as the ranks grow\n{}", model.problem.class_name,
-                     table.text(model.rank_counts)) +
+                     table.text()) +
          " efficiency: predicted seconds on one rank / (ranks * seconds)\n";
 }
 

@@ -13,6 +13,7 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/table.hpp"
 #include "cg/machine/cp_pacs_times.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/problem.hpp"
@@ -149,31 +150,23 @@ ComparedTable other_machines(const ComparedTable& own) {
 /// The parts of a product.
 constexpr std::array product_phases{Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle};
 
-std::string cell_text(const ComparedCell& cell, int decimals) {
-  if (!cell.model) return fmt::format(" {:>9.{}f} {:>9} {:>8}", cell.paper, decimals, "", "");
-  return fmt::format(" {:>9.{}f} {:>9.{}f} {:>+6.1f} %", cell.paper, decimals, *cell.model, decimals,
-                     100.0 * *cell.error());
-}
-
 std::string table_text(const ComparedTable& table) {
-  const auto& widest =
-      *std::ranges::max_element(table.rows, {}, [](const auto& row) { return row.cells.size(); });
-  std::size_t name_width = table.row_title.size();
-  for (const auto& row : table.rows) name_width = std::max(name_width, row.name.size());
-  std::string text = fmt::format("\n {}: {}{}{}\n {:<{}}", table.name, table.title,
-                                 table.unit.empty() ? "" : ", ", table.unit, table.row_title, name_width);
-  for (const auto& cell : widest.cells)
-    text += fmt::format(" {:>9} {:>9} {:>8}", cell.column, "model", "error");
   const int decimals = table.unit == "clocks" ? 0 : 2;
+  Table lines;
   for (const auto& row : table.rows) {
-    auto line = fmt::format("\n {:<{}}", row.name, name_width);
-    for (const auto& cell : row.cells) line += cell_text(cell, decimals);
-    text += line.substr(0, line.find_last_not_of(' ') + 1);
+    lines.line().word(table.row_title, row.name);
+    for (const auto& cell : row.cells) {
+      lines.number(cell.column, "{:.{}f}", cell.paper, decimals);
+      if (!cell.model) continue;
+      lines.number(cell.column + " model", "{:.{}f}", *cell.model, decimals);
+      lines.number(cell.column + " error", "{:+.1f} %", 100.0 * *cell.error());
+    }
   }
   const auto errors = table.errors();
   constexpr double percent = 100.0;
-  return text +
-         fmt::format("\n errors: median {:+.1f} %, of their magnitudes {:.1f} %, worst {:+.1f} % ({}, {})\n",
+  return fmt::format("\n {}: {}{}{}\n{}", table.name, table.title, table.unit.empty() ? "" : ", ", table.unit,
+                     lines.text()) +
+         fmt::format(" errors: median {:+.1f} %, of their magnitudes {:.1f} %, worst {:+.1f} % ({}, {})\n",
                      percent * errors.median, percent * errors.median_magnitude, percent * errors.worst,
                      errors.worst_row, errors.worst_column);
 }

@@ -6,9 +6,9 @@
 #include <array>
 #include <functional>
 
-#include "cg/base/describe_json.hpp"
-#include "cg/base/text_table.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
+#include "cg/report/shown_figures.hpp"
 
 namespace cg2d {
 namespace {
@@ -19,27 +19,17 @@ constexpr double gigabyte = 1e9;
 // ---------------------------------------------------------------- text
 
 /// One number for each method, for each size and number of variables that was measured.
-std::string transfer_table(const PairResult& pair, std::string_view what,
-                           const std::function<std::string(const TransferTime&)>& cell) {
-  std::string head = fmt::format("\n {}\n {:>9} {:>9}", what, "messages", "bytes");
-  for (const auto& line : pair.times) {
-    if (line.byte_count != pair.times.front().byte_count ||
-        line.variable_count != pair.times.front().variable_count)
-      break;
-    head += fmt::format(" {:>13}", line.method);
+std::string transfer_table(std::vector<TransferTime> times, std::string_view what,
+                           const std::function<double(const TransferTime&)>& number) {
+  const auto first_method = times.front().method;
+  std::ranges::stable_sort(times, {}, &TransferTime::variable_count);
+  Table table;
+  for (const auto& time : times) {
+    if (time.method == first_method)
+      table.line().number("messages", "{}", time.variable_count).number("bytes", "{}", time.byte_count);
+    table.number(time.method, "{:.3f}", number(time));
   }
-  std::vector<std::pair<int, std::string>> rows;  // by variables, then as measured
-  for (const auto& time : pair.times) {
-    const bool begins = time.method == pair.times.front().method;
-    if (begins)
-      rows.emplace_back(time.variable_count,
-                        fmt::format(" {:>9} {:>9}", time.variable_count, time.byte_count));
-    rows.back().second += fmt::format(" {:>13}", cell(time));
-  }
-  std::ranges::stable_sort(rows, {}, &std::pair<int, std::string>::first);
-  std::string text = head + "\n";
-  for (const auto& [variables, row] : rows) text += row + "\n";
-  return text;
+  return fmt::format("\n {}\n{}", what, table.text());
 }
 
 std::string line_table(const PairResult& pair) {
@@ -86,41 +76,37 @@ std::string pair_text(const PairResult& pair) {
                   pair.pair.first, pair.pair.second, pair.same_node ? "on one node" : "on different nodes");
   text += left_out_lines(pair.left_out);
   if (pair.times.empty()) return text;
-  text += transfer_table(
-      pair, "Latency per message, us; messages per synchronization, bytes of a message",
-      [](const auto& time) { return fmt::format("{:.3f}", in_microseconds * time.seconds.median); });
-  text += transfer_table(
-      pair, "GB/s", [](const auto& time) { return fmt::format("{:.3f}", time.bytes_per_s() / gigabyte); });
+  text +=
+      transfer_table(pair.times, "Latency per message, us; messages per synchronization, bytes of a message",
+                     [](const auto& time) { return in_microseconds * time.seconds.median; });
+  text += transfer_table(pair.times, "GB/s", [](const auto& time) { return time.bytes_per_s() / gigabyte; });
   return text + line_table(pair) + delayed_put_line(pair);
 }
 
 std::string sums_text(const PingPongReport& report) {
-  TextTable<SumTime> table;
-  table.column("method", "{:>15}", &SumTime::way);
-  table.column("us", "{:>10.3f}", [](const auto& sum) { return in_microseconds * sum.seconds.median; });
-  table.column("spread", "{:>8}", [](const auto& sum) {
-    const auto spread = sum.seconds.spread();
-    return spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "";
-  });
   const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
-  if (mpi != report.sums.end())
-    table.column("of MPI_Allreduce", "{:>18.0f} %",
-                 [&](const auto& sum) { return 100.0 * sum.seconds.median / mpi->seconds.median; });
-  const auto text = fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
-                                format_count(report.rank_count, "rank"), table.text(report.sums));
-  return text + left_out_lines(report.sums_left_out);
+  Table table;
+  for (const auto& sum : report.sums) {
+    table.line().word("method", sum.way).number("us", "{:.3f}", in_microseconds * sum.seconds.median);
+    table.number("spread", percent_text(sum.seconds.spread(), 0));
+    if (mpi != report.sums.end())
+      table.number("of MPI_Allreduce", "{:.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
+  }
+  return fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
+                     format_count(report.rank_count, "rank"), table.text()) +
+         left_out_lines(report.sums_left_out);
 }
 
 std::string phases_text(const PingPongReport& report) {
-  TextTable<TransportPhases> table;
-  table.column("transport", "{:>15}", &TransportPhases::transport);
-  for (std::size_t k = 0; k < communication_phase_count; ++k)
-    table.column(phase_name(communication_phase_at(k)), "{:>12.3f}",
-                 [k](const auto& row) { return in_microseconds * row.seconds[k].median; });
-  const auto text =
-      fmt::format("\n Class {}, grid {}: microseconds of one isolated call\n{}", report.problem.class_name,
-                  report.configuration.grid.name(), table.text(report.phases));
-  return text + left_out_lines(report.transports_left_out);
+  Table table;
+  for (const auto& row : report.phases) {
+    table.line().word("transport", row.transport);
+    for (std::size_t k = 0; k < communication_phase_count; ++k)
+      table.number(phase_name(communication_phase_at(k)), "{:.3f}", in_microseconds * row.seconds[k].median);
+  }
+  return fmt::format("\n Class {}, grid {}: microseconds of one isolated call\n{}", report.problem.class_name,
+                     report.configuration.grid.name(), table.text()) +
+         left_out_lines(report.transports_left_out);
 }
 
 std::string write_pingpong_text(const PingPongReport& report) {
@@ -176,35 +162,6 @@ void describe_pair(Members& m, PairResult& pair) {
   describe_left_out(m, "left_out", pair.left_out);
 }
 
-// ---------------------------------------------------------------- CSV
-
-std::string sample_cells(const Sample& seconds) {
-  return fmt::format("{:.9g},{:.9g},{:.9g},{}", seconds.median, seconds.minimum, seconds.maximum,
-                     seconds.count);
-}
-
-/// Columns that do not apply to a line are empty.
-std::string write_pingpong_csv(const PingPongReport& report) {
-  std::string text =
-      "kind,first_rank,second_rank,same_node,way,phase,variables,bytes,median_s,minimum_s,maximum_s,turns\n";
-  for (const auto& pair : report.pairs) {
-    for (const auto& time : pair.times) {
-      text += fmt::format("transfer,{},{},{},{},,{},{},{}\n", pair.pair.first, pair.pair.second,
-                          pair.same_node ? "yes" : "no", time.method, time.variable_count, time.byte_count,
-                          sample_cells(time.seconds));
-    }
-  }
-  for (const auto& sum : report.sums)
-    text += fmt::format("sum,,,,{},,1,8,{}\n", sum.way, sample_cells(sum.seconds));
-  for (const auto& row : report.phases) {
-    for (std::size_t k = 0; k < row.seconds.size(); ++k) {
-      text += fmt::format("phase,,,,{},{},,,{}\n", row.transport, phase_name(communication_phase_at(k)),
-                          sample_cells(row.seconds[k]));
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 void describe(Members& m, PingPongReport& report) {
@@ -247,7 +204,9 @@ void describe(Members& m, PingPongReport& report) {
 
 std::string write_pingpong(const PingPongReport& report, std::string_view format) {
   if (format == "json") return document_text(report);
-  return format == "csv" ? write_pingpong_csv(report) : write_pingpong_text(report);
+  if (format == "csv")
+    return csv_of_lists(report, {{"pairs", "transfers"}, {"sums"}, {"phases", "transports"}});
+  return write_pingpong_text(report);
 }
 
 }  // namespace cg2d

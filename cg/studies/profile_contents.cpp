@@ -1,4 +1,4 @@
-#include "cg/studies/profile_contents.hpp"
+#include "cg/studies/tune_command.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -49,7 +49,7 @@ class Scaling final : public StudyRuns {
     study_.is_interrupted = !rounds.perform(interleaved(all_numbers(study_.cases.size()),
                                                         {.first = 1, .last = study_.round_count})) ||
                             (options_.until_sure && !rounds.perform_until_sure(*options_.until_sure));
-    write_output(output.get(), group_, [&] { return scaling_format(options_.format).write(study_); });
+    write_output(output.get(), group_, [&] { return write_scaling(study_, options_.format); });
     return conclude();
   }
 

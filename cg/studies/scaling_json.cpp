@@ -110,6 +110,13 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
       "n", [&] { return study.order_of(scaled); },
       at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
   m.derived("cut", only_if(!cut.empty(), cut), meaning("As --cut has it, of a matrix on several ranks."));
+  const auto failed = std::ranges::find_if_not(row.runs, &ScalingRun::succeeded);
+  m.derived(
+      "status",
+      row.runs.empty() ? "not-run" : status_name(failed == row.runs.end() ? ExitCode::success : failed->code),
+      meaning("success, that of its first run that failed, or not-run."));
+  m.derived("runs", std::ssize(row.runs), at_least(0));
+  m.derived("disturbed_runs", row.disturbed_count(), at_least(0));
   m.derived("arrangement", only_if(is_system, row.median_run.arrangement),
             meaning("Of the ranks, for a system; empty where a run failed."));
   m.object_if(
@@ -164,14 +171,14 @@ void describe(Members& m, ScalingDocument& document) {
          {.meaning = "In the order of the table: by cores, and with fewer and fewer ranks.", .fewest = 1});
 }
 
-std::string write_scaling_json(const ScalingStudy& study) {
-  return document_text(ScalingDocument{study, rows_of(study)});
-}
-
 }  // namespace
 
 Json scaling_type() { return schema_of<ScalingDocument>(); }
 
-ScalingFormat json_scaling_format() { return {.name = "json", .write = &write_scaling_json}; }
+std::string write_scaling(const ScalingStudy& study, std::string_view format) {
+  if (format == "text") return scaling_text(study);
+  const ScalingDocument document{study, rows_of(study)};
+  return format == "json" ? document_text(document) : csv_of_lists(document, {{"ways"}});
+}
 
 }  // namespace cg2d

@@ -3,17 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "cg/base/values.hpp"
 
 namespace cg2d {
-
-// Rows, each defined in the file that writes the format.
-ScalingFormat text_scaling_format();
-ScalingFormat json_scaling_format();
-ScalingFormat csv_scaling_format();
 
 namespace {
 
@@ -176,15 +170,6 @@ ScalingVerdict verdict_on(const ScalingStudy& study) {
     return {.code = ExitCode::verification_failed, .reason = agreement.text()};
   }
   return {};
-}
-
-std::span<const ScalingFormat> scaling_format_table() {
-  static const std::array table{text_scaling_format(), json_scaling_format(), csv_scaling_format()};
-  return table;
-}
-
-const ScalingFormat& scaling_format(std::string_view name) {
-  return *std::ranges::find(scaling_format_table(), name, &ScalingFormat::name);
 }
 
 }  // namespace cg2d

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,13 +108,10 @@ struct ScalingVerdict {
 };
 ScalingVerdict verdict_on(const ScalingStudy& study);
 
-/// One format; a new one is a function that makes a row, and its entry in the table.
-struct ScalingFormat {
-  std::string_view name;
-  std::string (*write)(const ScalingStudy& study);
-};
-std::span<const ScalingFormat> scaling_format_table();
-const ScalingFormat& scaling_format(std::string_view name);
+inline const std::vector<std::string> scaling_formats{"text", "json", "csv"};
+/// format: one of these.
+std::string write_scaling(const ScalingStudy& study, std::string_view format);
+std::string scaling_text(const ScalingStudy& study);
 
 /// The type of the document, for cg2d schema.
 nlohmann::ordered_json scaling_type();

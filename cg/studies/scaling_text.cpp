@@ -1,17 +1,15 @@
-// The comparison of cases for people, and for spreadsheets.
+// The comparison of cases for people.
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/studies/scaling_table.hpp"
 
 namespace cg2d {
 namespace {
-
-std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
 
 std::string transport_cell(const ScalingCase& one) { return one.rank_count > 1 ? one.transport() : "-"; }
 
@@ -19,8 +17,6 @@ bool compares_cuts(const ScalingStudy& study) {
   return std::ranges::any_of(
       study.cases, [&](const auto& one) { return !one.cut().empty() && one.cut() != one.asked.usual_cut(); });
 }
-
-std::string cut_cell(const ScalingCase& one) { return one.cut().empty() ? "-" : one.cut(); }
 
 std::string seconds_cell(const ScalingRow& row) {
   if (!row.is_sound()) return row.runs.empty() ? "not run" : "failed";
@@ -34,64 +30,32 @@ std::string ratio_cell(const ScalingRow& row) {
                      row.disturbed_count() > 0 ? "!" : " ");
 }
 
-/// A column of the table.
-struct Column {
-  std::string_view head;
-  int width = 0;  ///< negative: aligned left
-  std::function<std::string(const ScalingRow&)> cell;
-  bool needs_times = true;  ///< empty where a run failed, or none was made
-};
-
-std::vector<Column> columns_of(const ScalingStudy& study) {
+/// One line. Figures are missing where a run failed, or none was made.
+void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
   const bool is_system = !study.problem;
-  std::vector<Column> columns{
-      {"cores", 5, [](const auto& row) { return fmt::format("{}", row.scaled.core_count()); }, false},
-      {" configuration", -20, [](const auto& row) { return " " + row.scaled.name(); }, false}};
-  if (is_system) columns.push_back({"form", -11, [](const auto& row) { return row.scaled.form(); }, false});
-  columns.push_back({"transport", -9, [](const auto& row) { return transport_cell(row.scaled); }, false});
-  columns.push_back({"r x t", 7, [](const auto& row) { return row.scaled.shape(); }, false});
-  if (compares_cuts(study))
-    columns.push_back({" cut", -9, [](const auto& row) { return " " + cut_cell(row.scaled); }, false});
-  columns.push_back({is_system ? " arrangement" : " grid", is_system ? -14 : -7,
-                     [](const auto& row) { return " " + row.median_run.arrangement; }});
-  columns.push_back({"kernel", -9, [](const auto& row) { return row.median_run.kernel; }});
+  const auto& run = row.median_run;
+  table.line().number("cores", "{}", row.scaled.core_count()).word("configuration", row.scaled.name());
+  if (is_system) table.word("form", row.scaled.form());
+  table.word("transport", transport_cell(row.scaled)).number("r x t", row.scaled.shape());
+  if (compares_cuts(study)) table.word("cut", row.scaled.cut());
+  table.word(is_system ? "arrangement" : "grid", run.arrangement).word("kernel", run.kernel);
+  const auto figure = [&](std::string_view name, const auto& text_of) {
+    table.number(name, row.is_sound() ? text_of() : std::string());
+  };
+  if (is_system) figure("rows", [&] { return fmt::format("{}", run.n); });
+  table.number("seconds", seconds_cell(row));
+  figure("spread", [&] { return percent_text(row.time_s->spread(), 0); });
   if (is_system) {
-    columns.push_back({"rows", 11, [](const auto& row) { return fmt::format("{}", row.median_run.n); }});
-  }
-  columns.push_back({"seconds", 10, seconds_cell, false});
-  columns.push_back({"spread", 6, [](const auto& row) {
-                       const auto spread = row.time_s->spread();
-                       return spread ? fmt::format("{:.0f} %", 100.0 * *spread) : "";
-                     }});
-  if (is_system) {
-    columns.push_back({"ms/iteration", 12, [count = study.iteration_count](const auto& row) {
-                         return fmt::format("{:.4f}", 1e3 * row.time_s->median / count);
-                       }});
+    figure("ms/iteration",
+           [&] { return fmt::format("{:.4f}", 1e3 * row.time_s->median / study.iteration_count); });
   } else {
-    columns.push_back({"Mop/s", 9, [](const auto& row) { return fmt::format("{:.1f}", row.rate / 1e6); }});
+    figure("Mop/s", [&] { return fmt::format("{:.1f}", row.rate / 1e6); });
   }
-  columns.push_back({"speed-up", 8, [](const auto& row) {
-                       return row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "-";
-                     }});
-  columns.push_back(
-      {"efficiency", 10, [](const auto& row) { return row.efficiency ? percent(*row.efficiency) : "-"; }});
-  columns.push_back({"comm", 7, [](const auto& row) { return percent(row.median_run.shares.moving); }});
-  columns.push_back({"waiting", 7, [](const auto& row) { return percent(row.median_run.shares.waiting); }});
-  columns.push_back({"vs best", 7, ratio_cell});
-  return columns;
-}
-
-/// row: nullptr for the heads.
-std::string line_of(const std::vector<Column>& columns, const ScalingRow* row) {
-  std::string line;
-  for (const auto& column : columns) {
-    if (!line.empty()) line += ' ';
-    auto cell = std::string(row == nullptr ? column.head : "");
-    if (row != nullptr && (row->is_sound() || !column.needs_times)) cell = column.cell(*row);
-    line += column.width < 0 ? fmt::format("{:<{}}", cell, -column.width)
-                             : fmt::format("{:>{}}", cell, column.width);
-  }
-  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  table.number("speed-up", row.speed_up ? fmt::format("{:.2f}", *row.speed_up) : "");
+  table.number("efficiency", percent_text(row.efficiency, 1));
+  figure("comm", [&] { return percent_text(run.shares.moving, 1); });
+  figure("waiting", [&] { return percent_text(run.shares.waiting, 1); });
+  figure("vs best", [&] { return ratio_cell(row); });
 }
 
 std::string title_of(const ScalingStudy& study) {
@@ -183,57 +147,19 @@ std::string legend_of(const ScalingStudy& study) {
                                    : "");
 }
 
-std::string write_text(const ScalingStudy& study) {
+}  // namespace
+
+std::string scaling_text(const ScalingStudy& study) {
   const auto rows = rows_of(study);
-  const auto columns = columns_of(study);
-  std::string text = title_of(study) + line_of(columns, nullptr);
-  int core_count = rows.empty() ? 0 : rows.front().scaled.core_count();
+  Table table;
   for (const auto& row : rows) {
-    if (row.scaled.core_count() != core_count) text += "\n";
-    core_count = row.scaled.core_count();
-    text += line_of(columns, &row);
+    if (&row != rows.data() && row.scaled.core_count() != (&row - 1)->scaled.core_count()) table.gap();
+    add_line(study, row, table);
   }
-  text += "\n" + verdicts_of(study) + failures_of(rows) + disturbances_of(rows) + verification_of(study);
+  auto text = title_of(study) + table.text() + "\n" + verdicts_of(study) + failures_of(rows) +
+              disturbances_of(rows) + verification_of(study);
   for (const auto& warning : study.warnings) text += fmt::format("  Warning: {}\n", warning);
   return text + legend_of(study);
 }
-
-/// Columns that do not apply to the work or to a line are empty.
-std::string write_csv(const ScalingStudy& study) {
-  std::string text =
-      "scaling,class,n,cores,way,form,transport,ranks,threads,cut,grid,kernel,status,runs,median_s,minimum_s,"
-      "maximum_s,mops_total,speed_up,efficiency,moving_share,waiting_share,ratio_to_best,disturbed_runs\n";
-  for (const auto& row : rows_of(study)) {
-    const auto& one = row.scaled;
-    text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{},", study.weak ? "weak" : "strong",
-        study.problem ? scaled_problem(*study.problem, one.core_count(), study.weak).class_name : "",
-        study.order_of(one), one.core_count(), one.name(), one.form(), one.transport(), one.rank_count,
-        one.asked.configuration.thread_count, one.cut());
-    if (!row.is_sound()) {
-      const auto failed = std::ranges::find_if_not(row.runs, &ScalingRun::succeeded);
-      text += fmt::format(",,{},{},,,,,,,,,,{}\n",
-                          failed == row.runs.end() ? "not-run" : status_name(failed->code), row.runs.size(),
-                          row.disturbed_count());
-      continue;
-    }
-    const auto optional_cell = [](const std::optional<double>& value) {
-      return value ? fmt::format("{:.6f}", *value) : std::string();
-    };
-    const auto& run = row.median_run;
-    text += fmt::format("{},{},{},{},{:.9f},{:.9f},{:.9f},{},{},{},{:.6f},{:.6f},{:.6f},{}\n",
-                        run.arrangement, run.kernel, status_name(ExitCode::success), row.runs.size(),
-                        row.time_s->median, row.time_s->minimum, row.time_s->maximum,
-                        study.problem ? fmt::format("{:.6f}", row.rate / 1e6) : "",
-                        optional_cell(row.speed_up), optional_cell(row.efficiency), run.shares.moving,
-                        run.shares.waiting, row.ratio_to_best, row.disturbed_count());
-  }
-  return text;
-}
-
-}  // namespace
-
-ScalingFormat text_scaling_format() { return {.name = "text", .write = &write_text}; }
-ScalingFormat csv_scaling_format() { return {.name = "csv", .write = &write_csv}; }
 
 }  // namespace cg2d

@@ -12,8 +12,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
-#include "cg/report/report.hpp"
-#include "cg/report/solve/solve_format.hpp"
+#include "cg/report/session_document.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/solve/solve_report.hpp"
 #include "cg/run/solve/solve_run.hpp"
@@ -85,7 +84,8 @@ class BenchmarkWork final : public StudiedWork {
     run.n = report.problem.n;
     run.disturbance = disturbance(report);
     if (run.succeeded()) run.zeta = final_step(report).zeta;
-    return {.run = std::move(run), .json = [report = std::move(report)] { return report_json(report); }};
+    return {.run = std::move(run),
+            .json = [report = std::move(report)] { return json_of(run_document(report)); }};
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
@@ -145,7 +145,7 @@ class SystemWork final : public StudiedWork {
     if (report.matrix) run.n = report.matrix->order;
     if (report.quiet) run.disturbance = report.quiet->reason();
     return {.run = std::move(run), .json = [options = std::move(options), report = std::move(report)] {
-              return solve_json(options, report);
+              return json_of(solve_document(options, report));
             }};
   }
 

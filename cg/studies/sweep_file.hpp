@@ -23,7 +23,7 @@ struct SweepCircumstances {
   std::string trace_file{};  ///< trace of a run whose purpose is a trace
 };
 
-/// The result of a run of this configuration as a sweep's file holds it. run: of report_json() or solve_json(); gets the key
+/// The result of a run of this configuration as a sweep's file holds it. run: of run_document() or solve_document(); gets the key
 /// "sweep". step: with any number.
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
                                   const StudyStep& step, const SweepCircumstances& circumstances);

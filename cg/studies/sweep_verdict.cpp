@@ -1,4 +1,4 @@
-#include "cg/studies/sweep_verdict.hpp"
+#include "cg/studies/sweep_table.hpp"
 
 #include <fmt/format.h>
 

@@ -11,12 +11,11 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/text_table.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/studies/profile_contents.hpp"
 #include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -49,11 +48,12 @@ std::string disturbance_text(const MeasurementRecord& record) {
 }
 
 std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
-  TextTable<RowLengthPoint> table;
-  table.column("row length", "{:>10}", &RowLengthPoint::row_length);
-  table.column("scalar", "{:>10.3f}", &RowLengthPoint::scalar_ns);
-  table.column("vectors", "{:>10.3f}", &RowLengthPoint::vector_ns);
-  auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text(profile.curve);
+  Table table;
+  for (const auto& point : profile.curve) {
+    table.line().number("row length", "{}", point.row_length).number("scalar", "{:.3f}", point.scalar_ns);
+    table.number("vectors", "{:.3f}", point.vector_ns);
+  }
+  auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text();
   text += disturbance_text(profile.measured);
   if (critical_vector_length == never_in_vectors)
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
@@ -64,19 +64,16 @@ std::string curve_text(const ProcessorProfile& profile, int critical_vector_leng
 constexpr double microseconds = 1e6;
 
 std::string case_text(const TunedCase& tuned) {
-  const auto setting = [](std::optional<int> kernels::Tuning::*member) {
-    return [member](const TunedKernel& kernel) { return setting_text(kernel.tuning.*member); };
-  };
-  TextTable<TunedKernel> table;
-  table.column("kernel", "{:<17}", &TunedKernel::name);
-  table.column("us per step", "{:>12.1f}", [](const auto& kernel) { return microseconds * kernel.step_s; });
-  table.column("x first", "{:>9.2f}",
-               [&](const auto& kernel) { return kernel.step_s / tuned.kernels.front().step_s; });
-  table.column("cvl", "{:>6}", setting(&kernels::Tuning::critical_vector_length));
-  table.column("prefetch", "{:>9}", setting(&kernels::Tuning::prefetch_distance));
-  table.column("block width", "{:>12}", setting(&kernels::Tuning::block_width));
+  Table table;
+  for (const auto& kernel : tuned.kernels) {
+    table.line().word("kernel", kernel.name).number("us per step", "{:.1f}", microseconds * kernel.step_s);
+    table.number("x first", "{:.2f}", kernel.step_s / tuned.kernels.front().step_s);
+    table.number("cvl", setting_text(kernel.tuning.critical_vector_length));
+    table.number("prefetch", setting_text(kernel.tuning.prefetch_distance));
+    table.number("block width", setting_text(kernel.tuning.block_width));
+  }
   auto text = fmt::format("\n Class {}, grid {}: microseconds per CG step, messages included\n{}",
-                          tuned.matrix.name, tuned.configuration.grid.name(), table.text(tuned.kernels));
+                          tuned.matrix.name, tuned.configuration.grid.name(), table.text());
   if (!tuned.verdict.empty()) text += fmt::format(" {}\n", tuned.verdict);
   return text + disturbance_text(tuned.measured);
 }

@@ -71,13 +71,17 @@ class PingPongTest(ProgramTest):
             outcome = self.run_well(2, *SMALL, "--methods", "nonblocking", "--variables", "2", "--format", "csv", "--output", place)
             self.assertEqual(outcome.stdout, "")
             rows = list(csv.DictReader(io.StringIO(place.read_text())))
-        transfers = [row for row in rows if row["kind"] == "transfer"]
-        self.assertEqual([(row["way"], row["variables"], row["bytes"]) for row in transfers], [("nonblocking", "2", "8"), ("nonblocking", "2", "1000")])
-        for row in rows:
-            self.assertGreaterEqual(float(row["median_s"]), float(row["minimum_s"]))
-        phases = {(row["way"], row["phase"]) for row in rows if row["kind"] == "phase"}
-        self.assertEqual({phase for _, phase in phases}, set(PHASES))
-        self.assertIn("MPI_Iallreduce", [row["way"] for row in rows if row["kind"] == "sum"])
+        transfers = [row for row in rows if row["list"] == "pairs.transfers"]
+        found = [(row["ranks"], row["method"], row["variables"], row["bytes"]) for row in transfers]
+        self.assertEqual(found, [("0 1", "nonblocking", "2", "8"), ("0 1", "nonblocking", "2", "1000")])
+        for row in transfers:
+            self.assertGreaterEqual(float(row["seconds_per_variable.median_s"]), float(row["seconds_per_variable.minimum_s"]))
+        of_phases = [row for row in rows if row["list"] == "phases.transports"]
+        self.assertEqual({row["grid"] for row in of_phases} - {"1x2", "2x1"}, set())
+        for phase in PHASES:
+            for row in of_phases:
+                self.assertGreaterEqual(float(row[f"phases.{phase}.median_s"]), 0.0)
+        self.assertIn("MPI_Iallreduce", [row["way"] for row in rows if row["list"] == "sums"])
 
     def test_bad_input_is_one_line(self):
         for rank_count, arguments, words in (

@@ -167,7 +167,7 @@ class Strong(ScalingTest):
         self.assertEqual([line["way"] for line in lines], ["one core"] + [place[1] for place in TWO_CORES])
         for line in lines:
             self.assertEqual(line["status"], "success")
-            self.assertGreater(float(line["median_s"]), 0.0)
+            self.assertGreater(float(line["figures.median_s"]), 0.0)
 
     def test_threads_beyond_the_cores_are_warned_of(self):
         document = self.valid_document(0, *SHORT)

@@ -1,6 +1,6 @@
 // Tables 2 to 6 of the paper: their form, captions, and sums.
 
-#include "cg/report/grids/paper_tables.hpp"
+#include "cg/studies/sweep_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,6 +16,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/noise_monitor.hpp"
+#include "cg/report/report.hpp"
 #include "support/result_records.hpp"
 #include "support/temporary_folder.hpp"
 
@@ -116,7 +117,7 @@ TEST_F(SweepFileTest, ALineInTheMiddleThatIsNoResultIsRefusedAndKept) {
 TEST_F(SweepFileTest, AFileThatNoSweepHasWrittenIsRefusedAndKept) {
   RunReport report;
   report.problem = *find_class("S");
-  const auto run = report_format("json").write(report);
+  const auto run = write_report(report, "json");
   std::string compact;
   for (std::size_t k = 0; k < run.size(); ++k) {
     // Indentation and the spaces after colons: no text of this report has two spaces or ": ".
@@ -223,7 +224,7 @@ TEST(ResultReaderTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   asked.problem = problem_name(report.problem);
   asked.configuration.sum_form = comm::SumForm::whole_block;
   const auto run =
-      sweep_json(report_json(report), asked, {.round = 1}, {.round_count = 3, .duration_s = 0.25});
+      sweep_json(json_of(run_document(report)), asked, {.round = 1}, {.round_count = 3, .duration_s = 0.25});
   EXPECT_EQ(record_from(run).asked, asked);
   EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
 }
@@ -240,7 +241,7 @@ TEST(ResultReaderTest, EveryAxisOfARunIsRead) {
                           .overlaps = true,
                           .cut = "nonzeros",
                           .ranks_per_node = 2};
-  auto run = report_json(report);
+  auto run = json_of(run_document(report));
   EXPECT_EQ(record_from(run).kernel_used, report.configuration.kernel);
   EXPECT_EQ(record_from(run).asked.configuration.kernel, "auto");
   run["configuration"]["tuning"]["kernel_by"] = "asked for";

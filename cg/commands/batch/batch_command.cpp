@@ -13,7 +13,7 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/text_table.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_crew.hpp"
 #include "cg/commands/batch/task_journal.hpp"
@@ -297,16 +297,15 @@ constexpr std::size_t most_table_lines = 50;
 
 std::string table_of(std::vector<TaskResult> results) {
   constexpr std::size_t longest_name = 40;
-  TextTable<TaskResult> table;
-  table.column("Task", "{:<40}", [](const TaskResult& result) {
-    return result.name.size() <= longest_name ? result.name : result.name.substr(0, longest_name - 3) + "...";
-  });
-  table.column("Ranks", "{:>6}", [](const TaskResult& result) { return result.ranks.size(); });
-  table.column("Begin", "{:>9.2f} s", [](const TaskResult& result) { return result.start_s; });
-  table.column("Time", "{:>9.3f} s", [](const TaskResult& result) { return result.end.duration_s; });
-  table.column("End", "{}", [](const TaskResult& result) { return status_name(result.end.code); });
   std::ranges::stable_sort(results, {}, &TaskResult::start_s);
-  return table.text(results);
+  Table table;
+  for (const auto& result : results) {
+    const auto& name = result.name;
+    table.line().word("Task", name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...");
+    table.number("Ranks", "{}", result.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
+    table.number("Time", "{:.3f} s", result.end.duration_s).word("End", status_name(result.end.code));
+  }
+  return table.text();
 }
 
 std::string Boss::summary() const {

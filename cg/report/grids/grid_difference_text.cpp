@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/grids/grid_differences.hpp"
 
@@ -103,106 +104,98 @@ PhaseDifference sum_of(const std::vector<PhaseDifference>& phases) {
   return sum;
 }
 
-std::string phase_line(std::string_view name, const PhaseDifference& phase, std::string_view mark) {
-  return fmt::format(
-      "    {:<19} {:>10.2f} {:>10.2f} {:>+10.2f}{:1} {:>5.0f} % {:>+10.2f} {:>+9.3g} {:>+11.6g}", name,
-      microseconds_per_s * phase.slower_s, microseconds_per_s * phase.faster_s,
-      microseconds_per_s * phase.difference_s, mark, 100.0 * phase.share,
-      microseconds_per_s * phase.waiting_s, phase.messages, phase.bytes);
-}
-
 std::string phase_lines(const GridDifference& difference, const std::vector<ResultRecord>& records) {
   const auto* const slower = limited_run(records, difference.slower);
   const auto* const faster = limited_run(records, difference.faster);
   const bool has_limits = slower != nullptr && faster != nullptr;
-  auto text = fmt::format("    {:<19} {:>10} {:>10} {:>11} {:>7} {:>10} {:>9} {:>11}{}\n", "us per CG step",
-                          difference.slower.arrangement(), difference.faster.arrangement(), "difference",
-                          "share", "waiting", "messages", "bytes", has_limits ? "     of limit" : "");
+  Table table;
+  const auto line = [&](std::string_view name, const PhaseDifference& phase) {
+    table.line().word("us per CG step", name);
+    table.number(difference.slower.arrangement(), "{:.2f}", microseconds_per_s * phase.slower_s);
+    table.number(difference.faster.arrangement(), "{:.2f}", microseconds_per_s * phase.faster_s);
+    table.number("difference", "{:+.2f}", microseconds_per_s * phase.difference_s);
+  };
+  const auto rest = [&](const PhaseDifference& phase) {
+    table.number("share", "{:.0f} %", 100.0 * phase.share);
+    table.number("waiting", "{:+.2f}", microseconds_per_s * phase.waiting_s);
+    table.number("messages", "{:+.3g}", phase.messages).number("bytes", "{:+.6g}", phase.bytes);
+  };
   for (const auto& phase : difference.phases) {
-    text += phase_line(name_of(phase), phase, phase.is_sure() ? "" : "~");
+    line(name_of(phase), phase);
+    table.word("", phase.is_sure() ? "" : "~");
+    rest(phase);
     if (has_limits)
-      text += fmt::format("  {:>5} {:>5}", limit_text(slower, phase), limit_text(faster, phase));
-    text += '\n';
+      table.number("of limit",
+                   fmt::format("{:>4} {:>5}", limit_text(slower, phase), limit_text(faster, phase)));
   }
-  return text + phase_line("the whole step", sum_of(difference.phases), "") +
-         "\n    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
-         "~ within the "
-         "noise\n";
+  const auto sum = sum_of(difference.phases);
+  line("the whole step", sum);
+  rest(sum);
+  return table.text("    ") +
+         "    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
+         "~ within the noise\n";
 }
 
 std::string event_lines(const GridDifference& difference) {
   if (difference.events.empty()) return {};
-  auto text = fmt::format("    {:<36} {:<15} {:>12} {:>12} {:>8}\n", "events per CG step", "phase",
-                          difference.slower.arrangement(), difference.faster.arrangement(), "ratio");
+  Table table;
   for (std::size_t k = 0; k < std::min(most_events_in_table, difference.events.size()); ++k) {
     const auto& event = difference.events[k];
-    text += fmt::format("    {:<36} {:<15} {:>12} {:>12} {:>8.2f}\n", event.event, phase_name(event.phase),
-                        grouped(event.slower), grouped(event.faster), event.ratio());
+    table.line().word("events per CG step", event.event).word("phase", phase_name(event.phase));
+    table.number(difference.slower.arrangement(), grouped(event.slower));
+    table.number(difference.faster.arrangement(), grouped(event.faster));
+    table.number("ratio", "{:.2f}", event.ratio());
   }
-  return text;
-}
-
-std::string values_line(std::string_view grid, std::string_view what, const std::vector<std::string>& texts) {
-  std::string line = fmt::format("    {:<9} {:<32}", grid, what);
-  for (std::size_t k = 0; k < texts.size(); ++k) line += fmt::format(" {:>14}", texts[k]);
-  return line + "\n";
-}
-
-std::vector<std::string> phase_names() {
-  std::vector<std::string> names;
-  names.reserve(benchmark_phase_count + 1);
-  for (const auto phase : benchmark_phases) names.emplace_back(phase_name(phase));
-  return names;
+  return table.text("    ");
 }
 
 std::string event_table(const std::vector<MeasuredConfiguration>& cells,
                         const std::vector<ResultRecord>& records) {
-  std::string lines;
+  Table table;
+  bool is_empty = true;
   for (const auto& cell : cells) {
     const auto* const run = counted_run(records, cell.asked);
     if (run == nullptr || !has_known_steps(*run)) continue;
-    auto grid = cell.asked.arrangement();
     for (const auto& event : run->events) {
-      std::vector<std::string> texts;
-      for (const double count : event.counts) texts.push_back(grouped(count / run->work->step_count));
-      texts.push_back(
-          grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) / run->work->step_count));
-      lines += values_line(grid, event.name, texts);
-      grid.clear();
+      table.line().word("grid", cell.asked.arrangement()).word("event", event.name);
+      for (std::size_t k = 0; k < event.counts.size(); ++k)
+        table.number(phase_name(phase_at(k)), grouped(event.counts[k] / run->work->step_count));
+      table.number("all phases", grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) /
+                                         run->work->step_count));
+      is_empty = false;
     }
   }
-  if (lines.empty()) return lines;
-  auto names = phase_names();
-  names.emplace_back("all phases");
-  return "  Events per CG step, mean over the ranks, each grid in a run of its own\n" +
-         values_line("grid", "event", names) + lines;
+  if (is_empty) return {};
+  return "  Events per CG step, mean over the ranks, each grid in a run of its own\n" + table.text("    ");
 }
 
 std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
                         const std::vector<ResultRecord>& records) {
-  std::string lines;
+  Table table;
+  bool is_empty = true;
   for (const auto& cell : cells) {
     const auto* const run = limited_run(records, cell.asked);
     if (run == nullptr || !has_known_steps(*run)) continue;
-    std::vector<std::string> shares;
-    std::vector<std::string> bytes;
-    std::vector<std::string> flops;
-    for (const auto phase : benchmark_phases) {
-      const auto index = index_of(phase);
-      const double share = run->limits->shares.at(index);
-      shares.push_back(share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : "-");
-      bytes.push_back(grouped(run->limits->bytes.at(index) / run->work->step_count));
-      flops.push_back(grouped(run->limits->flops.at(index) / run->work->step_count));
-    }
-    lines += values_line(cell.asked.arrangement(), "share of the limit", shares) +
-             values_line("", "bytes to and from memory", bytes) + values_line("", "flops", flops);
+    const auto& limits = *run->limits;
+    const auto line = [&](std::string_view what, const auto& text_of) {
+      table.line().word("grid", cell.asked.arrangement()).word("of", what);
+      for (const auto phase : benchmark_phases) table.number(phase_name(phase), text_of(index_of(phase)));
+    };
+    line("share of the limit", [&](std::size_t phase) {
+      const double share = limits.shares.at(phase);
+      return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
+    });
+    line("bytes to and from memory",
+         [&](std::size_t phase) { return grouped(limits.bytes.at(phase) / run->work->step_count); });
+    line("flops", [&](std::size_t phase) { return grouped(limits.flops.at(phase) / run->work->step_count); });
+    is_empty = false;
   }
-  if (lines.empty()) return lines;
+  if (is_empty) return {};
   return "  Limits of the machine, each grid in a run of its own: the share that each phase reaches, and its "
          "work per\n"
          "  CG step, mean over the ranks (-: no work, or from a faster cache than the limit was measured "
          "in)\n" +
-         values_line("grid", "", phase_names()) + lines;
+         table.text("    ");
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/report/session_parts.hpp"
-#include "cg/report/solve/solve_format.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -169,10 +167,6 @@ void describe_restart(Members& m, SolveReport& report) {
               "iterations since."));
 }
 
-std::string write_json(const SystemOptions& options, const SolveReport& report) {
-  return document_text(solve_document(options, report));
-}
-
 }  // namespace
 
 void describe(Members& m, SolveDocument& document) {
@@ -203,7 +197,7 @@ void describe(Members& m, SolveDocument& document) {
       report.solution, "result", [&](Solution& worst) { describe_result(m, report, worst); },
       or_null("Of several right-hand sides the top has that with the worst end, the first of equals."));
   describe_region(m, report, report.repeat, document.region,
-                  has_region ? std::optional(phase_figures(report)) : std::nullopt);
+                  has_region ? std::optional(phases_of(report)) : std::nullopt);
   describe_restart(m, report);
   describe_features(m, report, WorkKind::solve);
   describe_disturbance(m, report.quiet);
@@ -217,15 +211,9 @@ void describe(Members& m, SolveDocument& document) {
 SolveDocument solve_document(const SystemOptions& options, const SolveReport& report) {
   SolveDocument document{
       .options = options, .report = report, .program_version = std::string(build_info::version)};
-  if (report.solution && timed_step_count(report) > 0) document.region = findings_of(phase_figures(report));
+  if (report.solution && timed_step_count(report) > 0) document.region = findings_of(phases_of(report));
   return document;
 }
-
-Json solve_json(const SystemOptions& options, const SolveReport& report) {
-  return json_of(solve_document(options, report));
-}
-
-SolveFormat json_solve_format() { return {.name = "json", .write = &write_json, .writes_errors = true}; }
 
 const std::vector<ShownFigure>& solve_figures() {
   static const auto figures = shown_figures(schema_of<SolveDocument>());

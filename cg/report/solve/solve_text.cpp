@@ -8,9 +8,7 @@
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report_counters.hpp"
-#include "cg/report/report_origin.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/report/solve/solve_format.hpp"
 #include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -240,13 +238,13 @@ std::string quiet_line(const SolveReport& report) {
 }
 
 std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
-  return summary_text({.result = result_summary(report),
-                       .time = time_summary(report),
-                       .grid = grid_line(report),
-                       .kernel = kernel_line(options, report),
-                       .limit = timed_step_count(report) > 0 ? limit_summary(phase_figures(report))
-                                                             : "nothing was multiplied",
-                       .quiet = quiet_line(report)});
+  return summary_text(
+      {.result = result_summary(report),
+       .time = time_summary(report),
+       .grid = grid_line(report),
+       .kernel = kernel_line(options, report),
+       .limit = timed_step_count(report) > 0 ? limit_summary(phases_of(report)) : "nothing was multiplied",
+       .quiet = quiet_line(report)});
 }
 
 /// All that is known beside the summary.
@@ -254,10 +252,11 @@ std::string own_lines(const SystemOptions& options, const SolveReport& report) {
   std::string text = report.solutions.empty() ? solution_lines(options, *report.solution) : std::string();
   text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
   text += matrix_lines(report);
-  return text + configuration_lines(report) + labelled_lines(solve_figures(), solve_json(options, report));
+  return text + configuration_lines(report) +
+         labelled_lines(solve_figures(), json_of(solve_document(options, report)));
 }
 
-std::string write_text(const SystemOptions& options, const SolveReport& report) {
+std::string text_of(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
   text += summary_lines(options, report);
   if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
@@ -272,7 +271,7 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
   if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
   if (timed_step_count(report) > 0) {
     text += '\n';
-    const auto figures = phase_figures(report);
+    const auto figures = phases_of(report);
     text += phase_table_text(figures, options.detail);
     text += roofline_text(figures);
     text += counters_text(figures);
@@ -284,6 +283,8 @@ std::string write_text(const SystemOptions& options, const SolveReport& report) 
 
 }  // namespace
 
-SolveFormat text_solve_format() { return {.name = "text", .write = &write_text, .writes_errors = false}; }
+std::string write_report(const SystemOptions& options, const SolveReport& report, std::string_view format) {
+  return format == "json" ? document_text(solve_document(options, report)) : text_of(options, report);
+}
 
 }  // namespace cg2d

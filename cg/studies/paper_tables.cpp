@@ -1,13 +1,13 @@
-#include "cg/report/grids/paper_tables.hpp"
+#include "cg/studies/sweep_table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "cg/base/sample.hpp"
+#include "cg/base/table.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {
@@ -21,9 +21,6 @@ constexpr std::string_view source_of_tables =
     "150 MHz; its problem: class B. Here, clocks are reference clocks of this machine's counter, mean over "
     "the ranks, in\n"
     "the run with the median time; a PU is a rank.\n";
-
-constexpr int column_width = 12;
-constexpr int label_width = 12;
 
 /// The rows of one problem that differ in their numbers of ranks only, and have one kernel.
 using KernelRows = std::vector<const GridVerdict*>;
@@ -57,19 +54,8 @@ std::vector<PaperStudy> studies_of(const std::vector<GridVerdict>& rows) {
   return studies;
 }
 
-int columns_of(const MeasuredConfiguration& cell) { return cell.asked.configuration.grid.columns; }
-
-std::string line_of(std::string_view label, const std::vector<std::string>& texts) {
-  auto line = fmt::format("{:<{}}", label, label_width);
-  for (const auto& text : texts) line += fmt::format("{:>{}}", text, column_width);
-  return line + "\n";
-}
-
-std::vector<std::string> heads(const std::set<int>& all_columns) {
-  std::vector<std::string> texts;
-  texts.reserve(all_columns.size());
-  for (const int columns : all_columns) texts.push_back(fmt::format("Px = {}", columns));
-  return texts;
+std::string column_of(const MeasuredConfiguration& cell) {
+  return fmt::format("Px = {}", cell.asked.configuration.grid.columns);
 }
 
 std::string kernel_text(const KernelRows& rows) {
@@ -83,22 +69,20 @@ std::string kernel_text(const KernelRows& rows) {
 
 /// Tables 2 and 6.
 std::string seconds_table(const KernelRows& rows) {
-  std::set<int> all_columns;
+  std::map<int, std::string> all_columns;
   for (const auto* row : rows) {
-    for (const auto& cell : row->cells) all_columns.insert(columns_of(cell));
+    for (const auto& cell : row->cells) all_columns[cell.asked.configuration.grid.columns] = column_of(cell);
   }
-  auto text = line_of("PU", heads(all_columns));
+  Table table;
   for (const auto* row : rows) {
-    std::vector<std::string> texts;
-    for (const int columns : all_columns) {
-      const auto cell =
-          std::ranges::find(row->cells, columns, [](const auto& one) { return columns_of(one); });
+    table.line().word("PU", std::to_string(row->rank_count));
+    for (const auto& [columns, name] : all_columns) {
+      const auto cell = std::ranges::find(row->cells, name, &column_of);
       const bool is_there = cell != row->cells.end() && cell->is_sound();
-      texts.push_back(is_there ? fmt::format("{:.4g}", sample_of(cell->times_s).median) : "-");
+      table.number(name, is_there ? fmt::format("{:.4g}", sample_of(cell->times_s).median) : "");
     }
-    text += line_of(fmt::format("{}", row->rank_count), texts);
   }
-  return text;
+  return table.text("");
 }
 
 /// A line of a table of clocks.
@@ -111,27 +95,20 @@ struct ClockLine {
 enum class ClocksPer { iteration, product };
 
 std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& lines, ClocksPer unit) {
-  std::vector<const ResultRecord*> runs;
-  std::set<int> all_columns;
-  for (const auto& cell : row.cells) {
-    if (!cell.is_sound() || !cell.median_run().work) continue;
-    runs.push_back(&cell.median_run());
-    all_columns.insert(columns_of(cell));
-  }
-  auto text = line_of("", heads(all_columns));
+  Table table;
   for (const auto& line : lines) {
-    std::vector<std::string> texts;
-    for (const auto* run : runs) {
-      const auto& work = *run->work;
+    table.line().word("clocks", line.name);
+    for (const auto& cell : row.cells) {
+      if (!cell.is_sound() || !cell.median_run().work) continue;
+      const auto& work = *cell.median_run().work;
       double clocks = 0.0;
       for (const auto phase : line.phases) clocks += work.clocks.at(index_of(phase));
       const double count =
           unit == ClocksPer::iteration ? work.step_count : work.calls.at(index_of(Phase::multiply));
-      texts.push_back(count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "-");
+      table.number(column_of(cell), count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
     }
-    text += line_of(line.name, texts);
   }
-  return text;
+  return table.text("");
 }
 
 std::string study_text(const PaperStudy& study) {
