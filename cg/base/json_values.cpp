@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
@@ -37,6 +38,10 @@ bool nests_too_deep(std::string_view text) {
 nlohmann::ordered_json json_from(std::string_view text) {
   if (nests_too_deep(text)) throw InputError(fmt::format("it is nested in more than {} levels", most_levels));
   return nlohmann::ordered_json::parse(text);
+}
+
+std::string text_in_json(const std::string& text) {
+  return Json::parse(json_text(text)).get<std::string>();
 }
 
 }  // namespace cg2d

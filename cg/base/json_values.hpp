@@ -53,9 +53,4 @@ inline std::string plain_text(const nlohmann::json::exception& error) {
   return text.substr(text.find(']') + 2);
 }
 
-/// A text as JSON returns it after writing and reading: bytes that are not UTF-8 are replaced.
-inline std::string text_in_json(const std::string& text) {
-  return Json::parse(json_text(text)).get<std::string>();
-}
-
 }  // namespace cg2d

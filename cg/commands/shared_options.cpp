@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/result_compare.hpp"

@@ -1,6 +1,6 @@
 // The explanation as JSON.
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/library/built_in_choice.hpp"
 
@@ -123,11 +123,9 @@ void describe(Members& m, Explanation& explained) {
       meaning("Every grid of as many ranks; empty where --step names one step."));
 }
 
-Json explanation_type() {
-  return specified([](Members& m) {
-    auto explained = explain_step(*find_class("S"), {.grid = {.columns = 1, .rows = 1}}, "all");
-    m.visit(explained);
-  });
+void visit_explanation(Members& m) {
+  auto explained = explain_step(*find_class("S"), {.grid = {.columns = 1, .rows = 1}}, "all");
+  m.visit(explained);
 }
 
 std::string explanation_json(const Explanation& explained) { return document_text(explained); }

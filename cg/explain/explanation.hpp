@@ -3,7 +3,6 @@
 // One CG step on a grid of ranks, told from its schedules: the one description that all pictures show, and the command.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -95,8 +94,8 @@ class Members;
 void describe(Members& m, HeldPiece& piece);
 void describe(Members& m, Explanation& explained);
 std::string explanation_json(const Explanation& explained);
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json explanation_type();
+/// The document, for its schema.
+void visit_explanation(Members& m);
 
 /// The options of `cg2d explain`.
 struct ExplainOptions {

@@ -236,7 +236,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   std::string answer;
   if (first_ranks[my_node] == group.rank()) {
     auto node = inspect_node(environment.nodes[my_node].host, node_masks[my_node], thread_count);
-    answer = json_text(json_of(InspectedNode{node}));
+    answer = json_line(InspectedNode{node});
   }
   const auto answers = group.gather_all(answer);
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {

@@ -304,11 +304,6 @@ Machine parse_machine(std::string_view text) {
 
 std::string format_machine(const Machine& machine) { return document_text(machine); }
 
-/// One description, or several conditions.
-Json machine_type() {
-  return {{"anyOf", Json::array({schema_of<Machine>(), schema_of<MachineDescription>()})}};
-}
-
 std::span<const ShippedMachine> shipped_machines() { return embedded::machines; }
 
 std::string shipped_machine_names() {

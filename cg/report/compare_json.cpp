@@ -38,6 +38,7 @@ void describe_disturbed(Members& m, std::string_view name, DisturbedRuns& runs) 
 
 void describe_keys(Members& m, std::string_view name, const std::vector<ConfiguredProblem>& asked) {
   std::vector<std::string> keys;
+  keys.reserve(asked.size());
   for (const auto& one : asked) keys.push_back(one.key());
   m(name, keys);
 }

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/json_values.hpp"
 #include "cg/timing/event_groups.hpp"
 #include "cg/timing/events.hpp"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"

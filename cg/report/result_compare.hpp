@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/run_verdict.hpp"

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"

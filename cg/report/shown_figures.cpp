@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/timing/phase.hpp"
 
@@ -241,9 +242,11 @@ std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& docum
   return line;
 }
 
-std::string csv_of_lists(const Json& type, const Json& document, const ListPaths& lists) {
-  ListLines lines(document, lists.size() > 1);
-  for (const auto& path : lists) lines.add(type, path);
+std::string csv_of_lists(const Visit& type, const Visit& document, const ListPaths& lists) {
+  const auto made = written(document);
+  const auto specification = specified(type);
+  ListLines lines(made, lists.size() > 1);
+  for (const auto& path : lists) lines.add(specification, path);
   return lines.text();
 }
 

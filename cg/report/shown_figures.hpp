@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 
 namespace cg2d {
 
@@ -38,10 +38,10 @@ std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& docum
 using ListPaths = std::vector<std::vector<std::string>>;
 /// A line for each item of these, with a column for each member of it and of the items around it, but for lists of objects. Columns have
 /// the names of members, those within others after a dot. Of several lists the first column has the path.
-std::string csv_of_lists(const Json& type, const Json& document, const ListPaths& lists);
+std::string csv_of_lists(const Visit& type, const Visit& document, const ListPaths& lists);
 template <typename Document>
 std::string csv_of_lists(const Document& document, const ListPaths& lists) {
-  return csv_of_lists(schema_of<Document>(), json_of(document), lists);
+  return csv_of_lists(visit_new<Document>, visit_of(document), lists);
 }
 
 }  // namespace cg2d

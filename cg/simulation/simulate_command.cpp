@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/table.hpp"
@@ -410,7 +410,7 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
 
 }  // namespace
 
-Json simulation_type() { return schema_of<Simulation>(); }
+void visit_simulation(Members& m) { visit_new<Simulation>(m); }
 
 ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());

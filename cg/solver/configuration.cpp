@@ -40,7 +40,6 @@ constexpr std::string_view sum_option = "--sum";
 constexpr std::string_view threads_option = "--threads";
 constexpr std::string_view overlap_option = "--overlap";
 constexpr std::string_view reproducible_option = "--reproducible";
-constexpr std::string_view cut_option = "--cut";
 constexpr std::string_view node_option = "--ranks-per-node";
 
 template <auto Table>

@@ -17,7 +17,6 @@
 namespace cg2d {
 namespace {
 
-constexpr std::string_view option = "--cut";
 constexpr std::string_view file_prefix = "file:";
 
 std::string text_of(const std::string& path) {
@@ -64,11 +63,11 @@ MatrixCut matrix_cut_from(std::string_view text) {
   if (text == even_cut) return {.kind = even};
   if (text == nonzeros_cut) return {.kind = nonzeros};
   if (text == speed_cut) return {.kind = speed};
-  if (const auto seed = seed_from(option, text)) return {.kind = random, .seed = *seed};
+  if (const auto seed = seed_from(cut_option, text)) return {.kind = random, .seed = *seed};
   if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
     return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
   throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
-                               option, text, did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
+                               cut_option, text, did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
 }
 
 void require_cut_of_benchmark(std::string_view text) {

@@ -14,6 +14,8 @@
 
 namespace cg2d {
 
+inline constexpr std::string_view cut_option = "--cut";
+
 inline constexpr std::string_view even_cut = "even";
 inline constexpr std::string_view nonzeros_cut = "nonzeros";
 inline constexpr std::string_view speed_cut = "speed";

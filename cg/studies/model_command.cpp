@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/table.hpp"
@@ -420,7 +420,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
 
 }  // namespace
 
-Json model_type() { return schema_of<MachineModel>(); }
+void visit_model(Members& m) { visit_new<MachineModel>(m); }
 
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/session_document.hpp"
 #include "cg/studies/scaling_table.hpp"
@@ -173,7 +173,7 @@ void describe(Members& m, ScalingDocument& document) {
 
 }  // namespace
 
-Json scaling_type() { return schema_of<ScalingDocument>(); }
+void visit_scaling(Members& m) { visit_new<ScalingDocument>(m); }
 
 std::string write_scaling(const ScalingStudy& study, std::string_view format) {
   if (format == "text") return scaling_text(study);

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "cg/report/session_document.hpp"
 

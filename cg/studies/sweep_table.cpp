@@ -44,11 +44,11 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
   std::string marks(best_mark(ranking.verdict.certainty(), ranking.may_be_best(cell.asked)));
   if (is_official(cell.asked)) marks += 'o';
   if (cell.disturbed_count > 0) marks += '!';
-  if (!cell.is_sound()) return fmt::format("failed{:<3}    ", marks);
+  if (!cell.is_sound()) return fmt::format("failed{:<3}     ", marks);
   const auto sample = sample_of(cell.times_s);
   const auto spread = sample.spread();
   return fmt::format("{:.4g}{:<3}{}", sample.median, marks,
-                     spread ? fmt::format("{:>3.0f}%", 100.0 * *spread) : "    ");
+                     spread ? fmt::format(" {:>3.0f}%", 100.0 * *spread) : "     ");
 }
 
 constexpr std::string_view disturbance_legend =

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
@@ -215,6 +215,6 @@ std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   return document_text(sweep);
 }
 
-Json sweep_verdict_type() { return schema_of<SweepVerdicts>(); }
+void visit_sweep_verdicts(Members& m) { visit_new<SweepVerdicts>(m); }
 
 }  // namespace cg2d

@@ -87,6 +87,8 @@ set(file_parsers
 
 # Files of checkpoints, and the states in them. The observers that save beside the latter run: what they call is absent.
 set(checkpoint_parsers
+    cg/base/describe_json.cpp
+    cg/base/json_values.cpp
     cg/base/output_file.cpp
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp

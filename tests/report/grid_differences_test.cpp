@@ -11,16 +11,14 @@
 
 #include "cg/base/describe_json.hpp"
 #include "support/phase_records.hpp"
+#include "support/shown_text.hpp"
 
 namespace cg2d::grid_differences_test {
 namespace {
 
 using test::counted_record_of;
+using test::expect_in;
 using test::phase_record_of;
-
-void expect_in(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
-}
 
 // Collection, multiply, summation, shuffle, dot, vector updates; seconds of a CG step.
 constexpr PhaseValues fast{10e-6, 80e-6, 1e-6, 2e-6, 5e-6, 2e-6};

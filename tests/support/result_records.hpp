@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/json_values.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/report/session_document.hpp"
 #include "cg/run/run_report.hpp"

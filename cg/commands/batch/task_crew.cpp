@@ -103,7 +103,7 @@ class OtherRanks final : public TaskCrew {
   [[nodiscard]] const std::vector<WorkerPlace>& places() const override { return places_; }
   [[nodiscard]] int rank_of(int worker) const override { return worker + 1; }
   void begin(const TaskOrder& order) override {
-    const auto text = json_text(json_of(order));
+    const auto text = json_line(order);
     for (const int rank : order.ranks) group_.send_text(text, rank);
     tasks_[static_cast<std::size_t>(order.ranks.front())] = order.task;
   }

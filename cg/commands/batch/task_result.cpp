@@ -63,7 +63,7 @@ void describe(Members& m, TaskEnd& end) {
   end.code = static_cast<ExitCode>(code);
 }
 
-std::string TaskEnd::to_text() const { return json_text(json_of(*this)); }
+std::string TaskEnd::to_text() const { return json_line(*this); }
 TaskEnd TaskEnd::from_text(const std::string& text) { return from_json<TaskEnd>(json_from(text)); }
 
 std::string TaskResult::reason() const {
@@ -79,10 +79,10 @@ std::string TaskResult::reason() const {
 }
 
 std::string task_line(const TaskResult& result) {
-  return json_text(json_of(TaskLine{.task = result, .document = document_in(result.end.output)}));
+  return json_line(TaskLine{.task = result, .document = document_in(result.end.output)});
 }
 
-Json task_type() { return schema_of<TaskLine>(); }
+void visit_task_line(Members& m) { visit_new<TaskLine>(m); }
 
 std::vector<KnownTask> known_tasks(std::string_view text) {
   std::vector<KnownTask> tasks;

@@ -42,8 +42,8 @@ struct TaskResult {
 
 /// A line of a batch's results, without its end.
 std::string task_line(const TaskResult& result);
-/// The type of such a line.
-Json task_type();
+/// Such a line, for its schema.
+void visit_task_line(Members& m);
 
 /// The part of a line that a batch needs to go on.
 struct KnownTask {

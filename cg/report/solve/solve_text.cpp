@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report_counters.hpp"

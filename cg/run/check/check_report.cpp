@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
