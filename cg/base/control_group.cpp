@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/values.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -74,11 +76,6 @@ void note_quota_v1(const std::string& folder, ControlGroupLimits& limits) {
                number_in_file(folder + "/cpu.cfs_period_us", ""), limits);
 }
 
-/// Whether a list "cpu,cpuacct" has a name.
-bool has_name(const std::string& list, const std::string& name) {
-  return ("," + list + ",").find("," + name + ",") != std::string::npos;
-}
-
 }  // namespace
 
 std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key) {
@@ -100,17 +97,17 @@ ControlGroupLimits control_group_limits(const ControlGroupFiles& files) {
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const auto controllers = split_at(line.substr(first + 1, second - first - 1), ',');
     const std::string path = line.substr(second + 1);
-    if (controllers.empty()) {
+    if (controllers.front().empty()) {
       for (const auto& folder : folders_up_from(files.root, path)) {
         record_memory(folder, memory_files_v2, limits);
         note_quota_v2(folder, limits);
       }
-    } else if (has_name(controllers, "memory")) {
+    } else if (std::ranges::count(controllers, "memory") > 0) {
       for (const auto& folder : folders_up_from(files.root + "/memory", path))
         record_memory(folder, memory_files_v1, limits);
-    } else if (has_name(controllers, "cpu")) {
+    } else if (std::ranges::count(controllers, "cpu") > 0) {
       for (const auto& folder : folders_up_from(files.root + "/cpu", path)) note_quota_v1(folder, limits);
     }
   }

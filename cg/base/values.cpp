@@ -52,6 +52,16 @@ std::string only_name_with_beginning(std::string_view beginning, const std::vect
 
 }  // namespace
 
+std::vector<std::string> split_at(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (auto end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  parts.emplace_back(text);
+  return parts;
+}
+
 comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   const bool is_grid = columns >= 1 && rows >= 1 && columns <= most && rows <= most;

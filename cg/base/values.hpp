@@ -63,6 +63,9 @@ struct NamedValue {
   Value value;
 };
 
+/// "a,b" -> "a", "b"; one part where the separator is not in the text.
+std::vector<std::string> split_at(std::string_view text, char separator);
+
 /// The value must be in the table.
 template <typename Value>
 std::string_view name_in(std::span<const NamedValue<Value>> table, const Value& value) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cg/base/control_group.hpp"
+#include "cg/base/values.hpp"
 #include "cg/solver/configuration.hpp"
 
 namespace cg2d {
@@ -29,11 +30,7 @@ int leading_number(std::string_view text) {
 /// The largest of "1,2,4".
 int largest_of_list(std::string_view list) {
   int largest = 0;
-  while (!list.empty()) {
-    largest = std::max(largest, leading_number(list));
-    const auto comma = list.find(',');
-    list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
-  }
+  for (const auto& number : split_at(list, ',')) largest = std::max(largest, leading_number(number));
   return largest;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cg/base/control_group.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 
@@ -51,21 +52,16 @@ EventNameParts parts_of(std::string_view event_name) {
 }
 
 std::vector<std::string> event_names_from(const std::string& text, std::string_view origin) {
-  std::vector<std::string> names;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const auto end = std::min(text.find(',', begin), text.size());
-    const auto name = text.substr(begin, end - begin);
+  auto names = split_at(text, ',');
+  for (const auto& name : names) {
     if (name.empty() || name.find_first_of(" \t\r\n") != std::string::npos) {
       throw InputError(
           fmt::format("{} \"{}\": must be event names with commas between them, without spaces, such as "
                       "PAPI_TOT_CYC,perf::TASK-CLOCK",
                       origin, text));
     }
-    if (std::find(names.begin(), names.end(), name) != names.end())
+    if (std::ranges::count(names, name) > 1)
       throw InputError(fmt::format("{}: {} is there twice; name each event once", origin, name));
-    names.push_back(name);
-    begin = end + 1;
   }
   if (names.size() > most_counted_events) {
     throw InputError(

@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdlib>
 
+#include "cg/base/values.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -60,15 +62,6 @@ bool same_text(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
-bool has_word(std::string_view words, std::string_view word) {
-  while (!words.empty()) {
-    const auto end = std::min(words.find(' '), words.size());
-    if (same_text(words.substr(0, end), word)) return true;
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
-  return false;
-}
-
 }  // namespace
 
 std::span<const SoftwareEvent> software_event_table() { return software_events; }
@@ -77,7 +70,8 @@ const SoftwareEvent* find_software_event(std::string_view event_name) {
   auto name = parts_of(event_name).name;
   if (name.starts_with(perf_prefix)) name.remove_prefix(perf_prefix.size());
   const auto found = std::find_if(software_events.begin(), software_events.end(), [&](const auto& event) {
-    return same_text(event.name, name) || has_word(event.aliases, name);
+    const auto is_name = [&](std::string_view known) { return same_text(known, name); };
+    return is_name(event.name) || std::ranges::any_of(split_at(event.aliases, ' '), is_name);
   });
   return found == software_events.end() ? nullptr : &*found;
 }

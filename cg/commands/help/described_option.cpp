@@ -36,17 +36,6 @@ std::vector<std::string> names_among(const std::string& value) {
   return names;
 }
 
-std::vector<std::string> split_at(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::string_view rest(text);
-  for (auto end = rest.find(separator); end != std::string_view::npos; end = rest.find(separator)) {
-    parts.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-  }
-  parts.emplace_back(rest);
-  return parts;
-}
-
 bool DescribedOption::takes_file() const {
   const bool is_named = std::find(values.begin(), values.end(), "FILE") != values.end();
   return is_named || placeholder.find("FILE") != std::string::npos ||

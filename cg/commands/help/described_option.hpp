@@ -18,8 +18,6 @@ namespace cg2d {
 std::string one_of(const std::vector<std::string>& names);
 /// The names of such a kind; none where a value need not be one of them.
 std::vector<std::string> names_among(const std::string& value);
-/// "a,b" -> "a", "b"; one part where the separator is not in the text.
-std::vector<std::string> split_at(const std::string& text, char separator);
 
 struct DescribedOption {
   std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
 
 namespace cg2d {
@@ -14,12 +15,7 @@ constexpr std::string_view on = "on";
 
 /// "off", "on", "off,on".
 bool is_list_of_values(std::string_view text) {
-  for (;;) {
-    const auto end = text.find(',');
-    if (const auto word = text.substr(0, end); word != off && word != on) return false;
-    if (end == std::string_view::npos) return true;
-    text.remove_prefix(end + 1);
-  }
+  return std::ranges::all_of(split_at(text, ','), [](const auto& word) { return word == off || word == on; });
 }
 
 bool is_switch(const DescribedOption& option) {
