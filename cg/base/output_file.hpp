@@ -15,6 +15,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/whole_io.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -87,7 +88,8 @@ class OutputFile {
   [[noreturn]] void fail_but_say_where(const std::string& where) const;
 
   std::string path_;
-  int direct_ = -1;               // written directly
+  Descriptor device_;             // no regular file
+  int direct_ = -1;               // the descriptor that is written directly: standard output or the device
   bool is_overwritten_ = false;   // it is known that the target cannot be replaced
   std::string block_;             // text that is not written yet
   bool is_whole_ = true;          // the block is all of the text

@@ -45,19 +45,18 @@ FolderClaim::FolderClaim(const ClaimedFolder& claimed)
 
 /// False: another run has removed the file that was locked. Then there is a new one, or none.
 bool FolderClaim::takes_lock() {
-  descriptor_ = open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, all_may_read_and_write);
-  if (descriptor_ < 0) cannot_create(lock_path_);
-  is_locked_ = flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  file_ =
+      Descriptor(open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, all_may_read_and_write));
+  if (!file_.is_open()) cannot_create(lock_path_);
+  is_locked_ = flock(file_.number(), LOCK_EX | LOCK_NB) == 0;
   if (!is_locked_ && errno != EWOULDBLOCK) return true;
-  if (is_locked_ && leads_to(lock_path_, descriptor_)) return true;
-  const auto other = is_locked_ ? std::string() : holder();
-  close(descriptor_);
+  if (is_locked_ && leads_to(lock_path_, file_.number())) return true;
   if (is_locked_) return false;
   throw RunError(
       ExitCode::folder_in_use,
       fmt::format(
           "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end",
-          option_, folder_, other, lock_path_));
+          option_, folder_, holder(), lock_path_));
 }
 
 /// For people: what cannot be written is not missed.
@@ -66,13 +65,14 @@ void FolderClaim::write_holder() const {
   if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   const auto text = fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(), host.data(),
                                 fmt::gmtime(std::time(nullptr)));
-  static_cast<void>(ftruncate(descriptor_, 0) == 0 && pwrite(descriptor_, text.data(), text.size(), 0) > 0);
+  static_cast<void>(ftruncate(file_.number(), 0) == 0 &&
+                    pwrite(file_.number(), text.data(), text.size(), 0) > 0);
 }
 
 /// "process 71 on node3 since 2026-11-25T12:00:00Z "; "it " where the file does not tell (yet).
 std::string FolderClaim::holder() const {
   std::array<char, 512> text{};
-  if (pread(descriptor_, text.data(), text.size() - 1, 0) <= 0) return "it ";
+  if (pread(file_.number(), text.data(), text.size() - 1, 0) <= 0) return "it ";
   const std::string_view all = text.data();
   return std::string(all.substr(0, all.find('\n'))) + " ";
 }
@@ -85,8 +85,7 @@ std::string FolderClaim::warning() const {
 
 /// The name goes first: see takes_lock(). It may be that of another run, where the folder was removed meanwhile.
 FolderClaim::~FolderClaim() {
-  if (leads_to(lock_path_, descriptor_)) unlink(lock_path_.c_str());
-  close(descriptor_);
+  if (leads_to(lock_path_, file_.number())) unlink(lock_path_.c_str());
 }
 
 }  // namespace cg2d

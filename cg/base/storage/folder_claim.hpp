@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cg/base/storage/whole_io.hpp"
+
 namespace cg2d {
 
 /// Whose a folder is, and for what.
@@ -43,7 +45,7 @@ class FolderClaim {
   std::string folder_;
   std::string lock_path_;
   bool is_locked_ = false;
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace cg2d

@@ -19,10 +19,8 @@ namespace cg2d {
 namespace {
 
 void put_names_on_disk(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool is_done = descriptor >= 0 && put_on_device(descriptor);
-  if (descriptor >= 0) close(descriptor);
-  if (!is_done) cannot_write(folder);
+  const Descriptor names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!names.is_open() || !put_on_device(names.number())) cannot_write(folder);
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "cg/base/storage/whole_io.hpp"
-
 namespace cg2d {
 namespace {
 
@@ -24,24 +22,21 @@ namespace {
 
 // Without O_NONBLOCK a pipe that nobody writes to would hold the process here.
 OpenFile::OpenFile(std::string path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (descriptor_ < 0) cannot_read(path_);
+    : path_(std::move(path)), file_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (!file_.is_open()) cannot_read(path_);
   struct stat status {};
-  const bool is_known = ::fstat(descriptor_, &status) == 0;
+  const bool is_known = fstat(file_.number(), &status) == 0;
   if (is_known && S_ISREG(status.st_mode)) {
     size_ = status.st_size;
     return;
   }
-  ::close(descriptor_);
   refuse(is_known && S_ISDIR(status.st_mode)
              ? "found a directory, expected a file"
              : "found a pipe or a device, expected a file, which every rank can open");
 }
 
-OpenFile::~OpenFile() { ::close(descriptor_); }
-
 std::size_t OpenFile::read_at(std::int64_t position, std::span<std::byte> bytes) const {
-  const auto count = read_whole(descriptor_, position, bytes);
+  const auto count = read_whole(file_.number(), position, bytes);
   if (!count) cannot_read(path_);
   return *count;
 }

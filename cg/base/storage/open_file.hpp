@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/whole_io.hpp"
 
 namespace cg2d {
 
@@ -21,13 +22,10 @@ class FileError : public RunError {
       : RunError(ExitCode::bad_data, path + ":" + std::to_string(line) + ": " + message) {}
 };
 
-/// Owns the descriptor. Throws FileError, also for anything but a regular file.
+/// Throws FileError, also for anything but a regular file.
 class OpenFile {
  public:
   explicit OpenFile(std::string path);
-  ~OpenFile();
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
 
   /// Fills the bytes from a position on; fewer only at the end of the file. Returns how many.
   [[nodiscard]] std::size_t read_at(std::int64_t position, std::span<std::byte> bytes) const;
@@ -42,7 +40,7 @@ class OpenFile {
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  Descriptor file_;
   std::int64_t size_ = 0;
 };
 

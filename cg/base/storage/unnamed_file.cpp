@@ -52,36 +52,35 @@ void UnnamedFile::open_as(FileNaming naming, int flags) {
   constexpr mode_t owner_may_read_and_write = 0600;
   const bool is_never_named = naming == FileNaming::never;
   if (naming == FileNaming::of_another_process) {
-    descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | flags);
+    file_ = Descriptor(open(path_.c_str(), O_RDWR | O_CLOEXEC | flags));
     return;
   }
   const mode_t mode = is_never_named ? owner_may_read_and_write : all_may_read_and_write;
   // Naming an unlinked temporary file needs /proc, see open(2).
   if (is_never_named || (naming == FileNaming::at_the_end && access("/proc/self/fd", X_OK) == 0)) {
-    descriptor_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode);
+    file_ = Descriptor(open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode));
     if (is_open() || (is_never_named && errno != EOPNOTSUPP && errno != EISDIR)) return;
   }
   name_ = name_beside(path_, [&](const std::string& name) {
-    descriptor_ = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC | flags, mode);
+    file_ = Descriptor(open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC | flags, mode));
     return is_open();
   });
   if (is_never_named && is_open()) unlink(std::exchange(name_, {}).c_str());
 }
 
 UnnamedFile::~UnnamedFile() {
-  if (is_open()) close(descriptor_);
   if (!name_.empty()) unlink(name_.c_str());
 }
 
-bool UnnamedFile::put_on_disk() const { return put_on_device(descriptor_); }
+bool UnnamedFile::put_on_disk() const { return put_on_device(descriptor()); }
 
 void UnnamedFile::forget_cached(std::int64_t position, std::int64_t byte_count) const {
-  posix_fadvise(descriptor_, static_cast<off_t>(position), static_cast<off_t>(byte_count),
+  posix_fadvise(descriptor(), static_cast<off_t>(position), static_cast<off_t>(byte_count),
                 POSIX_FADV_DONTNEED);
 }
 
 bool UnnamedFile::link_to(const std::string& name) const {
-  const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
+  const auto source = fmt::format("/proc/self/fd/{}", descriptor());
   return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
@@ -95,7 +94,7 @@ bool UnnamedFile::take_name(ExistingFile existing) {
 }
 
 std::string UnnamedFile::keep() {
-  if (name_.empty() || !leads_to(name_, descriptor_))
+  if (name_.empty() || !leads_to(name_, descriptor()))
     name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
   return std::exchange(name_, {});
 }

@@ -46,16 +46,16 @@ class UnnamedFile {
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] bool is_open() const { return file_.is_open(); }
+  [[nodiscard]] int descriptor() const { return file_.number(); }
   /// Empty: it has no name, or the final one.
   [[nodiscard]] const std::string& temporary_name() const { return name_; }
 
   [[nodiscard]] bool write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-    return write_whole(descriptor_, position, bytes);
+    return write_whole(descriptor(), position, bytes);
   }
   [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t position, std::span<std::byte> bytes) const {
-    return read_whole(descriptor_, position, bytes);
+    return read_whole(descriptor(), position, bytes);
   }
   [[nodiscard]] bool put_on_disk() const;
   /// Reads to come are answered by the device, not by the system's cache, after put_on_disk(). byte_count 0: to the end.
@@ -72,7 +72,7 @@ class UnnamedFile {
 
   std::string path_;
   std::string name_;
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 /// "result.json" of its temporary name "result.json.1234-0"; empty for a name that is none.

@@ -7,6 +7,12 @@
 
 namespace cg2d {
 
+Descriptor::~Descriptor() {
+  const int error = errno;
+  if (is_open()) close(number_);
+  errno = error;
+}
+
 bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const auto count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(position));

@@ -1,13 +1,35 @@
 #pragma once
 
-// Writing and reading of all that is given, which one call of the system need not do. No MPI.
+// Open files as the system has them: their ends, and writing and reading of all that is given, which one call need not do. No MPI.
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace cg2d {
+
+/// Owns an open descriptor, or none. Closing it leaves errno alone.
+class Descriptor {
+ public:
+  /// number: as open(2) returns it; below 0: none.
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
 
 /// Writes all of the bytes from a position of the file on. False: not all could be written, and errno says why.
 bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes);
