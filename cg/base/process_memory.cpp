@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "cg/base/control_group.hpp"
+#include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 #include "kernels/page_buffer.hpp"
 

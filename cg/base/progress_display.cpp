@@ -11,14 +11,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "cg/base/progress.hpp"
-#include "cg/base/remaining_time.hpp"
 
 namespace cg2d {
 namespace {

@@ -12,14 +12,13 @@
 #include "cg/commands/help/completion.hpp"
 #include "cg/commands/help/described_option.hpp"
 #include "cg/commands/help/help_format.hpp"
-#include "cg/commands/help/man_page.hpp"
 #include "cg/commands/help/misspelling.hpp"
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/machine/provenance.hpp"
 #include "cg/panels/panel_io.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

@@ -22,7 +22,6 @@
 #include "cg/base/progress.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/commands/launcher_ranks.hpp"
-#include "cg/commands/thread_waiting.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/run/watch/life_watch.hpp"

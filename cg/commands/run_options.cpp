@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cg/commands/session_commands.hpp"
-#include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"

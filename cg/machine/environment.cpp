@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "cg/base/build_info.hpp"
-#include "cg/base/control_group.hpp"
 #include "cg/base/describe_json.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"

@@ -6,7 +6,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/timing/papi_events.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "cg/base/control_group.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

@@ -108,7 +108,7 @@ set(text_parsers
     cg/machine/provenance.cpp
     cg/run/guard/faults.cpp
     cg/run/guard/guard_record.cpp
-    cg/base/control_group.cpp
+    cg/base/system_files.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
     cg/base/describe_json.cpp
@@ -118,11 +118,9 @@ set(text_parsers
     cg/base/progress.cpp
     cg/base/progress_display.cpp
     cg/base/redirected_streams.cpp
-    cg/base/remaining_time.cpp
     cg/base/sample.cpp
     cg/base/storage/line_file.cpp
     cg/base/storage/whole_io.cpp
-    cg/base/system_files.cpp
     cg/base/values.cpp
     cg/machine/environment.cpp
     cg/machine/machine_description.cpp
@@ -163,7 +161,7 @@ set(text_parsers
     cg/solver/pipelined_recurrence.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp
-    cg/timing/software_events.cpp
+    cg/timing/software_counters.cpp
     cg/timing/events.cpp
     cg/timing/race.cpp
     cg/tuning/grid_trial.cpp
@@ -194,7 +192,7 @@ set(command_parsers
     cg/commands/subcommand.cpp
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
-    cg/machine/processor_set.cpp
+    cg/machine/topology.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp

@@ -8,7 +8,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/timing/event_counters.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d::event_groups_test {
 namespace {

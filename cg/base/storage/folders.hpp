@@ -1,11 +1,13 @@
 #pragma once
 
-// Folders for files: those that ranks share out, and the room in one. No MPI.
+// Folders for files: those that ranks share out, and the room in one.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -27,5 +29,15 @@ struct FolderRoom {
 };
 /// Throws RunError (cannot_create) where there is no such folder.
 FolderRoom folder_room(const std::string& folder);
+
+/// The room that one rank needs for its file.
+struct RoomNeeded {
+  std::string option;  ///< for the message, such as --out-of-core
+  std::string folder;
+  std::int64_t byte_count = 0;
+  int node = 0;  ///< comm::NodeMap::node_of()
+};
+/// The files of all ranks of a node on a device must fit there together. Collective. Throws RunError (cannot_create), alike on every rank.
+void require_room(const RoomNeeded& needed, comm::RankGroup& group);
 
 }  // namespace cg2d
