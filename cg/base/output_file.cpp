@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -44,13 +43,6 @@ void cannot_write(const std::string& path) {
 }
 
 namespace {
-
-/// The value of an environment variable; empty where it is not set.
-std::string variable(const char* name) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// A lock on the folder of a file, which leaves no file behind and ends with the descriptor. Whoever holds it for ten seconds hangs, or is
 /// not one of these programs: then, and where there are no locks (some network file systems), it goes without.
@@ -107,9 +99,10 @@ std::string text_of_named_file(const std::string& name, const std::string& path)
 
 std::optional<std::string> default_profile_path() {
   // A relative path in XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
-  if (const auto cache = variable("XDG_CACHE_HOME"); cache.starts_with('/'))
+  if (const auto cache = environment_variable("XDG_CACHE_HOME"); cache.starts_with('/'))
     return cache + "/cg2d/profile.json";
-  if (const auto home = variable("HOME"); !home.empty()) return home + "/.cache/cg2d/profile.json";
+  if (const auto home = environment_variable("HOME"); !home.empty())
+    return home + "/.cache/cg2d/profile.json";
   return std::nullopt;
 }
 
@@ -164,10 +157,10 @@ bool write_all(int descriptor, std::string_view text) {
 
 /// Folders for results that cannot be written where they were asked for.
 std::vector<std::string> refuges() {
-  auto temporary = variable("TMPDIR");
+  auto temporary = environment_variable("TMPDIR");
   if (temporary.empty()) temporary = "/tmp";
   std::vector<std::string> folders{std::move(temporary), "."};
-  if (auto home = variable("HOME"); !home.empty()) folders.push_back(std::move(home));
+  if (auto home = environment_variable("HOME"); !home.empty()) folders.push_back(std::move(home));
   return folders;
 }
 

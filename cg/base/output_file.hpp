@@ -143,6 +143,12 @@ void write_output(OutputFile* file, comm::RankGroup& group, const Make& make) {
   });
 }
 
+/// The same to a file that is opened for it.
+template <typename Make>
+void write_output(const std::string& path, comm::RankGroup& group, const Make& make) {
+  write_output(open_output(path, group).get(), group, make);
+}
+
 /// Makes all of the steps, each of which writes an output: one that cannot be written takes no other along. Throws the first failure
 /// (RunError), after rank 0 has said the others on stderr. Collective, as each of the steps.
 void write_each(comm::RankGroup& group, std::initializer_list<std::function<void()>> steps);

@@ -95,7 +95,7 @@ void say_on_stderr(const std::string& text) noexcept {
 }
 
 void say_last_on_stderr(const std::string& text) noexcept {
-  if (const auto display = the_display().lock()) display->hold();
+  if (const auto display = the_display().lock()) display->set_held(true);
   RedirectedStreams::undo();
   say_on_stderr(text);
 }
@@ -118,21 +118,11 @@ Progress::Progress(ProgressMode mode, int rank) {
 }
 
 void Progress::say(const std::string& text) const {
-  if (!display_) return;
-  if (is_part_) {
-    display_->say_part(text);
-  } else {
-    display_->say_task(text);
-  }
+  if (display_) display_->show(is_part_ ? ProgressStep::part : ProgressStep::task, text);
 }
 
 void Progress::begin(const std::string& text) const {
-  if (!display_) return;
-  if (is_part_) {
-    display_->say_part(text);
-  } else {
-    display_->begin_task(text);
-  }
+  if (display_) display_->show(is_part_ ? ProgressStep::part : ProgressStep::task_without_line, text);
 }
 
 bool Progress::is_due() const {
@@ -154,11 +144,11 @@ void Progress::warn(const std::string& text) const {
 }
 
 Progress::TimedRegion::TimedRegion(const Progress& progress) : display_(progress.display_.get()) {
-  if (display_ != nullptr) display_->begin_region();
+  if (display_ != nullptr) display_->change_region_depth(1);
 }
 
 Progress::TimedRegion::~TimedRegion() {
-  if (display_ != nullptr) display_->end_region();
+  if (display_ != nullptr) display_->change_region_depth(-1);
 }
 
 void PlannedProgress::say(const std::string& key) {
@@ -171,7 +161,7 @@ void PlannedProgress::say(const std::string& key) {
 void make_way_for_output() noexcept {
   const auto display = the_display().lock();
   if (!display || !display->has_terminal()) return;
-  display->hold();
+  display->set_held(true);
   if (!display->erase()) return;
   using namespace std::chrono_literals;
   wait_until_read(STDERR_FILENO);
@@ -183,7 +173,7 @@ void output_is_written() noexcept {
   const auto display = the_display().lock();
   if (!display || !display->has_terminal()) return;
   wait_until_read(STDOUT_FILENO);
-  display->release();
+  display->set_held(false);
 }
 
 }  // namespace cg2d

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -60,6 +61,17 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
   }
   parts.emplace_back(text);
   return parts;
+}
+
+std::string shell_quoted(std::string_view text) {
+  std::string result;
+  for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return "'" + result + "'";
+}
+
+std::string environment_variable(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
 }
 
 comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {

@@ -85,12 +85,8 @@ struct CompletionArguments {
 
 void add_completion_options(OptionSet& options, CompletionArguments& arguments) {
   arguments.program = options.parser().get_parent();
-  options.add({"SHELL",
-               one_of(names_of(shell_table())),
-               "the shell that the script is for",
-               "",
-               {.is_required = true}},
-              arguments.shell);
+  options.add({"SHELL", one_of(names_of(shell_table())), "the shell that the script is for"}, arguments.shell,
+              {.is_required = true});
 }
 
 Action completion_action(CompletionArguments& arguments, const OptionSet& /*given*/) {

@@ -1,6 +1,5 @@
 #include "cg/commands/launcher_ranks.hpp"
 
-#include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/solver/configuration.hpp"
 
 namespace cg2d {
@@ -37,26 +37,20 @@ constexpr std::array launchers{
     LauncherVariables{.rank = "SLURM_PROCID", .size = "SLURM_STEP_NUM_TASKS"},
     LauncherVariables{.rank = "PMIX_RANK", .size = ""}};
 
-std::optional<int> number_in(const char* variable) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no variable is set once threads run
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? std::nullopt : number_from<int>(text);
-}
-
 }  // namespace
 
 int rank_of_launcher() {
   for (const auto& launcher : launchers) {
-    if (const auto rank = number_in(launcher.rank)) return *rank;
+    if (const auto rank = number_from<int>(environment_variable(launcher.rank))) return *rank;
   }
   return 0;
 }
 
 std::optional<LauncherRanks> ranks_of_launcher() {
   for (const auto& launcher : launchers) {
-    const auto rank = number_in(launcher.rank);
+    const auto rank = number_from<int>(environment_variable(launcher.rank));
     if (!rank) continue;
-    const auto size = number_in(launcher.size);
+    const auto size = number_from<int>(environment_variable(launcher.size));
     if (size) return LauncherRanks{.rank = *rank, .size = *size, .variable = launcher.rank};
     // There are this one and those before it.
     const bool tells_no_size = *launcher.size == '\0';
@@ -68,12 +62,8 @@ std::optional<LauncherRanks> ranks_of_launcher() {
 }
 
 std::string name_of_mpi() {
-  std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
-  text.resize(std::min(text.size(), text.find_first_of("\n,")));
-  std::replace(text.begin(), text.end(), '\t', ' ');
+  auto text = mpi_library_version();
+  text.resize(std::min(text.size(), text.find(',')));
   std::erase(text, ':');
   return text;
 }
@@ -135,7 +125,7 @@ int ranks_on_this_node() {
   // MPICH's and Intel's mpiexec, Open MPI's, Cray's, and srun ("4(x2),3": the first nodes have the most).
   for (const auto* const name :
        {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"}) {
-    if (const char* const text = std::getenv(name)) return std::max(1, leading_number(text));
+    if (const auto text = environment_variable(name); !text.empty()) return std::max(1, leading_number(text));
   }
   return 1;
 }

@@ -57,12 +57,10 @@ struct SchemaArguments {
 };
 
 void add_schema_options(OptionSet& options, SchemaArguments& schema) {
-  options.add({"DOCUMENT",
-               one_of(names_of(document_table)),
-               "the document: that of the command with this name, of model --paper, or a machine description",
-               "",
-               {.is_required = true}},
-              schema.document);
+  options.add(
+      {"DOCUMENT", one_of(names_of(document_table)),
+       "the document: that of the command with this name, of model --paper, or a machine description"},
+      schema.document, {.is_required = true});
 }
 
 Action schema_action(SchemaArguments& schema, const OptionSet& /*given*/) {

@@ -22,19 +22,13 @@
 namespace cg2d {
 namespace {
 
-/// A setting of kernels that the profile has, where it is not given.
-void add_setting(OptionSet& options, const std::string& name, const std::string& help,
-                 std::optional<int>& setting) {
-  options.add({name, "N", help, "the profile's"}, setting);
-}
-
 void add_feature_option(OptionSet& options, const FeatureOption& row) {
   options.begin_group(std::string(row.group));
   const std::string name(row.name);
   const std::string help(row.help);
   if (row.value.empty()) return options.add_flag(name, help, [] {});
-  options.add_texts({name, std::string(row.value), help, std::string(row.default_text), {.file = row.file}},
-                    false, {});
+  options.add_texts({name, std::string(row.value), help, std::string(row.default_text)}, false, {},
+                    {.file = row.file});
 }
 
 void add_counter_options(OptionSet& options, SessionOptions& session) {
@@ -43,13 +37,10 @@ void add_counter_options(OptionSet& options, SessionOptions& session) {
   options.add_flag("--papi-strict", "end with 69 if one of the events cannot be counted",
                    session.counters.strict);
   add_limits_option(options, session.measures_limits);
-  options.add({"--trace",
-               "FILE",
+  options.add({"--trace", "FILE",
                "write a time line of every phase to FILE (Chrome-trace JSON); -: to standard output, instead "
-               "of the report",
-               "",
-               {.file = FileUse::writes}},
-              session.trace.path);
+               "of the report"},
+              session.trace.path, {.file = FileUse::writes});
   add_trace_steps_option(options, session.trace.step_count, "--trace");
 }
 
@@ -81,11 +72,12 @@ void add_grid_options(OptionSet& options, SessionOptions& session) {
   options.add({"--px", "N", "columns of the grid; the rows follow", "those of --grid"},
               session.open_grid.columns);
   for (const auto& axis : configuration_axes()) add_axis_option(options, axis.name, session.configuration);
-  add_setting(options, "--cvl", "critical vector length of the csr kernels: shorter rows take a scalar loop",
+  options.add({"--cvl", "N", "critical vector length of the csr kernels: shorter rows take a scalar loop",
+               "the profile\'s"},
               session.tuning.critical_vector_length);
-  add_setting(options, "--prefetch", "how many entries ahead a kernel fetches the matrix",
+  options.add({"--prefetch", "N", "how many entries ahead a kernel fetches the matrix", "the profile\'s"},
               session.tuning.prefetch_distance);
-  add_setting(options, "--block-width", "columns of a kernel's column blocks: a power of 2",
+  options.add({"--block-width", "N", "columns of a kernel's column blocks: a power of 2", "the profile\'s"},
               session.tuning.block_width);
   add_profile_options(options, session.profile);
   add_keep_disturbed_option(options, session.profile);
@@ -137,13 +129,6 @@ std::unique_ptr<OutputFile> open_if_named(const std::string& path, comm::RankGro
   return path.empty() ? nullptr : open_output(path, group);
 }
 
-/// The report of a session, in a format that may report failures, too.
-struct SessionText {
-  const std::string& path;
-  bool writes_errors;
-  std::function<std::string()> make;
-};
-
 /// The files that a session has opened, and how it writes those with results of other kinds.
 struct SessionFiles {
   std::unique_ptr<OutputFile> report;
@@ -154,11 +139,12 @@ struct SessionFiles {
 };
 
 /// Programs that read results get one for a session that could not start, too, if it can be written.
-void write_error_report(const SessionText& text, std::unique_ptr<OutputFile> output) {
-  if (!text.writes_errors) return;
+template <typename MakeText>
+void write_error_report(const std::string& path, std::unique_ptr<OutputFile> output,
+                        const MakeText& make_text) {
   try {
-    if (!output) output = std::make_unique<OutputFile>(text.path);
-    output->write(text.make());
+    if (!output) output = std::make_unique<OutputFile>(path);
+    output->write(make_text());
     output->commit();
   } catch (const std::exception& error) {
     say_on_stderr(error.what());
@@ -167,18 +153,20 @@ void write_error_report(const SessionText& text, std::unique_ptr<OutputFile> out
 
 /// Does the work of a session, which opens its files, and writes the report, after a failure, too. Work that returns false has said all
 /// that there is to say.
-template <typename Session, typename Work>
-ExitCode reported(Session& session, const SessionText& text, comm::RankGroup& group, const Work& work) {
+template <typename Options, typename Session, typename MakeText, typename Work>
+ExitCode reported(const Options& options, Session& session, comm::RankGroup& group, const MakeText& make_text,
+                  const Work& work) {
   SessionFiles files;
   try {
     if (!work(files)) return ExitCode::success;
   } catch (const RunError& error) {
     session.record_failure(error);
-    if (group.rank() == 0) write_error_report(text, std::move(files.report));
+    if (group.rank() == 0 && options.format == "json")
+      write_error_report(options.output, std::move(files.report), make_text);
     throw;
   }
   write_each(group, {files.write_solution, files.write_trace,
-                     [&] { write_output(files.report.get(), group, text.make); }});
+                     [&] { write_output(files.report.get(), group, make_text); }});
   const auto& report = session.report();
   if (group.rank() == 0 && report.code != ExitCode::success) say_on_stderr(report.reason);
   return report.code;
@@ -190,8 +178,7 @@ void print_plan(const RunOptions& options, BenchmarkRun& run, comm::RankGroup& g
   const auto layout = make_layout(run.source().facts(), configuration);
   const auto& environment = *run.report().environment;
   const auto streaming = run.plan_streaming(layout);
-  const auto output = open_output(options.output, group);
-  write_output(output.get(), group, [&] {
+  write_output(options.output, group, [&] {
     return describe_plan({.problem = options.problem,
                           .configuration = configuration,
                           .layout = layout,
@@ -220,10 +207,8 @@ TraceOrigin trace_origin_of(const SystemOptions& options, const SolveReport& rep
 ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   BenchmarkRun run(options, group, progress);
-  const SessionText text{.path = options.output, .writes_errors = options.format == "json", .make = [&] {
-                           return write_report(run.report(), options.format);
-                         }};
-  return reported(run, text, group, [&](SessionFiles& files) {
+  const auto make_text = [&] { return write_report(run.report(), options.format); };
+  return reported(options, run, group, make_text, [&](SessionFiles& files) {
     run.prepare();
     if (options.dry_run) {
       print_plan(options, run, group);
@@ -244,10 +229,8 @@ ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group) {
 ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   SolveRun run(options, group, progress);
-  const SessionText text{.path = options.output, .writes_errors = options.format == "json", .make = [&] {
-                           return write_report(options, run.report(), options.format);
-                         }};
-  return reported(run, text, group, [&](SessionFiles& files) {
+  const auto make_text = [&] { return write_report(options, run.report(), options.format); };
+  return reported(options, run, group, make_text, [&](SessionFiles& files) {
     run.prepare();
     files.report = open_output(options.output, group);
     files.solution = open_if_named(options.solution_path, group);

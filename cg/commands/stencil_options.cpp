@@ -30,8 +30,7 @@ void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
                "steps of the heat equation, or of conjugate gradients in s-step form"},
               stencil.method);
   constexpr int most_steps = 1'000'000'000;
-  options.add({"--steps", "N", "steps in time, or of CG at most", "", {.most = most_steps}},
-              stencil.step_count);
+  options.add({"--steps", "N", "steps in time, or of CG at most"}, stencil.step_count, {.most = most_steps});
   options.add({"--rtol", "X", "s-step-cg ends at this residual, relative to b; 0: after all steps", "0"},
               stencil.tolerance, &stencil_tolerance_from);
   options.add({"--temporal-block", "auto|N",

@@ -96,7 +96,7 @@ Action print_text(std::string text) {
 
 Action print_made_text(std::function<std::string()> make, std::string output) {
   return [make = std::move(make), output = std::move(output)](comm::RankGroup& group) {
-    write_output(open_output(output, group).get(), group, make);
+    write_output(output, group, make);
     return ExitCode::success;
   };
 }
@@ -104,18 +104,10 @@ Action print_made_text(std::function<std::string()> make, std::string output) {
 namespace {
 
 void add_config_options(OptionSet& options) {
-  options.add_texts({"--config",
-                     "FILE",
-                     "options from FILE (TOML); those of the command line override them",
-                     "",
-                     {.file = FileUse::reads}},
-                    false, {});
-  options.add_texts({"--save-config",
-                     "FILE",
-                     "also write the options given to FILE, for --config",
-                     "",
-                     {.file = FileUse::updates}},
-                    false, {});
+  options.add_texts({"--config", "FILE", "options from FILE (TOML); those of the command line override them"},
+                    false, {}, {.file = FileUse::reads});
+  options.add_texts({"--save-config", "FILE", "also write the options given to FILE, for --config"}, false,
+                    {}, {.file = FileUse::updates});
   for (const auto* const name : {"--config", "--save-config"})
     options.parser().get_option(name)->configurable(false);
 }
@@ -209,7 +201,7 @@ Action with_different_files(Action action, std::vector<FileOption> files) {
 Action saving(Action action, const std::string& path, std::string text) {
   if (path.empty()) return action;
   return [action = std::move(action), path, text = std::move(text)](comm::RankGroup& group) {
-    write_output(open_output(path, group).get(), group, [&] { return text; });
+    write_output(path, group, [&] { return text; });
     return action(group);
   };
 }

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <sstream>
-#include <tuple>
 
 #include "cg/base/values.hpp"
 
@@ -109,10 +109,7 @@ struct Core {
   int first_of_cache = 0;
   ProcessorSet processors;
 
-  friend bool operator<(const Core& left, const Core& right) {
-    return std::tie(left.package, left.first_of_cache, left.processors) <
-           std::tie(right.package, right.first_of_cache, right.processors);
-  }
+  friend auto operator<=>(const Core&, const Core&) = default;
 };
 
 Core core_of(const fs::path& folder, int processor) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -103,6 +104,14 @@ ResolvedEvents resolve_groups(const std::vector<std::string>& events_and_groups,
     for (const auto role : group->roles) resolve_role(*group, role, why_not, resolved);
   }
   return resolved;
+}
+
+void describe(Members& m, ResolvedEvents& resolved) {
+  m("names", resolved.names);
+  m.list("refused", resolved.refused, [&](RefusedEvent& event, std::size_t /*index*/) {
+    m("name", event.name);
+    m("reason", event.reason);
+  });
 }
 
 }  // namespace cg2d

@@ -56,6 +56,7 @@ struct ResolvedEvents {
   std::vector<std::string> names;     ///< each once
   std::vector<RefusedEvent> refused;  ///< "group: role" that nothing can play, with the reason
 };
+void describe(Members& m, ResolvedEvents& resolved);
 /// Why an event cannot be counted; empty: it can.
 using WhyNot = std::function<std::string(const std::string& event_name)>;
 /// Puts the first countable event of each role in the place of a group; other names stay as they are. A pure

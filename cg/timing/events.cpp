@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -12,21 +13,9 @@
 namespace cg2d {
 
 std::string_view event_kind_name(EventKind kind) {
-  switch (kind) {
-    case EventKind::core_cycles:
-      return "core cycles";
-    case EventKind::reference_cycles:
-      return "reference cycles";
-    case EventKind::instructions:
-      return "instructions";
-    case EventKind::misses:
-      return "misses";
-    case EventKind::nanoseconds:
-      return "nanoseconds";
-    case EventKind::other:
-      break;
-  }
-  return "count";
+  constexpr std::array names{"core cycles", "reference cycles", "instructions",
+                             "misses",      "nanoseconds",      "count"};
+  return names.at(static_cast<std::size_t>(kind));
 }
 
 EventKind event_kind(std::string_view event_name) {
@@ -77,8 +66,8 @@ std::optional<std::int64_t> perf_event_paranoid() {
 std::string refusal_text(const std::vector<RefusedEvent>& refused) {
   std::vector<std::pair<std::string, std::string>> names_by_reason;
   for (const auto& event : refused) {
-    const auto same = std::find_if(names_by_reason.begin(), names_by_reason.end(),
-                                   [&](const auto& entry) { return entry.first == event.reason; });
+    const auto same =
+        std::ranges::find(names_by_reason, event.reason, [](const auto& entry) { return entry.first; });
     if (same == names_by_reason.end()) {
       names_by_reason.emplace_back(event.reason, event.name);
     } else {

@@ -100,10 +100,6 @@ bool agrees_with_usage(std::int64_t counted, std::int64_t account, EventKind kin
          std::max(few, largest_share * static_cast<double>(account));
 }
 
-KernelCounters::~KernelCounters() {
-  for (const int file : files_) close(file);
-}
-
 bool KernelCounters::add(std::uint64_t event_number, const CountedModes& modes) {
   assert(files_.size() < std::tuple_size_v<CounterValues>);
   perf_event_attr attributes{};
@@ -119,11 +115,11 @@ bool KernelCounters::add(std::uint64_t event_number, const CountedModes& modes) 
   constexpr int this_thread = 0;
   constexpr int any_core = -1;
   constexpr int no_group = -1;
-  const int leader = is_group && !files_.empty() ? files_.front() : no_group;
-  const auto file = static_cast<int>(
-      syscall(SYS_perf_event_open, &attributes, this_thread, any_core, leader, PERF_FLAG_FD_CLOEXEC));
-  if (file < 0) return false;
-  files_.push_back(file);
+  const int leader = is_group && !files_.empty() ? files_.front().number() : no_group;
+  Descriptor file(static_cast<int>(
+      syscall(SYS_perf_event_open, &attributes, this_thread, any_core, leader, PERF_FLAG_FD_CLOEXEC)));
+  if (!file.is_open()) return false;
+  files_.push_back(std::move(file));
   return true;
 }
 
@@ -134,12 +130,12 @@ void KernelCounters::read(CounterValues& values) const noexcept {
   if (scope_ == UsageScope::thread) {
     // The number of events comes before their counts.
     std::array<std::int64_t, 1 + std::tuple_size_v<CounterValues>> group{};
-    if (::read(files_.front(), group.data(), sizeof group) > 0)
+    if (::read(files_.front().number(), group.data(), sizeof group) > 0)
       std::copy_n(group.begin() + 1, files_.size(), values.begin());
     return;
   }
   for (std::size_t k = 0; k < files_.size(); ++k)
-    static_cast<void>(::read(files_[k], &values[k], sizeof values[k]) == sizeof values[k]);
+    static_cast<void>(::read(files_[k].number(), &values[k], sizeof values[k]) == sizeof values[k]);
 }
 
 std::string why_not_opened(int error) {
@@ -161,16 +157,12 @@ namespace {
 std::optional<CountedModes> modes_from(std::string_view masks) {
   if (masks.empty()) return CountedModes{};
   CountedModes modes{.user = false, .kernel = false};
-  while (!masks.empty()) {
-    masks.remove_prefix(1);
-    const auto end = std::min(masks.find(':'), masks.size());
-    const auto mask = masks.substr(0, end);
-    const bool is_on = mask.size() == 1 || mask.ends_with("=1");
-    if (mask.size() != 1 && !is_on && !mask.ends_with("=0")) return std::nullopt;
-    if (mask.size() != 1 && mask.size() != 3) return std::nullopt;
-    if (mask.front() != 'u' && mask.front() != 'k') return std::nullopt;
-    (mask.front() == 'u' ? modes.user : modes.kernel) = is_on;
-    masks.remove_prefix(end);
+  for (const auto& mask : split_at(masks.substr(1), ':')) {
+    const auto mode = mask.substr(0, 1);
+    const auto setting = mask.substr(mode.size());
+    const bool is_on = setting.empty() || setting == "=1";
+    if ((mode != "u" && mode != "k") || (!is_on && setting != "=0")) return std::nullopt;
+    (mode == "u" ? modes.user : modes.kernel) = is_on;
   }
   return modes;
 }

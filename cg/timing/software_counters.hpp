@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/storage/whole_io.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/timing/events.hpp"
 
@@ -57,9 +58,6 @@ struct CountedModes {
 class KernelCounters {
  public:
   explicit KernelCounters(UsageScope scope) : scope_(scope) {}
-  ~KernelCounters();
-  KernelCounters(const KernelCounters&) = delete;
-  KernelCounters& operator=(const KernelCounters&) = delete;
 
   /// Begins to count event number PERF_COUNT_SW_...; false, with the reason in errno: it cannot be opened. At most
   /// as many events as CounterValues has. It is counted until the end.
@@ -72,7 +70,7 @@ class KernelCounters {
 
  private:
   UsageScope scope_;
-  std::vector<int> files_;
+  std::vector<Descriptor> files_;
 };
 
 /// The reason why add() fails, from its errno, with a remedy.

@@ -342,8 +342,7 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (crew) boss->work(*crew, progress);
   });
-  const auto output = open_output("", group);
-  write_output(output.get(), group, [&] { return boss->summary(); });
+  write_output("", group, [&] { return boss->summary(); });
   const auto code = group.maximum(std::int64_t{boss ? static_cast<int>(boss->code()) : 0});
   if (boss && boss->is_interrupted())
     say_on_stderr(

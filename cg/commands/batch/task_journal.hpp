@@ -34,7 +34,6 @@ class TaskJournal {
   [[nodiscard]] int end_count(const Task& task) const;
   /// The number of this call, from 1 on.
   [[nodiscard]] int sitting() const { return sitting_; }
-  [[nodiscard]] std::size_t known_count() const { return known_.size(); }
 
   /// Notes that a task begins, where that can be written.
   void begin(const Task& task);

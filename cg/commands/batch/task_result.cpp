@@ -63,9 +63,6 @@ void describe(Members& m, TaskEnd& end) {
   end.code = static_cast<ExitCode>(code);
 }
 
-std::string TaskEnd::to_text() const { return json_text(json_of(*this)); }
-TaskEnd TaskEnd::from_text(const std::string& text) { return from_json<TaskEnd>(json_from(text)); }
-
 std::string TaskResult::reason() const {
   if (end.code == ExitCode::success) return {};
   if (end.is_over_time)

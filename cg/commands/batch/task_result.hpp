@@ -18,9 +18,6 @@ struct TaskEnd {
   bool is_over_time = false;            ///< it was stopped since it took longer than it may
   std::string output{};                 ///< what its command wrote to standard output
   std::vector<std::string> messages{};  ///< lines that its ranks wrote to stderr
-
-  [[nodiscard]] std::string to_text() const;
-  static TaskEnd from_text(const std::string& text);
 };
 
 void describe(Members& m, TaskEnd& end);

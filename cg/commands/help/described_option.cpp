@@ -105,6 +105,12 @@ std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden) {
   return names;
 }
 
+std::vector<std::string> command_names(const CLI::App& program) {
+  std::vector<std::string> names;
+  for (const auto* command : program.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
 const CLI::App* find_command(const CLI::App& program, std::string_view name) {
   const auto found =
       program.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });

@@ -44,6 +44,8 @@ std::vector<DescribedOption> described_options(const CLI::App& parser);
 /// Every name with two dashes that the parser takes, those that no help shows, too.
 std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden);
 
+/// The names of the commands of a program.
+std::vector<std::string> command_names(const CLI::App& program);
 /// The parser of the command of that name; nullptr: there is none.
 const CLI::App* find_command(const CLI::App& program, std::string_view name);
 
