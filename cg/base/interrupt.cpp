@@ -6,7 +6,6 @@
 #include <semaphore.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>

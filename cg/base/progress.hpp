@@ -90,9 +90,6 @@ enum class ProgressMode { on_a_terminal, always, quiet };
 class Progress {
  public:
   Progress(ProgressMode mode, int rank);
-  /// A silent progress, also on a terminal.
-  struct Silent {};
-  explicit Progress(Silent /*tag*/) {}
   /// The steps of a part of a task: on a terminal they stand after what `task` said last. Elsewhere they are silent,
   /// as are warnings. whole_s: the seconds that are left of the task, from those that the part expects for itself; without
   /// it, what the part expects is not shown.

@@ -10,7 +10,6 @@
 #include <iostream>
 #include <span>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 
 namespace cg2d {

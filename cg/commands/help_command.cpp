@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/values.hpp"

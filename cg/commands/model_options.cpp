@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <string>
-#include <vector>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"

@@ -9,7 +9,6 @@
 #include "cg/stencil/stencil_command.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
-#include "cg/stencil/stencil_report.hpp"
 
 namespace cg2d {
 namespace {

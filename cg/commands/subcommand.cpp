@@ -6,8 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,7 +23,6 @@
 #include "cg/commands/help/misspelling.hpp"
 #include "cg/commands/help/switches.hpp"
 #include "cg/commands/option_set.hpp"
-#include "cg/commands/shared_options.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
@@ -50,7 +48,7 @@ struct Candidate {
   OptionSet options;
   std::function<Action()> action{};
 };
-using Candidates = std::vector<std::unique_ptr<Candidate>>;
+using Candidates = std::deque<Candidate>;
 
 }  // namespace
 
@@ -212,7 +210,7 @@ Candidates add_commands(CLI::App& app) {
     auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
     parser->group("Commands");
     parser->footer(fmt::format("Examples:\n  {}", fmt::join(row.examples, "\n  ")));
-    auto& candidate = *candidates.emplace_back(std::make_unique<Candidate>(*parser, row));
+    auto& candidate = candidates.emplace_back(*parser, row);
     candidate.action = row.declare(candidate.options);
     candidate.options.begin_group("General");
     if (row.takes_config) add_config_options(candidate.options);
@@ -249,13 +247,10 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
       "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
       "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
   const auto candidates = add_commands(app);
-  const auto parsed = [&]() -> Candidate* {
-    for (const auto& candidate : candidates) {
-      if (candidate->options.parser().parsed()) return candidate.get();
-    }
-    return nullptr;
+  const auto parser = [&]() -> const CLI::App* {
+    const auto parsed = app.get_subcommands();
+    return parsed.empty() ? nullptr : parsed.front();
   };
-  const auto parser = [&] { return parsed() == nullptr ? nullptr : &parsed()->options.parser(); };
   try {
     expect_config_file(app, given);
     parse_arguments(app, given);
@@ -270,8 +265,9 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
     throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
                                  parser() != nullptr ? parser()->get_name() : "run"));
   }
-  if (parsed() == nullptr) return {.action = print_text(help_text(app))};
-  auto& command = *parsed();
+  if (parser() == nullptr) return {.action = print_text(help_text(app))};
+  const auto& command = *std::ranges::find_if(
+      candidates, [&](const auto& candidate) { return &candidate.options.parser() == parser(); });
   const auto saved_path = command.options.text_of("--save-config");
   auto config = saved_path.empty() ? std::string() : config_text(*parser());
   auto files = all_files(command.options);

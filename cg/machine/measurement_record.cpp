@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,8 +1,6 @@
 #include "cg/commands/batch/task_crew.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <iterator>
 #include <map>
 #include <numeric>

@@ -2,7 +2,6 @@
 
 // The files of a batch: results, and the tasks that are under way. No MPI.
 
-#include <optional>
 #include <string>
 #include <vector>
 

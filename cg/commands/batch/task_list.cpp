@@ -11,7 +11,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/help/described_option.hpp"
 #include "cg/machine/provenance.hpp"
 
 namespace cg2d {

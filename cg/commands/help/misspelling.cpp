@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
