@@ -5,7 +5,6 @@
 
 #include <new>
 #include <optional>
-#include <string>
 
 #include "cg/base/errors.hpp"
 #include "comm/rank_group.hpp"

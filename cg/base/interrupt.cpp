@@ -8,9 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <ctime>
-#include <string_view>
 #include <thread>
 
 #include "cg/base/errors.hpp"

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-
-#include "cg/base/errors.hpp"
-
 namespace cg2d {
 namespace {
 

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "cg/base/errors.hpp"

@@ -8,16 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <span>
-#include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"

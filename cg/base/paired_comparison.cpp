@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,11 +5,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include <array>
 #include <cstring>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"

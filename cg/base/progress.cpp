@@ -4,18 +4,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 #include <set>
-#include <thread>
-#include <utility>
 
 #include "cg/base/progress_display.hpp"
 #include "cg/base/redirected_streams.hpp"
-#include "cg/base/sample.hpp"
 
 namespace cg2d {
 

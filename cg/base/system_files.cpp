@@ -5,8 +5,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -14,8 +12,6 @@
 #include <locale>
 #include <set>
 #include <sstream>
-#include <string_view>
-#include <system_error>
 
 #include "cg/base/values.hpp"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <string>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/batch_command.hpp"

@@ -5,9 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <functional>
-#include <new>
-#include <string>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/progress.hpp"

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <string>
-
 #include "cg/base/build_info.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/completion.hpp"

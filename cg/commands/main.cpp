@@ -6,16 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <csignal>
-#include <cstdint>
 #include <cstdio>
-#include <optional>
-#include <span>
-#include <string>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
@@ -26,8 +18,6 @@
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/run/watch/life_watch.hpp"
 #include "comm/last_exchange.hpp"
-#include "comm/mpi_handles.hpp"
-#include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
 
 namespace {

@@ -6,13 +6,8 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/named_files.hpp"

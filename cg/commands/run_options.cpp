@@ -1,4 +1,3 @@
-#include "cg/run/run_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +8,6 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/feature.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 

@@ -1,16 +1,10 @@
 // cg2d schema: the JSON that commands write and read, described by JSON Schema.
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <string_view>
-
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_result.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/explain/explanation.hpp"
-#include "cg/machine/machine_description.hpp"
 #include "cg/report/event_list.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"

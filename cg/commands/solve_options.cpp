@@ -1,7 +1,5 @@
 // The command line of `cg2d solve`.
 
-#include "cg/run/solve/solve_options.hpp"
-
 #include <fmt/format.h>
 
 #include "cg/commands/measured_system_options.hpp"
@@ -9,7 +7,6 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
-#include "cg/run/feature.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <string>
-
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/stencil/stencil_command.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "cg/stencil/stencil_options.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,19 +5,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <fstream>
-#include <utility>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/describe_json.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/blas/blas_library.hpp"
-#include "cg/machine/topology.hpp"
 
 namespace cg2d {
 namespace {

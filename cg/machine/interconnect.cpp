@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "cg/base/errors.hpp"

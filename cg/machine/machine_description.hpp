@@ -6,9 +6,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cg/machine/interconnect.hpp"
 #include "cg/machine/measurement_record.hpp"

@@ -3,9 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <cstddef>
 #include <ctime>
-#include <optional>
 
 #include "cg/base/describe.hpp"
 

@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "cg/base/describe.hpp"
 

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {

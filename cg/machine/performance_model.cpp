@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"

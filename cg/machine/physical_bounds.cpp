@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <string_view>
 
 #include "comm/communicator.hpp"
 

@@ -8,12 +8,10 @@
 #include <gnu/libc-version.h>
 #endif
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

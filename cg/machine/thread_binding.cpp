@@ -5,19 +5,13 @@
 #include <omp.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <iterator>
 #include <latch>
 #include <map>
-#include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <compare>
 #include <filesystem>
 #include <fstream>

@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "cg/base/describe.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 

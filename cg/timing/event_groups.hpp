@@ -3,11 +3,6 @@
 // Events by purpose: groups of roles, and for each role the events that can play it, best first.
 
 #include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cg/timing/events.hpp"
 

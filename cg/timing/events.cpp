@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/system_files.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 

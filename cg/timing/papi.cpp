@@ -4,12 +4,9 @@
 #include <papi.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <string_view>
 
 #include "cg/base/errors.hpp"
-#include "cg/timing/events.hpp"
 #include "cg/timing/software_counters.hpp"
 
 namespace cg2d {

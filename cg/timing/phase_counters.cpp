@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
 #include <numeric>
-#include <string_view>
 #include <utility>
 
 #include "cg/base/agreement.hpp"

@@ -9,14 +9,6 @@
 // switching itself, 7 us each time there, and so is 10 % short for a rank that waits: the clock of processor
 // time takes its place.
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "cg/base/storage/whole_io.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/timing/events.hpp"

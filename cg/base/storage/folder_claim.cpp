@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 

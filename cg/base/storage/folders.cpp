@@ -4,12 +4,10 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

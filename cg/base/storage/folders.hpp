@@ -2,10 +2,7 @@
 
 // Folders for files: those that ranks share out, and the room in one.
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "comm/rank_group.hpp"
 

@@ -8,10 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <span>
 #include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 

@@ -2,11 +2,7 @@
 
 // A file that gets its name when it is complete, so that a kill leaves nothing half-written. No MPI.
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "cg/base/storage/unnamed_file.hpp"

@@ -2,11 +2,6 @@
 
 // A file that is there, open for reading, and what may be wrong with it. No MPI.
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/whole_io.hpp"
 

@@ -2,11 +2,7 @@
 
 // An unlinked temporary file, for data that ends with the process, and chunks of data in one. No MPI.
 
-#include <cstddef>
-#include <cstdint>
 #include <list>
-#include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

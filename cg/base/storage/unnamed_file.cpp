@@ -8,9 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <utility>
 
-#include "cg/base/storage/whole_io.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

@@ -4,10 +4,6 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 
 #include "cg/base/storage/whole_io.hpp"

@@ -1,10 +1,8 @@
 #include "cg/commands/batch/task_crew.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <map>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "cg/base/describe_json.hpp"
@@ -12,7 +10,6 @@
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/tuning/speed_trial.hpp"
 
 namespace cg2d {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"
 
 namespace cg2d {

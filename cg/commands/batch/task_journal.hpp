@@ -2,9 +2,6 @@
 
 // The files of a batch: results, and the tasks that are under way. No MPI.
 
-#include <string>
-#include <vector>
-
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/commands/batch/task_list.hpp"

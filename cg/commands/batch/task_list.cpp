@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/line_file.hpp"

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cg/base/describe_json.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/base/storage/line_file.hpp"
 
 namespace cg2d {

@@ -2,10 +2,6 @@
 
 // The result of a task: one line of JSON. No MPI.
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 

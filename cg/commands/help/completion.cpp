@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"

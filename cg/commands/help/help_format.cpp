@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
 

@@ -1,8 +1,6 @@
 #include "cg/commands/help/switches.hpp"
 
-#include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
