@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/storage/whole_io.hpp"
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "cg/base/storage/whole_io.hpp"
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
 

@@ -2,7 +2,7 @@
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/batch/task_result.hpp"
+#include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/report/event_list.hpp"

@@ -10,7 +10,7 @@
 #include "cg/report/result_compare.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/outer_iteration.hpp"
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d {
 

@@ -2,16 +2,15 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <deque>
 #include <utility>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/help/config_file.hpp"
 #include "cg/commands/help/help_format.hpp"
 #include "cg/commands/help/misspelling.hpp"
-#include "cg/commands/help/switches.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
@@ -120,6 +119,43 @@ void expect_config_file(CLI::App& app, std::span<const char* const> arguments) {
   file->require_readable();
   app.config_formatter(file);
   app.set_config("--config", path, "")->group("");
+}
+
+constexpr std::string_view off = "off";
+constexpr std::string_view on = "on";
+
+/// "off", "on", "off,on".
+bool is_list_of_values(std::string_view text) {
+  return std::ranges::all_of(split_at(text, ','), [](const auto& word) { return word == off || word == on; });
+}
+
+bool is_switch(const DescribedOption& option) {
+  return !option.is_positional && std::ranges::equal(option.values, std::array{off, on});
+}
+
+/// The arguments of a command, its own name among them, with each switch (an option with the values off and on) that stands alone as
+/// "--option=on": CLI11 takes the next argument for the value. An option stands alone at the end, before another option, and, where the
+/// command takes arguments without a name, before anything but off, on, or a list of both.
+std::vector<std::string> with_switches_on(std::span<const char* const> arguments, const CLI::App& command) {
+  std::vector<std::string> switches;
+  bool takes_nameless = false;
+  for (const auto& option : described_options(command)) {
+    takes_nameless = takes_nameless || option.is_positional;
+    if (is_switch(option)) switches.insert(switches.end(), option.names.begin(), option.names.end());
+  }
+  const auto is_value = [&](std::string_view text) {
+    return is_list_of_values(text) || (!takes_nameless && !text.starts_with('-'));
+  };
+  std::vector<std::string> result;
+  bool are_options = true;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    auto& argument = result.emplace_back(arguments[k]);
+    are_options = are_options && argument != "--";
+    const bool has_value = k + 1 < arguments.size() && is_value(arguments[k + 1]);
+    if (are_options && !has_value && std::ranges::find(switches, argument) != switches.end())
+      argument.append("=").append(on);
+  }
+  return result;
 }
 
 /// As CLI11 takes them: the last argument first, and without the program's name.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/machine/message_cost.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/schedule.hpp"
 

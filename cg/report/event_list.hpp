@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cg/base/json_values.hpp"
-#include "cg/timing/event_groups.hpp"
 #include "cg/timing/events.hpp"
 
 namespace cg2d {

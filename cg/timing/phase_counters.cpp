@@ -7,9 +7,8 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe_json.hpp"
-#include "cg/base/values.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d {
 namespace {

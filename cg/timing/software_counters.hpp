@@ -9,7 +9,7 @@
 // switching itself, 7 us each time there, and so is 10 % short for a rank that waits: the clock of processor
 // time takes its place.
 
-#include "cg/base/storage/whole_io.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/timing/events.hpp"
 

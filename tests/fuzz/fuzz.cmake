@@ -80,7 +80,6 @@ set(file_parsers
     cg/base/storage/crc32c.cpp
     cg/base/storage/file_header.cpp
     cg/base/storage/open_file.cpp
-    cg/base/storage/whole_io.cpp
     cg/matrix/files/line_blocks.cpp
     cg/matrix/files/market_text.cpp
     comm/block_layout.cpp)
@@ -93,7 +92,6 @@ set(checkpoint_parsers
     cg/run/run_checkpoints.cpp
     cg/run/solve/solve_checkpoints.cpp
     cg/base/storage/folders.cpp
-    cg/base/storage/new_file.cpp
     cg/base/storage/unnamed_file.cpp)
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
@@ -120,7 +118,7 @@ set(text_parsers
     cg/base/redirected_streams.cpp
     cg/base/sample.cpp
     cg/base/storage/line_file.cpp
-    cg/base/storage/whole_io.cpp
+    cg/base/storage/open_file.cpp
     cg/base/values.cpp
     cg/machine/environment.cpp
     cg/machine/machine_description.cpp
@@ -218,7 +216,6 @@ set(command_parsers
     cg/studies/scaling_table.cpp
     cg/studies/scaling_text.cpp
     cg/studies/studied_work.cpp
-    cg/timing/event_groups.cpp
     cg/timing/events.cpp
     cg/timing/phase_counters.cpp
     comm/domain_layout.cpp

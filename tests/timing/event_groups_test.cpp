@@ -1,6 +1,6 @@
 // Groups of events by purpose, resolved with made-up lists of what a processor has.
 
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/base/storage/whole_io.hpp"
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
 

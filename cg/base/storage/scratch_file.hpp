@@ -3,7 +3,6 @@
 // An unlinked temporary file, for data that ends with the process, and chunks of data in one. No MPI.
 
 #include <list>
-#include <string_view>
 #include <utility>
 #include <vector>
 

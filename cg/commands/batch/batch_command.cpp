@@ -9,7 +9,6 @@
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_crew.hpp"
-#include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"

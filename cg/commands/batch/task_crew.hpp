@@ -3,8 +3,8 @@
 // Those who do the tasks of a batch: other ranks, or this one.
 
 #include "cg/base/interface.hpp"
+#include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/batch/task_queue.hpp"
-#include "cg/commands/batch/task_result.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
