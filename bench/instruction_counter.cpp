@@ -12,7 +12,7 @@
 
 #include "bench/instruction_mark.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/timing/papi_counters.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d::bench {
 namespace {

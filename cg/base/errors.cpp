@@ -120,8 +120,4 @@ std::string_view status_name(ExitCode code) {
   return std::ranges::find(exit_codes, code, &ExitCodeRow::code)->status;
 }
 
-bool is_exit_code(int code) {
-  return std::ranges::any_of(exit_codes, [&](const auto& row) { return static_cast<int>(row.code) == code; });
-}
-
 }  // namespace cg2d

@@ -48,8 +48,6 @@ bool ends_with(std::string_view command, const ExitCodeRow& row);
 
 /// The word for an exit code in `status` of the JSON output.
 std::string_view status_name(ExitCode code);
-/// Whether the program can end with this code.
-bool is_exit_code(int code);
 
 /// The longest message of a RunError, in bytes: for messages that quote a file.
 inline constexpr std::size_t most_message_bytes = 2000;

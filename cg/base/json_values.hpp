@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,13 +16,8 @@ namespace cg2d {
 /// Objects keep their members in the order in which they were added.
 using Json = nlohmann::ordered_json;
 
-/// An optional value of a result. JSON has no NaN and no infinity either: null stands for all of them.
+/// JSON has no NaN and no infinity: null stands for them.
 inline Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-/// The value, or null for none.
-template <typename Value>
-Json value_or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 /// The only way from the text of a file to JSON in cg2d. Throws InputError for a text that is nested deeper than
 /// any file of cg2d, which would exhaust the stack of whatever walks through it, and the library's exceptions.

@@ -6,25 +6,22 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <span>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "cg/base/storage/whole_io.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -46,35 +43,18 @@ void cannot_write(const std::string& path) {
 
 namespace {
 
-/// The value of an environment variable; empty where it is not set.
-std::string variable(const char* name) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// A lock on the folder of a file, which leaves no file behind. Whoever holds it for ten seconds hangs, or is
+/// A lock on the folder of a file, which leaves no file behind and ends with the descriptor. Whoever holds it for ten seconds hangs, or is
 /// not one of these programs: then, and where there are no locks (some network file systems), it goes without.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& folder)
-      : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    using namespace std::chrono_literals;
-    constexpr int most_attempts = 1000;
-    for (int k = 0; k < most_attempts; ++k) {
-      if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-      std::this_thread::sleep_for(10ms);
-    }
+Descriptor locked_folder(const std::string& folder) {
+  using namespace std::chrono_literals;
+  constexpr int most_attempts = 1000;
+  Descriptor lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int k = 0; k < most_attempts; ++k) {
+    if (flock(lock.number(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
+    std::this_thread::sleep_for(10ms);
   }
-  ~FolderLock() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_;
-};
+  return lock;
+}
 
 }  // namespace
 
@@ -118,9 +98,10 @@ std::string text_of_named_file(const std::string& name, const std::string& path)
 
 std::optional<std::string> default_profile_path() {
   // A relative path in XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
-  if (const auto cache = variable("XDG_CACHE_HOME"); cache.starts_with('/'))
+  if (const auto cache = environment_variable("XDG_CACHE_HOME"); cache.starts_with('/'))
     return cache + "/cg2d/profile.json";
-  if (const auto home = variable("HOME"); !home.empty()) return home + "/.cache/cg2d/profile.json";
+  if (const auto home = environment_variable("HOME"); !home.empty())
+    return home + "/.cache/cg2d/profile.json";
   return std::nullopt;
 }
 
@@ -175,10 +156,10 @@ bool write_all(int descriptor, std::string_view text) {
 
 /// Folders for results that cannot be written where they were asked for.
 std::vector<std::string> refuges() {
-  auto temporary = variable("TMPDIR");
+  auto temporary = environment_variable("TMPDIR");
   if (temporary.empty()) temporary = "/tmp";
   std::vector<std::string> folders{std::move(temporary), "."};
-  if (auto home = variable("HOME"); !home.empty()) folders.push_back(std::move(home));
+  if (auto home = environment_variable("HOME"); !home.empty()) folders.push_back(std::move(home));
   return folders;
 }
 
@@ -278,8 +259,10 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   }
   const auto target = output_target(path_);
   if (std::error_code error; std::filesystem::is_other(path_, error)) {
-    direct_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, all_may_read_and_write);
-    if (direct_ < 0) cannot_create(path_);
+    device_ =
+        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, all_may_read_and_write));
+    if (!device_.is_open()) cannot_create(path_);
+    direct_ = device_.number();
     return;
   }
   path_ = target;
@@ -298,10 +281,10 @@ void OutputFile::open_target() {
     keep_permissions(path_, spool_->descriptor());
     return;
   }
-  const int target = open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (target < 0 && !spool_->is_open()) errno = reason;
-  if (target < 0) cannot_create(path_);
-  close(target);
+  if (!Descriptor(open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)).is_open()) {
+    if (!spool_->is_open()) errno = reason;
+    cannot_create(path_);
+  }
   is_overwritten_ = true;
   for (const auto& folder : refuges()) {
     if (spool_->is_open()) break;
@@ -318,9 +301,7 @@ void keep_permissions(const std::string& target, int descriptor) {
   fchmod(descriptor, status.st_mode & permissions);
 }
 
-OutputFile::~OutputFile() {
-  if (is_direct() && direct_ != STDOUT_FILENO) close(direct_);
-}
+OutputFile::~OutputFile() = default;
 
 void OutputFile::fail(int reason) const {
   errno = reason;
@@ -408,19 +389,15 @@ bool OutputFile::put_in_place() {
   // Else not known before: a mount of another kind, a file system without hard links. Opened now, since the name may have come to
   // lead elsewhere meanwhile.
   const int reason = errno;
-  int target = open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
-  if (target < 0 && errno == ENOENT)
-    target = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write);
-  if (target < 0) {
+  Descriptor target(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  if (!target.is_open() && errno == ENOENT)
+    target = Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
+  if (!target.is_open()) {
     if (!is_overwritten_) errno = reason;
     return false;
   }
-  const bool is_done = spool_->copy([&](const std::string& block) { return write_all(target, block); }) &&
-                       put_on_device(target);
-  const int why_not = errno;
-  close(target);
-  errno = why_not;
-  return is_done;
+  return spool_->copy([&](const std::string& block) { return write_all(target.number(), block); }) &&
+         put_on_device(target.number());
 }
 
 std::string kept_elsewhere(const std::string& path, std::string_view text) {
@@ -441,7 +418,7 @@ void secure_standard_descriptors() {
 }
 
 void update_file(const std::string& path, const std::function<std::string()>& make) {
-  const FolderLock lock(folder_of(output_target(path)));
+  const auto lock = locked_folder(folder_of(output_target(path)));
   OutputFile file(path);
   file.write(rendered(make));
   file.commit();

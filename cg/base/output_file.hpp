@@ -15,6 +15,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -87,7 +88,8 @@ class OutputFile {
   [[noreturn]] void fail_but_say_where(const std::string& where) const;
 
   std::string path_;
-  int direct_ = -1;               // written directly
+  Descriptor device_;             // no regular file
+  int direct_ = -1;               // the descriptor that is written directly: standard output or the device
   bool is_overwritten_ = false;   // it is known that the target cannot be replaced
   std::string block_;             // text that is not written yet
   bool is_whole_ = true;          // the block is all of the text
@@ -139,6 +141,12 @@ void write_output(OutputFile* file, comm::RankGroup& group, const Make& make) {
     file->write(rendered(make));
     file->commit();
   });
+}
+
+/// The same to a file that is opened for it.
+template <typename Make>
+void write_output(const std::string& path, comm::RankGroup& group, const Make& make) {
+  write_output(open_output(path, group).get(), group, make);
 }
 
 /// Makes all of the steps, each of which writes an output: one that cannot be written takes no other along. Throws the first failure

@@ -4,14 +4,14 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
-
-#include <algorithm>
-#include <cstring>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "cg/base/control_group.hpp"
+#include <cstring>
+
+#include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 #include "kernels/page_buffer.hpp"
 
@@ -25,21 +25,13 @@ std::optional<std::int64_t> kibibytes_in(const std::string& path, const std::str
 }
 
 std::string_view bound_name(MemoryRoom::Bound bound) {
-  switch (bound) {
-    case MemoryRoom::Bound::control_group:
-      return "a control group's memory limit";
-    case MemoryRoom::Bound::address_space:
-      return "a limit of address space (ulimit -v)";
-    case MemoryRoom::Bound::data_segment:
-      return "a limit of data (ulimit -d)";
-    case MemoryRoom::Bound::commit_limit:
-      return "a commit limit";
-    case MemoryRoom::Bound::user:
-      return "--memory-limit";
-    case MemoryRoom::Bound::free_memory:
-      break;
-  }
-  return "free memory";
+  constexpr std::array names{"free memory",
+                             "a control group's memory limit",
+                             "a limit of address space (ulimit -v)",
+                             "a limit of data (ulimit -d)",
+                             "a commit limit",
+                             "--memory-limit"};
+  return names.at(static_cast<std::size_t>(bound));
 }
 
 /// A size from the summary of this process's memory map.

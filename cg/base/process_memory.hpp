@@ -24,7 +24,14 @@ std::int64_t huge_page_bytes();
 
 /// The memory that processes may still take, and the limit that bounds it.
 struct MemoryRoom {
-  enum class Bound { free_memory, control_group, address_space, data_segment, commit_limit, user };
+  enum class Bound {
+    free_memory,
+    control_group,
+    address_space,
+    data_segment,
+    commit_limit,
+    user
+  };  ///< as bound_name() has their names
 
   std::int64_t available_bytes =
       std::numeric_limits<std::int64_t>::max();  ///< less than 0: so much too much is in use already

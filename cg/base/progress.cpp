@@ -1,17 +1,73 @@
 #include "cg/base/progress.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
-
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <optional>
 #include <thread>
+#include <utility>
+
+#include <cmath>
+#include <cstdio>
+#include <set>
 
 #include "cg/base/progress_display.hpp"
 #include "cg/base/redirected_streams.hpp"
+#include "cg/base/sample.hpp"
 
 namespace cg2d {
+
+std::string format_duration(double seconds) {
+  const auto whole = std::llround(seconds);
+  if (whole >= 3600) return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+void DurationModel::add(const Work& work, double seconds) {
+  by_key_[work.key].push_back(seconds);
+  for (auto* rate : {&by_kind_[work.kind], &all_}) {
+    rate->seconds += seconds;
+    rate->amount += work.amount;
+  }
+}
+
+std::optional<double> DurationModel::expected(const Work& work) const {
+  if (all_.amount == 0.0) return std::nullopt;
+  if (const auto same = by_key_.find(work.key); same != by_key_.end()) return sample_of(same->second).median;
+  const auto alike = by_kind_.find(work.kind);
+  const auto& rate = alike != by_kind_.end() ? alike->second : all_;
+  return rate.seconds / rate.amount * work.amount;
+}
+
+PlannedTask::PlannedTask(std::vector<Work> works) : works_(std::move(works)) {
+  // A first work that is over in no time must not leave none for all others.
+  std::set<std::string> kinds;
+  for (const auto& work : works_) {
+    if (kinds.insert(work.kind).second) times_.add({.key = "", .kind = work.kind}, 1.0);
+  }
+}
+
+void PlannedTask::begin(const std::string& key, double now_s) {
+  const auto first = works_.begin() + static_cast<std::ptrdiff_t>(current_ ? *current_ + 1 : 0);
+  auto found = std::ranges::find(first, works_.end(), key, &Work::key);
+  if (found == works_.end()) found = std::ranges::find(works_, key, &Work::key);
+  if (found == works_.end()) return;
+  if (current_) times_.add(works_[*current_], now_s - begin_s_);
+  current_ = static_cast<std::size_t>(found - works_.begin());
+  begin_s_ = now_s;
+}
+
+double PlannedTask::remaining_s(double now_s) const {
+  double seconds = 0.0;
+  for (std::size_t k = current_ ? *current_ + 1 : 0; k < works_.size(); ++k)
+    seconds += times_.expected(works_[k]).value();
+  if (current_) seconds += std::max(0.0, times_.expected(works_[*current_]).value() - (now_s - begin_s_));
+  return seconds;
+}
+
 namespace {
 
 /// The display of this process: a process has one stderr. It lives as long as somebody shows progress.
@@ -39,7 +95,7 @@ void say_on_stderr(const std::string& text) noexcept {
 }
 
 void say_last_on_stderr(const std::string& text) noexcept {
-  if (const auto display = the_display().lock()) display->hold();
+  if (const auto display = the_display().lock()) display->set_held(true);
   RedirectedStreams::undo();
   say_on_stderr(text);
 }
@@ -62,21 +118,11 @@ Progress::Progress(ProgressMode mode, int rank) {
 }
 
 void Progress::say(const std::string& text) const {
-  if (!display_) return;
-  if (is_part_) {
-    display_->say_part(text);
-  } else {
-    display_->say_task(text);
-  }
+  if (display_) display_->show(is_part_ ? ProgressStep::part : ProgressStep::task, text);
 }
 
 void Progress::begin(const std::string& text) const {
-  if (!display_) return;
-  if (is_part_) {
-    display_->say_part(text);
-  } else {
-    display_->begin_task(text);
-  }
+  if (display_) display_->show(is_part_ ? ProgressStep::part : ProgressStep::task_without_line, text);
 }
 
 bool Progress::is_due() const {
@@ -98,11 +144,11 @@ void Progress::warn(const std::string& text) const {
 }
 
 Progress::TimedRegion::TimedRegion(const Progress& progress) : display_(progress.display_.get()) {
-  if (display_ != nullptr) display_->begin_region();
+  if (display_ != nullptr) display_->change_region_depth(1);
 }
 
 Progress::TimedRegion::~TimedRegion() {
-  if (display_ != nullptr) display_->end_region();
+  if (display_ != nullptr) display_->change_region_depth(-1);
 }
 
 void PlannedProgress::say(const std::string& key) {
@@ -115,7 +161,7 @@ void PlannedProgress::say(const std::string& key) {
 void make_way_for_output() noexcept {
   const auto display = the_display().lock();
   if (!display || !display->has_terminal()) return;
-  display->hold();
+  display->set_held(true);
   if (!display->erase()) return;
   using namespace std::chrono_literals;
   wait_until_read(STDERR_FILENO);
@@ -127,7 +173,7 @@ void output_is_written() noexcept {
   const auto display = the_display().lock();
   if (!display || !display->has_terminal()) return;
   wait_until_read(STDOUT_FILENO);
-  display->release();
+  display->set_held(false);
 }
 
 }  // namespace cg2d

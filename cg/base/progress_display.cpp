@@ -7,18 +7,18 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
 #include <algorithm>
+
+#include <array>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "cg/base/progress.hpp"
-#include "cg/base/remaining_time.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -94,9 +94,8 @@ ProcessFacts facts_of_process(int process) {
 }
 
 bool is_launcher(const std::string& name) {
-  const auto begins_with = [&](std::string_view start) { return name.rfind(start, 0) == 0; };
-  return begins_with("mpiexec") || begins_with("mpirun") || begins_with("hydra_") || begins_with("orte") ||
-         begins_with("prte");
+  constexpr std::array starts{"mpiexec", "mpirun", "hydra_", "orte", "prte"};
+  return std::ranges::any_of(starts, [&](const char* start) { return name.starts_with(start); });
 }
 
 /// The first of the launchers that are the parents of this process, each the parent of the next one; 0: none.
@@ -124,13 +123,10 @@ void wait_until_read(int pipe) {
 }
 
 bool passes_lines_on(std::string_view command_line, std::string_view program_name) {
-  while (!command_line.empty()) {
-    const auto end = std::min(command_line.find('\0'), command_line.size());
-    const auto word = command_line.substr(0, end);
-    command_line.remove_prefix(std::min(end + 1, command_line.size()));
+  for (const std::string_view word : split_at(command_line, '\0')) {
     if (word.substr(word.rfind('/') + 1) == program_name) return true;
     if (word == "-l") return false;
-    if (word.rfind('-', 0) != 0) continue;
+    if (!word.starts_with('-')) continue;
     for (const std::string_view mark : {"output", "outfile", "errfile", "prepend", "merge", "xml"}) {
       if (word.find(mark) != std::string_view::npos) return false;
     }
@@ -139,8 +135,7 @@ bool passes_lines_on(std::string_view command_line, std::string_view program_nam
 }
 
 std::optional<int> find_terminal() {
-  const char* const kind = std::getenv("TERM");
-  if (kind == nullptr || *kind == '\0' || std::string_view(kind) == "dumb") return std::nullopt;
+  if (const auto kind = environment_variable("TERM"); kind.empty() || kind == "dumb") return std::nullopt;
   if (isatty(STDERR_FILENO) == 1) return STDERR_FILENO;
   struct stat status {};
   if (fstat(STDERR_FILENO, &status) != 0 || !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)))
@@ -198,25 +193,20 @@ ProgressDisplay::~ProgressDisplay() {
   if (terminal_ && *terminal_ != STDERR_FILENO) close(*terminal_);
 }
 
-void ProgressDisplay::say_task(const std::string& text) {
-  begin_task(text);
+void ProgressDisplay::show(ProgressStep step, const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (!terminal_) write_line();
-}
-
-void ProgressDisplay::begin_task(const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  text_.task = text;
-  text_.part.clear();
+  if (step == ProgressStep::part) {
+    text_.part = text;
+  } else {
+    text_.task = text;
+    text_.part.clear();
+  }
   said_s_ = stopwatch_.seconds();
-  if (terminal_) draw_soon();
-}
-
-void ProgressDisplay::say_part(const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  text_.part = text;
-  said_s_ = stopwatch_.seconds();
-  if (terminal_) draw_soon();
+  if (terminal_) {
+    draw_soon();
+  } else if (step == ProgressStep::task) {
+    write_line();
+  }
 }
 
 void ProgressDisplay::draw_time() {
@@ -236,18 +226,10 @@ bool ProgressDisplay::is_due() {
 }
 
 /// The thread wakes now to sleep until the end, not in the region.
-void ProgressDisplay::begin_region() {
+void ProgressDisplay::change_region_depth(int change) {
   {
     const std::lock_guard lock(mutex_);
-    ++region_depth_;
-  }
-  changed_.notify_one();
-}
-
-void ProgressDisplay::end_region() {
-  {
-    const std::lock_guard lock(mutex_);
-    --region_depth_;
+    region_depth_ += change;
   }
   changed_.notify_one();
 }
@@ -259,14 +241,9 @@ bool ProgressDisplay::erase() {
   return true;
 }
 
-void ProgressDisplay::hold() {
+void ProgressDisplay::set_held(bool is_held) {
   const std::lock_guard lock(mutex_);
-  is_held_ = true;
-}
-
-void ProgressDisplay::release() {
-  const std::lock_guard lock(mutex_);
-  is_held_ = false;
+  is_held_ = is_held;
 }
 
 /// The thread's work.

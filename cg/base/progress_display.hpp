@@ -39,6 +39,9 @@ std::optional<int> find_terminal();
 /// Waits until the other end of a pipe has read all of it, for two seconds at most.
 void wait_until_read(int pipe);
 
+/// What a text is about. Only `task` has a plain line.
+enum class ProgressStep { task, task_without_line, part };
+
 /// One line on a terminal that is rewritten, or plain lines. A thread shows the time going on, once a second (in plain
 /// lines every ten), where nothing else does, except in timed regions. Local; safe to use from several threads.
 class ProgressDisplay {
@@ -49,22 +52,18 @@ class ProgressDisplay {
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  void say_task(const std::string& text);
-  /// Sets the task without a plain line.
-  void begin_task(const std::string& text);
-  void say_part(const std::string& text);
+  void show(ProgressStep step, const std::string& text);
   /// Draws the current text with the time as it is now, where a second has passed. Only on a terminal.
   void draw_time();
   void expect(double remaining_s);
   /// Whether a step in a timed region is to be shown.
   [[nodiscard]] bool is_due();
-  void begin_region();
-  void end_region();
+  /// A timed region begins (1) or ends (-1).
+  void change_region_depth(int change);
   /// True: there was a line.
   bool erase();
   /// Nothing is drawn while it is held.
-  void hold();
-  void release();
+  void set_held(bool is_held);
   [[nodiscard]] bool has_terminal() const { return terminal_.has_value(); }
 
  private:

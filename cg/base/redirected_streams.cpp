@@ -3,16 +3,14 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <cstddef>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdio>
 #include <iostream>
 #include <span>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/whole_io.hpp"
 
 namespace cg2d {
 namespace {
@@ -30,16 +28,14 @@ void flush_streams() {
 
 }  // namespace
 
-MemoryFile::MemoryFile() : descriptor_(memfd_create("text", MFD_CLOEXEC)) {
-  if (descriptor_ < 0) cannot_create("a file in memory");
+MemoryFile::MemoryFile() : file_(memfd_create("text", MFD_CLOEXEC)) {
+  if (!file_.is_open()) cannot_create("a file in memory");
 }
 
-MemoryFile::~MemoryFile() { close(descriptor_); }
-
 std::string MemoryFile::text() const {
-  const auto size = lseek(descriptor_, 0, SEEK_END);
+  const auto size = lseek(descriptor(), 0, SEEK_END);
   std::string text(size > 0 ? static_cast<std::size_t>(size) : 0, '\0');
-  if (!read_whole(descriptor_, 0, std::as_writable_bytes(std::span(text)))) cannot_write("a file in memory");
+  if (!read_whole(descriptor(), 0, std::as_writable_bytes(std::span(text)))) cannot_write("a file in memory");
   return text;
 }
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <string>
 
+#include "cg/base/storage/open_file.hpp"
+
 namespace cg2d {
 
 /// An unlinked file in memory.
@@ -12,16 +14,13 @@ class MemoryFile {
  public:
   /// Throws RunError (cannot_create).
   MemoryFile();
-  ~MemoryFile();
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return file_.number(); }
   /// All that has been written to it. Throws RunError (cannot_write), when it cannot be read.
   [[nodiscard]] std::string text() const;
 
  private:
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 /// The descriptors 1 and 2 lead to these open files during its lifetime. They belong to the process: of objects that are there at the same

@@ -1,6 +1,6 @@
 #pragma once
 
-// The system's own figures about this node: its load, its threads' waiting, and its settings, from the files of
+// The system's own figures about this process and its node: processor time, load, settings, limits; from system calls and the files of
 // Linux below /proc and /sys. Local, without MPI. A file that is missing leaves its figure empty.
 
 #include <array>
@@ -8,9 +8,50 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace cg2d {
+
+/// The number after `key` in the first line of a file that begins with it; an empty key takes the first number
+/// of the file. Empty where there is none.
+std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key);
+
+struct ControlGroupLimits {
+  /// Bytes that the tightest group still allows; empty without a limit. Page cache counts as allowed: the system
+  /// takes it back when memory gets short.
+  std::optional<std::int64_t> available_bytes;
+  /// The limit of that group, bytes.
+  std::optional<std::int64_t> limit_bytes;
+  /// The least quota of processor time, in processors; empty without one.
+  std::optional<double> processors;
+};
+
+/// Files of the system. Tests make trees of their own.
+struct ControlGroupFiles {
+  std::string membership = "/proc/self/cgroup";
+  std::string root = "/sys/fs/cgroup";
+};
+
+/// Reads both versions of the interface. What cannot be read is no limit.
+ControlGroupLimits control_group_limits(const ControlGroupFiles& files = {});
+
+/// The account, as getrusage and the clocks of processor time have it: sums since the start.
+struct SystemUsage {
+  std::int64_t switches = 0;              ///< to another thread, voluntary and involuntary
+  std::int64_t involuntary_switches = 0;  ///< switches by which the system took the processor away
+  std::int64_t minor_faults = 0;
+  std::int64_t major_faults = 0;
+  std::int64_t processor_ns = 0;
+
+  [[nodiscard]] double processor_s() const { return 1e-9 * static_cast<double>(processor_ns); }
+};
+/// The threads that an account is about: the calling one, or all of the process.
+enum class UsageScope { thread, process };
+/// Cost: two system calls.
+SystemUsage system_usage(UsageScope scope);
+/// SystemUsage::processor_ns alone. Cost: one system call.
+std::int64_t processor_ns(UsageScope scope);
+/// The usage of an interval.
+SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier);
 
 /// Folders of the system's files; tests have trees of their own.
 struct SystemFolders {

@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 
 #include <array>
 #include <cmath>
-#include <limits>
+#include <cstdlib>
 #include <numeric>
 
 #include "cg/base/describe.hpp"
@@ -51,6 +52,27 @@ std::string only_name_with_beginning(std::string_view beginning, const std::vect
 }
 
 }  // namespace
+
+std::vector<std::string> split_at(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (auto end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  parts.emplace_back(text);
+  return parts;
+}
+
+std::string shell_quoted(std::string_view text) {
+  std::string result;
+  for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return "'" + result + "'";
+}
+
+std::string environment_variable(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
 
 comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();

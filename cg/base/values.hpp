@@ -63,6 +63,14 @@ struct NamedValue {
   Value value;
 };
 
+/// "a,b" -> "a", "b"; one part where the separator is not in the text.
+std::vector<std::string> split_at(std::string_view text, char separator);
+
+/// Between single quotes of a POSIX shell.
+std::string shell_quoted(std::string_view text);
+/// The value of a variable of the environment; empty where it is not set. Nothing sets one once threads run.
+std::string environment_variable(const char* name);
+
 /// The value must be in the table.
 template <typename Value>
 std::string_view name_in(std::span<const NamedValue<Value>> table, const Value& value) {

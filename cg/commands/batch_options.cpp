@@ -1,9 +1,9 @@
 // The command line of `cg2d batch`.
 
 #include <fmt/format.h>
+#include <string>
 
 #include <filesystem>
-#include <string>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/batch_command.hpp"
@@ -14,25 +14,19 @@ namespace cg2d {
 namespace {
 
 void add_batch_options(OptionSet& options, BatchOptions& batch) {
-  options.add({"FILE",
-               "FILE",
+  options.add({"FILE", "FILE",
                "tasks, a command line of run, solve, stencil or check in each line, after name=NAME, ranks=N "
                "or time=TIME "
-               "where a task needs them",
-               "",
-               {.file = FileUse::reads, .is_required = true}},
-              batch.list);
-  options.add(
-      {"--ranks-per-task", "N", "ranks of a task that does not say ranks=N", "1", {.most = any_count}},
-      batch.ranks_per_task);
-  options.add_list({"--vary",
-                    "VALUES",
+               "where a task needs them"},
+              batch.list, {.file = FileUse::reads, .is_required = true});
+  options.add({"--ranks-per-task", "N", "ranks of a task that does not say ranks=N", "1"},
+              batch.ranks_per_task, {.most = any_count});
+  options.add_list({"--vary", "VALUES",
                     "do each task with each of these values, such as \"--shift 10:20:0.5\" or \"--kernel "
                     "scalar,sell\"; may be "
-                    "given several times",
-                    "",
-                    {.is_repeated = true}},
-                   batch.varied, [](const std::string& text) { return varied_option_from("--vary", text); });
+                    "given several times"},
+                   batch.varied, [](const std::string& text) { return varied_option_from("--vary", text); },
+                   {.is_repeated = true});
   options.add({"--part", "K/N",
                "do the tasks of one of N equal parts of the list, such as one job of an array", "1/1"},
               batch.part, &list_part_from);
@@ -42,12 +36,9 @@ void add_batch_options(OptionSet& options, BatchOptions& batch) {
   options.add_flag("--exclusive", "one task at a time, so that none disturbs the times of another",
                    batch.is_exclusive);
   options.begin_group("Output");
-  options.add({"--output",
-               "FILE",
-               "file that gets a line of JSON per task; a batch goes on where it ends",
-               "the list's name with .results.jsonl",
-               {.file = FileUse::updates, .uses_default_file = true}},
-              batch.output);
+  options.add({"--output", "FILE", "file that gets a line of JSON per task; a batch goes on where it ends",
+               "the list's name with .results.jsonl"},
+              batch.output, {.file = FileUse::updates, .uses_default_file = true});
   options.add_flag("--fresh", "empty the file first", batch.fresh);
   add_progress_options(options, batch.progress);
 }

@@ -1,7 +1,6 @@
 // The command line of `cg2d compare`.
 
 #include <fmt/format.h>
-
 #include <string>
 #include <vector>
 
@@ -25,7 +24,7 @@ struct CompareOptions {
 /// Rank 0 reads, compares and prints. Collective.
 ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
   std::int64_t code = 0;
-  write_output(open_output(options.output, group).get(), group, [&] {
+  write_output(options.output, group, [&] {
     const auto& labels = options.labels;
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), options.threshold,
@@ -48,13 +47,9 @@ double threshold_from(const std::string& text) {
 }
 
 void add_compare_options(OptionSet& options, CompareOptions& compare) {
-  options.add({"A",
-               "",
-               "results before: of cg2d run --format json, or of cg2d sweep",
-               "",
-               {.file = FileUse::reads, .is_required = true}},
-              compare.before);
-  options.add({"B", "", "results after", "", {.file = FileUse::reads, .is_required = true}}, compare.after);
+  options.add({"A", "", "results before: of cg2d run --format json, or of cg2d sweep"}, compare.before,
+              {.file = FileUse::reads, .is_required = true});
+  options.add({"B", "", "results after"}, compare.after, {.file = FileUse::reads, .is_required = true});
   options.add({"--threshold", "PERCENT", "the increase in time that is a regression", "5%"},
               compare.threshold, &threshold_from);
   add_label_option(options, compare.labels, "A,B");

@@ -1,10 +1,10 @@
 // The command line of `cg2d convert`.
 
 #include <fmt/format.h>
-
-#include <filesystem>
 #include <optional>
 #include <string>
+
+#include <filesystem>
 #include <system_error>
 
 #include "cg/base/output_file.hpp"
@@ -43,8 +43,7 @@ std::string file_text(const std::string& path) {
 /// Times: since the begin. Collective.
 ExitCode print_conversion(const ConvertOptions& options, const SystemMatrix& matrix, double read_s,
                           double all_s, comm::RankGroup& group) {
-  const auto output = open_output("", group);
-  write_output(output.get(), group, [&] {
+  write_output("", group, [&] {
     const auto symmetrization = matrix.symmetrization();
     return fmt::format(
         " {} to {}: {} rows, {} nonzeros; read in {:.3g} s, written in {:.3g} s\n{}",
@@ -114,27 +113,18 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
 }
 
 void add_convert_options(OptionSet& options, ConvertOptions& convert) {
-  options.add({"FILE",
-               "",
-               "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form",
-               "",
-               {.file = FileUse::reads, .is_required = true}},
-              convert.source);
-  options.add({"TARGET",
-               "",
+  options.add({"FILE", "", "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form"},
+              convert.source, {.file = FileUse::reads, .is_required = true});
+  options.add({"TARGET", "",
                "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
-               "A.mtx or -, standard output",
-               "",
-               {.file = FileUse::writes, .is_required = true}},
-              convert.target);
+               "A.mtx or -, standard output"},
+              convert.target, {.file = FileUse::writes, .is_required = true});
   options.add(
-      {"--scratch",
-       "DIR,...",
+      {"--scratch", "DIR,...",
        "keep the entries in unlinked temporary files on local storage while they are put in order, in the "
        "folder DIR or, by rank, in several: for a matrix that is larger than memory",
-       "in memory",
-       {.file = FileUse::folder}},
-      convert.scratch, &folders_from);
+       "in memory"},
+      convert.scratch, &folders_from, {.file = FileUse::folder});
   add_symmetrize_options(options, convert.symmetrize_tolerance, convert.mirrors);
   add_memory_limit_option(options, convert.memory_limit_bytes);
   add_progress_options(options, convert.progress);

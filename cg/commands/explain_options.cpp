@@ -1,7 +1,5 @@
 // The command line of `cg2d explain`.
 
-#include <fmt/format.h>
-
 #include <string>
 #include <vector>
 

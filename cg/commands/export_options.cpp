@@ -24,8 +24,7 @@ ExitCode export_results(const ExportOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (group.rank() == 0) records = read_all_results(options.files);
   });
-  const auto output = open_output(options.output, group);
-  write_output(output.get(), group,
+  write_output(options.output, group,
                [&] { return options.format == "csv" ? csv_lines(records) : extra_p_lines(records); });
   return ExitCode::success;
 }

@@ -1,25 +1,22 @@
 // cg2d help, version and completion: texts about the program itself.
 
 #include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/completion.hpp"
 #include "cg/commands/help/described_option.hpp"
 #include "cg/commands/help/help_format.hpp"
-#include "cg/commands/help/man_page.hpp"
 #include "cg/commands/help/misspelling.hpp"
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/machine/provenance.hpp"
 #include "cg/panels/panel_io.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {
@@ -86,12 +83,8 @@ struct CompletionArguments {
 
 void add_completion_options(OptionSet& options, CompletionArguments& arguments) {
   arguments.program = options.parser().get_parent();
-  options.add({"SHELL",
-               one_of(names_of(shell_table())),
-               "the shell that the script is for",
-               "",
-               {.is_required = true}},
-              arguments.shell);
+  options.add({"SHELL", one_of(names_of(shell_table())), "the shell that the script is for"}, arguments.shell,
+              {.is_required = true});
 }
 
 Action completion_action(CompletionArguments& arguments, const OptionSet& /*given*/) {

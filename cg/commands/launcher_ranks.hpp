@@ -1,6 +1,6 @@
 #pragma once
 
-// The ranks as the launcher's environment numbers them, known before MPI is.
+// What the launcher's environment tells before MPI is there: the ranks, and how the threads of OpenMP are to wait.
 
 #include <optional>
 #include <string>
@@ -26,5 +26,13 @@ std::optional<LauncherRanks> ranks_of_launcher();
 
 /// The MPI library as it calls itself, with its version: "MPICH Version 4.0.2".
 std::string name_of_mpi();
+
+/// Starts this program anew where ranks have several threads, with the environment that bounds their waiting:
+/// they spin for a fraction of a millisecond and then sleep, or sleep at once (OMP_WAIT_POLICY=passive) if the
+/// threads of all ranks of the node outnumber its processors. OpenMP sees only its own process's threads, and
+/// reads its environment when it is loaded. Returns if nothing is to be changed: with one thread per rank,
+/// after the new start, or where the user has set OpenMP's waiting. Local; to be called before MPI is
+/// initialised.
+void bound_thread_waiting(int argument_count, char** arguments);
 
 }  // namespace cg2d

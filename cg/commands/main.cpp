@@ -4,16 +4,16 @@
 #include <omp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
+
+#include <algorithm>
+#include <cstdio>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
@@ -22,7 +22,6 @@
 #include "cg/base/progress.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/commands/launcher_ranks.hpp"
-#include "cg/commands/thread_waiting.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/run/watch/exit_watch.hpp"
 #include "cg/run/watch/life_watch.hpp"

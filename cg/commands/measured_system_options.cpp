@@ -23,12 +23,9 @@ void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance
 }
 
 void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled) {
-  options.add({"FILE",
-               "",
-               "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert",
-               "",
-               {.file = FileUse::reads}},
-              system.matrix_path);
+  options.add(
+      {"FILE", "", "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert"},
+      system.matrix_path, {.file = FileUse::reads});
   options.add({"--operator", "NAME:SIZE",
                fmt::format("instead of FILE: {}; applied without a matrix", known_operators())},
               system.operator_text);
@@ -55,8 +52,8 @@ void add_measured_system_options(OptionSet& options, MeasuredSystem& system) {
   options.begin_group("A system of your own, instead of the benchmark");
   add_matrix_options(options, system.options,
                      "also assemble the matrix of --operator, and compare both forms");
-  options.add({"--iterations", "N", "iterations of CG in a run", "", {.most = any_count}},
-              system.iteration_count);
+  options.add({"--iterations", "N", "iterations of CG in a run"}, system.iteration_count,
+              {.most = any_count});
   add_form_options(options, system.options);
 }
 

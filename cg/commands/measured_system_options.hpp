@@ -3,8 +3,6 @@
 // The options of a user's own system, which cg2d solve, cg2d sweep and cg2d scaling have. All that gets a value must outlive the set.
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "cg/commands/option_set.hpp"
 #include "cg/run/solve/solve_options.hpp"

@@ -1,10 +1,8 @@
 // The command line of `cg2d model`.
 
 #include <fmt/format.h>
-
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -22,9 +20,8 @@ constexpr std::string_view template_machine = "infiniband-cluster";
 void add_model_options(OptionSet& options, ModelOptions& model) {
   add_machine_option(options, model.machine, "this machine's", FileUse::updates);
   add_classes_option(options, model.problems, "B; W,A,B with --calibrate");
-  options.add_list(
-      {"--ranks", "N", "numbers of ranks, such as 1,2,4", "those that run", {.most = most_modelled_ranks}},
-      model.rank_counts);
+  options.add_list({"--ranks", "N", "numbers of ranks, such as 1,2,4", "those that run"}, model.rank_counts,
+                   {.most = most_modelled_ranks});
   add_grids_option(options, model.grids, "model");
   options.add({"--kernel", "NAME", "a kernel of the description", "the description's"},
               model.configuration.kernel);

@@ -40,7 +40,9 @@ void OptionSet::add_flag(const std::string& name, const std::string& help, std::
                        .take = {}});
 }
 
-void OptionSet::add_texts(const OptionRow& row, bool is_list, std::function<void(const Texts&)> take) {
+void OptionSet::add_texts(OptionRow row, bool is_list, std::function<void(const Texts&)> take,
+                          const OptionTraits& traits) {
+  row.traits = traits;
   auto* const option = parser_.add_option(row.name, CLI::callback_t{}, row.help);
   const bool is_argument = !row.name.starts_with('-');
   assert(is_argument || !row.value.empty());  // help would show a flag
@@ -49,7 +51,7 @@ void OptionSet::add_texts(const OptionRow& row, bool is_list, std::function<void
   if (is_list && !is_argument && !row.traits.is_repeated) option->delimiter(',');
   if (row.traits.is_repeated) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   if (row.traits.file) option->check(&refusal_of_empty_name);
-  declared_.push_back({.row = row, .option = option, .take = std::move(take)});
+  declared_.push_back({.row = std::move(row), .option = option, .take = std::move(take)});
 }
 
 void OptionSet::require_with(const std::string& option, const std::string& other) {

@@ -3,18 +3,16 @@
 // The options of one command. A row describes each once: parser, help, manual page, completion and file of options follow from it.
 
 #include <fmt/format.h>
-
-#include <cmath>
-#include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <type_traits>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/named_files.hpp"
@@ -42,7 +40,7 @@ struct OptionRow {
       value;  ///< kind of its value: "N", "TIME", "auto|PXxPY"; with names only (one_of()) a text must be one of them
   std::string help;
   std::string standing{};  ///< the help's default; empty: the value of the variable
-  OptionTraits traits{};
+  OptionTraits traits{};   ///< as the OptionSet has been given them
 };
 
 /// The first name with two dashes, as messages have it; that of an argument as it is.
@@ -64,11 +62,6 @@ Number decimal_from(const std::string& option, const std::string& text) {
   return *value;
 }
 
-template <typename Value>
-struct IsOptional : std::false_type {};
-template <typename Value>
-struct IsOptional<std::optional<Value>> : std::true_type {};
-
 /// Declares options, and converts their texts after parsing. What it refers to must outlive it.
 class OptionSet {
  public:
@@ -89,33 +82,41 @@ class OptionSet {
   }
   /// A text or a number.
   template <typename Value>
-  void add(OptionRow row, Value& value) {
-    if constexpr (!IsOptional<Value>::value) {
+  void add(OptionRow row, Value& value, const OptionTraits& traits = {}) {
+    if constexpr (fmt::is_formattable<Value>::value) {
       if (row.standing.empty()) row.standing = fmt::format("{}", value);
     }
-    add_texts(row, false, [row, &value](const Texts& texts) { value = value_of<Value>(row, texts.front()); });
+    row.traits = traits;
+    add(
+        row, value, [row](const std::string& text) { return value_of<Value>(row, text); }, traits);
   }
   /// A text for conversion(option, text) or conversion(text), which throws InputError.
   template <typename Value, typename Convert>
-  void add(const OptionRow& row, Value& value, Convert conversion) {
-    add_texts(row, false, [row, &value, conversion](const Texts& texts) {
+  void add(const OptionRow& row, Value& value, Convert conversion, const OptionTraits& traits = {}) {
+    const auto take = [row, &value, conversion](const Texts& texts) {
       value = converted(conversion, row, texts.front());
-    });
+    };
+    add_texts(row, false, take, traits);
   }
   /// Values with commas between them.
   template <typename Value>
-  void add_list(const OptionRow& row, std::vector<Value>& values) {
-    add_list(row, values, [row](const std::string& text) { return value_of<Value>(row, text); });
+  void add_list(OptionRow row, std::vector<Value>& values, const OptionTraits& traits = {}) {
+    row.traits = traits;
+    add_list(
+        row, values, [row](const std::string& text) { return value_of<Value>(row, text); }, traits);
   }
   template <typename Value, typename Convert>
-  void add_list(const OptionRow& row, std::vector<Value>& values, Convert conversion) {
-    add_texts(row, true, [row, &values, conversion](const Texts& texts) {
+  void add_list(const OptionRow& row, std::vector<Value>& values, Convert conversion,
+                const OptionTraits& traits = {}) {
+    const auto take = [row, &values, conversion](const Texts& texts) {
       values.clear();
       for (const auto& text : texts) values.push_back(converted(conversion, row, text));
-    });
+    };
+    add_texts(row, true, take, traits);
   }
   /// The core of all: `take` gets the texts where there are any.
-  void add_texts(const OptionRow& row, bool is_list, std::function<void(const Texts&)> take);
+  void add_texts(OptionRow row, bool is_list, std::function<void(const Texts&)> take,
+                 const OptionTraits& traits = {});
 
   /// The option goes only with the other one.
   void require_with(const std::string& option, const std::string& other);
@@ -163,7 +164,7 @@ class OptionSet {
 
   template <typename Value>
   static Value value_of(const OptionRow& row, const std::string& text) {
-    if constexpr (IsOptional<Value>::value) {
+    if constexpr (requires { typename Value::value_type; } && !std::is_same_v<Value, std::string>) {
       return value_of<typename Value::value_type>(row, text);
     } else if constexpr (std::is_same_v<Value, std::string>) {
       if (const auto names = names_among(row.value); !names.empty())

@@ -1,7 +1,6 @@
 // The command line of `cg2d pingpong`.
 
 #include <fmt/format.h>
-
 #include <string>
 #include <vector>
 
@@ -48,8 +47,8 @@ void add_pingpong_options(OptionSet& options, PingPongOptions& pingpong) {
   options.add_list({"--pairs", "A:B", "pairs of ranks, such as 0:1,0:2", "0:1"}, pingpong.pairs, &pair_from);
   options.add_list({"--sizes", "SIZE", "message sizes, such as 8,64kB", "powers of 4 from 8 to 8MiB"},
                    transfers.byte_counts, &variable_bytes_from);
-  options.add_list({"--variables", "N", "messages per synchronization", "1,8", {.most = most_variables}},
-                   transfers.variable_counts);
+  options.add_list({"--variables", "N", "messages per synchronization", "1,8"}, transfers.variable_counts,
+                   {.most = most_variables});
   options.add_list({"--methods", one_of(pingpong_method_names()), "transfer methods", "all"},
                    transfers.methods);
   add_axis_option(options, "ranks_per_node", pingpong.configuration);

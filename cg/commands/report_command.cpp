@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 
@@ -41,12 +40,11 @@ std::string_view word_of(ProgressMode mode) {
 }
 
 std::vector<std::string> command_line(const PageOptions& options) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no variable is set once threads run
-  const char* const named = std::getenv("CG2D_PYTHON");
+  const auto named = environment_variable("CG2D_PYTHON");
   const auto package_path = file_beside_program(build_info::data_from_program, "share/cg2d", package,
                                                 "report", "cmake --install puts it there with the program");
   // -B: nothing is written beside the package, so that an uninstallation leaves nothing.
-  std::vector<std::string> words{named != nullptr && *named != '\0' ? named : "python3",
+  std::vector<std::string> words{named.empty() ? "python3" : named,
                                  "-B",
                                  package_path,
                                  "--cg2d",
@@ -101,19 +99,15 @@ ExitCode make_page(const PageOptions& options, comm::RankGroup& group) {
 /// --figures and --small.
 void add_figure_folder(OptionSet& options, const std::string& name, const std::string& help,
                        std::string& folder) {
-  options.add({name, "DIR", help, "", {.file = FileUse::fills}}, folder);
+  options.add({name, "DIR", help}, folder, {.file = FileUse::fills});
 }
 
 void add_report_options(OptionSet& options, PageOptions& page) {
   add_files_argument(
       options, page.files,
       "results of run, sweep, scaling, pingpong, solve and compare as JSON, tuning profiles, traces");
-  options.add({"-o,--output",
-               "FILE",
-               "the page: one file that needs no other",
-               "",
-               {.file = FileUse::writes, .uses_default_file = true}},
-              page.page);
+  options.add({"-o,--output", "FILE", "the page: one file that needs no other"}, page.page,
+              {.file = FileUse::writes, .uses_default_file = true});
   options.add_flag("--compare", "each file on its own, side by side, and against the first by paired rounds",
                    page.compares);
   add_label_option(options, page.labels, "by the files");

@@ -1,4 +1,3 @@
-#include "cg/run/run_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,11 +5,11 @@
 #include <algorithm>
 
 #include "cg/commands/session_commands.hpp"
-#include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/run/run_options.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 
@@ -49,20 +48,17 @@ void add_problem_group(OptionSet& options, RunArguments& run) {
   add_class_option(options, run.given_problem.class_letter,
                    "problem class; or all of --n, --nonzer, --shift and --niter");
   add_problem_options(options, run.given_problem);
-  options.add({"--export-mtx",
-               "FILE",
+  options.add({"--export-mtx", "FILE",
                "also write the matrix to FILE (Matrix Market, symmetric); -: to standard output, instead of "
-               "the report",
-               "",
-               {.file = FileUse::writes}},
-              run.export_mtx);
+               "the report"},
+              run.export_mtx, {.file = FileUse::writes});
 }
 
 void add_output_group(OptionSet& options, RunArguments& run) {
   options.begin_group("Output");
   add_result_options(options, run.format, run_formats, run.output);
-  options.add({"--repeat", "N", "timed repetitions; the median is reported", "", {.most = any_count}},
-              run.repeat_count);
+  options.add({"--repeat", "N", "timed repetitions; the median is reported"}, run.repeat_count,
+              {.most = any_count});
   options.add({"--min-time", "TIME",
                "add repetitions until all have taken that long together, such as 10s or 1min", "0s"},
               run.least_time_s, &seconds_from);
@@ -74,9 +70,8 @@ void add_plan_group(OptionSet& options, RunArguments& run) {
   constexpr int most_ranks = 1'000'000;  // more than any machine has; the plan goes through all ranks
   options.begin_group("Plan");
   options.add_flag("--dry-run", "print the plan (blocks, memory, messages) and exit", run.dry_run);
-  options.add(
-      {"--ranks", "N", "with --dry-run: plan for that many ranks", "those that run", {.most = most_ranks}},
-      run.planned_ranks);
+  options.add({"--ranks", "N", "with --dry-run: plan for that many ranks", "those that run"},
+              run.planned_ranks, {.most = most_ranks});
   options.add_flag("--list-kernels", "list the kernels and exit", run.list_kernels);
   options.add_flag("--list-transports", "list the transports and exit", run.list_transports);
   add_memory_group(options, run);

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -26,12 +22,9 @@ struct ScalingArguments : ScalingOptions {
 void add_ways_group(OptionSet& options, ScalingArguments& scaling) {
   auto& configuration = scaling.common.configuration;
   options.begin_group("Ways");
-  options.add_list({"--cores",
-                    "N",
-                    "numbers of cores, such as 1,2,4",
-                    "powers of two up to the ranks started",
-                    {.most = any_count}},
-                   scaling.core_counts);
+  options.add_list(
+      {"--cores", "N", "numbers of cores, such as 1,2,4", "powers of two up to the ranks started"},
+      scaling.core_counts, {.most = any_count});
   options.add_flag("--weak", "weak scaling: n grows with the cores", scaling.weak);
   add_axis_list(options, "transport", scaling.values, "two-sided,shared where both can serve");
   add_axis_list(options, "cut", scaling.values);

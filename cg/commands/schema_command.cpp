@@ -8,7 +8,7 @@
 
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/batch/task_result.hpp"
+#include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/machine/machine_description.hpp"

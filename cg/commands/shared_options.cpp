@@ -11,7 +11,7 @@
 #include "cg/report/result_compare.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/outer_iteration.hpp"
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d {
 
@@ -75,7 +75,7 @@ void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& 
 
 void add_profile_options(OptionSet& options, ProfileSource& profile, const std::string& help,
                          const std::string& help_without) {
-  options.add({"--profile", "FILE", help, "the user's", {.file = FileUse::updates}}, profile.path);
+  options.add({"--profile", "FILE", help, "the user's"}, profile.path, {.file = FileUse::updates});
   options.add_flag("--no-profile", help_without, [&profile] { profile.is_used = false; });
 }
 
@@ -127,17 +127,14 @@ void add_host_name_option(OptionSet& options, bool& names_hosts) {
 
 void add_out_of_core_option(OptionSet& options, std::vector<std::string>& folders, const std::string& help,
                             const std::string& standing) {
-  options.add({"--out-of-core", "DIR,...", help, standing, {.file = FileUse::folder}}, folders,
-              &folders_from);
+  options.add({"--out-of-core", "DIR,...", help, standing}, folders, &folders_from,
+              {.file = FileUse::folder});
 }
 
 void add_rounds_option(OptionSet& options, std::optional<int>& round_count) {
-  options.add({"--repeat,--rounds",
-               "N",
-               "runs of each configuration, interleaved",
-               "as many as the verdict needs",
-               {.most = any_count}},
-              round_count);
+  options.add(
+      {"--repeat,--rounds", "N", "runs of each configuration, interleaved", "as many as the verdict needs"},
+      round_count, {.most = any_count});
 }
 
 void add_until_sure_options(OptionSet& options, std::optional<UntilSure>& until_sure,
@@ -167,26 +164,20 @@ void add_format_option(OptionSet& options, std::string& format, const std::vecto
 void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
                         std::string& output) {
   add_format_option(options, format, names);
-  options.add({"--output",
-               "FILE",
-               "write the result to FILE, atomically",
-               "standard output",
-               {.file = FileUse::writes}},
-              output);
+  options.add({"--output", "FILE", "write the result to FILE, atomically", "standard output"}, output,
+              {.file = FileUse::writes});
 }
 
 void add_machine_option(OptionSet& options, std::string& machine, const std::string& standing, FileUse use) {
   options.add(
-      {"--machine",
-       "NAME|FILE",
+      {"--machine", "NAME|FILE",
        fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
-       standing,
-       {.file = use}},
-      machine);
+       standing},
+      machine, {.file = use});
 }
 
 void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help) {
-  options.add_list({"FILE", "FILE", help, "", {.file = FileUse::reads, .is_required = true}}, files);
+  options.add_list({"FILE", "FILE", help}, files, {.file = FileUse::reads, .is_required = true});
 }
 
 void add_label_option(OptionSet& options, std::vector<std::string>& labels, const std::string& standing) {
@@ -231,12 +222,8 @@ void add_limits_option(OptionSet& options, bool& measures_limits) {
 }
 
 void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace) {
-  options.add({"--trace-steps",
-               "N",
-               "CG steps in the trace, from the first one on",
-               "",
-               {.most = TraceOptions::most_steps}},
-              step_count);
+  options.add({"--trace-steps", "N", "CG steps in the trace, from the first one on"}, step_count,
+              {.most = TraceOptions::most_steps});
   options.require_with("--trace-steps", trace);
 }
 

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <string>
-#include <vector>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -24,8 +22,8 @@ void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
                "the description's"},
               simulate.interconnect);
   add_classes_option(options, simulate.problems, "B");
-  options.add({"--ranks", "N", "number of ranks", "those of the grids", {.most = most_simulated_ranks}},
-              simulate.rank_count);
+  options.add({"--ranks", "N", "number of ranks", "those of the grids"}, simulate.rank_count,
+              {.most = most_simulated_ranks});
   add_grids_option(options, simulate.grids, "simulate");
   options.add({"--kernel", "NAME", "a kernel of the description", "the description's"},
               simulate.configuration.kernel);
@@ -38,14 +36,10 @@ void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
   options.add(
       {std::string(slow_rank_option), "R:FACTOR,...", "products of rank R take FACTOR times as long", "none"},
       simulate.slow, &slow_ranks_from);
-  options.add({"--steps", "N", "CG steps, one after the other", "1", {.most = 1'000'000}},
-              simulate.step_count);
-  options.add({"--trace",
-               "FILE",
-               "a time line of the ranks, for one class and grid, as of cg2d run --trace",
-               "",
-               {.file = FileUse::writes}},
-              simulate.trace);
+  options.add({"--steps", "N", "CG steps, one after the other", "1"}, simulate.step_count,
+              {.most = 1'000'000});
+  options.add({"--trace", "FILE", "a time line of the ranks, for one class and grid, as of cg2d run --trace"},
+              simulate.trace, {.file = FileUse::writes});
   options.add_flag(
       "--what-if",
       "also with links twice as fast, half the latency, ranks four times as fast, one slow link, "

@@ -1,16 +1,14 @@
 // The command line of `cg2d solve`.
 
-#include "cg/run/solve/solve_options.hpp"
-
 #include <fmt/format.h>
 
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/session_commands.hpp"
-#include "cg/commands/session_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {
@@ -22,27 +20,17 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
   options.add({"--domain", "PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",
                "the smallest surface"},
               system.domain_grid, &domain_grid_from);
-  options.add({"--rhs",
-               "ones|random:SEED|FILE",
-               "right-hand side",
-               vector_text(system.right_hand_side),
-               {.file = FileUse::reads}},
-              system.right_hand_side, &vector_option_from);
-  options.add({"--rhs-count",
-               "N",
+  options.add({"--rhs", "ones|random:SEED|FILE", "right-hand side", vector_text(system.right_hand_side)},
+              system.right_hand_side, &vector_option_from, {.file = FileUse::reads});
+  options.add({"--rhs-count", "N",
                fmt::format("right-hand sides, solved together: 1 to {}", kernels::vector_counts.back()),
-               "the columns of --rhs FILE, else 1",
-               {.most = kernels::vector_counts.back()}},
-              system.right_hand_side_count);
-  options.add(
-      {"--x0", "zeros|ones|random:SEED|FILE", "initial guess", "zeros", {.file = FileUse::reads_first}},
-      system.initial_guess, &vector_option_from);
-  options.add({"-o,--solution",
-               "FILE",
-               "write x to FILE (Matrix Market, array); -: to standard output, instead of the report",
-               "",
-               {.file = FileUse::writes_last}},
-              system.solution_path);
+               "the columns of --rhs FILE, else 1"},
+              system.right_hand_side_count, {.most = kernels::vector_counts.back()});
+  options.add({"--x0", "zeros|ones|random:SEED|FILE", "initial guess", "zeros"}, system.initial_guess,
+              &vector_option_from, {.file = FileUse::reads_first});
+  options.add({"-o,--solution", "FILE",
+               "write x to FILE (Matrix Market, array); -: to standard output, instead of the report"},
+              system.solution_path, {.file = FileUse::writes_last});
 }
 
 double tolerance_from(const std::string& option, const std::string& text) {
@@ -59,8 +47,7 @@ void add_method_group(OptionSet& options, SystemOptions& system) {
   options.add({"--atol", "X", "absolute tolerance; the larger one counts",
                fmt::format("{}", system.absolute_tolerance)},
               system.absolute_tolerance, &tolerance_from);
-  options.add({"--max-iterations", "N", "iterations at most", "", {.most = any_count}},
-              system.most_iterations);
+  options.add({"--max-iterations", "N", "iterations at most"}, system.most_iterations, {.most = any_count});
   add_form_options(options, system);
   options.add_flag("--monitor", "a line on stderr for each iteration", system.monitors);
 }

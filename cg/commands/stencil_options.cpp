@@ -1,7 +1,6 @@
 // The command line of `cg2d stencil`.
 
 #include <fmt/format.h>
-
 #include <string>
 
 #include "cg/commands/shared_options.hpp"
@@ -9,7 +8,6 @@
 #include "cg/stencil/stencil_command.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
-#include "cg/stencil/stencil_report.hpp"
 
 namespace cg2d {
 namespace {
@@ -30,8 +28,7 @@ void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
                "steps of the heat equation, or of conjugate gradients in s-step form"},
               stencil.method);
   constexpr int most_steps = 1'000'000'000;
-  options.add({"--steps", "N", "steps in time, or of CG at most", "", {.most = most_steps}},
-              stencil.step_count);
+  options.add({"--steps", "N", "steps in time, or of CG at most"}, stencil.step_count, {.most = most_steps});
   options.add({"--rtol", "X", "s-step-cg ends at this residual, relative to b; 0: after all steps", "0"},
               stencil.tolerance, &stencil_tolerance_from);
   options.add({"--temporal-block", "auto|N",

@@ -2,29 +2,26 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include <deque>
+#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/commands/help/config_file.hpp"
 #include "cg/commands/help/described_option.hpp"
 #include "cg/commands/help/help_format.hpp"
 #include "cg/commands/help/misspelling.hpp"
-#include "cg/commands/help/switches.hpp"
 #include "cg/commands/option_set.hpp"
-#include "cg/commands/shared_options.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
@@ -50,7 +47,7 @@ struct Candidate {
   OptionSet options;
   std::function<Action()> action{};
 };
-using Candidates = std::vector<std::unique_ptr<Candidate>>;
+using Candidates = std::deque<Candidate>;
 
 }  // namespace
 
@@ -96,7 +93,7 @@ Action print_text(std::string text) {
 
 Action print_made_text(std::function<std::string()> make, std::string output) {
   return [make = std::move(make), output = std::move(output)](comm::RankGroup& group) {
-    write_output(open_output(output, group).get(), group, make);
+    write_output(output, group, make);
     return ExitCode::success;
   };
 }
@@ -104,18 +101,10 @@ Action print_made_text(std::function<std::string()> make, std::string output) {
 namespace {
 
 void add_config_options(OptionSet& options) {
-  options.add_texts({"--config",
-                     "FILE",
-                     "options from FILE (TOML); those of the command line override them",
-                     "",
-                     {.file = FileUse::reads}},
-                    false, {});
-  options.add_texts({"--save-config",
-                     "FILE",
-                     "also write the options given to FILE, for --config",
-                     "",
-                     {.file = FileUse::updates}},
-                    false, {});
+  options.add_texts({"--config", "FILE", "options from FILE (TOML); those of the command line override them"},
+                    false, {}, {.file = FileUse::reads});
+  options.add_texts({"--save-config", "FILE", "also write the options given to FILE, for --config"}, false,
+                    {}, {.file = FileUse::updates});
   for (const auto* const name : {"--config", "--save-config"})
     options.parser().get_option(name)->configurable(false);
 }
@@ -141,6 +130,43 @@ void expect_config_file(CLI::App& app, std::span<const char* const> arguments) {
   file->require_readable();
   app.config_formatter(file);
   app.set_config("--config", path, "")->group("");
+}
+
+constexpr std::string_view off = "off";
+constexpr std::string_view on = "on";
+
+/// "off", "on", "off,on".
+bool is_list_of_values(std::string_view text) {
+  return std::ranges::all_of(split_at(text, ','), [](const auto& word) { return word == off || word == on; });
+}
+
+bool is_switch(const DescribedOption& option) {
+  return !option.is_positional && std::ranges::equal(option.values, std::array{off, on});
+}
+
+/// The arguments of a command, its own name among them, with each switch (an option with the values off and on) that stands alone as
+/// "--option=on": CLI11 takes the next argument for the value. An option stands alone at the end, before another option, and, where the
+/// command takes arguments without a name, before anything but off, on, or a list of both.
+std::vector<std::string> with_switches_on(std::span<const char* const> arguments, const CLI::App& command) {
+  std::vector<std::string> switches;
+  bool takes_nameless = false;
+  for (const auto& option : described_options(command)) {
+    takes_nameless = takes_nameless || option.is_positional;
+    if (is_switch(option)) switches.insert(switches.end(), option.names.begin(), option.names.end());
+  }
+  const auto is_value = [&](std::string_view text) {
+    return is_list_of_values(text) || (!takes_nameless && !text.starts_with('-'));
+  };
+  std::vector<std::string> result;
+  bool are_options = true;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    auto& argument = result.emplace_back(arguments[k]);
+    are_options = are_options && argument != "--";
+    const bool has_value = k + 1 < arguments.size() && is_value(arguments[k + 1]);
+    if (are_options && !has_value && std::ranges::find(switches, argument) != switches.end())
+      argument.append("=").append(on);
+  }
+  return result;
 }
 
 /// As CLI11 takes them: the last argument first, and without the program's name.
@@ -209,7 +235,7 @@ Action with_different_files(Action action, std::vector<FileOption> files) {
 Action saving(Action action, const std::string& path, std::string text) {
   if (path.empty()) return action;
   return [action = std::move(action), path, text = std::move(text)](comm::RankGroup& group) {
-    write_output(open_output(path, group).get(), group, [&] { return text; });
+    write_output(path, group, [&] { return text; });
     return action(group);
   };
 }
@@ -220,7 +246,7 @@ Candidates add_commands(CLI::App& app) {
     auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
     parser->group("Commands");
     parser->footer(fmt::format("Examples:\n  {}", fmt::join(row.examples, "\n  ")));
-    auto& candidate = *candidates.emplace_back(std::make_unique<Candidate>(*parser, row));
+    auto& candidate = candidates.emplace_back(*parser, row);
     candidate.action = row.declare(candidate.options);
     candidate.options.begin_group("General");
     if (row.takes_config) add_config_options(candidate.options);
@@ -257,13 +283,10 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
       "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
       "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
   const auto candidates = add_commands(app);
-  const auto parsed = [&]() -> Candidate* {
-    for (const auto& candidate : candidates) {
-      if (candidate->options.parser().parsed()) return candidate.get();
-    }
-    return nullptr;
+  const auto parser = [&]() -> const CLI::App* {
+    const auto parsed = app.get_subcommands();
+    return parsed.empty() ? nullptr : parsed.front();
   };
-  const auto parser = [&] { return parsed() == nullptr ? nullptr : &parsed()->options.parser(); };
   try {
     expect_config_file(app, given);
     parse_arguments(app, given);
@@ -278,8 +301,9 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
     throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
                                  parser() != nullptr ? parser()->get_name() : "run"));
   }
-  if (parsed() == nullptr) return {.action = print_text(help_text(app))};
-  auto& command = *parsed();
+  if (parser() == nullptr) return {.action = print_text(help_text(app))};
+  const auto& command = *std::ranges::find_if(
+      candidates, [&](const auto& candidate) { return &candidate.options.parser() == parser(); });
   const auto saved_path = command.options.text_of("--save-config");
   auto config = saved_path.empty() ? std::string() : config_text(*parser());
   auto files = all_files(command.options);

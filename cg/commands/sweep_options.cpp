@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -61,11 +59,10 @@ void add_axes_group(OptionSet& options, SweepArguments& sweep) {
   add_classes_option(options, sweep.axes.problems, "A");
   add_problem_options(options, sweep.given_problem);
   options.begin_group("Grid and configuration");
-  options.add_list({"--ranks", "N", "rank counts, such as 2,4,8", "all ranks started", {.most = any_count}},
-                   sweep.axes.rank_counts);
-  options.add_list(
-      {"--px", "N", "process columns, such as 1,2,4", "all that divide the ranks", {.most = any_count}},
-      sweep.axes.columns);
+  options.add_list({"--ranks", "N", "rank counts, such as 2,4,8", "all ranks started"},
+                   sweep.axes.rank_counts, {.most = any_count});
+  options.add_list({"--px", "N", "process columns, such as 1,2,4", "all that divide the ranks"},
+                   sweep.axes.columns, {.most = any_count});
   add_grids_option(options, sweep.axes.named, "sweep");
   add_axis_lists(options, sweep.axes.values);
   add_profile_options(options, sweep.common.profile);
@@ -88,19 +85,14 @@ void add_rounds_group(OptionSet& options, SweepOptions& sweep) {
 void add_results_group(OptionSet& options, SweepArguments& sweep) {
   options.begin_group("Output");
   add_host_name_option(options, sweep.common.names_hosts);
-  options.add({"--output",
-               "FILE",
-               "file that gets a line per run; a sweep goes on where it ends; with --show that of the tables",
-               "",
-               {.file = FileUse::updates, .uses_default_file = true}},
-              sweep.output);
+  options.add(
+      {"--output", "FILE",
+       "file that gets a line per run; a sweep goes on where it ends; with --show that of the tables"},
+      sweep.output, {.file = FileUse::updates, .uses_default_file = true});
   options.add_flag("--fresh", "empty the file first", sweep.fresh);
-  options.add_list({"--show",
-                    "FILE",
-                    "print the tables of a file, and run nothing; may be given several times",
-                    "",
-                    {.file = FileUse::reads, .is_repeated = true}},
-                   sweep.shown_files);
+  options.add_list(
+      {"--show", "FILE", "print the tables of a file, and run nothing; may be given several times"},
+      sweep.shown_files, {.file = FileUse::reads, .is_repeated = true});
   add_format_option(options, sweep.format, {"text", "json"});
   options.add_texts({"--why", "PXxPY,PXxPY", "explain the difference of these two grids, such as 2x4,1x8",
                      "the best against others"},

@@ -1,8 +1,5 @@
 // The command line of `cg2d tune`.
 
-#include <string>
-#include <vector>
-
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/tune_command.hpp"

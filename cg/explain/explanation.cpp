@@ -390,8 +390,7 @@ constexpr std::array pictures{NamedValue<Picture>{"text", explanation_text},
 std::vector<std::string> explain_format_names() { return names_of(pictures); }
 
 ExitCode explain(const ExplainOptions& options, comm::RankGroup& group) {
-  const auto output = open_output(options.output, group);
-  write_output(output.get(), group, [&] {
+  write_output(options.output, group, [&] {
     const auto draw = value_in(std::span<const NamedValue<Picture>>(pictures), options.format);
     return draw.value()(explain_step(options.problem, options.configuration, options.step));
   });

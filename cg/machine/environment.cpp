@@ -4,14 +4,13 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <utility>
 
+#include <fstream>
+
 #include "cg/base/build_info.hpp"
-#include "cg/base/control_group.hpp"
 #include "cg/base/describe_json.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
@@ -145,17 +144,6 @@ std::string format_cache_size(std::int64_t byte_count) {
   return fmt::format("{:.4g} MiB", static_cast<double>(byte_count) / mebi);
 }
 
-std::string mpi_library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  comm::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
-  // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line suffices.
-  std::string version(text.data());
-  version = version.substr(0, version.find('\n'));
-  std::replace(version.begin(), version.end(), '\t', ' ');
-  return version;
-}
-
 }  // namespace
 
 std::string NodeInfo::processor_with_caches() const {
@@ -188,6 +176,17 @@ std::string allowed_processors() {
     if (CPU_ISSET(static_cast<unsigned>(processor), &mask)) processors.push_back(processor);
   }
   return list_of(processors);
+}
+
+std::string mpi_library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  comm::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
+  // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line suffices.
+  std::string version(text.data());
+  version = version.substr(0, version.find('\n'));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  return version;
 }
 
 void name_by_host(Environment& environment) {

@@ -110,6 +110,8 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
 /// Gives each node its host's name.
 void name_by_host(Environment& environment);
 
+/// The MPI library as it calls itself: "MPICH Version: 4.0.2".
+std::string mpi_library_version();
 /// The logical processors that the calling thread may run on, as a list "0-3,8"; empty if not known.
 std::string allowed_processors();
 

@@ -1,17 +1,19 @@
 #include "cg/machine/machine_description.hpp"
 
 #include <fmt/format.h>
-
+#include <fmt/ranges.h>
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
 #include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
 
@@ -251,9 +253,8 @@ bool MachineDescription::has_kernel(std::string_view kernel_name) const {
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {
   const auto found = std::ranges::find(kernels, kernel_name, &KernelCost::name);
   if (found != kernels.end()) return *found;
-  std::string known;
-  for (const auto& candidate : kernels) known += (known.empty() ? "" : ", ") + candidate.name;
-  throw InputError(fmt::format("machine {} has no kernel \"{}\"; it describes {}", name, kernel_name, known));
+  throw InputError(fmt::format("machine {} has no kernel \"{}\"; it describes {}", name, kernel_name,
+                               fmt::join(names_of(kernels), ", ")));
 }
 
 const MachineDescription& Machine::for_ranks(int rank_count) const {
@@ -307,10 +308,7 @@ std::string format_machine(const Machine& machine) { return document_text(machin
 std::span<const ShippedMachine> shipped_machines() { return embedded::machines; }
 
 std::string shipped_machine_names() {
-  std::string names;
-  for (const auto& machine : shipped_machines())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", machine.name);
-  return names;
+  return fmt::format("{}", fmt::join(names_of(shipped_machines()), ", "));
 }
 
 Machine find_machine(const std::string& name_or_file) {

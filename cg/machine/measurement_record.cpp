@@ -2,13 +2,12 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-
 #include <cstddef>
-#include <ctime>
 #include <optional>
 
+#include <ctime>
+
 #include "cg/base/describe.hpp"
-#include "cg/base/errors.hpp"
 
 namespace cg2d {
 namespace {

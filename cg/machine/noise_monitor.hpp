@@ -32,7 +32,6 @@
 
 #include "cg/base/sample.hpp"
 #include "cg/base/system_files.hpp"
-#include "cg/base/system_usage.hpp"
 #include "cg/machine/environment.hpp"
 #include "comm/rank_group.hpp"
 

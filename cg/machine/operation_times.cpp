@@ -1,10 +1,10 @@
 #include "cg/machine/operation_times.hpp"
 
 #include <fmt/format.h>
+#include <memory>
 
 #include <algorithm>
 #include <functional>
-#include <memory>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"

@@ -1,16 +1,16 @@
 #include "cg/machine/performance_model.hpp"
 
 #include <fmt/format.h>
+#include <cstdint>
+#include <span>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
+#include <map>
 #include <numeric>
-#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/machine/message_cost.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "comm/schedule.hpp"
 
@@ -187,23 +187,6 @@ struct PredictedRun {
   }
 };
 
-/// Sizes of blocks of rows, or of columns.
-struct BlockSizes {
-  std::vector<std::int64_t> different;  ///< by growing size
-  std::vector<std::size_t> number_of;   ///< [block]: the number of its size
-};
-
-BlockSizes block_sizes(const std::vector<std::int64_t>& size_of) {
-  BlockSizes sizes{.different = size_of, .number_of = {}};
-  std::ranges::sort(sizes.different);
-  sizes.different.erase(std::unique(sizes.different.begin(), sizes.different.end()), sizes.different.end());
-  for (const auto size : size_of) {
-    const auto found = std::ranges::lower_bound(sizes.different, size);
-    sizes.number_of.push_back(static_cast<std::size_t>(found - sizes.different.begin()));
-  }
-  return sizes;
-}
-
 /// Seconds of each rank's product: [rank], or one for all where pieces are even. even: of a block of the mean shape. Blocks of equal
 /// sizes, as most are, are counted once.
 std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun& run,
@@ -211,42 +194,33 @@ std::vector<double> product_seconds(const KernelCost& kernel, const PredictedRun
   if (run.has_even_pieces()) return {even.multiply_s};
   const auto grid = run.layout.grid();
   const auto n = static_cast<double>(run.layout.size());
-  std::vector<std::int64_t> row_sizes;
-  std::vector<std::int64_t> column_sizes;
-  row_sizes.reserve(static_cast<std::size_t>(grid.rows));
-  column_sizes.reserve(static_cast<std::size_t>(grid.columns));
-  for (int row = 0; row < grid.rows; ++row) row_sizes.push_back(run.layout.row_block(row).size());
+  std::map<std::int64_t, std::vector<int>> rows_of_height;
+  std::map<std::int64_t, std::vector<int>> columns_of_width;
+  for (int row = 0; row < grid.rows; ++row) rows_of_height[run.layout.row_block(row).size()].push_back(row);
   for (int column = 0; column < grid.columns; ++column)
-    column_sizes.push_back(run.layout.column_block(column).size());
-  const auto heights = block_sizes(row_sizes);
-  const auto widths = block_sizes(column_sizes);
-  std::vector<std::vector<double>> by_size;  // [width][height]
-  for (const auto width : widths.different) {
-    auto& of_width = by_size.emplace_back(heights.different.size());
-    const auto columns = static_cast<double>(width);
-    if (columns == 0.0) continue;
+    columns_of_width[run.layout.column_block(column).size()].push_back(column);
+  std::vector<double> seconds(static_cast<std::size_t>(grid.rank_count()));
+  for (const auto& [width, columns] : columns_of_width) {
+    if (width == 0) continue;
     // Row lengths are known for equal parts of the columns: between the two nearest ones the time grows evenly.
-    const auto parts = std::max(std::floor(n / columns), 1.0);
+    const auto parts = std::max(std::floor(n / static_cast<double>(width)), 1.0);
     const double more_parts = parts + 1.0;
     const auto wider = run.matrix.row_lengths(static_cast<int>(parts));
     const auto narrower = run.matrix.row_lengths(static_cast<int>(more_parts));
-    const double share_of_wider = parts * (more_parts * columns / n - 1.0);
-    for (std::size_t height = 0; height < of_width.size(); ++height) {
-      const auto rows = static_cast<double>(heights.different[height]);
-      if (rows == 0.0) continue;
-      const auto seconds_of = [&](double part_count, const RowLengthDistribution& lengths) {
-        return block_costs(run.machine, kernel, rows, n / part_count, lengths).multiply_s;
+    const double share_of_wider = parts * (more_parts * static_cast<double>(width) / n - 1.0);
+    for (const auto& [height, rows] : rows_of_height) {
+      if (height == 0) continue;
+      const auto seconds_of = [&, height = static_cast<double>(height)](
+                                  double part_count, const RowLengthDistribution& lengths) {
+        return block_costs(run.machine, kernel, height, n / part_count, lengths).multiply_s;
       };
-      of_width[height] =
+      const double block_s =
           std::lerp(seconds_of(more_parts, narrower), seconds_of(parts, wider), share_of_wider);
+      for (const int row : rows) {
+        for (const int column : columns)
+          seconds[static_cast<std::size_t>(grid.rank_at(row, column))] = block_s;
+      }
     }
-  }
-  std::vector<double> seconds(static_cast<std::size_t>(grid.rank_count()));
-  for (int row = 0; row < grid.rows; ++row) {
-    for (int column = 0; column < grid.columns; ++column)
-      seconds[static_cast<std::size_t>(grid.rank_at(row, column))] =
-          by_size[widths.number_of[static_cast<std::size_t>(column)]]
-                 [heights.number_of[static_cast<std::size_t>(row)]];
   }
   return seconds;
 }

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <algorithm>
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 
@@ -82,10 +82,7 @@ std::string shell_word(const std::string& argument) {
     return is_letter_or_digit(letter) ||
            std::string_view("-_./=,:%+@").find(letter) != std::string_view::npos;
   };
-  if (!argument.empty() && std::ranges::all_of(argument, is_harmless)) return argument;
-  std::string text = "'";
-  for (const char letter : argument) text += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return text + "'";
+  return !argument.empty() && std::ranges::all_of(argument, is_harmless) ? argument : shell_quoted(argument);
 }
 
 }  // namespace

@@ -4,18 +4,17 @@
 #include <fmt/ranges.h>
 #include <omp.h>
 #include <sched.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <system_error>
+#include <vector>
+
 #include <iterator>
 #include <latch>
 #include <map>
-#include <optional>
-#include <sstream>
-#include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -109,13 +108,6 @@ std::string lines_of_threads(int thread_count) {
 #pragma omp parallel num_threads(thread_count) if (thread_count > 1)
   lists[static_cast<std::size_t>(omp_get_thread_num())] = allowed_processors();
   return fmt::format("{}", fmt::join(lists, "\n"));
-}
-
-std::vector<std::string> lines_from(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
 }
 
 }  // namespace
@@ -250,7 +242,7 @@ ThreadBinding::ThreadBinding(comm::RankGroup& group, const Environment& environm
     if (!result_.is_bound) release();
   }
   for (const auto& text : group.gather_all(lines_of_threads(thread_count)))
-    result_.ranks.push_back(lines_from(text));
+    result_.ranks.push_back(split_at(text, '\n'));
 }
 
 ThreadBinding::~ThreadBinding() { release(); }

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "cg/machine/environment.hpp"
-#include "cg/machine/processor_set.hpp"
+#include "cg/machine/topology.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

@@ -92,16 +92,12 @@ PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
 }
 
 void PanelFile::open_for_panels() {
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT);
-  if (descriptor_ < 0) descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) throw FileError(path_, "cannot be opened any more");
+  file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+  if (!file_.is_open()) file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_.is_open()) throw FileError(path_, "cannot be opened any more");
 }
 
-bool PanelFile::is_direct() const { return (fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0; }
-
-PanelFile::~PanelFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
+bool PanelFile::is_direct() const { return (fcntl(file_.number(), F_GETFL) & O_DIRECT) != 0; }
 
 void PanelFile::read_index() {
   const OpenFile file(path_);

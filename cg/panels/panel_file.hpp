@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "cg/base/storage/file_header.hpp"
-#include "cg/base/storage/new_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "kernels/spmv.hpp"
@@ -118,9 +118,6 @@ class PanelFile {
  public:
   /// Throws FileError with the reason.
   explicit PanelFile(std::string path);
-  ~PanelFile();
-  PanelFile(const PanelFile&) = delete;
-  PanelFile& operator=(const PanelFile&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const PanelFileKey& key() const { return header_.key; }
@@ -132,7 +129,7 @@ class PanelFile {
   [[nodiscard]] std::int64_t panel_bytes() const;
 
   /// For reading. Past the system's cache where the file system can do that (O_DIRECT).
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return file_.number(); }
   [[nodiscard]] bool is_direct() const;
 
  private:
@@ -143,7 +140,7 @@ class PanelFile {
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
   std::vector<std::size_t> array_bytes_;
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace cg2d

@@ -9,7 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/storage/new_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 
 namespace cg2d {
 

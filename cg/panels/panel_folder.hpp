@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "cg/base/storage/folder_claim.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/panels/panel_file.hpp"
 
 namespace cg2d {

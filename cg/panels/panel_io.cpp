@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -29,11 +28,8 @@ const PanelIoRow* find_panel_io(std::string_view name) {
 const PanelIoRow& usual_panel_io() {
   constexpr const char* variable = "CG2D_READER";
   const auto table = panel_io_table();
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
-  if (const char* const name = std::getenv(variable); name != nullptr && *name != '\0') {
-    std::vector<std::string> names;
-    for (const auto& row : table) names.emplace_back(row.name);
-    require_known(variable, name, names);
+  if (const auto name = environment_variable(variable); !name.empty()) {
+    require_known(variable, name, names_of(table));
     return *find_panel_io(name);
   }
   const auto found =

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "cg/base/storage/whole_io.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/panels/panel_io.hpp"
 
 namespace cg2d {

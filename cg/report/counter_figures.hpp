@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {

@@ -9,7 +9,7 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/timing/event_counters.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

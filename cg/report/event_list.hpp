@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/timing/event_groups.hpp"
 #include "cg/timing/events.hpp"
 
 namespace cg2d {

@@ -7,7 +7,7 @@
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/roofline.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

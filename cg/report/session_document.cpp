@@ -12,7 +12,7 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

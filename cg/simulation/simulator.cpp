@@ -1,52 +1,28 @@
 #include "cg/simulation/simulator.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <sstream>
 #include <string_view>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/output_file.hpp"
+#include "cg/base/redirected_streams.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr std::string_view command = "simulate";
 
-/// A file in memory that the other program opens by its path.
-class MemoryFile {
- public:
-  explicit MemoryFile(const char* name) : descriptor_(memfd_create(name, 0)) {
-    if (descriptor_ < 0) fail();
-  }
-  ~MemoryFile() { close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-
-  void write_all(std::string_view text) const {
-    while (!text.empty()) {
-      const auto count = write(descriptor_, text.data(), text.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) fail();
-      text.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-  [[nodiscard]] std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), descriptor_); }
-
- private:
-  [[noreturn]] static void fail() {
-    throw RunError(ExitCode::memory,
-                   fmt::format("{}: no room for the plan: {}", command, std::strerror(errno)));
-  }
-
-  int descriptor_;
-};
+/// By which the other program opens a file in memory.
+std::string path_of(const MemoryFile& file) {
+  return fmt::format("/proc/{}/fd/{}", getpid(), file.descriptor());
+}
 
 std::string simulator_path() {
   return file_beside_program(
@@ -59,18 +35,20 @@ std::string simulator_path() {
 void require_simulator() { static_cast<void>(simulator_path()); }
 
 std::vector<SimulatedRank> replay(const std::string& plan, std::size_t part_count) {
-  const MemoryFile input("plan");
-  const MemoryFile output("result");
-  input.write_all(plan);
+  const MemoryFile input;
+  const MemoryFile output;
+  if (!write_whole(input.descriptor(), 0, std::as_bytes(std::span(plan))))
+    throw RunError(ExitCode::memory,
+                   fmt::format("{}: no room for the plan: {}", command, std::strerror(errno)));
   const auto program = simulator_path();
-  const auto end = run_child({program, input.path(), output.path()}, command);
+  const auto end = run_child({program, path_of(input), path_of(output)}, command);
   if (!end.is_started)
     throw RunError(ExitCode::unavailable, fmt::format("{}: {} cannot be started", command, program));
   if (end.signal != 0 || end.code != 0)
     throw RunError(ExitCode::internal,
                    fmt::format("{}: the simulator ended with {} {}", command,
                                end.signal != 0 ? "signal" : "code", end.signal != 0 ? end.signal : end.code));
-  std::istringstream lines(text_of_file(output.path()).value_or(""));
+  std::istringstream lines(output.text());
   std::vector<SimulatedRank> ranks;
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);

@@ -11,7 +11,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/machine/message_cost.hpp"
+#include "cg/machine/performance_model.hpp"
 #include "cg/simulation/placement.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
@@ -202,7 +202,7 @@ PlacedRun place_run(const MachineDescription& machine, std::string_view shape, c
   int node_count = 0;
   for (int rank = 0; rank < grid.rank_count(); ++rank)
     node_count = std::max(node_count, run.node_of(rank) + 1);
-  run.links = make_interconnect(run.interconnect.shape, node_count);
+  run.links = std::make_shared<Interconnect>(run.interconnect.shape, node_count);
   if (node_count > run.links->node_count()) {
     throw InputError(fmt::format("{} has {}; {} of {}, placed {}, need {}", text_of(run.interconnect.shape),
                                  format_count(run.links->node_count(), "node"),

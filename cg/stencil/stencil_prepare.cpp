@@ -8,7 +8,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/storage/node_room.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/stencil/stencil_run.hpp"

@@ -425,8 +425,7 @@ void visit_model(Members& m) { visit_new<MachineModel>(m); }
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);
   const auto environment = inspect_environment(group, options.configuration.thread_count);
-  const auto output = open_output(options.output, group);
-  write_output(output.get(), group, [&] {
+  write_output(options.output, group, [&] {
     if (options.shows_template) return template_named(options.machine);
     const auto machine = described_machine(options, environment.nodes.front().processor_with_caches());
     if (options.compares_paper) return paper_of(machine.for_ranks(group.size()), options.format);

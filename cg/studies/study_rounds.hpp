@@ -12,7 +12,6 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/base/remaining_time.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "comm/rank_group.hpp"

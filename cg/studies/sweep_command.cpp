@@ -232,8 +232,7 @@ class GridSweep final : public StudyRuns {
 
   ExitCode conclude() {
     std::int64_t code = 0;
-    write_output(open_output("", group_).get(), group_,
-                 [&] { return sweep_tables(file_->records(), options_.tables); });
+    write_output("", group_, [&] { return sweep_tables(file_->records(), options_.tables); });
     if (group_.rank() == 0) {
       for (const auto& record : file_->records()) {
         if (code == 0) code = record.exit_code;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cg/timing/events.hpp"
-#include "cg/timing/papi_counters.hpp"
+#include "cg/timing/papi.hpp"
 #include "cg/timing/software_counters.hpp"
 
 namespace cg2d {

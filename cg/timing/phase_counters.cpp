@@ -1,26 +1,24 @@
 #include "cg/timing/phase_counters.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
-#include <numeric>
-#include <sstream>
 #include <string_view>
+
+#include <numeric>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 
 namespace cg2d {
 namespace {
 
-const RefusedEvent* find_refused(const std::vector<RefusedEvent>& refused, const std::string& name) {
-  const auto found =
-      std::find_if(refused.begin(), refused.end(), [&](const auto& event) { return event.name == name; });
-  return found == refused.end() ? nullptr : &*found;
+std::string reason_against(const std::string& name, const std::vector<RefusedEvent>& refused) {
+  const auto found = std::ranges::find(refused, name, &RefusedEvent::name);
+  return found == refused.end() ? std::string() : found->reason;
 }
 
 /// The reason of the lowest rank that has one, or an empty text.
@@ -41,29 +39,16 @@ std::unique_ptr<EventCounters> counters_for(const std::vector<std::string>& name
 
 /// Ranks may run on different processors; all count what rank 0 finds.
 ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm::RankGroup& group) {
-  std::string lines;  // a name, a tab, and the reason against it
+  ResolvedEvents found;
   agree_on(group, [&] {
     if (group.rank() != 0) return;
-    const auto found = resolve_groups(names, why_not_counted);
+    found = resolve_groups(names, why_not_counted);
     if (found.names.size() > most_counted_events) {
       throw InputError(fmt::format("--papi: these groups have {} events here; at most {} can be counted",
                                    found.names.size(), most_counted_events));
     }
-    for (const auto& name : found.names) lines += name + "\t\n";
-    for (const auto& event : found.refused) lines += fmt::format("{}\t{}\n", event.name, event.reason);
   });
-  std::istringstream input(group.broadcast(lines));
-  ResolvedEvents resolved;
-  std::string name;
-  std::string reason;
-  while (std::getline(input, name, '\t') && std::getline(input, reason)) {
-    if (reason.empty()) {
-      resolved.names.push_back(name);
-    } else {
-      resolved.refused.push_back({.name = name, .reason = reason});
-    }
-  }
-  return resolved;
+  return from_json<ResolvedEvents>(json_from(group.broadcast(json_text(json_of(found)))));
 }
 
 }  // namespace
@@ -149,8 +134,7 @@ void refuse_ways_to_count(const CounterOptions& options) {
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group) {
   const bool is_option = !options.events.empty();
   if (!is_option && !options.reads_environment) return {};
-  const char* environment = is_option ? nullptr : std::getenv("PAPI_EVENTS");
-  const auto text = is_option ? options.events : group.broadcast(environment == nullptr ? "" : environment);
+  const auto text = is_option ? options.events : group.broadcast(environment_variable("PAPI_EVENTS"));
   if (text.empty()) {
     refuse_ways_to_count(options);
     return {};
@@ -174,8 +158,7 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
   agree_on(group, [&] { setup.counters = counters_for(resolved.names, options); });
   std::vector<std::string> counted;
   for (const auto& name : resolved.names) {
-    const auto* mine = find_refused(setup.counters->refused(), name);
-    const auto reason = common_reason(mine == nullptr ? std::string() : mine->reason, group);
+    const auto reason = common_reason(reason_against(name, setup.counters->refused()), group);
     if (reason.empty()) {
       counted.push_back(name);
     } else {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cg/matrix/problem.hpp"
-
 namespace cg2d {
 namespace {
 

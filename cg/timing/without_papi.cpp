@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include "cg/base/errors.hpp"
-#include "cg/timing/papi_counters.hpp"
-#include "cg/timing/papi_events.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "cg/base/remaining_time.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_source.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/remaining_time.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_product.hpp"

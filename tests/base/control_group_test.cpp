@@ -1,6 +1,6 @@
 // Limits of control groups, read from made-up trees of both versions of the interface.
 
-#include "cg/base/control_group.hpp"
+#include "cg/base/system_files.hpp"
 
 #include <gtest/gtest.h>
 

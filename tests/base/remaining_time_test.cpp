@@ -1,6 +1,6 @@
 // Expected durations, with simulated works: no clock takes part.
 
-#include "cg/base/remaining_time.hpp"
+#include "cg/base/progress.hpp"
 
 #include <gtest/gtest.h>
 

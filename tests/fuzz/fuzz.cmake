@@ -80,7 +80,6 @@ set(file_parsers
     cg/base/storage/crc32c.cpp
     cg/base/storage/file_header.cpp
     cg/base/storage/open_file.cpp
-    cg/base/storage/whole_io.cpp
     cg/matrix/files/line_blocks.cpp
     cg/matrix/files/market_text.cpp
     comm/block_layout.cpp)
@@ -95,7 +94,6 @@ set(checkpoint_parsers
     cg/run/run_checkpoints.cpp
     cg/run/solve/solve_checkpoints.cpp
     cg/base/storage/folders.cpp
-    cg/base/storage/new_file.cpp
     cg/base/storage/unnamed_file.cpp)
 
 # JSON and options. Tables of what can be chosen belong to these texts, and their rows name functions that run: those are absent.
@@ -110,7 +108,7 @@ set(text_parsers
     cg/machine/provenance.cpp
     cg/run/guard/faults.cpp
     cg/run/guard/guard_record.cpp
-    cg/base/control_group.cpp
+    cg/base/system_files.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
     cg/base/describe_json.cpp
@@ -120,11 +118,9 @@ set(text_parsers
     cg/base/progress.cpp
     cg/base/progress_display.cpp
     cg/base/redirected_streams.cpp
-    cg/base/remaining_time.cpp
     cg/base/sample.cpp
     cg/base/storage/line_file.cpp
-    cg/base/storage/whole_io.cpp
-    cg/base/system_files.cpp
+    cg/base/storage/open_file.cpp
     cg/base/values.cpp
     cg/machine/environment.cpp
     cg/machine/machine_description.cpp
@@ -165,7 +161,7 @@ set(text_parsers
     cg/solver/pipelined_recurrence.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp
-    cg/timing/software_events.cpp
+    cg/timing/software_counters.cpp
     cg/timing/events.cpp
     cg/timing/race.cpp
     cg/tuning/grid_trial.cpp
@@ -196,7 +192,7 @@ set(command_parsers
     cg/commands/subcommand.cpp
     cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
-    cg/machine/processor_set.cpp
+    cg/machine/topology.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp
@@ -222,7 +218,6 @@ set(command_parsers
     cg/studies/scaling_table.cpp
     cg/studies/scaling_text.cpp
     cg/studies/studied_work.cpp
-    cg/timing/event_groups.cpp
     cg/timing/events.cpp
     cg/timing/phase_counters.cpp
     comm/domain_layout.cpp

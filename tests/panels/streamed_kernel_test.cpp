@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/storage/new_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/panels/panel_folder.hpp"
 #include "cg/panels/storage_rate.hpp"
 #include "support/faulty_reader.hpp"

@@ -438,7 +438,7 @@ TEST(BenchmarkCheckTest, FindsAnotherMatrixABrokenKernelAndABrokenTransport) {
 
 // ---------------------------------------------------------------- all of them
 
-const Progress silent{Progress::Silent{}};
+const Progress silent(ProgressMode::quiet, 0);
 
 TEST(CheckListTest, ThisInstallationPasses) {
   const auto plan = full_check_plan(group().size());

@@ -54,7 +54,7 @@ StencilOptions options_for(const test::TemporaryFolder* folder, std::optional<in
 }
 
 StencilReport report_of(const StencilOptions& options, const PanelIoRow& reader = usual_panel_io()) {
-  const Progress progress(Progress::Silent{});
+  const Progress progress(ProgressMode::quiet, 0);
   StencilRun run(options, group(), progress, reader);
   run.prepare();
   run.perform();

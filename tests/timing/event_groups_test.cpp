@@ -1,6 +1,6 @@
 // Groups of events by purpose, resolved with made-up lists of what a processor has.
 
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/timing/event_counters.hpp"
-#include "cg/timing/papi_library.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d::event_groups_test {
 namespace {

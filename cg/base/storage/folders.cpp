@@ -1,28 +1,33 @@
 #include "cg/base/storage/folders.hpp"
 
+#include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-
+#include <unistd.h>
 #include <algorithm>
+
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
 
 std::vector<std::string> folders_from(std::string_view option, const std::string& text) {
-  std::vector<std::string> folders;
-  for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
-    const auto end = std::min(text.find(',', begin), text.size());
-    if (end == begin)
-      throw InputError(
-          fmt::format("{} {}: must be folders on local storage, such as /scratch1,/scratch2", option, text));
-    folders.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  if (text.empty()) return {};
+  auto folders = split_at(text, ',');
+  if (std::ranges::count(folders, "") > 0)
+    throw InputError(
+        fmt::format("{} {}: must be folders on local storage, such as /scratch1,/scratch2", option, text));
   return folders;
 }
 
@@ -38,6 +43,97 @@ FolderRoom folder_room(const std::string& folder) {
   return {
       .device = static_cast<std::uint64_t>(facts.st_dev),
       .available_bytes = saturated(static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize))};
+}
+
+void require_room(const RoomNeeded& needed, comm::RankGroup& group) {
+  struct Share {
+    int node = 0;
+    FolderRoom room{};
+    std::int64_t byte_count = 0;
+  };
+  Share mine{.node = needed.node, .byte_count = needed.byte_count};
+  agree_on(group, [&] { mine.room = folder_room(needed.folder); });
+  std::int64_t sum = 0;
+  for (const auto& share : group.gather_one(mine)) {
+    if (share.node == mine.node && share.room.device == mine.room.device)
+      sum = saturated_sum(sum, share.byte_count);
+  }
+  agree_on(group, [&] {
+    if (sum <= mine.room.available_bytes) return;
+    throw RunError(
+        ExitCode::cannot_create,
+        fmt::format("{} {}: not enough room: {} are needed on its device, {} are available", needed.option,
+                    needed.folder, format_bytes(sum), format_bytes(mine.room.available_bytes)));
+  });
+}
+
+namespace {
+
+void make_folder(std::string_view option, const std::string& folder) {
+  constexpr mode_t all_may_do_all = 0777;  // as far as the user's mask lets them
+  if (mkdir(folder.c_str(), all_may_do_all) == 0) return;
+  const int error = errno;
+  std::error_code ignored;
+  if (error == EEXIST && std::filesystem::is_directory(folder, ignored)) return;
+  throw RunError(
+      ExitCode::cannot_create,
+      fmt::format("cannot create the folder {}: {}; name one for {} in a folder that can be written", folder,
+                  std::strerror(error), option));
+}
+
+}  // namespace
+
+FolderClaim::FolderClaim(const ClaimedFolder& claimed)
+    : option_(claimed.option), folder_(claimed.folder), lock_path_(claimed.folder + "/" + claimed.lock_name) {
+  make_folder(option_, folder_);
+  while (!takes_lock()) {
+  }
+  write_holder();
+}
+
+/// False: another run has removed the file that was locked. Then there is a new one, or none.
+bool FolderClaim::takes_lock() {
+  file_ =
+      Descriptor(open(lock_path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, all_may_read_and_write));
+  if (!file_.is_open()) cannot_create(lock_path_);
+  is_locked_ = flock(file_.number(), LOCK_EX | LOCK_NB) == 0;
+  if (!is_locked_ && errno != EWOULDBLOCK) return true;
+  if (is_locked_ && leads_to(lock_path_, file_.number())) return true;
+  if (is_locked_) return false;
+  throw RunError(
+      ExitCode::folder_in_use,
+      fmt::format(
+          "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end",
+          option_, folder_, holder(), lock_path_));
+}
+
+/// For people: what cannot be written is not missed.
+void FolderClaim::write_holder() const {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  const auto text = fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(), host.data(),
+                                fmt::gmtime(std::time(nullptr)));
+  static_cast<void>(ftruncate(file_.number(), 0) == 0 &&
+                    pwrite(file_.number(), text.data(), text.size(), 0) > 0);
+}
+
+/// "process 71 on node3 since 2026-11-25T12:00:00Z "; "it " where the file does not tell (yet).
+std::string FolderClaim::holder() const {
+  std::array<char, 512> text{};
+  if (pread(file_.number(), text.data(), text.size() - 1, 0) <= 0) return "it ";
+  const std::string_view all = text.data();
+  return std::string(all.substr(0, all.find('\n'))) + " ";
+}
+
+std::string FolderClaim::warning() const {
+  if (is_locked_) return {};
+  return fmt::format("{} {}: its file system has no locks, so nothing keeps another run out of it", option_,
+                     folder_);
+}
+
+/// The name goes first: see takes_lock(). It may be that of another run, where the folder was removed meanwhile.
+FolderClaim::~FolderClaim() {
+  if (leads_to(lock_path_, file_.number())) unlink(lock_path_.c_str());
 }
 
 }  // namespace cg2d

@@ -5,16 +5,15 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <span>
 
 #include <cerrno>
 #include <cstring>
-#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "cg/base/storage/whole_io.hpp"
 
 namespace cg2d {
 
@@ -33,31 +32,25 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// After the other constructor the destructor closes the file of one that throws.
-LineFile::LineFile(std::string path, std::string_view writer, bool is_fresh) : LineFile() {
-  path_ = std::move(path);
-  writer_ = writer;
+LineFile::LineFile(std::string path, std::string_view writer, bool is_fresh)
+    : path_(std::move(path)), writer_(writer) {
   open();
   if (is_fresh) shorten(0);
   text_ = content();
   written_ = text_.size();
 }
 
-LineFile::~LineFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
 void LineFile::open() {
-  if (descriptor_ >= 0) close(descriptor_);
-  descriptor_ = ::open(output_target(path_).c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-                       all_may_read_and_write);
+  file_ = Descriptor();
+  file_ = Descriptor(::open(output_target(path_).c_str(),
+                            O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, all_may_read_and_write));
   struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) cannot_create(path_);
+  if (!file_.is_open() || fstat(file_.number(), &status) != 0) cannot_create(path_);
   // A pipe or a device cannot be resumed.
   if (!S_ISREG(status.st_mode))
     throw RunError(ExitCode::usage, fmt::format("{}: it is no regular file; name another one", path_));
   // File systems without locks (some network ones) fail with another error: then the file is not locked.
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw RunError(
         ExitCode::usage,
         fmt::format("{}: {} is writing it; wait for its end, or name another file", path_, writer_));
@@ -66,8 +59,8 @@ void LineFile::open() {
 std::string LineFile::content() const {
   struct stat status {};
   std::string text;
-  if (fstat(descriptor_, &status) == 0) text.resize(static_cast<std::size_t>(status.st_size));
-  const auto count = read_whole(descriptor_, 0, std::as_writable_bytes(std::span(text)));
+  if (fstat(file_.number(), &status) == 0) text.resize(static_cast<std::size_t>(status.st_size));
+  const auto count = read_whole(file_.number(), 0, std::as_writable_bytes(std::span(text)));
   if (!count)
     throw RunError(ExitCode::usage, fmt::format("{}: it cannot be read ({})", path_, std::strerror(errno)));
   text.resize(*count);
@@ -75,7 +68,7 @@ std::string LineFile::content() const {
 }
 
 void LineFile::shorten(std::size_t byte_count) {
-  if (ftruncate(descriptor_, static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
+  if (ftruncate(file_.number(), static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
 }
 
 bool LineFile::drop_cut_line() {
@@ -91,7 +84,7 @@ bool LineFile::drop_cut_line() {
 /// Where the name does not lead to the file as it was left, that which is there now must be a beginning of the text.
 void LineFile::write_rest() {
   struct stat status {};
-  if (!leads_to(path_, descriptor_) || fstat(descriptor_, &status) != 0 ||
+  if (!leads_to(path_, file_.number()) || fstat(file_.number(), &status) != 0 ||
       static_cast<std::size_t>(status.st_size) != written_) {
     open();
     const auto found = content();
@@ -101,7 +94,7 @@ void LineFile::write_rest() {
     written_ = found.size();
   }
   while (written_ < text_.size()) {
-    const auto count = ::write(descriptor_, text_.data() + written_, text_.size() - written_);
+    const auto count = ::write(file_.number(), text_.data() + written_, text_.size() - written_);
     if (count < 0 && errno != EINTR) cannot_write(path_);
     if (count > 0) written_ += static_cast<std::size_t>(count);
   }
@@ -118,7 +111,7 @@ void LineFile::append(std::string_view line) {
 
 void LineFile::sync() try {
   write_rest();
-  if (!put_on_device(descriptor_)) cannot_write(path_);
+  if (!put_on_device(file_.number())) cannot_write(path_);
 } catch (const RunError& error) {
   const auto place = kept_elsewhere(path_, text_);
   if (place.empty()) throw RunError(ExitCode::cannot_write, error.what());
@@ -127,7 +120,7 @@ void LineFile::sync() try {
 }
 
 void LineFile::remove() const {
-  if (leads_to(path_, descriptor_)) unlink(path_.c_str());
+  if (leads_to(path_, file_.number())) unlink(path_.c_str());
 }
 
 }  // namespace cg2d

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/storage/open_file.hpp"
+
 namespace cg2d {
 
 /// The number of bytes in whole lines: a writer that was killed leaves a part of the last one.
@@ -22,9 +24,6 @@ class LineFile {
   /// Opens or makes the file. writer: in the message about a second one, "another sweep". is_fresh: the file is emptied. Throws
   /// RunError: cannot_create; usage, with a whole message, for a file that is no regular one or in use.
   LineFile(std::string path, std::string_view writer, bool is_fresh);
-  ~LineFile();
-  LineFile(const LineFile&) = delete;
-  LineFile& operator=(const LineFile&) = delete;
 
   /// All that the file is to hold.
   [[nodiscard]] const std::string& text() const { return text_; }
@@ -40,8 +39,6 @@ class LineFile {
   void remove() const;
 
  private:
-  LineFile() = default;
-
   void open();
   [[nodiscard]] std::string content() const;
   void shorten(std::size_t byte_count);
@@ -51,7 +48,7 @@ class LineFile {
   std::string writer_;
   std::string text_;
   std::size_t written_ = 0;  // bytes of the text that are in the file
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace cg2d

@@ -7,11 +7,53 @@
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
-
-#include "cg/base/storage/whole_io.hpp"
 
 namespace cg2d {
+
+Descriptor::~Descriptor() {
+  const int error = errno;
+  if (is_open()) close(number_);
+  errno = error;
+}
+
+bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto count = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(position));
+    if (count < 0 && (errno == EINTR || gives_up_direct(descriptor))) continue;
+    if (count == 0) errno = ENOSPC;
+    if (count <= 0) return false;
+    position += count;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+std::optional<std::size_t> read_whole(int descriptor, std::int64_t position, std::span<std::byte> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto rest = bytes.subspan(done);
+    const auto count =
+        pread(descriptor, rest.data(), rest.size(), static_cast<off_t>(position) + static_cast<off_t>(done));
+    if (count < 0 && (errno == EINTR || gives_up_direct(descriptor))) continue;
+    if (count < 0) return std::nullopt;
+    if (count == 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+bool put_on_device(int descriptor) {
+  return fsync(descriptor) == 0 || errno == EINVAL || errno == EOPNOTSUPP || errno == ENOSYS;
+}
+
+bool gives_up_direct(int descriptor) {
+  if (errno != EINVAL) return false;
+  const int flags = fcntl(descriptor, F_GETFL);
+  const bool is_direct = flags >= 0 && (flags & O_DIRECT) != 0;
+  errno = EINVAL;
+  return is_direct && fcntl(descriptor, F_SETFL, flags & ~O_DIRECT) == 0;
+}
+
 namespace {
 
 [[noreturn]] void cannot_read(const std::string& path) {
@@ -24,24 +66,21 @@ namespace {
 
 // Without O_NONBLOCK a pipe that nobody writes to would hold the process here.
 OpenFile::OpenFile(std::string path)
-    : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-  if (descriptor_ < 0) cannot_read(path_);
+    : path_(std::move(path)), file_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (!file_.is_open()) cannot_read(path_);
   struct stat status {};
-  const bool is_known = ::fstat(descriptor_, &status) == 0;
+  const bool is_known = fstat(file_.number(), &status) == 0;
   if (is_known && S_ISREG(status.st_mode)) {
     size_ = status.st_size;
     return;
   }
-  ::close(descriptor_);
   refuse(is_known && S_ISDIR(status.st_mode)
              ? "found a directory, expected a file"
              : "found a pipe or a device, expected a file, which every rank can open");
 }
 
-OpenFile::~OpenFile() { ::close(descriptor_); }
-
 std::size_t OpenFile::read_at(std::int64_t position, std::span<std::byte> bytes) const {
-  const auto count = read_whole(descriptor_, position, bytes);
+  const auto count = read_whole(file_.number(), position, bytes);
   if (!count) cannot_read(path_);
   return *count;
 }

@@ -1,15 +1,52 @@
 #pragma once
 
-// A file that is there, open for reading, and what may be wrong with it. No MPI.
+// Open files: their descriptors, writing and reading of all that is given, which one call of the system need not do, and files that are there,
+// with what may be wrong with them. No MPI.
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
+
+/// Owns an open descriptor, or none. Closing it leaves errno alone.
+class Descriptor {
+ public:
+  /// number: as open(2) returns it; below 0: none.
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  [[nodiscard]] bool is_open() const { return number_ >= 0; }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+/// Writes all of the bytes from a position of the file on. False: not all could be written, and errno says why.
+bool write_whole(int descriptor, std::int64_t position, std::span<const std::byte> bytes);
+/// Fills the bytes from a position of the file on. Returns how many it had: fewer only at its end. Empty: errno says why.
+std::optional<std::size_t> read_whole(int descriptor, std::int64_t position, std::span<std::byte> bytes);
+
+/// Puts the content of a file, or the names in a folder, on the device. True where its file system cannot do so on request (some network, shared
+/// and user-space ones), which then does it in its own time. False: errno says why not.
+bool put_on_device(int descriptor);
+
+/// After a failed transfer: whether it is to be tried again, since the file was open for transfers past the system's cache (O_DIRECT), which its
+/// file system has refused (EINVAL). From now on it goes through the cache.
+bool gives_up_direct(int descriptor);
 
 /// A bad input file. what() is "file: found ..., expected ...", with the number of the line
 /// after the name where there is one.
@@ -21,13 +58,10 @@ class FileError : public RunError {
       : RunError(ExitCode::bad_data, path + ":" + std::to_string(line) + ": " + message) {}
 };
 
-/// Owns the descriptor. Throws FileError, also for anything but a regular file.
+/// Throws FileError, also for anything but a regular file.
 class OpenFile {
  public:
   explicit OpenFile(std::string path);
-  ~OpenFile();
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
 
   /// Fills the bytes from a position on; fewer only at the end of the file. Returns how many.
   [[nodiscard]] std::size_t read_at(std::int64_t position, std::span<std::byte> bytes) const;
@@ -42,7 +76,7 @@ class OpenFile {
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  Descriptor file_;
   std::int64_t size_ = 0;
 };
 

@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <algorithm>
+#include <utility>
 
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 
@@ -41,5 +43,75 @@ void ScratchFile::put_on_disk() const {
 }
 
 bool ScratchFile::is_direct() const { return (fcntl(file_.descriptor(), F_GETFL) & O_DIRECT) != 0; }
+
+namespace {
+
+std::int64_t position_of(std::size_t chunk) {
+  return static_cast<std::int64_t>(chunk * ScratchChunks::chunk_bytes);
+}
+
+}  // namespace
+
+std::size_t ScratchChunks::add() {
+  constexpr std::size_t chunks_at_once = 512;  // 32 MiB
+  if (checksums_.size() == chunks_with_room_) {
+    file_.take_room(
+        {.begin = position_of(chunks_with_room_), .end = position_of(chunks_with_room_ + chunks_at_once)});
+    chunks_with_room_ += chunks_at_once;
+  }
+  checksums_.push_back(0);
+  return checksums_.size() - 1;
+}
+
+void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
+  std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
+  checksums_[chunk] = crc32c(bytes);
+  if (!file_.file().write_at(position_of(chunk), bytes)) fail("written", chunk, errno);
+  // Writing to the device begins now, so that pages are clean when the system wants them back. Systems that cannot do so lose nothing.
+  const int outcome = sync_file_range(file_.file().descriptor(), position_of(chunk),
+                                      static_cast<off_t>(bytes.size()), SYNC_FILE_RANGE_WRITE);
+  if (outcome != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail("written", chunk, errno);
+}
+
+void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
+  const auto count = file_.file().read_at(position_of(chunk), bytes);
+  if (!count) fail("read", chunk, errno);
+  if (*count < bytes.size() || crc32c(bytes) != checksums_[chunk]) fail_by_damage(chunk);
+}
+
+std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
+  constexpr std::size_t most_known = 64;
+  auto known = std::ranges::find(known_, chunk, &KnownChunk::chunk);
+  if (known != known_.end()) {
+    known_.splice(known_.begin(), known_, known);
+    return known_.front().bytes;
+  }
+  KnownChunk fresh{.chunk = chunk};
+  if (known_.size() == most_known) {
+    fresh.bytes = std::move(known_.back().bytes);
+    known_.pop_back();
+  }
+  fresh.bytes.resize(chunk_bytes);
+  get(chunk, fresh.bytes);
+  known_.push_front(std::move(fresh));
+  return known_.front().bytes;
+}
+
+void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {
+  throw RunError(ExitCode::cannot_write,
+                 fmt::format("the unlinked temporary file in the folder {} cannot be {} at byte {}: {}",
+                             file_.folder(), what, position_of(chunk), std::strerror(error)));
+}
+
+/// The system tells of a failed write-back once, to those that ask.
+void ScratchChunks::fail_by_damage(std::size_t chunk) const {
+  if (!file_.file().put_on_disk()) fail("written", chunk, errno);
+  throw RunError(
+      ExitCode::bad_data,
+      fmt::format(
+          "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "
+          "was written there: its device loses data",
+          file_.folder(), position_of(chunk)));
+}
 
 }  // namespace cg2d

@@ -4,13 +4,15 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
-#include <utility>
 
-#include "cg/base/storage/whole_io.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -52,36 +54,35 @@ void UnnamedFile::open_as(FileNaming naming, int flags) {
   constexpr mode_t owner_may_read_and_write = 0600;
   const bool is_never_named = naming == FileNaming::never;
   if (naming == FileNaming::of_another_process) {
-    descriptor_ = open(path_.c_str(), O_RDWR | O_CLOEXEC | flags);
+    file_ = Descriptor(open(path_.c_str(), O_RDWR | O_CLOEXEC | flags));
     return;
   }
   const mode_t mode = is_never_named ? owner_may_read_and_write : all_may_read_and_write;
   // Naming an unlinked temporary file needs /proc, see open(2).
   if (is_never_named || (naming == FileNaming::at_the_end && access("/proc/self/fd", X_OK) == 0)) {
-    descriptor_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode);
+    file_ = Descriptor(open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode));
     if (is_open() || (is_never_named && errno != EOPNOTSUPP && errno != EISDIR)) return;
   }
   name_ = name_beside(path_, [&](const std::string& name) {
-    descriptor_ = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC | flags, mode);
+    file_ = Descriptor(open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC | flags, mode));
     return is_open();
   });
   if (is_never_named && is_open()) unlink(std::exchange(name_, {}).c_str());
 }
 
 UnnamedFile::~UnnamedFile() {
-  if (is_open()) close(descriptor_);
   if (!name_.empty()) unlink(name_.c_str());
 }
 
-bool UnnamedFile::put_on_disk() const { return put_on_device(descriptor_); }
+bool UnnamedFile::put_on_disk() const { return put_on_device(descriptor()); }
 
 void UnnamedFile::forget_cached(std::int64_t position, std::int64_t byte_count) const {
-  posix_fadvise(descriptor_, static_cast<off_t>(position), static_cast<off_t>(byte_count),
+  posix_fadvise(descriptor(), static_cast<off_t>(position), static_cast<off_t>(byte_count),
                 POSIX_FADV_DONTNEED);
 }
 
 bool UnnamedFile::link_to(const std::string& name) const {
-  const auto source = fmt::format("/proc/self/fd/{}", descriptor_);
+  const auto source = fmt::format("/proc/self/fd/{}", descriptor());
   return linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
@@ -95,7 +96,7 @@ bool UnnamedFile::take_name(ExistingFile existing) {
 }
 
 std::string UnnamedFile::keep() {
-  if (name_.empty() || !leads_to(name_, descriptor_))
+  if (name_.empty() || !leads_to(name_, descriptor()))
     name_ = name_beside(path_, [this](const auto& name) { return link_to(name); });
   return std::exchange(name_, {});
 }
@@ -107,6 +108,64 @@ std::string name_without_temporary_end(const std::string& name) {
   const bool is_end =
       number_from<int>(name.substr(point + 1, dash - point - 1)) && number_from<int>(name.substr(dash + 1));
   return is_end ? name.substr(0, point) : std::string();
+}
+
+namespace {
+
+void put_names_on_disk(const std::string& folder) {
+  const Descriptor names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!names.is_open() || !put_on_device(names.number())) cannot_write(folder);
+}
+
+}  // namespace
+
+NewFile::NewFile(const std::string& folder, const std::string& name)
+    : folder_(folder), path_(folder + "/" + name), file_(path_, FileNaming::at_the_end) {
+  if (!file_.is_open()) cannot_create(path_);
+}
+
+void NewFile::append(std::span<const std::byte> bytes) {
+  write_at(size_, bytes);
+  size_ += std::ssize(bytes);
+}
+
+void NewFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
+  if (!file_.write_at(position, bytes)) cannot_write(path_);
+}
+
+void NewFile::reserve(std::int64_t byte_count) const {
+  if (fallocate(file_.descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
+  const int error = errno;
+  const auto free_bytes = folder_room(folder_).available_bytes;
+  const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  if (!is_full && byte_count <= free_bytes) return;
+  throw RunError(ExitCode::cannot_create,
+                 fmt::format("cannot create {}: it needs {}, and its file system has {} left for it{}", path_,
+                             format_bytes(byte_count), format_bytes(free_bytes),
+                             is_full ? fmt::format(" ({})", std::strerror(error)) : std::string()));
+}
+
+void NewFile::end_at(std::int64_t byte_count) const {
+  if (ftruncate(file_.descriptor(), static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
+}
+
+void NewFile::put_on_disk() const {
+  if (!file_.put_on_disk()) cannot_write(path_);
+}
+
+void NewFile::take_name() {
+  if (!file_.take_name(ExistingFile::is_kept)) cannot_write(path_);
+  put_names_on_disk(folder_);
+}
+
+void remove_unfinished_files(const std::string& folder,
+                             const std::function<bool(std::string_view name)>& is_mine) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto name = name_without_temporary_end(entry->path().filename().string());
+    if (!name.empty() && is_mine(name)) unlink(entry->path().c_str());
+  }
 }
 
 }  // namespace cg2d

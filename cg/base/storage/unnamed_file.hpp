@@ -3,14 +3,16 @@
 // A file that gets its name when it is complete, or never. No MPI.
 
 #include <sys/types.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 
-#include "cg/base/storage/whole_io.hpp"
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
 
@@ -46,16 +48,16 @@ class UnnamedFile {
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] bool is_open() const { return file_.is_open(); }
+  [[nodiscard]] int descriptor() const { return file_.number(); }
   /// Empty: it has no name, or the final one.
   [[nodiscard]] const std::string& temporary_name() const { return name_; }
 
   [[nodiscard]] bool write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-    return write_whole(descriptor_, position, bytes);
+    return write_whole(descriptor(), position, bytes);
   }
   [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t position, std::span<std::byte> bytes) const {
-    return read_whole(descriptor_, position, bytes);
+    return read_whole(descriptor(), position, bytes);
   }
   [[nodiscard]] bool put_on_disk() const;
   /// Reads to come are answered by the device, not by the system's cache, after put_on_disk(). byte_count 0: to the end.
@@ -72,10 +74,41 @@ class UnnamedFile {
 
   std::string path_;
   std::string name_;
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 /// "result.json" of its temporary name "result.json.1234-0"; empty for a name that is none.
 std::string name_without_temporary_end(const std::string& name);
+
+/// An UnnamedFile whose operations throw RunError (cannot_create, cannot_write). Without take_name() nothing remains, see there.
+class NewFile {
+ public:
+  NewFile(const std::string& folder, const std::string& name);
+
+  /// After what has been appended before.
+  void append(std::span<const std::byte> bytes);
+  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
+  /// Bytes that have been appended.
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  /// Asks the file system for room for so many bytes from the begin on. One that cannot promise any must have as many free. Throws
+  /// RunError (cannot_create) with what is needed and what is free.
+  void reserve(std::int64_t byte_count) const;
+  /// Cuts the file after so many bytes.
+  void end_at(std::int64_t byte_count) const;
+  void put_on_disk() const;
+  /// Takes its name, which no file may have, and puts it on the disk.
+  void take_name();
+
+ private:
+  std::string folder_;
+  std::string path_;
+  UnnamedFile file_;
+  std::int64_t size_ = 0;
+};
+
+/// Removes what killed processes have left in a folder under temporary names. is_mine: of the name that the file was to get. The caller
+/// has locked the folder, or its place in it (FolderClaim).
+void remove_unfinished_files(const std::string& folder,
+                             const std::function<bool(std::string_view name)>& is_mine);
 
 }  // namespace cg2d

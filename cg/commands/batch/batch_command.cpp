@@ -1,13 +1,13 @@
 #include "cg/commands/batch/batch_command.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
-#include <thread>
 #include <utility>
+
+#include <thread>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"
@@ -16,9 +16,7 @@
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_crew.hpp"
-#include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/batch/task_queue.hpp"
-#include "cg/commands/batch/task_result.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -342,8 +340,7 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (crew) boss->work(*crew, progress);
   });
-  const auto output = open_output("", group);
-  write_output(output.get(), group, [&] { return boss->summary(); });
+  write_output("", group, [&] { return boss->summary(); });
   const auto code = group.maximum(std::int64_t{boss ? static_cast<int>(boss->code()) : 0});
   if (boss && boss->is_interrupted())
     say_on_stderr(

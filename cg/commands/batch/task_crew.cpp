@@ -1,8 +1,6 @@
 #include "cg/commands/batch/task_crew.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -71,7 +69,7 @@ class Worker {
       if (text.empty()) return;
       const auto order = from_json<TaskOrder>(json_from(text));
       const auto end = do_task(order, ranks_of(order), node_, command_line_);
-      if (group_.rank() == order.ranks.front()) group_.send_text(end.to_text(), 0);
+      if (group_.rank() == order.ranks.front()) group_.send_text(json_line(end), 0);
     }
   }
 
@@ -110,7 +108,7 @@ class OtherRanks final : public TaskCrew {
   [[nodiscard]] TaskReport await() override {
     const int rank = group_.await_text();
     return {.task = tasks_[static_cast<std::size_t>(rank)],
-            .end = TaskEnd::from_text(group_.receive_text(rank))};
+            .end = from_json<TaskEnd>(json_from(group_.receive_text(rank)))};
   }
   void dismiss() override {
     for (int rank = 1; rank < group_.size(); ++rank) group_.send_text({}, rank);

@@ -10,8 +10,8 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
+#include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/batch/task_queue.hpp"
-#include "cg/commands/batch/task_result.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {

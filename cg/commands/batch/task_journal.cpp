@@ -4,10 +4,98 @@
 
 #include <algorithm>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 
 namespace cg2d {
+namespace {
+
+/// The document that a command wrote; null where it wrote none, or a text for people.
+Json document_in(const std::string& output) {
+  auto document = Json::parse(output, nullptr, false);
+  return document.is_object() ? document : Json(nullptr);
+}
+
+/// A result with the document that its command wrote.
+struct TaskLine {
+  TaskResult task{};
+  Json document{};
+};
+
+void describe_task(Members& m, TaskResult& task) {
+  m("name", task.name, not_empty("Unique in its batch."));
+  m("command", task.command, not_empty("As a shell takes it."));
+  m("ranks", task.ranks, at_least(0, "The ranks of the job that did it; none where it was not tried again."));
+  m("start_s", task.start_s, at_least(0, "Since its sitting of the batch began."));
+  m("duration_s", task.end.duration_s, at_least(0, "From its ranks' first step to their last."));
+  m("sitting", task.sitting, at_least(1, "The call of cg2d batch, by number, that did it."));
+  m("beside_other_tasks", task.is_beside_others,
+    meaning("Other tasks may have run at the same time: no verdict compares such times."));
+  m.derived("exit_code", static_cast<int>(task.end.code), at_least(0));
+  m("status", task.end.code);
+  m.derived(
+      "reason", [&] { return task.reason(); }, meaning("Empty on success."));
+  m("messages", task.end.messages, meaning("Lines that its ranks wrote to stderr."));
+}
+
+void describe(Members& m, TaskLine& line) {
+  auto output = line.task.end.output.empty() || !line.document.is_null()
+                    ? std::nullopt
+                    : std::optional(line.task.end.output);
+  m.constant("schema_version", 1);
+  m.object("task", [&] { describe_task(m, line.task); });
+  m("result", line.document,
+    meaning(
+        "The JSON that the command wrote to standard output, by the schema of that command; null: none."));
+  m("output", output, meaning("What it wrote to standard output, where that is no JSON."));
+}
+
+}  // namespace
+
+void describe(Members& m, TaskEnd& end) {
+  auto code = static_cast<int>(end.code);
+  m("code", code);
+  m("duration_s", end.duration_s);
+  m("is_over_time", end.is_over_time);
+  m("output", end.output);
+  m("messages", end.messages);
+  end.code = static_cast<ExitCode>(code);
+}
+
+std::string TaskResult::reason() const {
+  if (end.code == ExitCode::success) return {};
+  if (end.is_over_time)
+    return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", end.duration_s,
+                       limit_s.value_or(0.0));
+  // The last words of a command are its error.
+  constexpr std::string_view speaker = "cg2d: ";
+  if (end.messages.empty()) return std::string(status_name(end.code));
+  const std::string_view last = end.messages.back();
+  return std::string(last.starts_with(speaker) ? last.substr(speaker.size()) : last);
+}
+
+std::string task_line(const TaskResult& result) {
+  return json_line(TaskLine{.task = result, .document = document_in(result.end.output)});
+}
+
+void visit_task_line(Members& m) { visit_new<TaskLine>(m); }
+
+std::vector<KnownTask> known_tasks(std::string_view text) {
+  std::vector<KnownTask> tasks;
+  for (const auto line : lines_of(text)) {
+    try {
+      const auto task = json_from(line).at("task");
+      tasks.push_back({.name = task.at("name").get<std::string>(),
+                       .command = task.at("command").get<std::string>(),
+                       .sitting = integer_at<int>(task, "sitting")});
+    } catch (const nlohmann::json::exception& error) {
+      throw InputError(
+          fmt::format("line {} is no result of a task ({})", tasks.size() + 1, plain_text(error)));
+    }
+  }
+  return tasks;
+}
+
 namespace {
 
 constexpr std::string_view batch_writer = "another batch";

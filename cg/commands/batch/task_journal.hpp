@@ -1,17 +1,57 @@
 #pragma once
 
-// The files of a batch: results, and the tasks that are under way. No MPI.
+// The results of a batch: of each task a line of JSON in one file, and beside it the tasks that are under way. No MPI.
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cg/base/describe.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/commands/batch/task_list.hpp"
-#include "cg/commands/batch/task_result.hpp"
 
 namespace cg2d {
+
+/// The end of a task, as its ranks report it.
+struct TaskEnd {
+  ExitCode code = ExitCode::success;
+  double duration_s = 0.0;              ///< seconds
+  bool is_over_time = false;            ///< it was stopped since it took longer than it may
+  std::string output{};                 ///< what its command wrote to standard output
+  std::vector<std::string> messages{};  ///< lines that its ranks wrote to stderr
+};
+
+void describe(Members& m, TaskEnd& end);
+
+/// A task with its end.
+struct TaskResult {
+  std::string name{};
+  std::string command{};            ///< as a shell takes it, with cg2d
+  std::vector<int> ranks{};         ///< of the job; empty where it could not be tried
+  double start_s = 0.0;             ///< since the batch began
+  int sitting = 1;                  ///< the call of cg2d batch, by number, that did it
+  bool is_beside_others = false;    ///< other tasks may have run at the same time
+  std::optional<double> limit_s{};  ///< what it might take
+  TaskEnd end{};
+
+  /// Why it did not succeed; empty: it did.
+  [[nodiscard]] std::string reason() const;
+};
+
+/// A line of a batch's results, without its end.
+std::string task_line(const TaskResult& result);
+/// Such a line, for its schema.
+void visit_task_line(Members& m);
+
+/// The part of a line that a batch needs to go on.
+struct KnownTask {
+  std::string name;
+  std::string command;
+  int sitting = 1;
+};
+/// The tasks of whole lines. Throws InputError that names the line, for anything else than a batch's results.
+std::vector<KnownTask> known_tasks(std::string_view text);
 
 /// A job that dies takes the tasks under way with it, and one of them may be the reason. How often that may happen to a task:
 inline constexpr int ends_before_alone = 2;  ///< so often, and then it is done alone, after all others
@@ -34,7 +74,6 @@ class TaskJournal {
   [[nodiscard]] int end_count(const Task& task) const;
   /// The number of this call, from 1 on.
   [[nodiscard]] int sitting() const { return sitting_; }
-  [[nodiscard]] std::size_t known_count() const { return known_.size(); }
 
   /// Notes that a task begins, where that can be written.
   void begin(const Task& task);

@@ -1,17 +1,16 @@
 #include "cg/commands/batch/task_list.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
+#include <utility>
+
 #include <array>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/help/described_option.hpp"
 #include "cg/machine/provenance.hpp"
 
 namespace cg2d {

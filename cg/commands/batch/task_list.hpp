@@ -2,7 +2,6 @@
 
 // The tasks of a batch: a file with a command line in each line. No MPI.
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>

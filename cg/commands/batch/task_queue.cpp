@@ -1,7 +1,6 @@
 #include "cg/commands/batch/task_queue.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <map>

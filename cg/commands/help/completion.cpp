@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <array>
 #include <vector>
 
+#include <array>
+
+#include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
 
 namespace cg2d {
@@ -13,13 +14,6 @@ namespace {
 
 std::vector<const CLI::App*> commands_of(const CLI::App& program) {
   return program.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
-}
-
-/// For text between single quotes of a POSIX shell.
-std::string shell_quoted(std::string_view text) {
-  std::string result;
-  for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return "'" + result + "'";
 }
 
 // ---------------------------------------------------------------- bash

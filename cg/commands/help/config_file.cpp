@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
+
 #include <iterator>
 #include <sstream>
 
@@ -35,10 +35,9 @@ std::vector<std::string> names_in_files(const CLI::App& command) {
 const CLI::App& command_of(const CLI::App& program, const std::vector<std::string>& section) {
   const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
   if (command != nullptr) return *command;
-  std::vector<std::string> names;
-  for (const auto* known : program.get_subcommands({})) names.push_back(known->get_name());
   throw InputError(fmt::format("[{}]: a section is for a command of cg2d, and there is none of that name{}",
-                               fmt::join(section, "."), did_you_mean(section.front(), names)));
+                               fmt::join(section, "."),
+                               did_you_mean(section.front(), command_names(program))));
 }
 
 /// Throws InputError for a key that is no option of the command, and for a value that is none.
@@ -92,12 +91,6 @@ void ConfigFile::require_readable() const {
 
 namespace {
 
-/// The options as CLI11 writes them, which has no escapes, and as it reads them again.
-std::vector<CLI::ConfigItem> read_back(const std::string& lines) {
-  std::istringstream text(lines);
-  return CLI::ConfigTOML().from_config(text);
-}
-
 /// Whether CLI11 reads a list, perhaps an empty one, in place of the value.
 bool is_list(const std::string& value) {
   return (value.starts_with('[') && value.ends_with(']')) || value == "{}";
@@ -121,8 +114,10 @@ void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>&
 }  // namespace
 
 std::string config_text(const CLI::App& command) {
+  // CLI11 writes no escapes: what it reads back may be something else.
   const auto lines = CLI::ConfigTOML().to_config(&command, false, false, "");
-  const auto items = read_back(lines);
+  std::istringstream text(lines);
+  const auto items = CLI::ConfigTOML().from_config(text);
   for (const auto* option : command.get_options()) require_held(*option, items);
   return fmt::format("[{}]\n{}", command.get_name(), lines);
 }

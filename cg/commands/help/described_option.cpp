@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 
 #include "cg/base/values.hpp"
 
@@ -34,17 +34,6 @@ std::vector<std::string> names_among(const std::string& value) {
   auto names = split_at(value, value_separator);
   if (value.empty() || std::ranges::any_of(names, is_placeholder)) names.clear();
   return names;
-}
-
-std::vector<std::string> split_at(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::string_view rest(text);
-  for (auto end = rest.find(separator); end != std::string_view::npos; end = rest.find(separator)) {
-    parts.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(end + 1);
-  }
-  parts.emplace_back(rest);
-  return parts;
 }
 
 bool DescribedOption::takes_file() const {
@@ -113,6 +102,12 @@ std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden) {
     if (all.empty() || (!with_hidden && option->get_group().empty())) continue;
     names.insert(names.end(), all.begin(), with_hidden ? all.end() : all.begin() + 1);
   }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& program) {
+  std::vector<std::string> names;
+  for (const auto* command : program.get_subcommands({})) names.push_back(command->get_name());
   return names;
 }
 

@@ -18,8 +18,6 @@ namespace cg2d {
 std::string one_of(const std::vector<std::string>& names);
 /// The names of such a kind; none where a value need not be one of them.
 std::vector<std::string> names_among(const std::string& value);
-/// "a,b" -> "a", "b"; one part where the separator is not in the text.
-std::vector<std::string> split_at(const std::string& text, char separator);
 
 struct DescribedOption {
   std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name
@@ -46,6 +44,8 @@ std::vector<DescribedOption> described_options(const CLI::App& parser);
 /// Every name with two dashes that the parser takes, those that no help shows, too.
 std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden);
 
+/// The names of the commands of a program.
+std::vector<std::string> command_names(const CLI::App& program);
 /// The parser of the command of that name; nullptr: there is none.
 const CLI::App* find_command(const CLI::App& program, std::string_view name);
 

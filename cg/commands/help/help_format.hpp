@@ -1,6 +1,7 @@
 #pragma once
 
-// The layout of --help: at most 100 columns, defaults or "required", and the values that an option takes.
+// The layout of --help: at most 100 columns, defaults or "required", and the values that an option takes; and manual pages in roff. Both are made
+// from the parser's own commands and options.
 
 #include <CLI/CLI.hpp>
 #include <string>
@@ -29,5 +30,8 @@ std::vector<ExitCodeRow> exit_codes_of(const CLI::App& parser);
 
 /// The help of a parser without blank lines in pairs.
 std::string help_text(const CLI::App& parser);
+
+/// cg2d(1) for the program, cg2d-run(1) and its like for a command. version: "cg2d 0.1.0".
+std::string man_page(const CLI::App& parser, const std::string& version);
 
 }  // namespace cg2d

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"
@@ -19,12 +17,6 @@ std::string bare_name(std::string_view argument) {
   return std::string(argument.substr(begin, argument.find('=') - begin));
 }
 
-std::vector<std::string> command_names(const CLI::App& program) {
-  std::vector<std::string> names;
-  for (const auto* command : program.get_subcommands({})) names.push_back(command->get_name());
-  return names;
-}
-
 /// "; cg2d scaling has it": where another command has an option of exactly that name.
 std::string owner_of(const CLI::App& parser, const std::string& name) {
   for (const auto* other : parser.get_parent()->get_subcommands({})) {
@@ -36,8 +28,7 @@ std::string owner_of(const CLI::App& parser, const std::string& name) {
 
 bool is_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
 
-}  // namespace
-
+/// The message about an option that `parser` does not have, or about one argument too many.
 std::string unknown_option_message(const CLI::App& parser, const std::string& argument) {
   const auto shown = argument.substr(0, is_option(argument) ? argument.find('=') : std::string::npos);
   const auto name = bare_name(argument);
@@ -47,6 +38,8 @@ std::string unknown_option_message(const CLI::App& parser, const std::string& ar
   return fmt::format("{0}: not an option of cg2d {1}{2} (see cg2d {1} --help)", shown, parser.get_name(),
                      hint);
 }
+
+}  // namespace
 
 std::string unknown_command_message(const CLI::App& program, const std::string& name) {
   const auto names = command_names(program);

@@ -7,8 +7,6 @@
 
 namespace cg2d {
 
-/// The message about an option that `parser` does not have, or about one argument too many.
-std::string unknown_option_message(const CLI::App& parser, const std::string& argument);
 /// The message about a command that `program` does not have.
 std::string unknown_command_message(const CLI::App& program, const std::string& name);
 /// The message about the first argument that nothing took; empty: there is none. parsed: the parser of the command,

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/scratch_chunks.hpp"
+#include "cg/base/storage/scratch_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {

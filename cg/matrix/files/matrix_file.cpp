@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/storage/node_room.hpp"
-#include "cg/base/storage/scratch_chunks.hpp"
+#include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/scratch_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/line_blocks.hpp"

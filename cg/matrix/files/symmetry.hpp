@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "cg/base/storage/scratch_chunks.hpp"
+#include "cg/base/storage/scratch_file.hpp"
 #include "cg/matrix/files/entry_store.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "comm/rank_group.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/new_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

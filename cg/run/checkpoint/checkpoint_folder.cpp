@@ -16,7 +16,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/base/storage/new_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 
 namespace cg2d {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/base/storage/folder_claim.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/run/checkpoint/checkpoint_file.hpp"
 #include "cg/run/checkpoint/checkpoint_interval.hpp"
 #include "comm/block_layout.hpp"
