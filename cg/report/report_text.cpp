@@ -71,7 +71,7 @@ std::string tuning_text(const RunReport& report) {
   std::string text;
   const auto add = [&](std::string_view label, const std::optional<int>& value) {
     if (!value) return;
-    text += fmt::format("{} {}, ", label, *value == never_in_vectors ? "none" : fmt::format("{}", *value));
+    text += fmt::format("{} {}, ", label, vector_length_text(*value));
   };
   add("critical vector length", choice.tuning.critical_vector_length);
   add("prefetch distance", choice.tuning.prefetch_distance);

@@ -31,10 +31,7 @@ std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int ran
   return grids_for(options.grids, rank_count);
 }
 
-std::string setting_text(const std::optional<int>& value) {
-  if (!value) return "-";
-  return *value == never_in_vectors ? "none" : fmt::format("{}", *value);
-}
+std::string setting_text(const std::optional<int>& value) { return value ? vector_length_text(*value) : "-"; }
 
 std::string head_text(const Environment& environment, const TuneOptions& options, int rank_count) {
   return fmt::format("\n cg2d tune - {}, {} x {}\n", environment.nodes.front().processor_with_caches(),

@@ -23,12 +23,9 @@ class ProfileFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  /// These add to the file: other processors stay, and so do other cases of this one, those that other processes
-  /// add at the same time among them. They throw RunError.
+  /// Adds to the file: other processors stay, and so do other cases of this one, those that other processes add at
+  /// the same time among them. Throws RunError.
   void add(const std::string& processor, const ProcessorProfile& found) const;
-  void add(const std::string& processor, const TransportCase& found) const;
-  void add(const std::string& processor, const StorageCase& found) const;
-  void add(const std::string& processor, const SpeedCase& found) const;
 
   /// Removes measurements as remove_measurements(). 0: the file stays as it is. Throws RunError.
   int remove(const std::string& name) const;

@@ -114,7 +114,7 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       found.folder = storage_folder(folder);
-      if (file) file->add(processor, found);
+      if (file) file->add(processor, {.storages = {found}});
     }
   });
   print(trial_text(names, found, measured.result.trial));
