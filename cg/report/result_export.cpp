@@ -1,4 +1,4 @@
-#include "cg/report/result_export.hpp"
+#include "cg/report/result_reader.hpp"
 
 #include <fmt/format.h>
 

@@ -13,7 +13,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/tuning/profile_file.hpp"
 
 namespace cg2d {
 namespace {

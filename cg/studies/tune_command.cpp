@@ -16,7 +16,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/tune_measure.hpp"

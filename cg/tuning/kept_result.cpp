@@ -4,7 +4,6 @@
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/tuning/profile_file.hpp"
 
 namespace cg2d {
 

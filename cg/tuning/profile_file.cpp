@@ -1,4 +1,4 @@
-#include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 #include <fmt/format.h>
 

@@ -16,8 +16,8 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/run/streaming/storage_trial.hpp"
-#include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/retried_measurement.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
