@@ -7,7 +7,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/json_values.hpp"

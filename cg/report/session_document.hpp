@@ -2,7 +2,6 @@
 
 // The members of results that runs and solves have in common.
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>

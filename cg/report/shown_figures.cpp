@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "cg/base/values.hpp"
 #include "cg/timing/phase.hpp"

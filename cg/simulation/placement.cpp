@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <sstream>
 #include <utility>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <span>
-#include <string>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"

@@ -6,7 +6,6 @@
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "cg/base/describe_json.hpp"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report_counters.hpp"
@@ -66,16 +66,17 @@ std::string table_of_several(const SystemOptions& options, const SolveReport& re
   line("Iterations", fmt::format("{}, all right-hand sides together", step_count_of(report)));
   line("Right-hand sides",
        fmt::format("{}, {}", report.solutions.size(), vector_text(options.right_hand_side)));
-  text += fmt::format("\n {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", "#", "end", "iterations",
-                      "residual", "recurrence", "target", "|| b ||");
-  for (std::size_t k = 0; k < report.solutions.size(); ++k) {
-    const auto& solution = report.solutions[k];
+  Table table;
+  for (const auto& solution : report.solutions) {
     const auto& result = solution.result;
-    text += fmt::format(" {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", k + 1, name_of(result.end),
-                        result.step_count, norm_text(result.true_residual_norm, 6),
-                        norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6),
-                        norm_text(result.right_hand_side_norm, 6));
+    table.line().number("#", "{}", &solution - report.solutions.data() + 1).word("end", name_of(result.end));
+    table.number("iterations", "{}", result.step_count);
+    table.number("residual", norm_text(result.true_residual_norm, 6));
+    table.number("recurrence", norm_text(solution.recursive_residual_norm(), 6));
+    table.number("target", norm_text(solution.target_norm, 6));
+    table.number("|| b ||", norm_text(result.right_hand_side_norm, 6));
   }
+  text += "\n" + table.text();
   text += '\n';
   const auto& remark = report.solution->preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
