@@ -7,7 +7,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/report/result_export.hpp"
+#include "cg/report/result_reader.hpp"
 
 namespace cg2d {
 namespace {

@@ -5,9 +5,10 @@
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/stencil/stencil_command.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
+#include "cg/stencil/stencil_report.hpp"
+#include "cg/stencil/stencil_run.hpp"
 
 namespace cg2d {
 namespace {

@@ -34,6 +34,12 @@ struct ExplainedStep {
   std::vector<ExchangeRound> rounds;  ///< none where nothing is sent
   AllPieces held_after;
 
+  /// What the ranks hold "before", "after round 1" and so on, and "after".
+  struct State {
+    std::string name;
+    const AllPieces* held;
+  };
+  [[nodiscard]] std::vector<State> states() const;
   /// Messages and bytes that each rank sends, all times together.
   [[nodiscard]] std::vector<comm::Traffic> sent_by_rank() const;
   /// Rounds of one CG step: all times together.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-
 #include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"

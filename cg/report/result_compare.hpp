@@ -51,6 +51,12 @@ struct SetDifference {
 struct DisturbedRuns {
   std::int64_t count = 0;
   std::int64_t of = 0;  ///< all runs
+
+  DisturbedRuns& operator+=(const DisturbedRuns& other) {
+    count += other.count;
+    of += other.of;
+    return *this;
+  }
 };
 
 /// One configuration that both sets have.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
@@ -198,12 +197,16 @@ std::string text_with_unit(double value, const std::string& unit) {
   return unit == "s" ? fmt::format("{:.6f} s", value) : fmt::format("{:.6g} {}", value, unit);
 }
 
+std::string labelled_line(std::string_view label, std::string_view value) {
+  return fmt::format(" {:<15} = {}\n", label, value);
+}
+
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
   std::string text;
   for (const auto& figure : figures) {
     if (figure.label.empty()) continue;
     if (const auto value = figure.value_in(document); !value.is_null())
-      text += fmt::format(" {:<15} = {}\n", figure.label, shown_text(figure, value));
+      text += labelled_line(figure.label, shown_text(figure, value));
   }
   return text;
 }

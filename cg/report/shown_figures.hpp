@@ -3,6 +3,7 @@
 // The figures of a result that its records show outside of JSON: in text, in CSV, in comparisons.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/describe.hpp"
@@ -24,6 +25,8 @@ struct ShownFigure {
 /// Those of a document of this type, in its order. Phases are those of the benchmark.
 std::vector<ShownFigure> shown_figures(const Json& type);
 
+/// The line " label = value".
+std::string labelled_line(std::string_view label, std::string_view value);
 /// Lines "label = value unit".
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document);
 /// "0.001234 s", "1.2 MB", "12.3 %".

@@ -249,8 +249,8 @@ void add_prediction(const ResultRecord& run, Table& table) {
     for (std::size_t k = 0; k < benchmark_phase_count; ++k)
       table.number(
           phase_name(phase_at(k)),
-          text_of(run.phases_s ? std::optional((*run.phases_s)[k]) : std::nullopt, prediction.phases_s[k]));
-    table.number("total", text_of(std::optional(run.time_s), prediction.total_s));
+          text_of(run.phases_s ? std::optional((*run.phases_s)[k]) : std::nullopt, prediction.phases[k]));
+    table.number("total", text_of(std::optional(run.time_s), prediction.total_s()));
   };
   const auto seconds = [](std::optional<double> value) {
     return value ? fmt::format("{:.6f}", *value) : std::string();

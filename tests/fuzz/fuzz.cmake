@@ -135,7 +135,6 @@ set(text_parsers
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
     cg/solver/preconditioners/jacobi_preconditioner.cpp
     cg/solver/preconditioners/preconditioner_table.cpp
-    cg/report/counter_figures.cpp
     cg/report/phase_table.cpp
     cg/report/report_counters.cpp
     cg/report/run_document.cpp

@@ -196,7 +196,8 @@ TEST(GridDifferencesTest, EventsAndLimitsOfEachGridAreATable) {
   auto limited = phase_record_of(2, 1, slow);
   limited.purpose = RunPurpose::limits;
   limited.slowed_by = "--roofline";
-  limited.limits = RecordedLimits{.bytes = {0, 5e6}, .flops = {0, 1e6}, .shares = {0, 0.5}};
+  limited.limits.emplace().at(1) = {
+      .byte_count = 5e6, .flop_count = 1e6, .shortest_s = 0.5, .measured_s = 1.0};
   records.push_back(limited);
   const auto text = extra_run_tables(verdicts_of(records).grids.front().cells, records);
   expect_in(text, "Events per CG step, mean over the ranks, each grid in a run of its own");

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/result_export.hpp"
+#include "cg/report/result_reader.hpp"
 #include "support/result_records.hpp"
 #include "support/shown_text.hpp"
 

@@ -16,8 +16,8 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/run/streaming/storage_trial.hpp"
-#include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/retried_measurement.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
@@ -114,7 +114,7 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       found.folder = storage_folder(folder);
-      if (file) file->add(processor, found);
+      if (file) file->add(processor, {.storages = {found}});
     }
   });
   print(trial_text(names, found, measured.result.trial));
