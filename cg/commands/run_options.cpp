@@ -1,4 +1,4 @@
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,7 +3,7 @@
 // `cg2d run` and `cg2d solve`: from options to a report and an exit code.
 
 #include "cg/base/errors.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "comm/rank_group.hpp"
 
