@@ -24,7 +24,6 @@
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/run/watch/exit_watch.hpp"
-#include "cg/run/watch/life_watch.hpp"
 #include "comm/last_exchange.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"

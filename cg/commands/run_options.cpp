@@ -1,3 +1,4 @@
+#include "cg/run/session_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -6,7 +6,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/commands/option_set.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/run_options.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "comm/rank_group.hpp"

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstddef>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -12,11 +12,11 @@
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 namespace {
 
+constexpr std::string_view cut_option = "--cut";
 constexpr std::string_view file_prefix = "file:";
 
 std::string text_of(const std::string& path) {
@@ -128,6 +128,33 @@ std::vector<double> shares_in(std::string_view text, const std::string& path, in
     throw FileError(path, fmt::format("found {}, expected {}, one for each rank",
                                       format_count(std::ssize(shares), "share"), piece_count));
   return shares;
+}
+
+HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayout& from,
+                           const comm::BlockLayout& to, comm::RankGroup& group) {
+  const auto old_range = from.piece(from.column_piece_of(group.rank()));
+  const auto new_range = to.piece(to.column_piece_of(group.rank()));
+  const auto overlap = [](const comm::IndexRange& one, const comm::IndexRange& other) {
+    const auto begin = std::max(one.begin, other.begin);
+    return comm::IndexRange{.begin = begin, .end = std::max(begin, std::min(one.end, other.end))};
+  };
+  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const auto shared = overlap(old_range, to.piece(to.column_piece_of(rank)));
+    auto& words = outgoing[static_cast<std::size_t>(rank)];
+    for (auto index = shared.begin; index < shared.end; ++index)
+      words.push_back(std::bit_cast<std::uint64_t>(piece[static_cast<std::size_t>(index - old_range.begin)]));
+  }
+  const auto incoming = group.exchange(std::move(outgoing));
+  HugePageVector moved(static_cast<std::size_t>(new_range.size()));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const auto shared = overlap(from.piece(from.column_piece_of(rank)), new_range);
+    const auto& words = incoming[static_cast<std::size_t>(rank)];
+    if (words.empty()) continue;
+    std::ranges::transform(words, moved.begin() + (shared.begin - new_range.begin),
+                           [](std::uint64_t word) { return std::bit_cast<double>(word); });
+  }
+  return moved;
 }
 
 }  // namespace cg2d

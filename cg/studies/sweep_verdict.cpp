@@ -10,7 +10,7 @@
 #include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {

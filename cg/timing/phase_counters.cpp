@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/events.hpp"
 
@@ -48,7 +48,7 @@ ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm
                                    found.names.size(), most_counted_events));
     }
   });
-  return from_json<ResolvedEvents>(json_from(group.broadcast(json_text(json_of(found)))));
+  return *from_json_line<ResolvedEvents>(group.broadcast(json_line(found)));
 }
 
 }  // namespace

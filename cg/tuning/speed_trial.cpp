@@ -15,7 +15,7 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/physical_bounds.hpp"
-#include "cg/solver/slowdown.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
 
@@ -69,7 +69,7 @@ std::vector<SampleShape> sample_shapes(const SpeedTrialConfig& config, std::span
 std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& product, double nonzeros,
                                     double slowness) {
   product.multiply();
-  Slowdown slowdown({{.first_product = 0, .factor = slowness}});
+  Slowdown slowdown(std::vector{SlowRank{.factor = slowness}});
   const double least_s = group.waiter().mode() == comm::WaitMode::yield ? shared_window_s : window_s;
   std::vector<double> speeds;
   for (int window = 0; window < window_count; ++window) {

@@ -1,8 +1,6 @@
 #include "cg/solver/preconditioners/incomplete_cholesky.hpp"
 
 #include <cmath>
-#include <utility>
-#include <vector>
 
 namespace cg2d {
 namespace {
