@@ -60,8 +60,7 @@ class VectorDrawing {
     own_count_ = 0;
     std::vector<Repetition> repetitions;
     for (int part = 0; part < part_count; ++part) {
-      const auto range = comm::share_of(mine.size(), part, part_count);
-      const comm::IndexRange pairs{.begin = mine.begin + range.begin, .end = mine.begin + range.end};
+      const auto pairs = comm::share_of(mine, part, part_count);
       const auto share = draw_share(problem_, pairs, drawn_.window_);
       drawn_.parts_.push_back({.pairs = pairs, .first_number = own_count_, .number_count = share.own_count});
       const auto found = find_repetitions(share, own_count_, drawn_.window_);

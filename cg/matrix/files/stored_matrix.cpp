@@ -305,23 +305,18 @@ namespace {
 class BlockBuilder {
  public:
   BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
-      : store_(store), layout_(layout), grid_(layout.grid()), group_(group) {
-    const auto row_count = layout.row_block(grid_.row_of(group.rank())).size();
-    block_.row_count = row_count;
-    block_.column_count = layout.column_block(grid_.column_of(group.rank())).size();
-    block_.row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1);
-  }
+      : store_(store),
+        layout_(layout),
+        grid_(layout.grid()),
+        group_(group),
+        block_(kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(),
+                                            layout.columns_of(group.rank()).size())) {}
 
   /// after_bucket(bucket): called when a bucket's entries have left.
   template <typename AfterBucket>
   kernels::CsrBlock build(const AfterBucket& after_bucket) {
     count();
-    for (std::int64_t row = 0; row < block_.row_count; ++row)
-      block_.row_starts[static_cast<std::size_t>(row) + 1] +=
-          block_.row_starts[static_cast<std::size_t>(row)];
-    const auto entry_count = static_cast<std::size_t>(block_.nonzero_count());
-    block_.columns = kernels::PageBuffer<std::int32_t>(entry_count);
-    block_.values = kernels::PageBuffer<double>(entry_count);
+    block_.make_room_by_lengths();
     send_entries(after_bucket);
     return std::move(block_);
   }
