@@ -78,4 +78,10 @@ HugePageVector scattered(const RangeOwners& owners, comm::RankGroup& group, cons
   return values;
 }
 
+/// values[k] := the element index_of(k), of which its owner has its range in `own`. They are sent in parts, so that what is sent stays
+/// small. Collective. Throws MpiError, std::bad_alloc.
+void fetch(const RangeOwners& owners, std::span<const double> own,
+           const std::function<std::int64_t(std::size_t k)>& index_of, std::span<double> values,
+           comm::RankGroup& group);
+
 }  // namespace cg2d
