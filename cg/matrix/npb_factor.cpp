@@ -58,7 +58,7 @@ class OutgoingEntries {
 NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group) {
   OutgoingEntries of_factor(layout);
   OutgoingEntries of_transposed(layout);
-  draw_vectors(problem, group).visit([&](const SparseVectors& vectors) {
+  DrawnVectors(problem, group).visit([&](const SparseVectors& vectors) {
     for (std::int64_t v = 0; v < vectors.count; ++v) {
       const auto positions = vectors.positions_of(v);
       const auto values = vectors.values_of(v);

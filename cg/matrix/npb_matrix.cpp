@@ -211,7 +211,7 @@ SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& 
 SourceFacts NpbSource::make_strips(const StripMaking& making, const comm::BlockLayout& layout,
                                    comm::RankGroup& group, int thread_count, const Strips& strips,
                                    const StripSink& sink) const {
-  const auto drawn = draw_vectors(problem_, group, making.store);
+  const DrawnVectors drawn(problem_, group, making.store);
   const int process_row = layout.grid().row_of(group.rank());
   std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
   for (int strip = 0; strip < strips.count; ++strip) {
@@ -240,7 +240,7 @@ std::vector<std::int64_t> NpbSource::balanced_piece_starts(std::span<const doubl
   const auto bin_count = std::clamp<std::int64_t>(problem_.n, 1, most_bins);
   const auto rows_per_bin = (problem_.n + bin_count - 1) / bin_count;
   std::vector<std::int64_t> nonzeros(static_cast<std::size_t>(bin_count));
-  draw_vectors(problem_, group).visit([&](const SparseVectors& vectors) {
+  DrawnVectors(problem_, group).visit([&](const SparseVectors& vectors) {
     for (std::int64_t v = 0; v < vectors.count; ++v) {
       const auto positions = vectors.positions_of(v);
       for (const auto position : positions)
