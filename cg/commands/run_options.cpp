@@ -10,7 +10,6 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/run_options.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "cg/report/phase_table.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/timing/event_groups.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {

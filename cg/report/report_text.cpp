@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"

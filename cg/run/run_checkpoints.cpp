@@ -15,13 +15,13 @@
 namespace cg2d {
 namespace {
 
-std::string text_of(const Problem& problem) {
+std::string numbers_text(const Problem& problem) {
   return fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                      problem.niter);
 }
 
 /// The state depends on nothing else. Files keep the value.
-std::uint64_t hash_of(const Problem& problem) { return hash_of_text("run " + text_of(problem)); }
+std::uint64_t hash_of(const Problem& problem) { return hash_of_text("run " + numbers_text(problem)); }
 
 /// What a checkpoint has besides x.
 struct RunState {
@@ -55,8 +55,9 @@ RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem) {
       std::ranges::all_of(state->steps, [](const auto& step) { return is_finite(step); });
   if (!is_possible) throw FileError(folder, "found an impossible state, expected one of cg2d run");
   if (header.matrix_hash != hash_of(problem) || header.order != problem.n || header.step >= problem.niter)
-    throw FileError(folder, fmt::format("found a checkpoint of another problem ({}), expected class {} ({})",
-                                        text_of(state->problem), problem.class_name, text_of(problem)));
+    throw FileError(folder,
+                    fmt::format("found a checkpoint of another problem ({}), expected class {} ({})",
+                                numbers_text(state->problem), problem.class_name, numbers_text(problem)));
   return {
       .checkpoint = std::move(checkpoint), .earlier_steps = std::move(state->steps), .signs = state->signs};
 }

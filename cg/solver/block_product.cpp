@@ -1,6 +1,7 @@
 #include "cg/solver/block_product.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "cg/matrix/column_strips.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -67,7 +68,8 @@ MatrixCut matrix_cut_from(std::string_view text) {
   if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
     return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
   throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
-                               cut_option, text, did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
+                               cut_option, text,
+                               did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
 }
 
 void require_cut_of_benchmark(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
 #include <type_traits>
 
 #include "comm/mpi_handles.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"

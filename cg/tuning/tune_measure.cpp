@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <memory>
+#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"

@@ -166,7 +166,7 @@ TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
 ResultRecord predicted_record(int columns, int rows, double time_s, double factor, int round = 1) {
   auto record = record_of(columns, rows, time_s, round);
   record.phases_s = PhaseSeconds{};
-  record.prediction = Prediction{.outside_s = -1.1 * factor * time_s};  // the phases take 2.1
+  record.prediction.emplace().outside_s = -1.1 * factor * time_s;  // the phases take 2.1
   for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     record.phases_s->at(index) = 0.1 * static_cast<double>(index + 1) * time_s;
     record.prediction->phases.at(index) = factor * record.phases_s->at(index);

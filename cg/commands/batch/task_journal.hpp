@@ -2,6 +2,7 @@
 
 // The results of a batch: of each task a line of JSON in one file, and beside it the tasks that are under way. No MPI.
 
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,6 @@
 #include "cg/run/streaming/out_of_core_options.hpp"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 #include "cg/solver/preconditioners/incomplete_cholesky.hpp"
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace cg2d {
 namespace {
