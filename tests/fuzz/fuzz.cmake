@@ -188,7 +188,6 @@ set(command_parsers
     cg/commands/option_set.cpp
     cg/commands/report_command.cpp
     cg/commands/subcommand.cpp
-    cg/explain/explain_command.cpp
     cg/explain/explanation.cpp
     cg/machine/topology.cpp
     cg/machine/thread_binding.cpp
@@ -200,11 +199,9 @@ set(command_parsers
     cg/solver/operators/matrix_free.cpp
     cg/solver/operators/stencil_system.cpp
     cg/report/event_list.cpp
-    cg/report/report.cpp
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/base/storage/folders.cpp
-    cg/report/solve/solve_format.cpp
     cg/report/solve/solve_text.cpp
     cg/stencil/stencil_method.cpp
     cg/stencil/stencil_options.cpp
@@ -216,7 +213,6 @@ set(command_parsers
     cg/studies/scaling_table.cpp
     cg/studies/scaling_text.cpp
     cg/studies/studied_work.cpp
-    cg/timing/events.cpp
     cg/timing/phase_counters.cpp
     comm/domain_layout.cpp
     comm/pingpong_messages.cpp

@@ -447,7 +447,7 @@ class PredictionTest(ProgramTest):
             self.assertRegex(together, r"^All tables of the same ranks together\n  Class S, P = 2, 1 thread per rank: ")
             self.assertNotIn("Predicted", tables[2], "a kernel that is not described")
             for kernel, table in zip(("auto", "scalar"), tables):
-                self.assertEqual(re.search(r"(?m)^    grid +(collection .*)$", table)[1].split(), [*PHASES, "total"])
+                self.assertEqual(re.search(r"(?m)^    grid +of +(.*)$", table)[1].split(), [*PHASES, "total"])
                 for grid in ("1x2", "2x1"):
                     with self.subTest(kernel=kernel, grid=grid):
                         self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} shared 1 thread"))

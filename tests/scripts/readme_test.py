@@ -344,7 +344,7 @@ class Tables(unittest.TestCase):
         listed = set(re.findall(r"`(\w+)`", " ".join(self.only_table("variable"))))
         read = set()
         for source in (path for folder in ("cg", "comm", "kernels") for path in (PROJECT / folder).rglob("*.cpp")):
-            if "getenv(" in source.read_text():
+            if re.search(r"\b(getenv|environment_variable)\(", source.read_text()):
                 read |= set(re.findall(r'"([A-Z][A-Z_]{3,})"', source.read_text())) - VALUE_WORDS
         for script in (PROJECT / "scripts").iterdir():
             if script.is_file():
