@@ -1,7 +1,5 @@
 #include "cg/base/json_values.hpp"
 
-#include <fmt/format.h>
-
 namespace cg2d {
 namespace {
 
@@ -31,7 +29,7 @@ bool nests_too_deep(std::string_view text) {
 }  // namespace
 
 nlohmann::ordered_json json_from(std::string_view text) {
-  if (nests_too_deep(text)) throw InputError(fmt::format("it is nested in more than {} levels", most_levels));
+  if (nests_too_deep(text)) throw InputError("it is nested in more than {} levels", most_levels);
   return nlohmann::ordered_json::parse(text);
 }
 

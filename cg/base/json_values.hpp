@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 

@@ -1,6 +1,5 @@
 #include "cg/base/values.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
@@ -77,8 +76,7 @@ comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   const bool is_grid = columns >= 1 && rows >= 1 && columns <= most && rows <= most;
   if (!is_grid || columns * rows > most)
-    throw InputError(
-        fmt::format("a grid of {} x {} ranks is not valid: it must have 1 ... {}", columns, rows, most));
+    throw InputError("a grid of {} x {} ranks is not valid: it must have 1 ... {}", columns, rows, most);
   return {.columns = static_cast<int>(columns), .rows = static_cast<int>(rows)};
 }
 
@@ -88,13 +86,13 @@ std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_vi
   const auto columns = positive_integer(text.substr(0, cross));
   const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
   if (!columns || !rows) {
-    throw InputError(fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}{}", text,
-                                 other_words, did_you_mean(text, {"auto", "rule", "official"})));
+    throw InputError("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}{}", text, other_words,
+                     did_you_mean(text, {"auto", "rule", "official"}));
   }
   try {
     return grid_of(*columns, *rows);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--grid {}: {}", text, error.what()));
+    throw InputError("--grid {}: {}", text, error.what());
   }
 }
 
@@ -105,8 +103,8 @@ void require_known(const std::string& option, const std::string& value,
 
 void refuse_unknown(const std::string& option, const std::string& value,
                     const std::vector<std::string>& known) {
-  throw InputError(fmt::format("{} {}: unknown; valid: {}{}", option, value, fmt::join(known, ", "),
-                               did_you_mean(value, known)));
+  throw InputError("{} {}: unknown; valid: {}{}", option, value, fmt::join(known, ", "),
+                   did_you_mean(value, known));
 }
 
 std::string valid_grids(int rank_count) {
@@ -117,8 +115,8 @@ std::string valid_grids(int rank_count) {
 
 void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
   if (static_cast<std::int64_t>(grid.columns) * grid.rows == rank_count) return;
-  throw InputError(fmt::format("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
-                               format_count(rank_count, "rank"), valid_grids(rank_count)));
+  throw InputError("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
+                   format_count(rank_count, "rank"), valid_grids(rank_count));
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
@@ -144,17 +142,17 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 void require_within(const std::string& option, int value, int largest) {
   if (value < 1 || value > largest)
-    throw InputError(fmt::format("{} {}: must be within 1 ... {}", option, value, largest));
+    throw InputError("{} {}: must be within 1 ... {}", option, value, largest);
 }
 
 void require_started(const std::string& option, int rank_count, int started_count) {
   if (rank_count <= started_count) return;
-  throw InputError(fmt::format("{} {}: only {} started; start as many with mpiexec -n {}", option, rank_count,
-                               started_count, rank_count));
+  throw InputError("{} {}: only {} started; start as many with mpiexec -n {}", option, rank_count,
+                   started_count, rank_count);
 }
 
 void require_not_negative(const std::string& option, const std::optional<int>& value) {
-  if (value && *value < 0) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
+  if (value && *value < 0) throw InputError("{} {}: must not be negative", option, *value);
 }
 
 std::string format_bytes(std::int64_t byte_count) {
@@ -199,8 +197,8 @@ std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view
   if (!text.starts_with(prefix)) return std::nullopt;
   const auto seed = number_from<std::uint64_t>(text.substr(prefix.size()));
   if (!seed)
-    throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
-                                 text, std::numeric_limits<std::uint64_t>::max()));
+    throw InputError("{} {}: the seed must be a whole number up to {}, as in random:1", option, text,
+                     std::numeric_limits<std::uint64_t>::max());
   return seed;
 }
 
@@ -221,14 +219,13 @@ double seconds_from(std::string_view option, std::string_view text) {
   const auto number = number_from<double>(text);
   constexpr double a_year_s = 3.2e7;
   if (!number || !(*number >= 0.0 && *number * unit_s <= a_year_s))
-    throw InputError(fmt::format("{} {}: must be a time such as 90s, 10min or 2h", option, given));
+    throw InputError("{} {}: must be a time such as 90s, 10min or 2h", option, given);
   return *number * unit_s;
 }
 
 double limit_seconds_from(std::string_view option, std::string_view text) {
   const double limit_s = seconds_from(option, text);
-  if (limit_s <= 0.0)
-    throw InputError(fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", option, text));
+  if (limit_s <= 0.0) throw InputError("{} {}: must be more than 0 s, such as 30s or 10min", option, text);
   return limit_s;
 }
 

@@ -52,8 +52,7 @@ std::string usual_output(const BatchOptions& batch) {
 void check_batch(BatchOptions& batch, const OptionSet& /*given*/) {
   if (!batch.output.empty()) return;
   if (batch.list.starts_with("/dev/") || batch.list.starts_with("/proc/"))
-    throw InputError(
-        fmt::format("--output: {} is no place for the results; name a file for them", batch.list));
+    throw InputError("--output: {} is no place for the results; name a file for them", batch.list);
   batch.output = usual_output(batch);
 }
 

@@ -55,9 +55,8 @@ ExitCode convert_back(const ConvertOptions& options, const Environment& environm
   if (!options.scratch.empty())
     throw InputError("--scratch: a binary matrix is in order; leave it out to get the Matrix Market file");
   if (options.symmetrize_tolerance || options.mirrors)
-    throw InputError(
-        fmt::format("{}: a binary matrix is symmetric; leave it out to get the Matrix Market file",
-                    options.mirrors ? "--mirror" : "--symmetrize"));
+    throw InputError("{}: a binary matrix is symmetric; leave it out to get the Matrix Market file",
+                     options.mirrors ? "--mirror" : "--symmetrize");
   const Stopwatch watch;
   progress.say(fmt::format("reading {}", options.source));
   const auto file = open_output(options.target, group);

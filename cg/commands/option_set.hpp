@@ -2,8 +2,6 @@
 
 // The options of one command. A row describes each once: parser, help, manual page, completion and file of options follow from it.
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <functional>
 #include <map>
@@ -48,11 +46,10 @@ Number decimal_from(const std::string& option, const std::string& text) {
   const auto value = number_from<Number>(text);
   if constexpr (std::is_integral_v<Number>) {
     if (!value)
-      throw InputError(fmt::format("{}: \"{}\" is not a whole number up to {}", option, text,
-                                   std::numeric_limits<Number>::max()));
+      throw InputError("{}: \"{}\" is not a whole number up to {}", option, text,
+                       std::numeric_limits<Number>::max());
   } else {
-    if (!value || !std::isfinite(*value))
-      throw InputError(fmt::format("{}: \"{}\" is not a finite number", option, text));
+    if (!value || !std::isfinite(*value)) throw InputError("{}: \"{}\" is not a finite number", option, text);
   }
   return *value;
 }

@@ -92,8 +92,8 @@ void check_plan(const RunOptions& run) {
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
   }
   if (run.dry_run && !std::ranges::count(plan_formats, run.format)) {
-    throw InputError(fmt::format("--format {}: a plan (--dry-run) has no such form; valid: {}", run.format,
-                                 fmt::join(plan_formats, ", ")));
+    throw InputError("--format {}: a plan (--dry-run) has no such form; valid: {}", run.format,
+                     fmt::join(plan_formats, ", "));
   }
 }
 

@@ -55,7 +55,7 @@ void check_simulate(SimulateOptions& simulate, const OptionSet& /*given*/) {
     try {
       static_cast<void>(interconnect_from(simulate.interconnect));
     } catch (const InputError& error) {
-      throw InputError(fmt::format("--interconnect {}: {}", simulate.interconnect, error.what()));
+      throw InputError("--interconnect {}: {}", simulate.interconnect, error.what());
     }
   }
   if (simulate.problems.empty()) simulate.problems.push_back(problem_class("B"));

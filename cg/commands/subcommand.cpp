@@ -24,7 +24,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 void refuse_line_breaks(int argument_count, const char* const* arguments) {
   for (int k = 1; k < argument_count; ++k) {
     if (std::string_view(arguments[k]).find_first_of("\r\n") == std::string_view::npos) continue;
-    throw InputError(fmt::format("argument {} contains a line break; arguments must be one line each", k));
+    throw InputError("argument {} contains a line break; arguments must be one line each", k);
   }
 }
 
@@ -287,8 +287,8 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
     // An option that is not there may be the reason why another argument is missing or wrong.
     if (const auto message = unexpected_argument_message(app, parser()); !message.empty())
       throw InputError(message);
-    throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
-                                 parser() != nullptr ? parser()->get_name() : "run"));
+    throw InputError("{} (see cg2d {} --help)", first_line(error.what()),
+                     parser() != nullptr ? parser()->get_name() : "run");
   }
   if (parser() == nullptr) return {.action = print_text(help_text(app))};
   const auto& command = *std::ranges::find_if(

@@ -1,11 +1,9 @@
 #include "cg/machine/interconnect.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <array>
 #include <numeric>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

@@ -1,7 +1,5 @@
 #include "cg/machine/operation_times.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 
@@ -106,9 +104,8 @@ std::vector<Sample> time_operations(comm::RankGroup& group, std::span<const Time
     const bool is_right = delivers_one_product(communicator, timed.layout, group.rank());
     agree_on(group, [&] {
       if (!is_right) {
-        throw RunError(ExitCode::internal,
-                       fmt::format("transport {}: wrong data on rank {}, grid {}", timed.transport.name,
-                                   group.rank(), timed.layout.grid().name()));
+        throw RunError(ExitCode::internal, "transport {}: wrong data on rank {}, grid {}",
+                       timed.transport.name, group.rank(), timed.layout.grid().name());
       }
     });
     works.emplace_back([&communicator, operation = timed.operation] { call(communicator, operation); });
@@ -146,7 +143,7 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
   for (std::size_t k = 0; k < ways.size(); ++k) {
     agree_on(group, [&] {
       if (!sums[k].is_right())
-        throw RunError(ExitCode::internal, fmt::format("{}: a wrong sum on rank {}", ways[k], group.rank()));
+        throw RunError(ExitCode::internal, "{}: a wrong sum on rank {}", ways[k], group.rank());
     });
     times.push_back({.way = ways[k], .seconds = samples[k]});
   }

@@ -1,12 +1,9 @@
 #include "cg/machine/performance_model.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"

@@ -197,8 +197,7 @@ void try_threads(comm::RankGroup& group, int thread_count) {
 void require_threads(comm::RankGroup& group, int thread_count) {
   omp_set_dynamic(0);  // OMP_DYNAMIC: fewer threads where the system is busy
   const auto refuse = [&](const std::string& reason) {
-    throw RunError(ExitCode::unavailable,
-                   fmt::format("--threads {}: {} on rank {}", thread_count, reason, group.rank()));
+    throw RunError(ExitCode::unavailable, "--threads {}: {} on rank {}", thread_count, reason, group.rank());
   };
   agree_on(group, [&] {
     if (omp_get_thread_limit() < thread_count)

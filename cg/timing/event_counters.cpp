@@ -1,7 +1,5 @@
 #include "cg/timing/event_counters.hpp"
 
-#include <fmt/format.h>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
@@ -97,8 +95,8 @@ void require_known_events(const std::vector<std::string>& event_names, std::stri
     names.insert(names.end(), other_names.begin(), other_names.end());
     for (const auto& row : software_event_table()) names.push_back(full_name(row));
     const auto nearest = nearest_name(name, names);
-    throw InputError(fmt::format("{}: {} is no event{}; cg2d events --all lists all", origin, name,
-                                 nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest)));
+    throw InputError("{}: {} is no event{}; cg2d events --all lists all", origin, name,
+                     nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest));
   }
 }
 

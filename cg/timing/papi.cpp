@@ -1,6 +1,5 @@
 #include "cg/timing/papi.hpp"
 
-#include <fmt/format.h>
 #include <papi.h>
 
 #include <algorithm>
@@ -15,10 +14,9 @@ void start_papi() {
   if (PAPI_is_initialized() != PAPI_NOT_INITED) return;
   const int version = PAPI_library_init(PAPI_VER_CURRENT);
   if (version == PAPI_VER_CURRENT) return;
-  throw RunError(ExitCode::unavailable,
-                 fmt::format("--papi: PAPI did not start: {}",
-                             version > 0 ? "it is of another version than the one that cg2d was built with"
-                                         : PAPI_strerror(version)));
+  throw RunError(ExitCode::unavailable, "--papi: PAPI did not start: {}",
+                 version > 0 ? "it is of another version than the one that cg2d was built with"
+                             : PAPI_strerror(version));
 }
 
 std::string why_papi_is_disabled() {
@@ -249,8 +247,8 @@ void PapiCounters::stop() {
 void PapiCounters::make_set(bool multiplexed) {
   const auto require = [](int result, std::string_view what) {
     if (result == PAPI_OK) return;
-    throw RunError(ExitCode::unavailable,
-                   fmt::format("--papi: {}: {}; {}", what, PAPI_strerror(result), counting_remedy()));
+    throw RunError(ExitCode::unavailable, "--papi: {}: {}; {}", what, PAPI_strerror(result),
+                   counting_remedy());
   };
   if (multiplexed) require(PAPI_multiplex_init(), "PAPI_multiplex_init");
   event_set_ = PAPI_NULL;

@@ -41,8 +41,8 @@ ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm
     if (group.rank() != 0) return;
     found = resolve_groups(names, why_not_counted);
     if (found.names.size() > most_counted_events) {
-      throw InputError(fmt::format("--papi: these groups have {} events here; at most {} can be counted",
-                                   found.names.size(), most_counted_events));
+      throw InputError("--papi: these groups have {} events here; at most {} can be counted",
+                       found.names.size(), most_counted_events);
     }
   });
   return from_json<ResolvedEvents>(json_from(group.broadcast(json_text(json_of(found)))));
@@ -124,8 +124,8 @@ double PhaseCounters::measure_clocks_per_reading() {
 
 void refuse_ways_to_count(const CounterOptions& options) {
   if (options.multiplexed || options.strict)
-    throw InputError(fmt::format("{}: goes with --papi only, which names the events to count",
-                                 options.multiplexed ? "--papi-multiplex" : "--papi-strict"));
+    throw InputError("{}: goes with --papi only, which names the events to count",
+                     options.multiplexed ? "--papi-multiplex" : "--papi-strict");
 }
 
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group) {
@@ -163,7 +163,7 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
     }
   }
   if (options.strict && !setup.refused.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--papi-strict: {}", refusal_text(setup.refused)));
+    throw RunError(ExitCode::unavailable, "--papi-strict: {}", refusal_text(setup.refused));
   agree_on(group, [&] {
     if (counted == setup.counters->event_names()) return;
     setup.counters.reset();
