@@ -13,11 +13,6 @@
 namespace cg2d {
 namespace {
 
-std::optional<int> positive_integer(std::string_view text) {
-  const auto value = number_from<int>(text);
-  return value && *value >= 1 ? value : std::nullopt;
-}
-
 bool same_letter(char a, char b) { return lower_letter(a) == lower_letter(b); }
 
 /// Single letters to insert, remove or replace, and neighbours to exchange, so that one text becomes the other
@@ -82,15 +77,15 @@ comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {
 
 std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_view other_words) {
   if (text == "auto") return std::nullopt;
-  const auto cross = text.find('x');
-  const auto columns = positive_integer(text.substr(0, cross));
-  const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
-  if (!columns || !rows) {
+  const auto extents = split_at(text, 'x');
+  const int columns = number_from<int>(extents.front()).value_or(0);
+  const int rows = number_from<int>(extents.back()).value_or(0);
+  if (extents.size() != 2 || columns < 1 || rows < 1) {
     throw InputError("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}{}", text, other_words,
                      did_you_mean(text, {"auto", "rule", "official"}));
   }
   try {
-    return grid_of(*columns, *rows);
+    return grid_of(columns, rows);
   } catch (const InputError& error) {
     throw InputError("--grid {}: {}", text, error.what());
   }

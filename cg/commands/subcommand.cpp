@@ -205,26 +205,20 @@ void leave_out_report(const OptionSet& options) {
   if (std::ranges::any_of(options.named_files(), takes_standard_output)) output->add_result("/dev/null");
 }
 
-/// The action of a command, before which rank 0 looks for files with two uses. Standard output may be one of them, where a shell has
-/// redirected it and the result does not go elsewhere.
-Action with_different_files(Action action, std::vector<FileOption> files) {
+/// The action of a command, before which rank 0 looks for files with two uses, and writes the text of the options to a file, if one is
+/// named. Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere.
+Action with_checks(Action action, std::vector<FileOption> files, const std::string& saved_path,
+                   std::string text) {
   const auto output = std::ranges::find(files, "--output", &FileOption::option);
   if (output == files.end() || output->use == FileUse::updates)
     files.push_back({"standard output", "/dev/stdout"});
-  return [action = std::move(action), files = std::move(files)](comm::RankGroup& group) {
+  return [action = std::move(action), files = std::move(files), saved_path,
+          text = std::move(text)](comm::RankGroup& group) {
     agree_on(group, [&] {
       require_files_on_disk(files);
       if (group.rank() == 0) require_different_files(files);
     });
-    return action(group);
-  };
-}
-
-/// The action of a command, before which rank 0 writes the options as text to a file.
-Action saving(Action action, const std::string& path, std::string text) {
-  if (path.empty()) return action;
-  return [action = std::move(action), path, text = std::move(text)](comm::RankGroup& group) {
-    write_output(path, group, [&] { return text; });
+    if (!saved_path.empty()) write_output(saved_path, group, [&] { return text; });
     return action(group);
   };
 }
@@ -299,7 +293,7 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
   auto texts = command.options.all_texts();
   leave_out_report(command.options);
   command.options.convert();
-  auto action = with_different_files(saving(command.action(), saved_path, std::move(config)), files);
+  auto action = with_checks(command.action(), files, saved_path, std::move(config));
   return {
       .action = std::move(action), .row = &command.row, .given = std::move(texts), .files = std::move(files)};
 }

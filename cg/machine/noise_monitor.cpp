@@ -89,19 +89,18 @@ double uncertainty_s(const LoadedNode& node) {
 /// Takes a node's load into the figures.
 void add_load(const LoadedNode& node, QuietResult& quiet) {
   const auto& load = *node.load;
-  if (load.processor_count > 0) {
-    double own_s = 0.0;
-    for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
-    const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
-    const auto processor_count = static_cast<double>(load.processor_count);
-    if (node.region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, node.region_s);
-    const double other_load = std::min(other_s / node.region_s, processor_count);
-    keep_larger(quiet.other_load, other_load);
-    keep_larger(quiet.other_share, other_load / processor_count);
-    constexpr double ticks_of_rounding = 2.0;
-    const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
-    keep_larger(quiet.steal_share, steal_s / node.region_s);
-  }
+  if (load.processor_count == 0) return;
+  double own_s = 0.0;
+  for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
+  const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
+  const auto processor_count = static_cast<double>(load.processor_count);
+  if (node.region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, node.region_s);
+  const double other_load = std::min(other_s / node.region_s, processor_count);
+  keep_larger(quiet.other_load, other_load);
+  keep_larger(quiet.other_share, other_load / processor_count);
+  constexpr double ticks_of_rounding = 2.0;
+  const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
+  keep_larger(quiet.steal_share, steal_s / node.region_s);
 }
 
 /// Takes the loops of one node's ranks into the figures.

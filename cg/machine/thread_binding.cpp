@@ -51,12 +51,13 @@ std::map<ProcessorSet, MaskGroup> groups_of(const HostCores& host) {
 }
 
 bool masks_overlap(const std::map<ProcessorSet, MaskGroup>& groups) {
-  for (auto left = groups.begin(); left != groups.end(); ++left) {
-    for (auto right = std::next(left); right != groups.end(); ++right) {
-      if (!common_processors(left->first, right->first).empty()) return true;
-    }
+  ProcessorSet all;
+  std::size_t size_sum = 0;
+  for (const auto& [mask, group] : groups) {
+    all = all_processors(all, mask);
+    size_sum += mask.size();
   }
-  return false;
+  return all.size() < size_sum;
 }
 
 /// The ranks of one node.

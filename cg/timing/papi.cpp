@@ -71,7 +71,7 @@ bool is_generic(std::string_view event_name) {
   auto name = parts_of(event_name).name;
   if (!name.starts_with(perf_prefix)) return false;
   name.remove_prefix(perf_prefix.size());
-  return std::find(generic_events.begin(), generic_events.end(), name) != generic_events.end();
+  return std::ranges::count(generic_events, name) > 0;
 }
 
 struct EventTrial {
@@ -191,11 +191,7 @@ std::vector<KnownEvent> known_papi_events() {
   });
   if (const auto disabled = why_papi_is_disabled(); !disabled.empty()) {
     for (const auto name : generic_events) {
-      events.push_back({.name = fmt::format("{}{}", perf_prefix, name),
-                        .family = EventFamily::generic,
-                        .description = {},
-                        .why_not = {},
-                        .trial_count = 0});
+      events.push_back({.name = fmt::format("{}{}", perf_prefix, name), .family = EventFamily::generic});
     }
     for (auto& event : events) event.why_not = fmt::format("PAPI does not know this processor: {}", disabled);
   }
@@ -229,7 +225,7 @@ PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool mul
     event_names_.clear();
     make_set(multiplexed);
     for (const auto& name : names) {
-      if (std::find(still.begin(), still.end(), name) == still.end()) add(name);
+      if (std::ranges::count(still, name) == 0) add(name);
     }
     start();
   }

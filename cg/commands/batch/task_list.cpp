@@ -105,10 +105,10 @@ std::vector<std::string> range_of(const std::string& text, double first, double 
 std::string Task::command() const { return command_text(words); }
 
 ListPart list_part_from(const std::string& option, const std::string& text) {
-  const auto slash = std::min(text.find('/'), text.size());
-  const ListPart part{.number = number_from<int>(text.substr(0, slash)).value_or(0),
-                      .count = number_from<int>(text.substr(std::min(slash + 1, text.size()))).value_or(0)};
-  if (part.number < 1 || part.number > part.count)
+  const auto numbers = split_at(text, '/');
+  const ListPart part{.number = number_from<int>(numbers.front()).value_or(0),
+                      .count = number_from<int>(numbers.back()).value_or(0)};
+  if (numbers.size() != 2 || part.number < 1 || part.number > part.count)
     throw InputError("{} {}: must be K/N with 1 <= K <= N, as in 3/8", option, text);
   return part;
 }
@@ -143,22 +143,19 @@ std::optional<std::vector<std::string>> words_of(std::string_view line) {
   bool is_in_word = false;
   char quote = 0;
   for (const char letter : line) {
-    if (quote != 0) {
-      if (letter == quote) {
-        quote = 0;
-      } else {
-        words.back() += letter;
-      }
+    const bool is_quoted = quote != 0;
+    if (is_quoted && letter == quote) {
+      quote = 0;
       continue;
     }
-    if (blanks.find(letter) != std::string_view::npos) {
+    if (!is_quoted && blanks.find(letter) != std::string_view::npos) {
       is_in_word = false;
       continue;
     }
-    if (letter == '#' && !is_in_word) break;
+    if (!is_in_word && letter == '#') break;
     if (!is_in_word) words.emplace_back();
     is_in_word = true;
-    if (letter == '\'' || letter == '"') {
+    if (!is_quoted && (letter == '\'' || letter == '"')) {
       quote = letter;
     } else {
       words.back() += letter;
