@@ -80,10 +80,9 @@ std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_vi
   const auto extents = split_at(text, 'x');
   const int columns = number_from<int>(extents.front()).value_or(0);
   const int rows = number_from<int>(extents.back()).value_or(0);
-  if (extents.size() != 2 || columns < 1 || rows < 1) {
+  if (extents.size() != 2 || columns < 1 || rows < 1)
     throw InputError("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}{}", text, other_words,
                      did_you_mean(text, {"auto", "rule", "official"}));
-  }
   try {
     return grid_of(columns, rows);
   } catch (const InputError& error) {

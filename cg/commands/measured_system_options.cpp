@@ -35,15 +35,15 @@ void add_matrix_options(OptionSet& options, SystemOptions& system, const std::st
 void add_form_options(OptionSet& options, SystemOptions& system) {
   auto values = names_of(preconditioner_table());
   values.emplace_back("chebyshev:DEGREE:LOW:HIGH");
-  options.add({"--preconditioner", one_of(values),
-               "makes CG take fewer iterations; chebyshev: a polynomial of even DEGREE, 2 to 8, for "
-               "eigenvalues of the "
-               "matrix over its diagonal from LOW to HIGH, which it estimates unless they are given",
-               system.preconditioner},
-              system.preconditioner, [](const std::string& option, const std::string& text) {
-                static_cast<void>(polynomial_from(option, text));
-                return text;
-              });
+  options.add(
+      {"--preconditioner", one_of(values),
+       "makes CG take fewer iterations; chebyshev: a polynomial of even DEGREE, 2 to 8, for eigenvalues of "
+       "the matrix over its diagonal from LOW to HIGH, which it estimates unless they are given",
+       system.preconditioner},
+      system.preconditioner, [](const std::string& option, const std::string& text) {
+        static_cast<void>(polynomial_from(option, text));
+        return text;
+      });
   options.add({"--variant", one_of(names_of(cg_variant_table())), "form of CG"}, system.variant);
 }
 

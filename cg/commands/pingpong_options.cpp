@@ -29,9 +29,8 @@ RankPair pair_from(const std::string& text) {
 
 std::int64_t variable_bytes_from(const std::string& option, const std::string& text) {
   const auto bytes = byte_count_from(option, text);
-  if (bytes > largest_variable_byte_count) {
+  if (bytes > largest_variable_byte_count)
     throw InputError("{} {}: must be within 1 ... {} bytes", option, bytes, largest_variable_byte_count);
-  }
   return bytes;
 }
 

@@ -286,10 +286,9 @@ Problem problem_from(const std::string& command, const ProblemArguments& argumen
     if (!arguments.nonzer) missing.emplace_back("--nonzer");
     if (!arguments.shift) missing.emplace_back("--shift");
     if (!arguments.niter) missing.emplace_back("--niter");
-    if (!missing.empty()) {
+    if (!missing.empty())
       throw InputError("{}: which problem? give --class, or the missing {}", command,
                        fmt::join(missing, " "));
-    }
   }
   const auto numbers = [&] { return std::tuple(problem.n, problem.nonzer, problem.niter, problem.shift); };
   const auto of_class = numbers();

@@ -17,9 +17,6 @@
 namespace cg2d {
 namespace {
 
-/// The first line of an error text: users get one line.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// Quoted in an error message, a line break would make two lines of it.
 void refuse_line_breaks(int argument_count, const char* const* arguments) {
   for (int k = 1; k < argument_count; ++k) {
@@ -281,7 +278,7 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
     // An option that is not there may be the reason why another argument is missing or wrong.
     if (const auto message = unexpected_argument_message(app, parser()); !message.empty())
       throw InputError(message);
-    throw InputError("{} (see cg2d {} --help)", first_line(error.what()),
+    throw InputError("{} (see cg2d {} --help)", split_at(error.what(), '\n').front(),
                      parser() != nullptr ? parser()->get_name() : "run");
   }
   if (parser() == nullptr) return {.action = print_text(help_text(app))};

@@ -26,10 +26,9 @@ GridPair compared_grids_from(const std::vector<std::string>& texts) {
   std::vector<comm::ProcessGrid> grids;
   grids.reserve(texts.size());
   for (const auto& text : texts) grids.push_back(named_grid_from("sweep --why", text));
-  if (grids.size() != 2 || grids[0] == grids[1] || grids[0].rank_count() != grids[1].rank_count()) {
+  if (grids.size() != 2 || grids[0] == grids[1] || grids[0].rank_count() != grids[1].rank_count())
     throw InputError("--why {}: must be two different grids of as many ranks, such as 2x4,1x8",
                      fmt::join(texts, ","));
-  }
   return {.one = grids[0], .other = grids[1]};
 }
 
@@ -136,11 +135,10 @@ void refuse_what_the_system_lacks(const SystemOptions& system, const OptionSet& 
   const bool has_matrix = system.operator_text.empty() || system.assembles;
   if (!cuts_domain) given.refuse({"--domain"}, "only with a Laplacian, which is cut as a domain");
   if (!has_matrix) given.refuse({"--cut"}, "only with a matrix: FILE, or --assembled");
-  if (cuts_domain && !has_matrix) {
+  if (cuts_domain && !has_matrix)
     given.refuse(
         {"--px", "--grid", "--kernel", "--sum", "--overlap"},
         fmt::format("{} without a matrix is cut by --domain; take --assembled for grids, too", row->name));
-  }
   if (find_preconditioner(system.preconditioner)->needs_diagonal_block && row != nullptr)
     throw InputError(
         "--preconditioner {}: needs the entries of a matrix, which --operator without one has not",

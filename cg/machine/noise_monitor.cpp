@@ -150,22 +150,19 @@ double lost_to_switches(std::span<const RankQuiet> ranks, int thread_count) {
 /// The criteria that count only where each thread finds a core.
 void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResult& quiet) {
   if (quiet.delay_share) {
-    if (*quiet.delay_share > most_lost_share) {
+    if (*quiet.delay_share > most_lost_share)
       quiet.disturbances.push_back(
           fmt::format("a thread waited {:.1f} % of the time for a processor", 100.0 * *quiet.delay_share));
-    }
   } else if (lost_to_switches(ranks, thread_count) > most_lost_share) {
     quiet.disturbances.push_back(fmt::format("the system interrupted a rank {} times for other tasks",
                                              quiet.most_involuntary_switches));
   }
-  if (quiet.loop_spread > most_loop_difference) {
+  if (quiet.loop_spread > most_loop_difference)
     quiet.disturbances.push_back(
         fmt::format("CPU speed differs by {:.1f} % between ranks of a node", 100.0 * quiet.loop_spread));
-  }
-  if (std::abs(quiet.loop_change) > most_loop_difference) {
+  if (std::abs(quiet.loop_change) > most_loop_difference)
     quiet.disturbances.push_back(
         fmt::format("CPU speed changed by {:+.1f} % during the run", 100.0 * quiet.speed_change()));
-  }
 }
 
 }  // namespace
@@ -189,14 +186,12 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
     if (!node.ranks.empty()) add_loops(node, quiet);
   }
   if (!quiet.is_oversubscribed) judge_threads(ranks, thread_count, quiet);
-  if (quiet.steal_share.value_or(0.0) > most_lost_share) {
+  if (quiet.steal_share.value_or(0.0) > most_lost_share)
     quiet.disturbances.push_back(
         fmt::format("the hypervisor took {:.1f} % of a processor's time", 100.0 * *quiet.steal_share));
-  }
-  if (quiet.other_share.value_or(0.0) > most_lost_share) {
+  if (quiet.other_share.value_or(0.0) > most_lost_share)
     quiet.disturbances.push_back(
         fmt::format("other processes kept {:.2f} processors of a node busy", *quiet.other_load));
-  }
   return quiet;
 }
 

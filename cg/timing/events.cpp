@@ -46,9 +46,8 @@ std::vector<std::string> event_names_from(const std::string& text, std::string_v
     if (std::ranges::count(names, name) > 1)
       throw InputError("{}: {} is there twice; name each event once", origin, name);
   }
-  if (names.size() > most_counted_events) {
+  if (names.size() > most_counted_events)
     throw InputError("{}: {} events; at most {} can be counted", origin, names.size(), most_counted_events);
-  }
   return names;
 }
 

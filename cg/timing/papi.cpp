@@ -30,12 +30,11 @@ std::string counting_remedy() {
   const std::string setting = paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *paranoid)
                                        : std::string("kernel.perf_event_paranoid is not there");
   const auto* hardware = PAPI_get_hardware_info();
-  if (hardware != nullptr && hardware->virtualized != 0) {
+  if (hardware != nullptr && hardware->virtualized != 0)
     return fmt::format(
         "this is a virtual machine: its host must pass the processor's counters on (virtual PMU), or run on "
         "the hardware itself ({})",
         setting);
-  }
   constexpr int most_paranoid_that_counts = 2;
   if (!paranoid || *paranoid > most_paranoid_that_counts)
     return fmt::format("{}: set it to 2 or less (sysctl kernel.perf_event_paranoid=2)", setting);

@@ -40,10 +40,9 @@ ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     found = resolve_groups(names, why_not_counted);
-    if (found.names.size() > most_counted_events) {
+    if (found.names.size() > most_counted_events)
       throw InputError("--papi: these groups have {} events here; at most {} can be counted",
                        found.names.size(), most_counted_events);
-    }
   });
   return from_json<ResolvedEvents>(json_from(group.broadcast(json_text(json_of(found)))));
 }

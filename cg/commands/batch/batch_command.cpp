@@ -204,10 +204,9 @@ class Boss {
           .command = task.command(),
           .sitting = journal_.sitting(),
           .end = {.code = ExitCode::internal,
-                  .messages = {fmt::format(
-                      "the job has ended {} times while it was under way, the last time alone; it is "
-                      "not tried again",
-                      most_ends)}}});
+                  .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
+                                           "alone; it is not tried again",
+                                           most_ends)}}});
   }
 
   void begin(const TaskStart& start, TaskCrew& crew) {

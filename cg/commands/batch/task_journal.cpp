@@ -135,8 +135,8 @@ bool TaskJournal::has_result(const Task& task) const {
   if (found == known_.end()) return false;
   if (found->command != task.command())
     throw InputError(
-        "{}: \"{}\" has a result of another command in {} ({}); give it another name, or "
-        "start the results anew with --fresh",
+        "{}: \"{}\" has a result of another command in {} ({}); give it another name, or start the results "
+        "anew with --fresh",
         task.place, task.name, path_, found->command);
   return true;
 }

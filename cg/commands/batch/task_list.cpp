@@ -117,8 +117,8 @@ VariedOption varied_option_from(const std::string& option, const std::string& te
   const auto words = words_of(text);
   if (!words || words->size() != 2 || !words->front().starts_with("--"))
     throw InputError(
-        "{} \"{}\": must be an option and its values, as in \"--shift 10:20:0.5\" or "
-        "\"--kernel scalar,sell\"",
+        "{} \"{}\": must be an option and its values, as in \"--shift 10:20:0.5\" or \"--kernel "
+        "scalar,sell\"",
         option, text);
   const auto& values = words->back();
   const auto parts = split_at(values, ':');

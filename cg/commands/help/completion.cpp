@@ -176,10 +176,9 @@ std::string fish_option(const std::string& command, const DescribedOption& optio
 
 std::string fish_script(const CLI::App& program) {
   std::string script = "# Completion of cg2d for fish. Made by: cg2d completion fish\n\n";
-  for (const auto* command : program.get_subcommands({})) {
+  for (const auto* command : program.get_subcommands({}))
     script += fmt::format("complete -c cg2d -n __fish_use_subcommand -f -a {} -d {}\n", command->get_name(),
                           fish_quoted(command->get_description()));
-  }
   for (const auto* command : program.get_subcommands({})) {
     for (const auto& option : described_options(*command)) script += fish_option(command->get_name(), option);
   }

@@ -40,10 +40,9 @@ const CLI::App& command_of(const CLI::App& program, const std::vector<std::strin
 /// Throws InputError for a key that is no option of the command, and for a value that is none.
 void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
   const auto* const option = option_of(command, item.name);
-  if (option == nullptr) {
+  if (option == nullptr)
     throw InputError("{}: not an option of cg2d {}{}", item.name, command.get_name(),
                      did_you_mean(item.name, names_in_files(command)));
-  }
   if (!option->get_configurable())
     throw InputError("{}: is given on the command line only, as --{}", item.name, item.name);
   if (item.inputs.empty() || item.inputs.front() == "{}")
@@ -102,8 +101,8 @@ void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>&
   };
   if (!has_list && std::ranges::any_of(items, is_held)) return;
   throw InputError(
-      "--save-config: {}: no file of options can hold {}; leave out quotes, #, commas, brackets "
-      "and control characters",
+      "--save-config: {}: no file of options can hold {}; leave out quotes, #, commas, brackets and control "
+      "characters",
       option.get_name(), fmt::join(values, ","));
 }
 
