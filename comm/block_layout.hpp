@@ -22,6 +22,11 @@ struct IndexRange {
 
 /// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
 IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_count);
+/// The same of a range.
+inline IndexRange share_of(const IndexRange& range, std::int64_t part, std::int64_t part_count) {
+  const auto share = share_of(range.size(), part, part_count);
+  return {.begin = range.begin + share.begin, .end = range.begin + share.end};
+}
 
 /// As many shares of the same size.
 std::vector<double> equal_shares(int piece_count);
@@ -102,6 +107,10 @@ class BlockLayout {
   [[nodiscard]] IndexRange piece(int number) const;
   [[nodiscard]] IndexRange row_block(int process_row) const;
   [[nodiscard]] IndexRange column_block(int process_column) const;
+  /// Rows and columns of the block of a rank, and its piece of every vector but a product after the summation.
+  [[nodiscard]] IndexRange rows_of(int rank) const { return row_block(grid_.row_of(rank)); }
+  [[nodiscard]] IndexRange columns_of(int rank) const { return column_block(grid_.column_of(rank)); }
+  [[nodiscard]] IndexRange own_piece(int rank) const { return piece(column_piece_of(rank)); }
 
   /// The number of the piece of a product that `rank` owns after the summation.
   [[nodiscard]] int row_piece_of(int rank) const { return grid_.place_of(rank); }

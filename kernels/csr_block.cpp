@@ -4,6 +4,11 @@
 
 namespace cg2d::kernels {
 
+void CsrBlock::make_room_by_lengths() {
+  for (std::size_t row = 1; row < row_starts.size(); ++row) row_starts[row] += row_starts[row - 1];
+  resize(static_cast<std::size_t>(nonzero_count()));
+}
+
 std::int64_t CsrBlock::byte_count() const {
   return static_cast<std::int64_t>(row_starts.size() * sizeof(std::int64_t) +
                                    columns.size() * sizeof(std::int32_t) + values.size() * sizeof(double));
@@ -26,11 +31,7 @@ bool CsrBlock::has_columns_in_range(std::int64_t first_row, std::int64_t last_ro
 
 CsrBlock CsrBlock::first_rows(std::int64_t count) const {
   const auto entry_count = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(count)]);
-  CsrBlock copy{.row_count = count,
-                .column_count = column_count,
-                .row_starts = PageBuffer<std::int64_t>(static_cast<std::size_t>(count) + 1),
-                .columns = PageBuffer<std::int32_t>(entry_count),
-                .values = PageBuffer<double>(entry_count)};
+  auto copy = with_room(count, column_count, entry_count);
   std::copy_n(row_starts.data(), copy.row_starts.size(), copy.row_starts.data());
   std::copy_n(columns.data(), entry_count, copy.columns.data());
   std::copy_n(values.data(), entry_count, copy.values.data());
@@ -40,11 +41,7 @@ CsrBlock CsrBlock::first_rows(std::int64_t count) const {
 CsrBlock CsrBlock::from_rows(std::int64_t column_count, const std::vector<std::vector<Entry>>& rows) {
   std::size_t nonzero_count = 0;
   for (const auto& row : rows) nonzero_count += row.size();
-  CsrBlock block{.row_count = static_cast<std::int64_t>(rows.size()),
-                 .column_count = column_count,
-                 .row_starts = PageBuffer<std::int64_t>(rows.size() + 1),
-                 .columns = PageBuffer<std::int32_t>(nonzero_count),
-                 .values = PageBuffer<double>(nonzero_count)};
+  auto block = with_room(std::ssize(rows), column_count, nonzero_count);
   std::size_t position = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (const auto& entry : rows[row]) {

@@ -67,6 +67,21 @@ struct CsrBlock {
     const auto end = static_cast<std::size_t>(row_starts[static_cast<std::size_t>(row) + 1]);
     return columns.span().subspan(begin, end - begin);
   }
+  /// Rows without entries, and room for so many.
+  static CsrBlock with_room(std::int64_t row_count, std::int64_t column_count, std::size_t entry_count = 0) {
+    return {.row_count = row_count,
+            .column_count = column_count,
+            .row_starts = PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
+            .columns = PageBuffer<std::int32_t>(entry_count),
+            .values = PageBuffer<double>(entry_count)};
+  }
+  /// Makes row_starts of the lengths of the rows, that of row r in row_starts[r+1], and room for all entries.
+  void make_room_by_lengths();
+  /// Room for as many entries; keeps the first ones.
+  void resize(std::size_t entry_count) {
+    columns.resize(entry_count);
+    values.resize(entry_count);
+  }
   [[nodiscard]] std::int64_t byte_count() const;
   [[nodiscard]] std::vector<StoredArray> stored_arrays();
   /// Whether all columns of the rows first_row ... last_row-1 are in [0, column_count).

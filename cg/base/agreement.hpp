@@ -5,6 +5,7 @@
 
 #include <new>
 #include <optional>
+#include <string>
 
 #include "cg/base/errors.hpp"
 #include "comm/rank_group.hpp"

@@ -14,6 +14,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -340,5 +341,45 @@ class Members {
     return members[name];
   }
 };
+
+/// Visits one value.
+using Visit = std::function<void(Members& members)>;
+template <typename Value>
+Visit visit_of(const Value& value) {
+  // Writing changes nothing; one description serves both directions.
+  return [&](Members& members) { members.visit(const_cast<Value&>(value)); };  // NOLINT(*-const-cast)
+}
+/// A value of the type, for its schema.
+template <typename Value>
+void visit_new(Members& members) {
+  Value value{};
+  members.visit(value);
+}
+
+/// A text as JSON returns it after writing and reading: bytes that are not UTF-8 are replaced.
+std::string text_in_json(const std::string& text);
+/// The text of a JSON document; is_line: of one line, without its end.
+std::string document_text(const Visit& visit, bool is_line);
+/// Whether the text is JSON of such values.
+bool is_read(const Visit& visit, std::string_view text);
+
+template <typename Value>
+std::string document_text(const Value& value) {
+  return document_text(visit_of(value), false);
+}
+/// Numbers come back with their bits, those that are not finite as NaN.
+template <typename Value>
+std::string json_line(const Value& value) {
+  return document_text(visit_of(value), true);
+}
+template <typename Value>
+std::optional<Value> from_json_line(std::string_view text) {
+  std::optional<Value> value(std::in_place);
+  if (!is_read(visit_of(*value), text)) value.reset();
+  return value;
+}
+
+/// JSON Schema of a document that is of one of these types, with the title first.
+std::string schema_text(std::string_view title, std::span<void (*const)(Members&)> types);
 
 }  // namespace cg2d

@@ -340,6 +340,35 @@ Json written(const Visit& visit) {
   return json;
 }
 
+std::string document_text(const Visit& visit, bool is_line) {
+  return is_line ? json_text(written(visit)) : json_text(written(visit), 1) + "\n";
+}
+
+std::string schema_text(std::string_view title, std::span<void (*const)(Members&)> types) {
+  Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+              {"title", title},
+              {"description",
+               "Sizes are bytes, times are seconds, clocks are reference cycles. null stands for what a run "
+               "did not come to, and for NaN and infinity."}};
+  if (types.size() == 1) {
+    schema.update(specified(types.front()));
+  } else {
+    for (auto* const type : types) schema["anyOf"].push_back(specified(type));
+  }
+  return json_text(schema, 1) + "\n";
+}
+
+bool is_read(const Visit& visit, std::string_view text) {
+  try {
+    read_into(visit, json_from(text));
+    return true;
+  } catch (const InputError&) {
+    return false;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
 void read_into(const Visit& visit, const Json& json) {
   JsonReader reader(json);
   try {

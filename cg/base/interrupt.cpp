@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
+#include <csignal>
+#include <string_view>
 
 #include <atomic>
 #include <cerrno>

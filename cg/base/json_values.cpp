@@ -1,5 +1,12 @@
 #include "cg/base/json_values.hpp"
 
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "cg/base/describe.hpp"
+#include "cg/base/errors.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -32,5 +39,7 @@ nlohmann::ordered_json json_from(std::string_view text) {
   if (nests_too_deep(text)) throw InputError("it is nested in more than {} levels", most_levels);
   return nlohmann::ordered_json::parse(text);
 }
+
+std::string text_in_json(const std::string& text) { return Json::parse(json_text(text)).get<std::string>(); }
 
 }  // namespace cg2d

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 
@@ -42,11 +45,6 @@ Integer integer_at(const nlohmann::ordered_json& json, const std::string& key) {
 inline std::string plain_text(const nlohmann::json::exception& error) {
   const std::string text(error.what());
   return text.substr(text.find(']') + 2);
-}
-
-/// A text as JSON returns it after writing and reading: bytes that are not UTF-8 are replaced.
-inline std::string text_in_json(const std::string& text) {
-  return Json::parse(json_text(text)).get<std::string>();
 }
 
 }  // namespace cg2d

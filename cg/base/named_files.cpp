@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 
 namespace cg2d {

@@ -5,6 +5,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <chrono>
+#include <functional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include <cerrno>
 #include <cstring>

@@ -2,12 +2,21 @@
 
 // Files: texts that are read whole, files that are written atomically, on one rank or for all.
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/storage/open_file.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

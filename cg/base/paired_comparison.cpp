@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
+#include <limits>
 
 #include <cmath>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

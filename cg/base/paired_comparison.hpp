@@ -11,7 +11,13 @@
 // symmetry, needs as many rounds at these levels, and one such round costs it more; a bootstrap of fewer than
 // ten values covers less than it says. The price: below seven rounds there is no interval at all.
 
+#include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cg/base/values.hpp"
 

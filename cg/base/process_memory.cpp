@@ -4,6 +4,10 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <cstring>
 

@@ -3,6 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include <cmath>
 #include <cstdio>
@@ -10,6 +15,7 @@
 
 #include "cg/base/progress_display.hpp"
 #include "cg/base/redirected_streams.hpp"
+#include "cg/base/sample.hpp"
 
 namespace cg2d {
 

@@ -3,10 +3,14 @@
 // Progress on stderr, for interactive users: on a terminal one line that rewrites itself, elsewhere plain lines for
 // those who ask for them. From rank 0. And how long the rest of a task takes, by the times of its parts that are over.
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cg/base/sample.hpp"
 

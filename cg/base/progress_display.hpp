@@ -3,7 +3,9 @@
 // Where progress is shown, and how: the terminal of stderr with its line, or plain lines.
 
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>

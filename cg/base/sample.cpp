@@ -1,5 +1,8 @@
 #include "cg/base/sample.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "cg/base/describe.hpp"
 
 namespace cg2d {

@@ -4,6 +4,10 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
 
 #include <ctime>
 #include <filesystem>

@@ -1,6 +1,7 @@
 #include "cg/base/values.hpp"
 
 #include <fmt/ranges.h>
+#include <limits>
 
 #include <array>
 #include <cmath>

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "comm/block_layout.hpp"
 

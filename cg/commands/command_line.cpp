@@ -1,6 +1,9 @@
 #include "cg/commands/command_line.hpp"
 
 #include <fmt/format.h>
+#include <functional>
+#include <new>
+#include <string>
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,9 @@
 // The command line of `cg2d compare`.
 
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"

@@ -1,15 +1,20 @@
 // The command line of `cg2d convert`.
 
 #include <fmt/format.h>
+#include <optional>
+#include <string>
 
 #include <filesystem>
 #include <system_error>
 
 #include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/matrix_market.hpp"

@@ -1,5 +1,7 @@
 // cg2d events: the events that can be counted on this machine.
 
+#include <string>
+
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/event_list.hpp"

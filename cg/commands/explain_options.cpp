@@ -1,5 +1,8 @@
 // The command line of `cg2d explain`.
 
+#include <string>
+#include <vector>
+
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/explain/explanation.hpp"

@@ -1,9 +1,13 @@
 // The command line of `cg2d export`.
 
+#include <string>
+#include <vector>
+
+#include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/report/result_export.hpp"
+#include "cg/report/result_reader.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,6 +1,9 @@
 // cg2d help, version and completion: texts about the program itself.
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/values.hpp"

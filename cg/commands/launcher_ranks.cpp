@@ -2,11 +2,19 @@
 
 #include <sched.h>
 #include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "cg/base/system_files.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/solver/configuration.hpp"
 

@@ -4,10 +4,18 @@
 #include <omp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
@@ -16,8 +24,9 @@
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/run/watch/exit_watch.hpp"
-#include "cg/run/watch/life_watch.hpp"
 #include "comm/last_exchange.hpp"
+#include "comm/mpi_handles.hpp"
+#include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
 
 namespace {

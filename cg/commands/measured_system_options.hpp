@@ -2,7 +2,10 @@
 
 // The options of a user's own system, which cg2d solve, cg2d sweep and cg2d scaling have. All that gets a value must outlive the set.
 
+#include <string>
+
 #include "cg/commands/option_set.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "cg/studies/studied_work.hpp"
 
 namespace cg2d {

@@ -1,9 +1,13 @@
 // The command line of `cg2d model`.
 
 #include <fmt/format.h>
+#include <string>
+#include <string_view>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/model_command.hpp"
 
 namespace cg2d {

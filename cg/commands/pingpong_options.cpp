@@ -1,5 +1,9 @@
 // The command line of `cg2d pingpong`.
 
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/pingpong_command.hpp"

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/child_process.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"

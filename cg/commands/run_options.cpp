@@ -1,3 +1,4 @@
+#include "cg/run/session_options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,7 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
+#include "cg/run/feature.hpp"
 #include "comm/communicator.hpp"
 #include "kernels/spmv.hpp"
 

@@ -5,6 +5,7 @@
 #include "cg/commands/subcommand.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/studies/scaling_command.hpp"
+#include "cg/studies/scaling_plan.hpp"
 #include "cg/studies/scaling_table.hpp"
 
 namespace cg2d {

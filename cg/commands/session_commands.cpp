@@ -1,11 +1,19 @@
 #include "cg/commands/session_commands.hpp"
 
 #include <fmt/format.h>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
 
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"
+#include "cg/run/feature.hpp"
 #include "cg/run/solve/solve_run.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"

@@ -3,10 +3,12 @@
 // `cg2d run` and `cg2d solve`: the options that they have in common, whose targets must outlive the set, and the way from options to a
 // report and an exit code.
 
+#include "cg/base/errors.hpp"
 #include "cg/commands/option_set.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/result_compare.hpp"
@@ -229,9 +230,8 @@ void add_trace_steps_option(OptionSet& options, int& step_count, const std::stri
 namespace {
 
 OptionRow row_of_axis(const ConfigurationAxis& axis, std::string_view help) {
-  return {std::string(axis.option),
-          axis.values == nullptr ? std::string(axis.value_form) : one_of(axis.values()), std::string(help),
-          axis.standing.empty() ? axis.print({}) : std::string(axis.standing)};
+  return {std::string(axis.option), axis.values.empty() ? std::string(axis.value_form) : one_of(axis.values),
+          std::string(help), axis.standing.empty() ? axis.print({}) : std::string(axis.standing)};
 }
 
 }  // namespace

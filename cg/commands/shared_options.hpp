@@ -2,10 +2,21 @@
 
 // Options that several subcommands have, and the checks that need the values of several. All that gets a value must outlive the set.
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cg/base/paired_comparison.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/commands/option_set.hpp"
+#include "cg/machine/thread_binding.hpp"
+#include "cg/matrix/problem.hpp"
 #include "cg/run/session_options.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
+#include "cg/tuning/kernel_choice.hpp"
 
 namespace cg2d {
 

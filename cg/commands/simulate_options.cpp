@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <string>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/interconnect.hpp"
-#include "cg/simulation/placement.hpp"
 #include "cg/simulation/simulate_command.hpp"
+#include "cg/simulation/step_plan.hpp"
 #include "cg/solver/matrix_cut.hpp"
+#include "cg/solver/slow_ranks.hpp"
 
 namespace cg2d {
 namespace {

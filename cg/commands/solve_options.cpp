@@ -7,6 +7,8 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 
 namespace cg2d {

@@ -1,9 +1,14 @@
 // The command line of `cg2d stencil`.
 
+#include <fmt/format.h>
+#include <string>
+
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/stencil/stencil_command.hpp"
 #include "cg/stencil/stencil_method.hpp"
+#include "cg/stencil/stencil_options.hpp"
+#include "cg/stencil/stencil_report.hpp"
+#include "cg/stencil/stencil_run.hpp"
 
 namespace cg2d {
 namespace {

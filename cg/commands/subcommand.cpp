@@ -1,16 +1,28 @@
 #include "cg/commands/subcommand.hpp"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include <deque>
 #include <utility>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/config_file.hpp"
+#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/help/help_format.hpp"
 #include "cg/commands/help/misspelling.hpp"
+#include "cg/commands/option_set.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/studies/sweep_plan.hpp"
 

@@ -3,7 +3,16 @@
 // The pattern of every subcommand of the program: declare options, then return the action.
 
 #include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "cg/base/errors.hpp"
+#include "cg/base/named_files.hpp"
 #include "cg/commands/option_set.hpp"
 #include "comm/rank_group.hpp"
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <string>
+#include <vector>
 
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
@@ -10,6 +12,7 @@
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/sweep_command.hpp"
+#include "cg/studies/sweep_table.hpp"
 
 namespace cg2d {
 namespace {

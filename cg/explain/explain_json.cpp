@@ -1,6 +1,6 @@
 // The explanation as JSON.
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/explain/explanation.hpp"
 #include "cg/library/built_in_choice.hpp"
 
@@ -22,48 +22,7 @@ void describe_sent(Members& m, comm::Traffic& sent) {
   m("bytes", sent.byte_count, at_least(0));
 }
 
-void describe_traffic(Members& m, ExplainedTraffic& traffic) {
-  m("rounds", traffic.round_count, at_least(0));
-  m("busiest_rank", traffic.busiest_rank, at_least(0));
-  m.object("busiest", [&] { describe_sent(m, traffic.busiest); });
-  m.object("all_ranks", [&] { describe_sent(m, traffic.all_ranks); });
-}
-
 constexpr std::string_view of_vector = "p, q, or p.q: a scalar.";
-
-void describe_message(Members& m, ExplainedMessage& message) {
-  m("from", message.sender, at_least(0));
-  m("to", message.receiver, at_least(0));
-  m.derived("vector", message.vector, meaning(of_vector));
-  m("pieces", message.pieces, {.least = 0, .fewest = 1});
-  m("bytes", message.byte_count, at_least(1));
-  m("added", message.is_added, meaning("The receiver adds the pieces to its own partial sums."));
-}
-
-void describe_step(Members& m, ExplainedStep& step) {
-  auto sent_by_rank = step.sent_by_rank();
-  std::vector<std::vector<int>> groups;
-  for (const auto& group : step.groups) groups.push_back(group.ranks);
-  const Note held{.meaning = "The pieces that each rank holds, by rank; empty pieces are left out.",
-                  .fewest = 1};
-  m.derived("name", step.name);
-  m.derived("purpose", step.purpose);
-  m("times", step.times, at_least(1, "In one CG step."));
-  m.derived("groups", groups, {.meaning = "Ranks that exchange among themselves.", .fewest = 1});
-  m("before", step.held_before, held);
-  m.list(
-      "rounds", step.rounds,
-      [&](ExchangeRound& round, std::size_t /*index*/) {
-        m.list("messages", round.messages,
-               [&](ExplainedMessage& message, std::size_t /*index*/) { describe_message(m, message); },
-               {.fewest = 1});
-        m("after", round.held_after, held);
-      },
-      meaning("Of one time: messages that can travel together."));
-  m("after", step.held_after, held);
-  m.list("sent_by_rank_per_cg_step", sent_by_rank,
-         [&](comm::Traffic& sent, std::size_t /*index*/) { describe_sent(m, sent); }, {.fewest = 1});
-}
 
 void describe_rank(Members& m, const comm::BlockLayout& layout, int rank) {
   const auto row = layout.grid().row_of(rank);
@@ -77,7 +36,29 @@ void describe_rank(Members& m, const comm::BlockLayout& layout, int rank) {
   m.derived("column_piece", layout.column_piece_of(rank), at_least(0));
 }
 
+constexpr Note of_held{.meaning = "The pieces that each rank holds, by rank; empty pieces are left out.",
+                       .fewest = 1};
+
+void describe_traffic(Members& m, ExplainedTraffic& traffic) {
+  const auto sent = [&](std::string_view name, comm::Traffic& of) {
+    m.object(name, [&] { describe_sent(m, of); });
+  };
+  m("rounds", traffic.round_count, at_least(0));
+  m("busiest_rank", traffic.busiest_rank, at_least(0));
+  sent("busiest", traffic.busiest);
+  sent("all_ranks", traffic.all_ranks);
+}
+
 }  // namespace
+
+void describe(Members& m, ExplainedMessage& message) {
+  m("from", message.sender, at_least(0));
+  m("to", message.receiver, at_least(0));
+  m.derived("vector", message.vector, meaning(of_vector));
+  m("pieces", message.pieces, {.least = 0, .fewest = 1});
+  m("bytes", message.byte_count, at_least(1));
+  m("added", message.is_added, meaning("The receiver adds the pieces to its own partial sums."));
+}
 
 void describe(Members& m, HeldPiece& piece) {
   m.derived("vector", piece.vector, meaning(of_vector));
@@ -85,6 +66,32 @@ void describe(Members& m, HeldPiece& piece) {
   m("summed_ranks", piece.summed_ranks,
     at_least(0, "The number of partial sums that it adds up, of of_ranks; both are 0 where it is no sum."));
   m("of_ranks", piece.rank_count, at_least(0));
+}
+
+void describe(Members& m, ExchangeRound& round) {
+  m("messages", round.messages, {.fewest = 1});
+  m("after", round.held_after, of_held);
+}
+
+void describe(Members& m, ExplainedStep& step) {
+  auto sent_by_rank = step.sent_by_rank();
+  std::vector<std::vector<int>> groups;
+  for (const auto& group : step.groups) groups.push_back(group.ranks);
+  m.derived("name", step.name);
+  m.derived("purpose", step.purpose);
+  m("times", step.times, at_least(1, "In one CG step."));
+  m.derived("groups", groups, {.meaning = "Ranks that exchange among themselves.", .fewest = 1});
+  m("before", step.held_before, of_held);
+  m("rounds", step.rounds, meaning("Of one time: messages that can travel together."));
+  m("after", step.held_after, of_held);
+  m.list("sent_by_rank_per_cg_step", sent_by_rank,
+         [&](comm::Traffic& sent, std::size_t /*index*/) { describe_sent(m, sent); }, {.fewest = 1});
+}
+
+void describe(Members& m, GridCost& cost) {
+  describe_traffic(m, cost.traffic);
+  describe_name(m, "grid", cost.grid);
+  m("choice_of_rule", cost.is_choice_of_rule, meaning("cg2d run --grid rule takes this one."));
 }
 
 void describe(Members& m, Explanation& explained) {
@@ -107,27 +114,17 @@ void describe(Members& m, Explanation& explained) {
   m.list("ranks", numbers,
          [&](int /*rank*/, std::size_t number) { describe_rank(m, layout, static_cast<int>(number)); },
          {.fewest = 1});
-  m.list("steps", explained.steps,
-         [&](ExplainedStep& step, std::size_t /*index*/) { describe_step(m, step); }, {.fewest = 1});
+  m("steps", explained.steps, {.fewest = 1});
   m.object("per_cg_step", [&] {
     auto traffic = traffic_of(explained.steps);
     describe_traffic(m, traffic);
   });
-  m.list(
-      "grids", explained.grids,
-      [&](GridCost& cost, std::size_t /*index*/) {
-        describe_traffic(m, cost.traffic);
-        describe_name(m, "grid", cost.grid);
-        m("choice_of_rule", cost.is_choice_of_rule, meaning("cg2d run --grid rule takes this one."));
-      },
-      meaning("Every grid of as many ranks; empty where --step names one step."));
+  m("grids", explained.grids, meaning("Every grid of as many ranks; empty where --step names one step."));
 }
 
-Json explanation_type() {
-  return specified([](Members& m) {
-    auto explained = explain_step(*find_class("S"), {.grid = {.columns = 1, .rows = 1}}, "all");
-    m.visit(explained);
-  });
+void visit_explanation(Members& m) {
+  auto explained = explain_step(*find_class("S"), {.grid = {.columns = 1, .rows = 1}}, "all");
+  m.visit(explained);
 }
 
 std::string explanation_json(const Explanation& explained) { return document_text(explained); }

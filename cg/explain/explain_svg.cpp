@@ -109,7 +109,7 @@ comm::IndexRange places_of(const ExplainedStep& step, int rank, const AllPieces&
 /// Lanes of one step: a column of strips for each state, gaps for messages between them.
 class Lanes {
  public:
-  Lanes(const ExplainedStep& step, double top) : step_(step) {
+  Lanes(const ExplainedStep& step, double top) : step_(step), states_(step.states()) {
     double y = top + 6;
     lanes_.resize(step.held_before.size());
     for (const auto& group : step.groups) {
@@ -121,9 +121,6 @@ class Lanes {
       }
     }
     bottom_ = y;
-    states_.push_back(&step.held_before);
-    for (const auto& round : step.rounds) states_.push_back(&round.held_after);
-    if (step.rounds.empty()) states_.push_back(&step.held_after);
     choose_widths();
   }
 
@@ -133,7 +130,7 @@ class Lanes {
   }
   [[nodiscard]] double gap_left(std::size_t round) const { return state_left(round) + strip_width_; }
   [[nodiscard]] double gap_width() const { return gap_width_; }
-  [[nodiscard]] std::size_t state_count() const { return states_.size(); }
+  [[nodiscard]] const std::vector<ExplainedStep::State>& states() const { return states_; }
 
   void draw(Drawing& drawing) const {
     for (std::size_t k = 0; k < step_.groups.size(); ++k) {
@@ -157,17 +154,12 @@ class Lanes {
   }
 
  private:
-  [[nodiscard]] const RankPieces& held(std::size_t state, int rank) const {
-    return (*states_[state])[index_of(rank)];
-  }
-
   void choose_widths() {
     std::int64_t most_places = 1;
     std::size_t longest = 12;
     for (int rank = 0; rank < static_cast<int>(lanes_.size()); ++rank) {
-      for (std::size_t state = 0; state < states_.size(); ++state) {
-        most_places = std::max(most_places, places_of(step_, rank, *states_[state]).size());
-      }
+      for (const auto& [name, held] : states_)
+        most_places = std::max(most_places, places_of(step_, rank, *held).size());
     }
     for (const auto& round : step_.rounds) {
       for (const auto& message : round.messages) longest = std::max(longest, label_of(message).size());
@@ -185,11 +177,12 @@ class Lanes {
   /// The pieces that a rank holds: one box per piece, filled as far as it is summed; runs of boxes that are too
   /// narrow for a number are one box.
   void draw_strip(Drawing& drawing, std::size_t state, int rank) const {
-    const auto& pieces = held(state, rank);
+    const auto& held = *states_[state].held;
+    const auto& pieces = held[index_of(rank)];
     const double top = lanes_[index_of(rank)] - cell_height / 2;
     drawing.open(fmt::format("rank {} holds {}", rank, held_text(pieces)));
     if (!pieces.empty()) {
-      const auto places = places_of(step_, rank, *states_[state]);
+      const auto places = places_of(step_, rank, held);
       for (std::size_t k = 0; k < pieces.size();) {
         std::size_t end = k + 1;
         while (!has_numbers() && end < pieces.size() && pieces[end].number == pieces[end - 1].number + 1 &&
@@ -240,7 +233,7 @@ class Lanes {
   const ExplainedStep& step_;
   std::vector<double> lanes_;  // the middle of each rank's lane
   std::vector<double> group_tops_;
-  std::vector<const AllPieces*> states_;
+  std::vector<ExplainedStep::State> states_;
   double bottom_ = 0;
   double cell_width_ = 0;
   double strip_width_ = 0;
@@ -257,16 +250,11 @@ void draw_step(Drawing& drawing, const ExplainedStep& step, int number) {
   drawing.bottom += 26;
   const Lanes lanes(step, drawing.bottom);
   drawing.open(std::string(step.name));
-  for (std::size_t state = 0; state < lanes.state_count(); ++state) {
-    const bool is_last = state + 1 == lanes.state_count();
-    drawing.text(lanes.state_left(state), drawing.bottom, "soft",
-                 state == 0 ? "before"
-                 : is_last  ? "after"
-                            : fmt::format("after round {}", state));
-    if (!is_last && !step.rounds.empty()) {
+  for (std::size_t state = 0; state < lanes.states().size(); ++state) {
+    drawing.text(lanes.state_left(state), drawing.bottom, "soft", lanes.states()[state].name);
+    if (state < step.rounds.size())
       drawing.text(lanes.gap_left(state) + lanes.gap_width() / 2, drawing.bottom, "soft middle",
                    fmt::format("round {}", state + 1));
-    }
   }
   lanes.draw(drawing);
   drawing.close();

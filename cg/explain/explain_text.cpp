@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 
 #include "cg/base/table.hpp"
@@ -18,73 +17,50 @@ std::string range_text(std::string_view name, const comm::IndexRange& range) {
                            : fmt::format("{} {}-{}", name, range.begin, range.end - 1);
 }
 
-/// Lines of cells, each column as wide as its longest cell.
-std::string columns_text(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths;
-  for (const auto& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], line[k].size());
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    std::string shown = "  ";
-    for (std::size_t k = 0; k < line.size(); ++k) shown += fmt::format(" {:<{}}  ", line[k], widths[k]);
-    text += shown.substr(0, shown.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
-
 std::string blocks_of_matrix(const comm::BlockLayout& layout) {
   const auto grid = layout.grid();
-  std::vector<std::vector<std::string>> lines{{""}, {""}};
-  for (int column = 0; column < grid.columns; ++column) {
-    lines[0].push_back(fmt::format("column block {}", column));
-    lines[1].push_back(range_text("columns", layout.column_block(column)));
-  }
+  Table table;
+  const auto cell_of = [](int column) { return fmt::format("column block {}", column); };
+  table.line();
+  for (int column = 0; column < grid.columns; ++column)
+    table.word(cell_of(column), range_text("columns", layout.column_block(column)));
   for (int row = 0; row < grid.rows; ++row) {
-    std::vector<std::string> ranks{fmt::format("row block {}", row)};
-    std::vector<std::string> pieces{range_text("rows", layout.row_block(row))};
+    table.line().word("", fmt::format("row block {}", row));
+    for (int column = 0; column < grid.columns; ++column)
+      table.word(cell_of(column), fmt::format("rank {}", grid.rank_at(row, column)));
+    table.line().word("", range_text("rows", layout.row_block(row)));
     for (int column = 0; column < grid.columns; ++column) {
       const int rank = grid.rank_at(row, column);
-      ranks.push_back(fmt::format("rank {}", rank));
-      pieces.push_back(fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
+      table.word(cell_of(column),
+                 fmt::format("p{} q{}", layout.column_piece_of(rank), layout.row_piece_of(rank)));
     }
-    lines.push_back(std::move(ranks));
-    lines.push_back(std::move(pieces));
   }
-  return columns_text(lines);
+  return table.text("   ");
 }
 
 std::string messages_of(const ExplainedStep& step) {
-  std::vector<std::vector<std::string>> lines;
+  Table table;
   for (std::size_t round = 0; round < step.rounds.size(); ++round) {
     for (const auto& message : step.rounds[round].messages) {
-      const bool is_first = &message == step.rounds[round].messages.data();
-      lines.push_back({is_first ? fmt::format("round {}", round + 1) : "",
-                       fmt::format("rank {}", message.sender), fmt::format("-> rank {}", message.receiver),
-                       message_text(message), fmt::format("{} bytes", message.byte_count),
-                       message.is_added ? "added" : ""});
+      table.line().number("round", "{}", round + 1).word("from", fmt::format("rank {}", message.sender));
+      table.word("to", fmt::format("-> rank {}", message.receiver)).word("pieces", message_text(message));
+      table.number("bytes", "{}", message.byte_count).word("", message.is_added ? "added" : "");
     }
   }
-  return columns_text(lines);
+  return step.rounds.empty() ? "" : table.text("   ");
 }
 
 std::string held_by_ranks(const ExplainedStep& step) {
-  std::vector<std::vector<std::string>> lines{{"holds", "before"}};
-  for (std::size_t round = 0; round + 1 < step.rounds.size(); ++round)
-    lines[0].push_back(fmt::format("after round {}", round + 1));
-  lines[0].emplace_back("after");
+  Table table;
   for (const auto& group : step.groups) {
-    if (!group.name.empty()) lines.push_back({group.name});
     for (const int rank : group.ranks) {
-      auto& line = lines.emplace_back();
-      line = {fmt::format("rank {}", rank), held_text(step.held_before[index_of(rank)])};
-      for (std::size_t round = 0; round + 1 < step.rounds.size(); ++round)
-        line.push_back(held_text(step.rounds[round].held_after[index_of(rank)]));
-      line.push_back(held_text(step.held_after[index_of(rank)]));
+      table.line();
+      if (!group.name.empty()) table.word("group", group.name);
+      table.word("holds", fmt::format("rank {}", rank));
+      for (const auto& [name, held] : step.states()) table.word(name, held_text((*held)[index_of(rank)]));
     }
   }
-  return columns_text(lines);
+  return table.text("   ");
 }
 
 std::string step_text(const ExplainedStep& step, int number) {

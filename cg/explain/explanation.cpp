@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <functional>
 #include <numeric>
@@ -267,6 +266,14 @@ std::vector<GridCost> costs_of_grids(const Explanation& explained) {
 }
 
 }  // namespace
+
+std::vector<ExplainedStep::State> ExplainedStep::states() const {
+  std::vector<State> states{{"before", &held_before}};
+  for (std::size_t round = 0; round + 1 < rounds.size(); ++round)
+    states.push_back({fmt::format("after round {}", round + 1), &rounds[round].held_after});
+  states.push_back({"after", &held_after});
+  return states;
+}
 
 std::vector<comm::Traffic> ExplainedStep::sent_by_rank() const {
   std::vector<comm::Traffic> sent(held_before.size());

@@ -3,7 +3,6 @@
 // One CG step on a grid of ranks, told from its schedules: the one description that all pictures show, and the command.
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +34,12 @@ struct ExplainedStep {
   std::vector<ExchangeRound> rounds;  ///< none where nothing is sent
   AllPieces held_after;
 
+  /// What the ranks hold "before", "after round 1" and so on, and "after".
+  struct State {
+    std::string name;
+    const AllPieces* held;
+  };
+  [[nodiscard]] std::vector<State> states() const;
   /// Messages and bytes that each rank sends, all times together.
   [[nodiscard]] std::vector<comm::Traffic> sent_by_rank() const;
   /// Rounds of one CG step: all times together.
@@ -95,8 +100,8 @@ class Members;
 void describe(Members& m, HeldPiece& piece);
 void describe(Members& m, Explanation& explained);
 std::string explanation_json(const Explanation& explained);
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json explanation_type();
+/// The document, for its schema.
+void visit_explanation(Members& m);
 
 /// The options of `cg2d explain`.
 struct ExplainOptions {

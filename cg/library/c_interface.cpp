@@ -58,6 +58,7 @@ using cg2d::InputError;
 using cg2d::RunError;
 
 thread_local std::string last_error;
+thread_local const char* function = "";  // that is running, for messages
 
 static_assert(CG2D_USAGE == static_cast<int>(ExitCode::usage));
 static_assert(CG2D_BAD_DATA == static_cast<int>(ExitCode::bad_data));
@@ -79,12 +80,13 @@ int failed(ExitCode code, const char* reason) noexcept {
   return static_cast<int>(code);
 }
 
-/// Runs the step of a function, which gets that name; its exception becomes the status.
+/// Runs the step of a function; its exception becomes the status.
 template <typename Step>
-int status_of(const char* function, const Step& step) noexcept {
+int status_of(const char* name, const Step& step) noexcept {
   try {
     last_error.clear();
-    step(function);
+    function = name;
+    step();
     return CG2D_SUCCESS;
   } catch (const RunError& error) {
     return failed(error.code(), error.what());
@@ -98,15 +100,14 @@ int status_of(const char* function, const Step& step) noexcept {
 }
 
 template <typename... Pointers>
-void require_pointers(const char* function, const Pointers*... pointers) {
-  const bool are_there = (static_cast<bool>(pointers) && ...);
-  if (!are_there) throw InputError(fmt::format("{}: an argument is NULL", function));
+void require_pointers(Pointers... pointers) {
+  if (((pointers == nullptr) || ...)) throw InputError(fmt::format("{}: an argument is NULL", function));
 }
 
 /// Without its handle a rank cannot tell the ranks of that communicator, which may wait for it: the job ends. A process
 /// alone gets an exception.
 template <typename Handle>
-Handle& handle_of(const char* function, Handle* handle) {
+Handle& handle_of(Handle* handle) {
   if (handle != nullptr) return *handle;
   int is_started = 0;
   int rank_count = 1;
@@ -122,7 +123,7 @@ Handle& handle_of(const char* function, Handle* handle) {
 
 /// An array of C, which may be NULL where it has no elements.
 template <typename Element>
-std::span<Element> array_of(const char* function, Element* elements, std::int64_t count) {
+std::span<Element> array_of(Element* elements, std::int64_t count) {
   if (count < 0) throw InputError(fmt::format("{}: a count is negative: {}", function, count));
   if (elements == nullptr && count > 0) throw InputError(fmt::format("{}: an array is NULL", function));
   return {elements, static_cast<std::size_t>(count)};
@@ -155,54 +156,73 @@ void set_option(cg2d::SolverOptions& options, const std::string& name, const std
   }
 }
 
-template <typename Element>
-std::span<Element> piece_of(const char* function, const cg2d_solver& solver, Element* piece) {
-  return array_of(function, piece, static_cast<std::int64_t>(solver.solver->local_size()));
-}
-
-/// step(piece, place, group) with this rank's piece of a vector, after check(function) on every rank.
-template <typename Element, typename Check, typename Step>
-int with_piece(const char* name, cg2d_solver* solver, Element* piece, const Check& check,
-               const Step& step) noexcept {
-  return status_of(name, [&](const char* function) {
-    auto& group = handle_of(function, solver).group;
-    std::span<Element> own;
-    agree_on(group, [&] {
-      own = piece_of(function, *solver, piece);
-      check(function);
-    });
-    step(own, solver->solver->place(), group);
+/// Makes a collective step on the group of ranks or of a solver: check() on every rank, then step(group).
+template <typename Handle, typename Check, typename Step>
+int collective_status(const char* name, Handle* handle, const Check& check, const Step& step) noexcept {
+  return status_of(name, [&] {
+    auto& group = handle_of(handle).group;
+    agree_on(group, check);
+    step(group);
   });
 }
 
+/// Gives what make(group) makes to the caller, after check() on every rank.
+template <typename Made, typename Check, typename Make>
+int create(const char* name, cg2d_ranks* ranks, Made** target, const Check& check,
+           const Make& make) noexcept {
+  const auto check_all = [&] {
+    require_pointers(target);
+    check();
+  };
+  return collective_status(name, ranks, check_all,
+                           [&](auto& group) { *target = std::make_unique<Made>(make(group)).release(); });
+}
+
+template <typename Element>
+std::span<Element> piece_of(const cg2d_solver& solver, Element* piece) {
+  return array_of(piece, static_cast<std::int64_t>(solver.solver->local_size()));
+}
+
+/// step(piece, place, group) with this rank's piece of a vector, after check() on every rank.
+template <typename Element, typename Check, typename Step>
+int with_piece(const char* name, cg2d_solver* solver, Element* piece, const Check& check,
+               const Step& step) noexcept {
+  std::span<Element> own;
+  const auto check_all = [&] {
+    own = piece_of(*solver, piece);
+    check();
+  };
+  return collective_status(name, solver, check_all,
+                           [&](auto& group) { step(own, solver->solver->place(), group); });
+}
+
 int create_ranks(MPI_Comm communicator, cg2d_ranks** ranks) noexcept {
-  return status_of("cg2d_ranks_create", [&](const char* function) {
+  return status_of("cg2d_ranks_create", [&] {
     auto made = std::make_unique<cg2d_ranks>(communicator);
-    agree_on(made->group, [&] { require_pointers(function, ranks); });
+    agree_on(made->group, [&] { require_pointers(ranks); });
     *ranks = made.release();
   });
 }
 
 /// A list of C as elements; they may be NULL where there are none.
-std::vector<cg2d::VectorElement> elements_from(const char* function, std::int64_t count,
-                                               const std::int64_t* rows, const double* values) {
-  const auto row_span = array_of(function, rows, count);
-  const auto value_span = array_of(function, values, count);
+std::vector<cg2d::VectorElement> elements_from(std::int64_t count, const std::int64_t* rows,
+                                               const double* values) {
+  const auto row_span = array_of(rows, count);
+  const auto value_span = array_of(values, count);
   std::vector<cg2d::VectorElement> elements(row_span.size());
   for (std::size_t k = 0; k < elements.size(); ++k)
     elements[k] = {.row = row_span[k], .value = value_span[k]};
   return elements;
 }
 
-cg2d::MatrixRows rows_from(const char* function, std::int64_t first_row, std::int64_t row_count,
-                           const std::int64_t* row_starts, const std::int64_t* columns,
-                           const double* values) {
+cg2d::MatrixRows rows_from(std::int64_t first_row, std::int64_t row_count, const std::int64_t* row_starts,
+                           const std::int64_t* columns, const double* values) {
   cg2d::MatrixRows own{.first_row = first_row};
   if (row_count == 0) return own;
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
-  own.row_starts = array_of(function, row_starts, row_count < 0 || row_count == most ? -1 : row_count + 1);
-  own.columns = array_of(function, columns, own.row_starts.back());
-  own.values = array_of(function, values, own.row_starts.back());
+  own.row_starts = array_of(row_starts, row_count < 0 || row_count == most ? -1 : row_count + 1);
+  own.columns = array_of(columns, own.row_starts.back());
+  own.values = array_of(values, own.row_starts.back());
   return own;
 }
 
@@ -222,48 +242,33 @@ void cg2d_ranks_free(cg2d_ranks* ranks) { const std::unique_ptr<cg2d_ranks> owne
 // ---------------------------------------------------------------- matrices
 
 int cg2d_matrix_from_file(cg2d_ranks* ranks, const char* path, cg2d_matrix** matrix) {
-  return status_of(__func__, [&](const char* function) {
-    auto& group = handle_of(function, ranks).group;
-    auto made = std::make_unique<cg2d_matrix>();
-    agree_on(group, [&] { require_pointers(function, path, matrix); });
-    made->matrix = cg2d::matrix_from_file(path, group);
-    *matrix = made.release();
-  });
+  return create(
+      __func__, ranks, matrix, [&] { require_pointers(path); },
+      [&](auto& group) { return cg2d_matrix{cg2d::matrix_from_file(path, group)}; });
 }
 
 int cg2d_matrix_from_triples(cg2d_ranks* ranks, std::int64_t order, std::int64_t entry_count,
                              const std::int64_t* rows, const std::int64_t* columns, const double* values,
                              cg2d_matrix** matrix) {
-  return status_of(__func__, [&](const char* function) {
-    auto& group = handle_of(function, ranks).group;
-    auto made = std::make_unique<cg2d_matrix>();
-    agree_on(group, [&] {
-      require_pointers(function, matrix);
-      std::ignore = array_of(function, rows, entry_count);
-      std::ignore = array_of(function, columns, entry_count);
-      std::ignore = array_of(function, values, entry_count);
-    });
+  const auto check = [&] {
+    std::ignore = array_of(rows, entry_count);
+    std::ignore = array_of(columns, entry_count);
+    std::ignore = array_of(values, entry_count);
+  };
+  return create(__func__, ranks, matrix, check, [&](auto& group) {
     cg2d::MatrixBuilder builder(order, group);
     for (std::int64_t k = 0; k < entry_count; ++k) builder.add(rows[k], columns[k], values[k]);
-    made->matrix = builder.finish();
-    *matrix = made.release();
+    return cg2d_matrix{builder.finish()};
   });
 }
 
 int cg2d_matrix_from_rows(cg2d_ranks* ranks, std::int64_t order, std::int64_t first_row,
                           std::int64_t row_count, const std::int64_t* row_starts, const std::int64_t* columns,
                           const double* values, cg2d_matrix** matrix) {
-  return status_of(__func__, [&](const char* function) {
-    auto& group = handle_of(function, ranks).group;
-    auto made = std::make_unique<cg2d_matrix>();
-    cg2d::MatrixRows own;
-    agree_on(group, [&] {
-      require_pointers(function, matrix);
-      own = rows_from(function, first_row, row_count, row_starts, columns, values);
-    });
-    made->matrix = cg2d::matrix_from_rows(order, own, group);
-    *matrix = made.release();
-  });
+  cg2d::MatrixRows own;
+  return create(
+      __func__, ranks, matrix, [&] { own = rows_from(first_row, row_count, row_starts, columns, values); },
+      [&](auto& group) { return cg2d_matrix{cg2d::matrix_from_rows(order, own, group)}; });
 }
 
 void cg2d_matrix_free(cg2d_matrix* matrix) { const std::unique_ptr<cg2d_matrix> owned(matrix); }
@@ -271,29 +276,30 @@ void cg2d_matrix_free(cg2d_matrix* matrix) { const std::unique_ptr<cg2d_matrix> 
 // ---------------------------------------------------------------- options
 
 int cg2d_options_create(cg2d_options** options) {
-  return status_of(__func__, [&](const char* function) {
-    require_pointers(function, options);
+  return status_of(__func__, [&] {
+    require_pointers(options);
     *options = std::make_unique<cg2d_options>().release();
   });
 }
 
 int cg2d_options_set(cg2d_options* options, const char* name, const char* value) {
-  return status_of(__func__, [&](const char* function) {
-    require_pointers(function, options, name, value);
+  return status_of(__func__, [&] {
+    require_pointers(options, name, value);
     set_option(options->options, name, value);
   });
 }
 
 int cg2d_options_set_own_rows(cg2d_options* options, cg2d_ranks* ranks, std::int64_t own_row_count) {
-  return status_of(__func__, [&](const char* function) {
-    auto& group = handle_of(function, ranks).group;
-    agree_on(group, [&] { require_pointers(function, options); });
-    auto& configuration = options->options.configuration;
-    const auto grid = configuration.has_grid() ? configuration.grid
-                                               : cg2d::comm::ProcessGrid{.columns = 1, .rows = group.size()};
-    options->options.piece_starts = cg2d::piece_starts_of(own_row_count, grid, group);
-    configuration.grid = grid;
-  });
+  return collective_status(
+      __func__, ranks, [&] { require_pointers(options); },
+      [&](auto& group) {
+        auto& configuration = options->options.configuration;
+        const auto grid = configuration.has_grid()
+                              ? configuration.grid
+                              : cg2d::comm::ProcessGrid{.columns = 1, .rows = group.size()};
+        options->options.piece_starts = cg2d::piece_starts_of(own_row_count, grid, group);
+        configuration.grid = grid;
+      });
 }
 
 void cg2d_options_free(cg2d_options* options) { const std::unique_ptr<cg2d_options> owned(options); }
@@ -302,38 +308,36 @@ void cg2d_options_free(cg2d_options* options) { const std::unique_ptr<cg2d_optio
 
 int cg2d_solver_create(cg2d_ranks* ranks, cg2d_matrix** matrix, const cg2d_options* options,
                        cg2d_solver** solver) {
-  return status_of(__func__, [&](const char* function) {
-    auto& group = handle_of(function, ranks).group;
-    const std::unique_ptr<cg2d_matrix> taken(matrix == nullptr ? nullptr : std::exchange(*matrix, nullptr));
-    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = group});
-    agree_on(group, [&] { require_pointers(function, taken.get(), solver); });
-    made->solver.emplace(std::move(taken->matrix), group, options_from(options));
-    *solver = made.release();
-  });
+  const std::unique_ptr<cg2d_matrix> taken(matrix == nullptr ? nullptr : std::exchange(*matrix, nullptr));
+  return create(
+      __func__, ranks, solver, [&] { require_pointers(taken.get()); },
+      [&](auto& group) {
+        cg2d_solver made{.group = group};
+        made.solver.emplace(std::move(taken->matrix), group, options_from(options));
+        return made;
+      });
 }
 
 int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, cg2d_product product,
                                    void* context, const double* diagonal, const cg2d_options* options,
                                    cg2d_solver** solver) {
-  return status_of(__func__, [&](const char* function) {
-    auto& group = handle_of(function, ranks).group;
-    auto own_options = options_from(options);
-    auto made = std::make_unique<cg2d_solver>(cg2d_solver{.group = group});
-    agree_on(group, [&] {
-      require_pointers(function, solver);
-      if (product == nullptr) throw InputError(fmt::format("{}: an argument is NULL", function));
-      if (local_size < 0)
-        throw InputError(fmt::format("{}: local_size is negative: {}", function, local_size));
-      if (diagonal != nullptr) own_options.diagonal = array_of(function, diagonal, local_size);
-    });
+  cg2d::SolverOptions own_options;
+  const auto check = [&] {
+    require_pointers(product);
+    if (local_size < 0) throw InputError(fmt::format("{}: local_size is negative: {}", function, local_size));
+    own_options = options_from(options);
+    if (diagonal != nullptr) own_options.diagonal = array_of(diagonal, local_size);
+  };
+  return create(__func__, ranks, solver, check, [&](auto& group) {
     const auto multiply = [=](std::span<const double> p, std::span<double> q) {
       if (const int status = product(local_size, p.data(), q.data(), context); status != 0)
         throw InputError(fmt::format("it returned {}", status));
     };
-    made->product =
+    cg2d_solver made{.group = group};
+    made.product =
         std::make_unique<cg2d::FunctionOperator>(static_cast<std::size_t>(local_size), multiply, group);
-    made->solver.emplace(*made->product, group, own_options);
-    *solver = made.release();
+    made.solver.emplace(*made.product, group, own_options);
+    return made;
   });
 }
 
@@ -351,9 +355,7 @@ std::int64_t cg2d_solver_first_row(const cg2d_solver* solver) {
 int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, const std::int64_t* rows,
                               const double* values, double* piece) {
   std::vector<cg2d::VectorElement> elements;
-  const auto check = [&](const char* function) {
-    elements = elements_from(function, element_count, rows, values);
-  };
+  const auto check = [&] { elements = elements_from(element_count, rows, values); };
   return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
     std::ranges::copy(cg2d::vector_from_elements(elements, place, group), own.begin());
   });
@@ -361,7 +363,7 @@ int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, c
 
 int cg2d_elements_of(cg2d_solver* solver, const double* piece, std::int64_t begin, std::int64_t end,
                      double* values) {
-  const auto check = [&](const char* function) {
+  const auto check = [&] {
     if (values == nullptr && begin < end) throw InputError(fmt::format("{}: an array is NULL", function));
   };
   return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
@@ -370,14 +372,14 @@ int cg2d_elements_of(cg2d_solver* solver, const double* piece, std::int64_t begi
 }
 
 int cg2d_vector_read(cg2d_solver* solver, const char* path, double* piece) {
-  const auto check = [&](const char* function) { require_pointers(function, path); };
+  const auto check = [&] { require_pointers(path); };
   return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
     std::ranges::copy(cg2d::read_vector(path, place, group), own.begin());
   });
 }
 
 int cg2d_vector_write(cg2d_solver* solver, const char* path, const double* piece) {
-  const auto check = [&](const char* function) { require_pointers(function, path); };
+  const auto check = [&] { require_pointers(path); };
   return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
     cg2d::save_vector(path, own, "vector", place, group);
   });
@@ -387,14 +389,13 @@ int cg2d_vector_write(cg2d_solver* solver, const char* path, const double* piece
 
 int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_tolerance* tolerance) {
   auto end = ExitCode::success;
-  const int status = status_of(__func__, [&](const char* function) {
-    auto& group = handle_of(function, solver).group;
-    cg2d::SystemVectors vectors{
-        .b = {}, .x = {}, .starts_from_x = tolerance != nullptr && tolerance->starts_from_x != 0};
-    agree_on(group, [&] {
-      vectors.b = piece_of(function, *solver, b);
-      vectors.x = piece_of(function, *solver, x);
-    });
+  cg2d::SystemVectors vectors{
+      .b = {}, .x = {}, .starts_from_x = tolerance != nullptr && tolerance->starts_from_x != 0};
+  const auto check = [&] {
+    vectors.b = piece_of(*solver, b);
+    vectors.x = piece_of(*solver, x);
+  };
+  const int status = collective_status(__func__, solver, check, [&](auto& /*group*/) {
     cg2d::ToleranceOptions stop;
     if (tolerance != nullptr)
       stop = {.relative = tolerance->relative,
@@ -447,8 +448,8 @@ std::int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
 }
 
 int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase* phase) {
-  return status_of(__func__, [&](const char* function) {
-    require_pointers(function, solver, phase);
+  return status_of(__func__, [&] {
+    require_pointers(solver, phase);
     const auto count = cg2d_solver_phase_count(solver);
     if (index < 0 || index >= count)
       throw InputError(fmt::format("{}: {}: there are {} phases", function, index, count));

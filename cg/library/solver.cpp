@@ -207,18 +207,9 @@ class Solver::Parts {
             .preconditioner_remark = preconditioner_->remark()};
   }
 
-  void add(StepObserver& observer) { conjugate_gradient_->observers().add(observer); }
-
-  [[nodiscard]] std::size_t local_size() const { return operator_->local_size(); }
-  [[nodiscard]] comm::IndexRange rows() const {
-    return layout_.piece(layout_.column_piece_of(group_.rank()));
-  }
-  [[nodiscard]] PiecePlace place() const { return {layout_, permutation_, group_.rank()}; }
-  [[nodiscard]] const Configuration& configuration() const { return configuration_; }
-  [[nodiscard]] const std::vector<PhaseTime>& phases() const { return phases_; }
-  [[nodiscard]] double time_s() const { return time_s_; }
-
  private:
+  friend class Solver;
+
   /// Observers of one solve: removed when it ends, by an exception, too.
   class Observed {
    public:
@@ -259,7 +250,7 @@ class Solver::Parts {
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
     if (options.times_phases) group_.waiter().set_tick_source(&read_cycle_counter);
     vectors_.emplace(*operator_, *timer_, configuration_.thread_count);
-    input.first_row = rows().begin;
+    input.first_row = layout_.own_piece(group_.rank()).begin;
     input.thread_count = configuration_.thread_count;
     input.polynomial = polynomial_from("preconditioner", options.preconditioner);
     preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
@@ -269,12 +260,10 @@ class Solver::Parts {
   void require_arguments(const SystemVectors& vectors, const ToleranceOptions* tolerance) {
     agree_on(group_, [&] {
       if (tolerance != nullptr) require_tolerance(*tolerance);
-      for (const auto size : {vectors.b.size(), vectors.x.size()}) {
-        if (size != local_size()) {
-          throw InputError(fmt::format("solver: b and x have {} elements each on rank {}, got {} and {}",
-                                       local_size(), group_.rank(), vectors.b.size(), vectors.x.size()));
-        }
-      }
+      const auto size = operator_->local_size();
+      if (vectors.b.size() != size || vectors.x.size() != size)
+        throw InputError(fmt::format("solver: b and x have {} elements each on rank {}, got {} and {}", size,
+                                     group_.rank(), vectors.b.size(), vectors.x.size()));
     });
     auto key = fmt::format("{} {}", vectors.starts_from_x, vectors.snapshot != nullptr);
     if (tolerance != nullptr)
@@ -326,19 +315,14 @@ Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 Solver& Solver::operator=(Solver&&) noexcept = default;
 
-std::size_t Solver::local_size() const { return parts_->local_size(); }
-comm::IndexRange Solver::rows() const { return parts_->rows(); }
-PiecePlace Solver::place() const { return parts_->place(); }
-const Configuration& Solver::configuration() const { return parts_->configuration(); }
-const std::vector<PhaseTime>& Solver::phases() const { return parts_->phases(); }
-double Solver::time_s() const { return parts_->time_s(); }
-void Solver::add(StepObserver& observer) { parts_->add(observer); }
-
-std::int64_t Solver::row_of(std::size_t element) const {
-  const auto index = rows().begin + static_cast<std::int64_t>(element);
-  const auto& permutation = place().permutation;
-  return permutation ? permutation->inverse(index) : index;
-}
+std::size_t Solver::local_size() const { return parts_->operator_->local_size(); }
+comm::IndexRange Solver::rows() const { return parts_->layout_.own_piece(parts_->group_.rank()); }
+std::int64_t Solver::row_of(std::size_t element) const { return place().row_of(element); }
+PiecePlace Solver::place() const { return {parts_->layout_, parts_->permutation_, parts_->group_.rank()}; }
+const Configuration& Solver::configuration() const { return parts_->configuration_; }
+const std::vector<PhaseTime>& Solver::phases() const { return parts_->phases_; }
+double Solver::time_s() const { return parts_->time_s_; }
+void Solver::add(StepObserver& observer) { parts_->conjugate_gradient_->observers().add(observer); }
 
 Solution Solver::solve(std::span<const double> b, std::span<double> x, const ToleranceOptions& tolerance) {
   return solve({.b = b, .x = x}, tolerance);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -11,14 +10,6 @@
 #include "cg/matrix/files/value_scatter.hpp"
 
 namespace cg2d {
-namespace {
-
-comm::IndexRange own_range(const PiecePlace& place, int rank) {
-  return place.layout.piece(place.layout.column_piece_of(rank));
-}
-
-}  // namespace
-
 HugePageVector vector_from_elements(std::span<const VectorElement> elements, const PiecePlace& place,
                                     comm::RankGroup& group) {
   const auto n = place.layout.size();
@@ -38,7 +29,7 @@ HugePageVector vector_from_elements(std::span<const VectorElement> elements, con
 
 std::vector<double> elements_of(std::span<const double> piece, const comm::IndexRange& rows,
                                 const PiecePlace& place, comm::RankGroup& group) {
-  const auto mine = own_range(place, group.rank());
+  const auto mine = place.layout.own_piece(group.rank());
   std::vector<double> values;
   agree_on(group, [&] {
     if (static_cast<std::int64_t>(piece.size()) != mine.size()) {
@@ -51,31 +42,11 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
     }
     values.resize(static_cast<std::size_t>(rows.size()));
   });
-  WordRounds rounds(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
-    for (std::size_t k = 0; k < words.size(); k += 2)
-      values[static_cast<std::size_t>(words[k])] = std::bit_cast<double>(words[k + 1]);
-  });
-  const auto asked = group.gather_one(rows);
-  for (int rank = 0; rank < group.size(); ++rank) {
-    const auto& wanted = asked[static_cast<std::size_t>(rank)];
-    const auto send = [&](std::int64_t row, double value) {
-      if (!wanted.contains(row)) return;
-      if (rank == group.rank()) {
-        values[static_cast<std::size_t>(row - wanted.begin)] = value;
-        return;
-      }
-      auto& buffer = rounds.to(rank, 2);
-      buffer.push_back(static_cast<std::uint64_t>(row - wanted.begin));
-      buffer.push_back(std::bit_cast<std::uint64_t>(value));
-    };
-    // Without a permutation only the rows that both have; with one any element may be among those asked for.
-    const auto begin = place.permutation ? mine.begin : std::max(mine.begin, wanted.begin);
-    const auto end = place.permutation ? mine.end : std::min(mine.end, wanted.end);
-    for (auto k = begin; k < end; ++k)
-      send(place.permutation ? place.permutation->inverse(k) : k,
-           piece[static_cast<std::size_t>(k - mine.begin)]);
-  }
-  rounds.finish();
+  const auto index_of = [&](std::size_t k) {
+    const auto row = rows.begin + static_cast<std::int64_t>(k);
+    return place.permutation ? (*place.permutation)(row) : row;
+  };
+  fetch(RangeOwners::pieces_of(place.layout), piece, index_of, values, group);
   return values;
 }
 

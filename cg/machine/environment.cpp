@@ -4,14 +4,20 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fstream>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/describe_json.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/blas/blas_library.hpp"
+#include "cg/machine/topology.hpp"
 
 namespace cg2d {
 namespace {
@@ -229,7 +235,7 @@ Environment inspect_environment(comm::RankGroup& group, int thread_count, std::i
   std::string answer;
   if (first_ranks[my_node] == group.rank()) {
     auto node = inspect_node(environment.nodes[my_node].host, node_masks[my_node], thread_count);
-    answer = json_text(json_of(InspectedNode{node}));
+    answer = json_line(InspectedNode{node});
   }
   const auto answers = group.gather_all(answer);
   for (std::size_t node = 0; node < environment.nodes.size(); ++node) {

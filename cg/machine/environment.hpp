@@ -3,7 +3,10 @@
 // The machine under the program: nodes, cores, caches, memory, versions.
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/machine/topology.hpp"

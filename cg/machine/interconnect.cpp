@@ -1,6 +1,9 @@
 #include "cg/machine/interconnect.hpp"
 
 #include <fmt/ranges.h>
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
 
 #include <array>
 #include <numeric>

@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "cg/base/describe_json.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/machine/embedded_machines.hpp"
 #include "cg/solver/configuration.hpp"
 
@@ -299,11 +304,6 @@ Machine parse_machine(std::string_view text) {
 }
 
 std::string format_machine(const Machine& machine) { return document_text(machine); }
-
-/// One description, or several conditions.
-Json machine_type() {
-  return {{"anyOf", Json::array({schema_of<Machine>(), schema_of<MachineDescription>()})}};
-}
 
 std::span<const ShippedMachine> shipped_machines() { return embedded::machines; }
 

@@ -3,9 +3,11 @@
 // The costs of a machine: start-up and bytes of a message, additions, vector operations, products. From a
 // JSON file.
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cg/machine/interconnect.hpp"
 #include "cg/machine/measurement_record.hpp"
@@ -153,8 +155,6 @@ std::optional<Machine> machine_named(const Machine& machine, std::string_view na
 /// holds one description, or several as {"schema_version": 1, "conditions": [...]}.
 Machine parse_machine(std::string_view text);
 std::string format_machine(const Machine& machine);
-/// One description, or several.
-nlohmann::ordered_json machine_type();
 
 /// The machines that come with the program: one for each cg/machine/descriptions/NAME.json.
 struct ShippedMachine {

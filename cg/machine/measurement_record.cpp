@@ -2,6 +2,8 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <cstddef>
+#include <optional>
 
 #include <ctime>
 

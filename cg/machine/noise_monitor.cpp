@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
+#include <algorithm>
+#include <utility>
 
 #include <cmath>
 

@@ -1,9 +1,13 @@
 #include "cg/machine/operation_times.hpp"
 
+#include <fmt/format.h>
+#include <memory>
+
 #include <algorithm>
 #include <functional>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {

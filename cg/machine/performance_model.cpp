@@ -1,5 +1,9 @@
 #include "cg/machine/performance_model.hpp"
 
+#include <fmt/format.h>
+#include <cstdint>
+#include <span>
+
 #include <algorithm>
 #include <cmath>
 #include <map>

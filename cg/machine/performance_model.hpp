@@ -3,12 +3,20 @@
 // The time of every phase on a described machine, for any configuration: from the schedules that the program
 // executes and the expected rows of the blocks. Nothing here calls MPI.
 
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_facts.hpp"
+#include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/phase.hpp"
+#include "comm/block_layout.hpp"
+#include "comm/communicator.hpp"
 
 namespace cg2d {
 

@@ -1,6 +1,7 @@
 #include "cg/machine/physical_bounds.hpp"
 
 #include <fmt/format.h>
+#include <string_view>
 
 #include <algorithm>
 #include <functional>

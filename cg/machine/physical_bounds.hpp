@@ -2,6 +2,8 @@
 
 // Bounds that no machine passes: a fit beyond them was disturbed, or has hit the end of its range.
 
+#include <string>
+
 #include "cg/machine/machine_description.hpp"
 
 namespace cg2d {

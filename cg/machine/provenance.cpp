@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include <algorithm>
 #if defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
@@ -12,6 +13,7 @@
 #include <ctime>
 
 #include "cg/base/describe.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {

@@ -4,6 +4,11 @@
 #include <fmt/ranges.h>
 #include <omp.h>
 #include <sched.h>
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+#include <vector>
 
 #include <iterator>
 #include <latch>
@@ -12,6 +17,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

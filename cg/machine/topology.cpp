@@ -3,6 +3,7 @@
 #include "cg/machine/topology.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 
 #include <compare>
 #include <filesystem>

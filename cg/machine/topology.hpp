@@ -2,6 +2,8 @@
 
 // Cores and caches of this node: by hwloc where the program is built with it, otherwise by the files of Linux.
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cg/base/system_files.hpp"

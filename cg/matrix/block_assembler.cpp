@@ -144,12 +144,8 @@ class BlockAssembler::RowBuilder {
 BlockAssembler::BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, double diagonal_shift,
                                std::int64_t expected_entry_count, int thread_count)
     : rows_(rows), columns_(columns), diagonal_shift_(diagonal_shift), thread_count_(thread_count) {
-  const auto capacity = static_cast<std::size_t>(expected_entry_count);
-  block_ = {.row_count = rows.size(),
-            .column_count = columns.size(),
-            .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(rows.size()) + 1),
-            .columns = kernels::PageBuffer<std::int32_t>(capacity),
-            .values = kernels::PageBuffer<double>(capacity)};
+  block_ = kernels::CsrBlock::with_room(rows.size(), columns.size(),
+                                        static_cast<std::size_t>(expected_entry_count));
 }
 
 BlockAssembler::RowTerms BlockAssembler::invert(std::int64_t end_row,
@@ -185,9 +181,7 @@ BlockAssembler::RowTerms BlockAssembler::invert(std::int64_t end_row,
 void BlockAssembler::reserve_behind(std::int64_t entry_count) {
   const auto needed = static_cast<std::size_t>(finished_entries_ + entry_count);
   if (needed <= block_.values.size()) return;
-  const std::size_t grown = std::max(needed, block_.values.size() + block_.values.size() / 4);
-  block_.columns.resize(grown);
-  block_.values.resize(grown);
+  block_.resize(std::max(needed, block_.values.size() + block_.values.size() / 4));
 }
 
 void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts) {
@@ -256,8 +250,7 @@ void BlockAssembler::close_gaps(const std::vector<std::int64_t>& part_borders,
 
 kernels::CsrBlock BlockAssembler::finish() {
   assert(finished_rows_ == rows_.size());
-  block_.columns.resize(static_cast<std::size_t>(finished_entries_));
-  block_.values.resize(static_cast<std::size_t>(finished_entries_));
+  block_.resize(static_cast<std::size_t>(finished_entries_));
   return std::move(block_);
 }
 

@@ -7,7 +7,6 @@ namespace cg2d {
 namespace {
 
 using kernels::CsrBlock;
-using kernels::PageBuffer;
 
 /// The entries of one row in the range, which are side by side since columns rise.
 struct EntryRange {
@@ -26,13 +25,8 @@ EntryRange entries_within(const CsrBlock& block, std::size_t row, const comm::In
 
 /// An empty strip with the starts of its rows.
 CsrBlock strip_of(const CsrBlock& block, const comm::IndexRange& columns) {
-  const auto row_count = static_cast<std::size_t>(block.row_count);
-  CsrBlock strip{.row_count = block.row_count,
-                 .column_count = columns.size(),
-                 .row_starts = PageBuffer<std::int64_t>(row_count + 1),
-                 .columns = {},
-                 .values = {}};
-  for (std::size_t row = 0; row < row_count; ++row)
+  auto strip = CsrBlock::with_room(block.row_count, columns.size());
+  for (std::size_t row = 0; row < static_cast<std::size_t>(block.row_count); ++row)
     strip.row_starts[row + 1] = strip.row_starts[row] + entries_within(block, row, columns).size();
   return strip;
 }
@@ -65,8 +59,7 @@ void move_entries(CsrBlock& block, const comm::IndexRange& columns, CsrBlock& st
     row_begin = row_end;
   }
   block.row_starts[static_cast<std::size_t>(block.row_count)] = kept;
-  block.columns.resize(static_cast<std::size_t>(kept));
-  block.values.resize(static_cast<std::size_t>(kept));
+  block.resize(static_cast<std::size_t>(kept));
 }
 
 }  // namespace
@@ -79,8 +72,7 @@ CsrBlock take_columns(CsrBlock& block, const comm::IndexRange& columns) {
     strip.values = std::move(block.values);
     std::ranges::fill(block.row_starts.span(), 0);
   } else if (taken > 0) {
-    strip.columns = PageBuffer<std::int32_t>(static_cast<std::size_t>(taken));
-    strip.values = PageBuffer<double>(static_cast<std::size_t>(taken));
+    strip.resize(static_cast<std::size_t>(taken));
     move_entries(block, columns, strip);
   }
   count_columns_from(columns.begin, strip);

@@ -20,24 +20,29 @@ enum class VectorStore { kept, drawn_again };
 /// The vectors that begin in this rank's share of the stream.
 class DrawnVectors {
  public:
+  /// Every rank draws an equal share of the random numbers. Collective. Throws MpiError, std::bad_alloc.
+  DrawnVectors(const Problem& problem, comm::RankGroup& group, VectorStore store = VectorStore::kept);
+
   /// The facts of the whole stream.
   [[nodiscard]] const SourceFacts& facts() const { return facts_; }
   /// Visits all of them in their order, some consecutive ones at a time. Throws std::bad_alloc.
   void visit(const std::function<void(const SparseVectors&)>& visitor) const;
 
  private:
-  friend class VectorDrawing;
-
   /// Consecutive pairs of the stream, and the number of the first one in range.
   struct Part {
     comm::IndexRange pairs;
     std::int64_t first_number = 0;
     std::int64_t number_count = 0;
   };
+  void draw_parts(const comm::IndexRange& mine, comm::RankGroup& group);
+  void record_facts(comm::RankGroup& group);
+  void take_weights();
   [[nodiscard]] SparseVectors vectors_of(const Part& part) const;
 
   Problem problem_;
   std::vector<Part> parts_;
+  std::int64_t own_count_ = 0;  // pairs in range of all parts
   std::int64_t window_ = 0;
   Rejections rejections_;
   SourceFacts facts_;
@@ -45,9 +50,5 @@ class DrawnVectors {
   std::vector<double> weights_;  // from vector first_ on
   std::vector<SparseVectors> kept_;
 };
-
-/// Every rank draws an equal share of the random numbers. Collective. Throws MpiError, std::bad_alloc.
-DrawnVectors draw_vectors(const Problem& problem, comm::RankGroup& group,
-                          VectorStore store = VectorStore::kept);
 
 }  // namespace cg2d

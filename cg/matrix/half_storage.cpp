@@ -62,16 +62,13 @@ void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const com
     }
     block.row_starts[static_cast<std::size_t>(local_row) + 1] = static_cast<std::int64_t>(kept);
   }
-  block.columns.resize(kept);
-  block.values.resize(kept);
+  block.resize(kept);
 }
 
 void keep_stored(kernels::CsrBlock& block, kernels::Storage storage, const comm::BlockLayout& layout,
                  int rank) {
   if (storage == kernels::Storage::whole) return;
-  const auto grid = layout.grid();
-  keep_half(block, layout.row_block(grid.row_of(rank)), layout.column_block(grid.column_of(rank)),
-            HalfStorageRule(layout));
+  keep_half(block, layout.rows_of(rank), layout.columns_of(rank), HalfStorageRule(layout));
 }
 
 }  // namespace cg2d

@@ -60,34 +60,36 @@ class LowerTriangle {
 
 }  // namespace
 
+void write_in_turns(OutputFile* file, comm::RankGroup& group, const std::string& head,
+                    const std::function<std::string()>& next_part) {
+  Agreement agreement(group);
+  const auto write = [&](const std::string& text) { agreement.attempt([&] { file->write(text); }); };
+  if (group.rank() == 0) {
+    write(head);
+    for (auto part = next_part(); !part.empty(); part = next_part()) write(part);
+    // After a failure the others' parts are received all the same, since they are sent.
+    for (int rank = 1; rank < group.size(); ++rank) {
+      for (auto part = group.receive_text(rank); !part.empty(); part = group.receive_text(rank)) write(part);
+    }
+    agreement.attempt([&] { file->commit(); });
+  } else {
+    std::string part;
+    do {
+      part = next_part();
+      group.send_text(part, 0);
+    } while (!part.empty());
+  }
+  agreement.reach();
+}
+
 void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                           const std::string& title, comm::RankGroup& group, OutputFile* file) {
-  const auto grid = layout.grid();
-  LowerTriangle triangle(block, layout.row_block(grid.row_of(group.rank())),
-                         layout.column_block(grid.column_of(group.rank())));
+  LowerTriangle triangle(block, layout.rows_of(group.rank()), layout.columns_of(group.rank()));
   const std::int64_t entry_count = group.sum(triangle.entry_count());
-  Agreement agreement(group);
-  if (group.rank() != 0) {
-    for (std::string part = triangle.next_part();; part = triangle.next_part()) {
-      group.send_text(part, 0);
-      if (part.empty()) break;
-    }
-    agreement.reach();
-    return;
-  }
-  agreement.attempt([&] {
-    file->write(fmt::format("%%MatrixMarket matrix coordinate real symmetric\n% {}\n{} {} {}\n", title,
-                            layout.size(), layout.size(), entry_count));
-  });
-  for (std::string part = triangle.next_part(); !part.empty(); part = triangle.next_part())
-    agreement.attempt([&] { file->write(part); });
-  // After a failure the others' parts are received all the same, since they are sent.
-  for (int rank = 1; rank < group.size(); ++rank) {
-    for (std::string part = group.receive_text(rank); !part.empty(); part = group.receive_text(rank))
-      agreement.attempt([&] { file->write(part); });
-  }
-  agreement.attempt([&] { file->commit(); });
-  agreement.reach();
+  write_in_turns(file, group,
+                 fmt::format("%%MatrixMarket matrix coordinate real symmetric\n% {}\n{} {} {}\n", title,
+                             layout.size(), layout.size(), entry_count),
+                 [&] { return triangle.next_part(); });
 }
 
 }  // namespace cg2d

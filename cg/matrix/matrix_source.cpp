@@ -16,11 +16,11 @@ SourceRow npb_source();
 SourceRow laplace2d_source();
 SourceRow laplace3d_source();
 
-comm::IndexRange Strips::rows_of(int strip, std::int64_t block_row_count) const {
-  const auto multiples = (block_row_count + row_multiple - 1) / row_multiple;
+comm::IndexRange Strips::rows_of(int strip, const comm::IndexRange& block_rows) const {
+  const auto multiples = (block_rows.size() + row_multiple - 1) / row_multiple;
   const auto share = comm::share_of(multiples, strip, count);
-  return {.begin = std::min(share.begin * row_multiple, block_row_count),
-          .end = std::min(share.end * row_multiple, block_row_count)};
+  return {.begin = std::min(block_rows.begin + share.begin * row_multiple, block_rows.end),
+          .end = std::min(block_rows.begin + share.end * row_multiple, block_rows.end)};
 }
 
 std::span<const SourceRow> source_table() {

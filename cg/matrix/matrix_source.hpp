@@ -38,8 +38,8 @@ struct Strips {
   /// About so much memory may be taken for the making of a strip, beside the strip itself. Less takes more time.
   std::int64_t working_bytes = std::int64_t{64} << 20;
 
-  /// The rows of a strip, counted from the block's first row.
-  [[nodiscard]] comm::IndexRange rows_of(int strip, std::int64_t block_row_count) const;
+  /// The rows of a strip of a block with these rows.
+  [[nodiscard]] comm::IndexRange rows_of(int strip, const comm::IndexRange& block_rows) const;
 };
 
 /// The work of making one rank's block.

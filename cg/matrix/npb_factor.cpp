@@ -10,12 +10,6 @@
 namespace cg2d {
 namespace {
 
-/// An entry as ranks send it: two words, of which the first has row and column, counted from those of the block.
-struct FactorEntry {
-  std::uint64_t place = 0;  // row * 2^32 + column, so that entries are sorted as in compressed rows
-  double value = 0.0;
-};
-
 /// Entries of a distributed matrix on their way to the owners of their blocks.
 class OutgoingEntries {
  public:
@@ -31,15 +25,27 @@ class OutgoingEntries {
     words.push_back(local_row << 32 | local_column);
     words.push_back(std::bit_cast<std::uint64_t>(value));
   }
-  /// The entries of this rank's block, sorted. Collective; takes the outgoing ones.
-  [[nodiscard]] std::vector<FactorEntry> exchange(comm::RankGroup& group) {
-    std::vector<FactorEntry> entries;
+  /// This rank's block. Collective; takes the outgoing entries.
+  [[nodiscard]] kernels::CsrBlock exchange(comm::RankGroup& group) {
+    struct Entry {
+      std::uint64_t place = 0;  // row * 2^32 + column, so that entries are sorted as in compressed rows
+      double value = 0.0;
+    };
+    std::vector<Entry> entries;
     for (const auto& words : group.exchange(std::move(words_))) {
       for (std::size_t k = 0; k < words.size(); k += 2)
         entries.push_back({.place = words[k], .value = std::bit_cast<double>(words[k + 1])});
     }
-    std::ranges::sort(entries, {}, &FactorEntry::place);
-    return entries;
+    std::ranges::sort(entries, {}, &Entry::place);
+    auto block = kernels::CsrBlock::with_room(layout_.rows_of(group.rank()).size(),
+                                              layout_.columns_of(group.rank()).size(), entries.size());
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      ++block.row_starts[static_cast<std::size_t>(entries[k].place >> 32) + 1];
+      block.columns[k] = static_cast<std::int32_t>(entries[k].place & 0xffffffffU);
+      block.values[k] = entries[k].value;
+    }
+    block.make_room_by_lengths();
+    return block;
   }
 
  private:
@@ -47,31 +53,12 @@ class OutgoingEntries {
   std::vector<std::vector<std::uint64_t>> words_;  // by owner
 };
 
-/// A block of sorted entries.
-kernels::CsrBlock block_from(const std::vector<FactorEntry>& entries, std::int64_t row_count,
-                             std::int64_t column_count) {
-  kernels::CsrBlock block{
-      .row_count = row_count,
-      .column_count = column_count,
-      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
-      .columns = kernels::PageBuffer<std::int32_t>(entries.size()),
-      .values = kernels::PageBuffer<double>(entries.size())};
-  for (std::size_t k = 0; k < entries.size(); ++k) {
-    ++block.row_starts[static_cast<std::size_t>(entries[k].place >> 32) + 1];
-    block.columns[k] = static_cast<std::int32_t>(entries[k].place & 0xffffffffU);
-    block.values[k] = entries[k].value;
-  }
-  for (std::size_t row = 0; row < static_cast<std::size_t>(row_count); ++row)
-    block.row_starts[row + 1] += block.row_starts[row];
-  return block;
-}
-
 }  // namespace
 
 NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group) {
   OutgoingEntries of_factor(layout);
   OutgoingEntries of_transposed(layout);
-  draw_vectors(problem, group).visit([&](const SparseVectors& vectors) {
+  DrawnVectors(problem, group).visit([&](const SparseVectors& vectors) {
     for (std::int64_t v = 0; v < vectors.count; ++v) {
       const auto positions = vectors.positions_of(v);
       const auto values = vectors.values_of(v);
@@ -82,11 +69,9 @@ NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layou
       }
     }
   });
-  const auto rows = layout.row_block(layout.grid().row_of(group.rank())).size();
-  const auto columns = layout.column_block(layout.grid().column_of(group.rank())).size();
-  const auto piece = layout.piece(layout.column_piece_of(group.rank()));
-  return {.factor = block_from(of_factor.exchange(group), rows, columns),
-          .transposed = block_from(of_transposed.exchange(group), rows, columns),
+  const auto piece = layout.own_piece(group.rank());
+  return {.factor = of_factor.exchange(group),
+          .transposed = of_transposed.exchange(group),
           .weights = vector_weights(problem, piece.begin, piece.size()),
           .diagonal = Problem::rcond - problem.shift};
 }

@@ -19,13 +19,6 @@
 namespace cg2d {
 namespace {
 
-/// The rows of row block `process_row` in strip number `strip`, as global rows.
-comm::IndexRange strip_of(const comm::BlockLayout& layout, int process_row, int strip, const Strips& strips) {
-  const auto block = layout.row_block(process_row);
-  const auto local = strips.rows_of(strip, block.size());
-  return {.begin = block.begin + local.begin, .end = block.begin + local.end};
-}
-
 /// A run of consecutive positions of one vector inside one block.
 struct PositionRun {
   int block = 0;
@@ -165,6 +158,8 @@ class NpbSource final : public MatrixSource {
                                                                 comm::RankGroup& group) const override;
 
  private:
+  SourceFacts make_strips(const StripMaking& making, const comm::BlockLayout& layout, comm::RankGroup& group,
+                          int thread_count, const Strips& strips, const StripSink& sink) const;
   [[nodiscard]] BlockAssembler assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
                                              int thread_count) const;
 
@@ -202,20 +197,31 @@ BlockAssembler NpbSource::assembler_for(const comm::IndexRange& rows, const comm
 
 SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                                     const Strips& strips, const StripSink& sink) const {
-  const auto grid = layout.grid();
-  const auto making = making_of(problem_, grid, strips);
-  const auto drawn = draw_vectors(problem_, group, making.store);
-  const int process_row = grid.row_of(group.rank());
-  const auto columns = layout.column_block(grid.column_of(group.rank()));
-  std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(grid.rows));
+  return make_strips(making_of(problem_, layout.grid(), strips), layout, group, thread_count, strips, sink);
+}
+
+SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                              int thread_count) const {
+  SourcedBlock made;
+  made.facts = make_strips({.exchanges_per_strip = plan(layout).strip_count}, layout, group, thread_count, {},
+                           [&](kernels::CsrBlock block) { made.block = std::move(block); });
+  return made;
+}
+
+SourceFacts NpbSource::make_strips(const StripMaking& making, const comm::BlockLayout& layout,
+                                   comm::RankGroup& group, int thread_count, const Strips& strips,
+                                   const StripSink& sink) const {
+  const DrawnVectors drawn(problem_, group, making.store);
+  const int process_row = layout.grid().row_of(group.rank());
+  std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
   for (int strip = 0; strip < strips.count; ++strip) {
-    auto assembler = assembler_for(strip_of(layout, process_row, strip, strips), columns, thread_count);
+    auto assembler = assembler_for(strips.rows_of(strip, layout.row_block(process_row)),
+                                   layout.columns_of(group.rank()), thread_count);
     for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
-      for (int block = 0; block < grid.rows; ++block) {
-        const auto rows = strip_of(layout, block, strip, strips);
-        const auto part = comm::share_of(rows.size(), exchange, making.exchanges_per_strip);
+      for (int block = 0; block < layout.grid().rows; ++block) {
+        const auto rows = strips.rows_of(strip, layout.row_block(block));
         rows_of_blocks[static_cast<std::size_t>(block)] = {
-            .rows = {.begin = rows.begin + part.begin, .end = rows.begin + part.end}, .first = rows.begin};
+            .rows = comm::share_of(rows, exchange, making.exchanges_per_strip), .first = rows.begin};
       }
       const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
       assembler.append_rows(mine.rows.end - mine.first,
@@ -226,25 +232,6 @@ SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankG
   return drawn.facts();
 }
 
-SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                              int thread_count) const {
-  const auto drawn = draw_vectors(problem_, group);
-  const auto grid = layout.grid();
-  const int process_row = grid.row_of(group.rank());
-  const auto rows = layout.row_block(process_row);
-  auto assembler = assembler_for(rows, layout.column_block(grid.column_of(group.rank())), thread_count);
-  const Strips strips{.count = plan(layout).strip_count};
-  std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(grid.rows));
-  for (int strip = 0; strip < strips.count; ++strip) {
-    for (int block = 0; block < grid.rows; ++block)
-      rows_of_blocks[static_cast<std::size_t>(block)] = {.rows = strip_of(layout, block, strip, strips),
-                                                         .first = layout.row_block(block).begin};
-    const auto end = rows_of_blocks[static_cast<std::size_t>(process_row)].rows.end;
-    assembler.append_rows(end - rows.begin, exchange_records(drawn, layout, rows_of_blocks, group));
-  }
-  return {.block = assembler.finish(), .facts = drawn.facts()};
-}
-
 /// A row has about as many nonzeros as the vectors that have its position; positions that meet twice are few. Counted in bins of rows, in which
 /// they are about equally long.
 std::vector<std::int64_t> NpbSource::balanced_piece_starts(std::span<const double> shares,
@@ -253,7 +240,7 @@ std::vector<std::int64_t> NpbSource::balanced_piece_starts(std::span<const doubl
   const auto bin_count = std::clamp<std::int64_t>(problem_.n, 1, most_bins);
   const auto rows_per_bin = (problem_.n + bin_count - 1) / bin_count;
   std::vector<std::int64_t> nonzeros(static_cast<std::size_t>(bin_count));
-  draw_vectors(problem_, group).visit([&](const SparseVectors& vectors) {
+  DrawnVectors(problem_, group).visit([&](const SparseVectors& vectors) {
     for (std::int64_t v = 0; v < vectors.count; ++v) {
       const auto positions = vectors.positions_of(v);
       for (const auto position : positions)

@@ -81,36 +81,22 @@ class StencilRows {
   comm::IndexRange columns_;
 };
 
-/// Part number `part` of some rows, cut into part_count parts.
-comm::IndexRange rows_of_part(const comm::IndexRange& rows, int part, int part_count) {
-  return {.begin = rows.begin + rows.size() * part / part_count,
-          .end = rows.begin + rows.size() * (part + 1) / part_count};
-}
-
 /// The entries of these rows and columns, made in two passes: one counts, one writes.
 kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRange& rows,
                                      const comm::IndexRange& columns, int thread_count) {
   const StencilRows entries(stencil, columns);
-  kernels::CsrBlock block{
-      .row_count = rows.size(),
-      .column_count = columns.size(),
-      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(rows.size()) + 1),
-      .columns = {},
-      .values = {}};
+  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size());
   auto* const starts = block.row_starts.data();
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
   for (int part = 0; part < thread_count; ++part) {
-    const auto mine = rows_of_part(rows, part, thread_count);
+    const auto mine = comm::share_of(rows, part, thread_count);
     auto* const counts = starts + 1 + (mine.begin - rows.begin);
     entries.visit_rows(mine, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
   }
-  for (std::int64_t row = 0; row < rows.size(); ++row) starts[row + 1] += starts[row];
-  const auto nonzero_count = static_cast<std::size_t>(block.nonzero_count());
-  block.columns = kernels::PageBuffer<std::int32_t>(nonzero_count);
-  block.values = kernels::PageBuffer<double>(nonzero_count);
+  block.make_room_by_lengths();
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
   for (int part = 0; part < thread_count; ++part) {
-    const auto mine = rows_of_part(rows, part, thread_count);
+    const auto mine = comm::share_of(rows, part, thread_count);
     auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
     entries.visit_rows(mine, [&](std::int64_t, std::int32_t column, double value) {
       block.columns[next] = column;
@@ -132,19 +118,15 @@ class StencilSource final : public MatrixSource {
   [[nodiscard]] SourcePlan plan(const comm::BlockLayout& /*layout*/) const override { return {}; }
   [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                    int thread_count) const override {
-    const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
-    const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
-    return {.block = make_stencil_block(stencil_, rows, columns, thread_count), .facts = {}};
+    return {.block = make_stencil_block(stencil_, layout.rows_of(group.rank()),
+                                        layout.columns_of(group.rank()), thread_count),
+            .facts = {}};
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override {
-    const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
-    const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
-    for (int strip = 0; strip < strips.count; ++strip) {
-      const auto local = strips.rows_of(strip, rows.size());
-      sink(make_stencil_block(stencil_, {.begin = rows.begin + local.begin, .end = rows.begin + local.end},
-                              columns, thread_count));
-    }
+    for (int strip = 0; strip < strips.count; ++strip)
+      sink(make_stencil_block(stencil_, strips.rows_of(strip, layout.rows_of(group.rank())),
+                              layout.columns_of(group.rank()), thread_count));
     return {};
   }
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/json_values.hpp"
 #include "cg/timing/events.hpp"
 
 namespace cg2d {

@@ -2,7 +2,6 @@
 
 // Results and plans in their formats.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +28,8 @@ inline const std::vector<std::string> solve_formats{"text", "json"};
 std::string write_report(const RunReport& report, std::string_view format);
 std::string write_report(const SystemOptions& options, const SolveReport& report, std::string_view format);
 
-/// The type of what cg2d run writes, for cg2d schema: a result, or a plan.
-nlohmann::ordered_json run_result_type();
+/// The document of a plan, for its schema.
+void visit_plan_document(Members& m);
 
 /// A run that --dry-run plans.
 struct PlannedRun {

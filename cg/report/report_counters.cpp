@@ -12,6 +12,46 @@
 namespace cg2d {
 namespace {
 
+/// The line length of x86-64 and of most AArch64 processors.
+constexpr double bytes_per_line = 64.0;
+
+// clang-format off
+constexpr std::array figure_rows{
+    FigureRow{"instructions_per_cycle", "instructions per core cycle",
+              EventRole::instructions, EventRole::cycles},
+    FigureRow{"stalled_cycle_share", "share of stalled cycles", EventRole::stalled_cycles, EventRole::cycles},
+    FigureRow{"flops_per_cycle", "flops per core cycle", EventRole::flops, EventRole::cycles},
+    FigureRow{"misprediction_share", "share of mispredictions",
+              EventRole::mispredictions, EventRole::branches},
+    FigureRow{"flops_per_nonzero", "flops per nonzero", EventRole::flops, std::nullopt},
+    FigureRow{"memory_bytes_per_nonzero", "memory bytes per nonzero",
+              EventRole::memory_lines, std::nullopt, bytes_per_line},
+};
+// clang-format on
+
+std::optional<double> ratio(double numerator, double denominator) {
+  if (denominator > 0.0) return numerator / denominator;
+  return std::nullopt;
+}
+
+std::optional<CounterFigure> figure_of(const FigureRow& row, const CountedEvents& counted) {
+  const auto numerator = find_role(row.numerator, counted.names);
+  if (!numerator) return std::nullopt;
+  CounterFigure figure{.row = &row, .events = {counted.names[*numerator]}, .phases = {}};
+  const auto& above = counted.totals[*numerator];
+  if (!row.denominator) {
+    const auto multiply = index_of(Phase::multiply);
+    figure.phases[multiply] = ratio(row.factor * above[multiply], counted.nonzeros_multiplied);
+    return figure;
+  }
+  const auto denominator = find_role(*row.denominator, counted.names);
+  if (!denominator) return std::nullopt;
+  figure.events.push_back(counted.names[*denominator]);
+  for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+    figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
+  return figure;
+}
+
 std::string threads_text(const PhaseFigures& figures) {
   if (figures.configuration.thread_count == 1) return "one thread per rank";
   return figures.counters->counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
@@ -75,13 +115,11 @@ MachineLimits sum_of_limits(const PhaseFigures& figures) {
 }
 
 /// Without a matrix that of reading one is no limit.
-std::string limits_text(const RooflineFigures& seen) {
-  const auto& limits = seen.limits;
-  const bool has_matrix = std::ranges::any_of(seen.figures.phases, [](Phase phase) {
+std::string limits_text(const PhaseFigures& figures, const Roofline& seen) {
+  const auto& [limits, matrix, vectors, storage_bytes, shares] = seen;
+  const bool has_matrix = std::ranges::any_of(figures.phases, [](Phase phase) {
     return cg2d::phase_row(phase).limit == PhaseLimit::matrix_bandwidth;
   });
-  const auto vectors = seen.footprint(&MachineLimits::vector_footprint_bytes);
-  const auto matrix = seen.footprint(&MachineLimits::matrix_footprint_bytes);
   if (!has_matrix) {
     return fmt::format(
         "\n Limits, all ranks at once: {:.1f} GB/s over the vectors, {:.1f} Gflop/s\n"
@@ -97,18 +135,27 @@ std::string limits_text(const RooflineFigures& seen) {
       format_bytes(vectors.all_bytes));
 }
 
-std::string storage_text(const RooflineFigures& seen) {
-  const auto& limits = seen.limits;
-  const double bytes = seen.storage_bytes_per_step();
-  const double step_s = seen.shares[index_of(Phase::multiply)].measured_s / seen.figures.step_count;
+std::string storage_text(const PhaseFigures& figures, const Roofline& seen) {
+  const double bytes = seen.storage_bytes_per_step;
+  const double step_s = seen.shares[index_of(Phase::multiply)].measured_s / figures.step_count;
   return fmt::format(
       " Storage, all ranks at once: {:.2f} GB/s; a CG step reads {}, {:.2f} GB/s in the phase multiply "
       "({:.0f} % of it)\n",
-      limits.storage_bytes_per_s / giga, format_bytes(saturated(bytes)), bytes / step_s / giga,
-      100.0 * bytes / step_s / limits.storage_bytes_per_s);
+      seen.limits.storage_bytes_per_s / giga, format_bytes(saturated(bytes)), bytes / step_s / giga,
+      100.0 * bytes / step_s / seen.limits.storage_bytes_per_s);
 }
 
 }  // namespace
+
+std::span<const FigureRow> figure_table() { return figure_rows; }
+
+std::vector<CounterFigure> counter_figures(const CountedEvents& counted) {
+  std::vector<CounterFigure> made;
+  for (const auto& row : figure_rows) {
+    if (auto figure = figure_of(row, counted)) made.push_back(std::move(*figure));
+  }
+  return made;
+}
 
 EventTotals event_totals(const PhaseFigures& figures, std::size_t event) {
   const auto& repeat = figures.repeat;
@@ -176,8 +223,8 @@ std::string counters_text(const PhaseFigures& figures) {
              100.0 * reading_share(figures), figures.ranks.front().clocks_per_reading);
 }
 
-std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures) {
-  std::array<PhaseShare, phase_count> shares{};
+PhaseShares phase_shares(const PhaseFigures& figures) {
+  PhaseShares shares{};
   const auto& repeat = figures.repeat;
   const auto rank_count = static_cast<double>(repeat.ranks.size());
   for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
@@ -196,29 +243,28 @@ std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures) {
   return shares;
 }
 
-std::optional<RooflineFigures> roofline_of(const PhaseFigures& figures) {
+std::optional<Roofline> roofline_of(const PhaseFigures& figures) {
   if (figures.ranks.empty() || !figures.ranks.front().limits.are_known()) return std::nullopt;
-  return RooflineFigures{
-      .figures = figures, .limits = sum_of_limits(figures), .shares = phase_shares(figures)};
-}
-
-Footprint RooflineFigures::footprint(std::int64_t MachineLimits::*bytes) const {
-  Footprint footprint{.all_bytes = limits.*bytes};
-  for (const auto& rank : figures.ranks)
-    footprint.rank_bytes = std::max(footprint.rank_bytes, rank.limits.*bytes);
-  return footprint;
-}
-
-double RooflineFigures::storage_bytes_per_step() const {
-  return shares[index_of(Phase::multiply)].storage_byte_count * static_cast<double>(figures.ranks.size()) /
-         figures.step_count;
+  Roofline seen{.limits = sum_of_limits(figures), .shares = phase_shares(figures)};
+  const auto footprint_of = [&](std::int64_t MachineLimits::*bytes) {
+    Footprint footprint{.all_bytes = seen.limits.*bytes};
+    for (const auto& rank : figures.ranks)
+      footprint.rank_bytes = std::max(footprint.rank_bytes, rank.limits.*bytes);
+    return footprint;
+  };
+  seen.matrix = footprint_of(&MachineLimits::matrix_footprint_bytes);
+  seen.vectors = footprint_of(&MachineLimits::vector_footprint_bytes);
+  if (seen.reads_storage())
+    seen.storage_bytes_per_step = seen.shares[index_of(Phase::multiply)].storage_byte_count *
+                                  static_cast<double>(figures.ranks.size()) / figures.step_count;
+  return seen;
 }
 
 std::string roofline_text(const PhaseFigures& figures) {
   const auto seen = roofline_of(figures);
   if (!seen) return {};
-  std::string text = limits_text(*seen);
-  if (seen->reads_storage()) text += storage_text(*seen);
+  std::string text = limits_text(figures, *seen);
+  if (seen->reads_storage()) text += storage_text(figures, *seen);
   const double steps = figures.step_count;
   const auto rank_count = static_cast<double>(figures.ranks.size());
   constexpr double microseconds = 1e6;

@@ -5,13 +5,44 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "cg/report/counter_figures.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/timing/events.hpp"
+#include "cg/timing/phase.hpp"
 
 namespace cg2d {
+
+/// One figure: events of one role, multiplied, over those of another one or over the nonzeros of all products.
+struct FigureRow {
+  std::string_view name;  ///< key in JSON
+  std::string_view description;
+  EventRole numerator;
+  std::optional<EventRole> denominator;  ///< none: per nonzero, for the multiply phase only
+  double factor = 1.0;                   ///< factor of the numerator
+};
+std::span<const FigureRow> figure_table();
+
+using PhaseTotals = std::array<double, phase_count>;
+/// The counts of all ranks, and the work that they belong to.
+struct CountedEvents {
+  std::vector<std::string> names;
+  std::vector<PhaseTotals> totals;  ///< totals of each event
+  double nonzeros_multiplied = 0.0;
+};
+
+using PhaseRatios = std::array<std::optional<double>, phase_count>;
+struct CounterFigure {
+  const FigureRow* row = nullptr;
+  std::vector<std::string> events;  ///< that it is made of
+  PhaseRatios phases;               ///< nothing where the denominator is 0
+};
+/// The figures whose events were counted, in the order of the table. A pure function.
+std::vector<CounterFigure> counter_figures(const CountedEvents& counted);
 
 /// One event over all ranks in the region reported.
 struct EventTotals {
@@ -46,7 +77,8 @@ struct PhaseShare {
   /// 1 for a phase at the limit of the machine; 0 for one without work.
   [[nodiscard]] double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
 };
-std::array<PhaseShare, phase_count> phase_shares(const PhaseFigures& figures);
+using PhaseShares = std::array<PhaseShare, phase_count>;
+PhaseShares phase_shares(const PhaseFigures& figures);
 
 /// Bytes that a bandwidth was measured with.
 struct Footprint {
@@ -55,18 +87,17 @@ struct Footprint {
 };
 
 /// The phases against the limits of the machine.
-struct RooflineFigures {
-  PhaseFigures figures;
-  MachineLimits limits;  ///< of all ranks together
-  std::array<PhaseShare, phase_count> shares;
+struct Roofline {
+  MachineLimits limits{};  ///< of all ranks together
+  Footprint matrix{};
+  Footprint vectors{};
+  double storage_bytes_per_step = 0.0;  ///< that all ranks read together
+  PhaseShares shares{};
 
-  [[nodiscard]] Footprint footprint(std::int64_t MachineLimits::*bytes) const;
   [[nodiscard]] bool reads_storage() const { return limits.storage_bytes_per_s > 0.0; }
-  /// The bytes that all ranks read together.
-  [[nodiscard]] double storage_bytes_per_step() const;
 };
 /// Nothing if the limits were not measured.
-std::optional<RooflineFigures> roofline_of(const PhaseFigures& figures);
+std::optional<Roofline> roofline_of(const PhaseFigures& figures);
 /// Empty if the limits were not measured.
 std::string roofline_text(const PhaseFigures& figures);
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <functional>
-
 #include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
@@ -227,14 +225,7 @@ void describe(Members& m, PlanDocument& plan) {
 
 }  // namespace
 
-Json run_result_type() {
-  auto run = schema_of<RunDocument>();
-  run["description"] =
-      "The result of a run, finished or not (status says which), or the plan of one (--dry-run). Sizes are "
-      "bytes, times are seconds, clocks are reference cycles. null stands for what a run did not come to, "
-      "and for NaN and infinity.";
-  return {{"anyOf", Json::array({schema_of<PlanDocument>(), std::move(run)})}};
-}
+void visit_plan_document(Members& m) { visit_new<PlanDocument>(m); }
 
 std::string describe_plan(const PlannedRun& run, std::string_view format) {
   const auto totals = add_up(run);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report.hpp"
@@ -71,7 +72,7 @@ std::string tuning_text(const RunReport& report) {
   std::string text;
   const auto add = [&](std::string_view label, const std::optional<int>& value) {
     if (!value) return;
-    text += fmt::format("{} {}, ", label, *value == never_in_vectors ? "none" : fmt::format("{}", *value));
+    text += fmt::format("{} {}, ", label, vector_length_text(*value));
   };
   add("critical vector length", choice.tuning.critical_vector_length);
   add("prefetch distance", choice.tuning.prefetch_distance);
@@ -126,16 +127,6 @@ std::string huge_page_text(const RunReport& report) {
                      format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
 }
 
-std::string reproducible_text(const RunReport& report) {
-  return report.configuration.is_reproducible ? ", reproducible sums" : "";
-}
-
-std::string overlap_text(const RunReport& report) {
-  if (!report.configuration.overlaps) return {};
-  return report.configuration.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)"
-                                             : ", overlap on";
-}
-
 std::string share_text(const std::optional<double>& share) {
   return share ? fmt::format("{:.1f} %", 100.0 * *share) : "not known";
 }
@@ -173,13 +164,12 @@ std::string origin_lines(const RunReport& report) {
   if (!report.provenance) return {};
   const auto& provenance = *report.provenance;
   std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format(" {:<15} = {}\n", label, value);
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += labelled_line(label, value);
   };
   line("Node", report.environment->nodes.front().name);
   line("System", system_text(provenance, report.environment->nodes.front()));
-  line("Command", command_text(provenance.command));
-  line("Commit", commit_text(provenance));
+  text += command_lines(report);
   std::string variables;
   for (const auto& [name, value] : provenance.variables)
     variables += fmt::format("{}{}={}", variables.empty() ? "" : " ", name, value);
@@ -189,11 +179,10 @@ std::string origin_lines(const RunReport& report) {
 
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
-  const auto& configuration = report.configuration;
   const auto& repeat = median_repeat(report);
   std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format(" {:<15} = {}\n", label, value);
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += labelled_line(label, value);
   };
   if (const auto times = repeat_times(report); times.spread()) {
     line("Seconds",
@@ -210,31 +199,8 @@ std::string own_lines(const RunReport& report) {
                    report.nonzero_count, std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
   line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                               problem.niter));
-  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", configuration.grid.name(),
-                           format_count(configuration.grid.columns, "process column"),
-                           format_count(configuration.grid.rows, "process row"),
-                           report.grid_is_automatic ? ", chosen by auto" : ""));
-  if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-  line("Transport",
-       fmt::format("{}{}, sum {}, waiting ranks {}{}", transport_text(configuration, report.transport_origin),
-                   configuration.ranks_per_node > 0
-                       ? " with " + configuration_axis("ranks_per_node").title(configuration)
-                       : "",
-                   sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
-                   overlap_text(report) + reproducible_text(report)));
-  if (configuration.cut != even_cut) line("Cut", configuration.cut);
-  if (report.speed_trial)
-    line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
-  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
-  line("Kernel",
-       fmt::format("{} ({}), {}{}", configuration.kernel, report.instruction_set,
-                   report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
-                       ? std::string("requested")
-                       : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
-                   storage_words(configuration.kernel)));
+  text += choice_lines(report, repeat);
   line("Tuning", tuning_text(report));
-  line("Threads", fmt::format("{} per rank", configuration.thread_count));
-  if (report.binding) line("Binding", describe_binding(*report.binding));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
     line("Prediction",
@@ -334,18 +300,11 @@ std::string text_of(const RunReport& report) {
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     if (report.detail.is_verbose) text += '\n' + own_lines(report);
-    if (report.phases_timed) {
-      text += '\n';
-      const auto figures = phases_of(report);
-      text += phase_table_text(figures, report.detail);
-      text += roofline_text(figures);
-      text += counters_text(figures);
-    }
+    if (report.phases_timed) text += figures_text(phases_of(report), report.detail);
   }
-  text += feature_lines(&FeatureRow::closing_lines, report);
   if (const auto warning = disturbance_warning(report); !warning.empty())
     text += fmt::format(" Warning: {}\n", warning);
-  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  text += closing_lines(report);
   return text;
 }
 

@@ -4,11 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
+#include "cg/report/session_document.hpp"
 
 namespace cg2d {
 namespace {
@@ -189,7 +192,70 @@ std::string lines_of_differences(const Comparison& comparison) {
   return lines;
 }
 
+constexpr std::string_view of_change =
+    "From before to after; none: a regression is excluded; unknown: it failed before.";
+
+constexpr std::string_view of_disturbed = "Runs that other work on the machine disturbed.";
+
+/// null where there are no paired rounds.
+void describe_ratio(Members& m, std::string_view name, const RatioInterval& ratio, std::string_view text) {
+  m.derived(name, ratio.round_count > 0 ? std::optional(ratio) : std::nullopt, or_null(text));
+}
+
+void describe_keys(Members& m, std::string_view name, const std::vector<ConfiguredProblem>& asked) {
+  std::vector<std::string> keys;
+  keys.reserve(asked.size());
+  for (const auto& one : asked) keys.push_back(one.key());
+  m(name, keys);
+}
+
 }  // namespace
+
+void describe(Members& m, DisturbedRuns& runs) {
+  m("count", runs.count, at_least(0));
+  m("of", runs.of, at_least(0));
+}
+
+void describe(Members& m, SetDifference& one) {
+  m("name", one.name, not_empty());
+  m("before", one.before);
+  m("after", one.after);
+}
+
+void describe(Members& m, ComparedFigure& one) {
+  m.derived("name", [&] { return one.figure->column; });
+  m.derived(
+      "unit", [&] { return one.figure->unit; }, meaning("B: bytes."));
+  m("before", one.before);
+  m("after", one.after);
+}
+
+void describe(Members& m, ComparedConfiguration& pair) {
+  m.derived("key", pair.asked.key(), meaning("The unique text of a configuration."));
+  m("problem", pair.asked.problem);
+  m.derived("grid", pair.asked.arrangement(), meaning("Or the parts of a domain along x, y and z."));
+  m("before", pair.before, or_null("null where a run failed."));
+  m("after", pair.after, or_null("null where a run failed."));
+  describe_ratio(m, "ratio", pair.ratio, "After by before, round by round; null without paired rounds.");
+  m("change", pair.change, meaning(of_change));
+  m("suggested_rounds", pair.suggested_rounds,
+    or_null(at_least(0, "Where undecided, the rounds that should decide, if any would.")));
+  m.derived(
+      "text", [&] { return verdict_on(pair); }, meaning("For people, as in the table."));
+  m("figures", pair.figures, meaning("Medians of other figures that both have; no verdict depends on them."));
+  m("differences", pair.differences,
+    meaning("Facts in which the runs differ although the same was asked for."));
+  m("disturbed_before", pair.disturbed_before, meaning(of_disturbed));
+  m("disturbed_after", pair.disturbed_after, meaning(of_disturbed));
+}
+
+std::span<const NamedValue<Change>> words_of(Change /*change*/) {
+  static constexpr std::array words{
+      NamedValue<Change>{"regression", Change::regression}, NamedValue<Change>{"faster", Change::faster},
+      NamedValue<Change>{"none", Change::none}, NamedValue<Change>{"undecided", Change::undecided},
+      NamedValue<Change>{"unknown", Change::unknown}};
+  return words;
+}
 
 std::string verdict_on(const ComparedConfiguration& pair) {
   if (pair.before && !pair.after) return fmt::format("REGRESSION: failed in {} only", pair.names.after);
@@ -299,10 +365,8 @@ std::string comparison_text(const Comparison& comparison) {
     table.number(names.after + "/" + names.before,
                  pair.ratio.round_count > 0 ? fmt::format("{:.3f}", pair.ratio.median) : "");
     table.word("", verdict_on(pair));
-    disturbed_before.count += pair.disturbed_before.count;
-    disturbed_before.of += pair.disturbed_before.of;
-    disturbed_after.count += pair.disturbed_after.count;
-    disturbed_after.of += pair.disturbed_after.of;
+    disturbed_before += pair.disturbed_before;
+    disturbed_after += pair.disturbed_after;
   }
   auto text = table.text("");
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
@@ -332,6 +396,36 @@ std::string comparison_text(const Comparison& comparison) {
              "interval by the sign test.\n",
              names.after, names.before);
 }
+
+void describe(Members& m, LeftOutRun& run) {
+  m("place", run.place);
+  m("key", run.key, not_empty());
+  m("reason", run.reason, not_empty());
+}
+
+void describe(Members& m, Comparison& comparison) {
+  describe_head(m);
+  describe_verdict_test(m);
+  m.object(
+      "labels",
+      [&] {
+        m("before", comparison.names.before, not_empty());
+        m("after", comparison.names.after, not_empty());
+      },
+      meaning("A and B unless --label names them."));
+  m("threshold", comparison.threshold,
+    at_least(0, "The increase in time that is a regression: 0.05 is 5 %."));
+  m("compared", comparison.common, meaning("The configurations that both sets have."));
+  describe_ratio(m, "overall", comparison.overall, "Of all together.");
+  m("overall_change", comparison.overall_change, meaning(of_change));
+  describe_keys(m, "only_before", comparison.only_before);
+  describe_keys(m, "only_after", comparison.only_after);
+  m("left_out", comparison.left_out);
+  m.derived("exit_code", static_cast<int>(comparison.exit_code()),
+            meaning("0, 1: a regression; 2: undecided."));
+}
+
+std::string comparison_json(const Comparison& comparison) { return document_text(comparison); }
 
 std::optional<double> percentage_from(std::string text) {
   if (text.ends_with('%')) text.pop_back();

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/run_verdict.hpp"
@@ -52,6 +51,12 @@ struct SetDifference {
 struct DisturbedRuns {
   std::int64_t count = 0;
   std::int64_t of = 0;  ///< all runs
+
+  DisturbedRuns& operator+=(const DisturbedRuns& other) {
+    count += other.count;
+    of += other.of;
+    return *this;
+  }
 };
 
 /// One configuration that both sets have.

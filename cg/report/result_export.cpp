@@ -1,4 +1,4 @@
-#include "cg/report/result_export.hpp"
+#include "cg/report/result_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -90,7 +90,7 @@ std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repe
   for (std::size_t index = 0; index < benchmark_phase_count; ++index)
     line +=
         has_phases && record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
-  line += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s) : std::string(",");
+  line += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s()) : std::string(",");
   line += fmt::format(",{},{},", record.attempt, record.is_disturbed() ? "yes" : "no");
   if (repetition) line += std::to_string(*repetition + 1);
   for (const auto& name : metrics) {

@@ -7,10 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
-#include <utility>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
@@ -81,18 +80,6 @@ std::vector<RecordedEvent> events_of(const RunDocument& run) {
       recorded.counts[index_of(phase)] = totals.phases[index_of(phase)].mean;
   }
   return events;
-}
-
-RecordedLimits limits_of(const Roofline& roofline) {
-  RecordedLimits limits;
-  for (const auto phase : benchmark_phases) {
-    const auto index = index_of(phase);
-    const auto& share = roofline.shares[index];
-    limits.bytes[index] = share.byte_count;
-    limits.flops[index] = share.flop_count;
-    limits.shares[index] = share.share();
-  }
-  return limits;
 }
 
 /// ConfiguredProblem::storage. The limit is written exactly: runs with different ones must not be taken for repeats.
@@ -364,9 +351,8 @@ ResultRecord record_of(const RunDocument& run) {
   record.time_s = run.repeat->time_s;
   if (run.region.are_timed) take_phases(run, record);
   if (!run.report.counters.asked.empty()) record.events = events_of(run);
-  if (run.region.roofline) record.limits = limits_of(*run.region.roofline);
-  if (const auto& known = run.report.prediction)
-    record.prediction = PredictedTimes{.total_s = known->total_s(), .phases_s = known->phases};
+  if (run.region.roofline) record.limits = run.region.roofline->shares;
+  record.prediction = run.report.prediction;
   return record;
 }
 
@@ -414,16 +400,10 @@ ResultRecord record_from(const Json& run, const std::vector<ShownFigure>& figure
   constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
   record.conditions = record.maker + (record.phases_s || is_system ? "" : ", phases not timed");
   if (!document.sweep) return record;
-  const auto& sweep = *document.sweep;
+  static_cast<SweptRun&>(record) = *document.sweep;
   record.is_in_sweep = true;
-  record.purpose = sweep.purpose;
   if (record.purpose != RunPurpose::time)
     record.slowed_by = purpose_options.at(static_cast<std::size_t>(record.purpose));
-  record.attempt = sweep.attempt;
-  record.round = sweep.round;
-  record.duration_s = sweep.duration_s;
-  record.session = sweep.session;
-  record.sitting = sweep.sitting;
   return record;
 }
 

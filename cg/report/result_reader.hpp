@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cg/machine/performance_model.hpp"
+#include "cg/report/report_counters.hpp"
 #include "cg/report/shown_figures.hpp"
 #include "cg/solver/configuration.hpp"
 
@@ -53,12 +54,6 @@ struct ConfiguredProblem {
 struct Environment;
 struct SystemOptions;
 
-/// Times that the performance model predicted for a run: seconds of the whole timed region.
-struct PredictedTimes {
-  double total_s = 0.0;
-  PhaseSeconds phases_s{};
-};
-
 /// The purpose of a run in a sweep. All but the first are made beside timed runs; their times never count.
 enum class RunPurpose { time, counters, limits, trace };
 std::span<const NamedValue<RunPurpose>> words_of(RunPurpose purpose);
@@ -84,13 +79,6 @@ struct RecordedEvent {
   PhaseValues counts{};
 };
 
-/// The share of the machine's limits, and the work that it is reckoned from.
-struct RecordedLimits {
-  PhaseValues bytes{};  ///< that must move to and from memory
-  PhaseValues flops{};
-  PhaseValues shares{};  ///< 1: at the limit
-};
-
 /// A metric of a result, whichever it has.
 struct RecordedMetric {
   const ShownFigure* figure = nullptr;
@@ -103,11 +91,23 @@ struct RunFact {
   std::string value;
 };
 
-/// The part of a result that tables need.
-struct ResultRecord {
-  ConfiguredProblem asked;  ///< as asked for: kernel and transport may be automatic_choice
+/// A run of a sweep, as it was asked for: the member "sweep" of a result.
+struct SweptRun {
+  ConfiguredProblem asked{};    ///< kernel and transport may be automatic_choice
+  std::string problem_class{};  ///< of the benchmark
   int round = 1;
-  int attempt = 1;           ///< in the round: a disturbed run may be repeated
+  int round_count = 1;      ///< as many as were asked for
+  int attempt = 1;          ///< in the round: a disturbed run may be repeated
+  double duration_s = 0.0;  ///< seconds of the whole run with its set-up
+  std::string session{};    ///< the file's sweep, with all its resumptions; empty for a single run
+  int sitting = 1;          ///< the call of cg2d sweep on that session's file that made it
+  RunPurpose purpose = RunPurpose::time;
+  std::string trace_file{};  ///< trace of a run whose purpose is one
+};
+void describe(Members& m, SweptRun& run);
+
+/// The part of a result that tables need.
+struct ResultRecord : SweptRun {
   bool is_replaced = false;  ///< a later attempt of its round is there
   std::string disturbance;   ///< why its times are disturbed; empty: quiet, or not known (schema_version 1)
   std::string status;        ///< as status_name() has it
@@ -122,19 +122,15 @@ struct ResultRecord {
   std::optional<PhaseSeconds> phases_s;
   std::optional<RecordedWork> work;   ///< work of that repetition; empty if phases were not timed
   std::vector<RecordedEvent> events;  ///< empty: none was counted
-  std::optional<RecordedLimits> limits;
-  std::optional<PredictedTimes> prediction;
+  std::optional<PhaseShares> limits;  ///< of that repetition
+  std::optional<Prediction> prediction;
   std::vector<RecordedMetric> metrics;
-  std::optional<double> duration_s;  ///< seconds of the whole run with its set-up, in a sweep
-  std::vector<RunFact> facts;        ///< as far as the result says them, in a fixed order
-  std::string maker;  ///< program and machine, see maker_of(); empty where the result does not say
+  std::vector<RunFact> facts;  ///< as far as the result says them, in a fixed order
+  std::string maker;           ///< program and machine, see maker_of(); empty where the result does not say
 
   // Which runs it is comparable with: see comparable_runs().
-  std::string place;  ///< file and line, or empty
-  RunPurpose purpose = RunPurpose::time;
+  std::string place;         ///< file and line, or empty
   bool is_in_sweep = false;  ///< whether runs of the same round were made in turns with it
-  std::string session;       ///< its sweep with all resumptions; empty for a single run
-  int sitting = 1;           ///< which call of cg2d sweep on that session's file made it
   std::string conditions;    ///< conditions of the machine and the measurement; empty if the run failed early
   std::string slowed_by;     ///< the option that made it slower than it would be, as --papi; empty: none
 
@@ -169,5 +165,17 @@ std::vector<ResultRecord> parse_sweep(std::string_view text);
 /// different makers do not share a sweep's file.
 std::string maker_of(const Environment& environment);
 std::string maker_from(std::string_view program_version, const Environment& environment);
+
+// Results in the formats of other tools.
+
+/// JSON Lines as Extra-P reads them: one measured value per line, seconds, with the parameters p (ranks) and
+/// px (process columns), and n (order of the matrix) and the axes that are numbers (threads) where they vary.
+/// The call path is "total" or a phase (mean over the ranks), after the values of the other axes that vary:
+/// "sell->multiply". Failed runs are left out, and disturbed ones that were repeated.
+std::string extra_p_lines(const std::vector<ResultRecord>& records);
+
+/// A header and a line for each timed repetition of each run, numbered in the last column, or one with an empty time for a
+/// run that failed. Phases stand with the repetition that the result reports, the median one.
+std::string csv_lines(const std::vector<ResultRecord>& records);
 
 }  // namespace cg2d

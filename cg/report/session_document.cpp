@@ -7,7 +7,6 @@
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/report/counter_figures.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/report_counters.hpp"
 #include "cg/run/feature.hpp"
@@ -383,13 +382,7 @@ RegionFindings findings_of(const PhaseFigures& figures) {
   found.reading_share = reading_share(figures);
   if (!figures.are_timed) return found;
   found.timing_share = timing_share(figures.ranks, figures.repeat);
-  if (const auto roofline = roofline_of(figures))
-    found.roofline = Roofline{
-        .limits = roofline->limits,
-        .matrix = roofline->footprint(&MachineLimits::matrix_footprint_bytes),
-        .vectors = roofline->footprint(&MachineLimits::vector_footprint_bytes),
-        .storage_bytes_per_step = roofline->reads_storage() ? roofline->storage_bytes_per_step() : 0.0,
-        .shares = roofline->shares};
+  found.roofline = roofline_of(figures);
   return found;
 }
 

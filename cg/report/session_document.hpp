@@ -2,7 +2,6 @@
 
 // The members of results that runs and solves have in common.
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,29 +27,6 @@ void describe_axes(Members& m, Configuration& configuration, bool all = true);
 /// Name, columns and rows.
 void describe_grid(Members& m, comm::ProcessGrid& grid);
 
-/// A run of a sweep, as it was asked for: the member "sweep" of a result.
-struct SweptRun {
-  ConfiguredProblem asked{};
-  std::string problem_class{};  ///< of the benchmark
-  int round = 1;
-  int round_count = 1;
-  int attempt = 1;
-  double duration_s = 0.0;
-  std::string session{};
-  int sitting = 1;
-  RunPurpose purpose = RunPurpose::time;
-  std::string trace_file{};
-};
-void describe(Members& m, SweptRun& run);
-
-/// The phases against the limits of the machine, as a document has them.
-struct Roofline {
-  MachineLimits limits{};  ///< of all ranks together
-  Footprint matrix{};
-  Footprint vectors{};
-  double storage_bytes_per_step = 0.0;
-  std::array<PhaseShare, phase_count> shares{};
-};
 /// A region in a document, beside the figures of its ranks.
 struct RegionFindings {
   bool are_timed = false;

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 #include "cg/timing/phase.hpp"
 
@@ -197,12 +197,16 @@ std::string text_with_unit(double value, const std::string& unit) {
   return unit == "s" ? fmt::format("{:.6f} s", value) : fmt::format("{:.6g} {}", value, unit);
 }
 
+std::string labelled_line(std::string_view label, std::string_view value) {
+  return fmt::format(" {:<15} = {}\n", label, value);
+}
+
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
   std::string text;
   for (const auto& figure : figures) {
     if (figure.label.empty()) continue;
     if (const auto value = figure.value_in(document); !value.is_null())
-      text += fmt::format(" {:<15} = {}\n", figure.label, shown_text(figure, value));
+      text += labelled_line(figure.label, shown_text(figure, value));
   }
   return text;
 }
@@ -241,9 +245,11 @@ std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& docum
   return line;
 }
 
-std::string csv_of_lists(const Json& type, const Json& document, const ListPaths& lists) {
-  ListLines lines(document, lists.size() > 1);
-  for (const auto& path : lists) lines.add(type, path);
+std::string csv_of_lists(const Visit& type, const Visit& document, const ListPaths& lists) {
+  const auto made = written(document);
+  const auto specification = specified(type);
+  ListLines lines(made, lists.size() > 1);
+  for (const auto& path : lists) lines.add(specification, path);
   return lines.text();
 }
 

@@ -3,9 +3,10 @@
 // The figures of a result that its records show outside of JSON: in text, in CSV, in comparisons.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 
 namespace cg2d {
 
@@ -24,6 +25,8 @@ struct ShownFigure {
 /// Those of a document of this type, in its order. Phases are those of the benchmark.
 std::vector<ShownFigure> shown_figures(const Json& type);
 
+/// The line " label = value".
+std::string labelled_line(std::string_view label, std::string_view value);
 /// Lines "label = value unit".
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document);
 /// "0.001234 s", "1.2 MB", "12.3 %".
@@ -38,10 +41,10 @@ std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& docum
 using ListPaths = std::vector<std::vector<std::string>>;
 /// A line for each item of these, with a column for each member of it and of the items around it, but for lists of objects. Columns have
 /// the names of members, those within others after a dot. Of several lists the first column has the path.
-std::string csv_of_lists(const Json& type, const Json& document, const ListPaths& lists);
+std::string csv_of_lists(const Visit& type, const Visit& document, const ListPaths& lists);
 template <typename Document>
 std::string csv_of_lists(const Document& document, const ListPaths& lists) {
-  return csv_of_lists(schema_of<Document>(), json_of(document), lists);
+  return csv_of_lists(visit_new<Document>, visit_of(document), lists);
 }
 
 }  // namespace cg2d

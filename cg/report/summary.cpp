@@ -1,12 +1,14 @@
 #include "cg/report/summary.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "cg/base/values.hpp"
 #include "cg/report/report_counters.hpp"
+#include "cg/report/shown_figures.hpp"
+#include "cg/run/feature.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
@@ -32,6 +34,32 @@ std::string words_of_trial(const Configuration& configuration, const RaceVerdict
   const bool is_fastest = verdict != nullptr && verdict->certainty == Certainty::decided &&
                           verdict->candidate == configuration.kernel;
   return is_fastest ? "the fastest of those tried" : "by a trial";
+}
+
+std::string transport_line(const SessionReport& report) {
+  const auto& configuration = report.configuration;
+  const auto per_node = configuration.ranks_per_node > 0
+                            ? " with " + configuration_axis("ranks_per_node").title(configuration)
+                            : "";
+  const auto overlap = !configuration.overlaps        ? ""
+                       : configuration.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)"
+                                                      : ", overlap on";
+  return fmt::format("{}{}{}, sum {}, waiting ranks {}{}{}", configuration.transport,
+                     report.transport_origin == ChoiceOrigin::built_in_rule ? " (default)" : "", per_node,
+                     sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode), overlap,
+                     configuration.is_reproducible ? ", reproducible sums" : "");
+}
+
+/// "default" where the document has the interface's "built-in rule".
+std::string kernel_line(const SessionReport& report) {
+  const auto& kernel = report.configuration.kernel;
+  const auto origin = report.kernel_choice.kernel_origin;
+  const auto* const row = kernels::find_kernel(kernel);
+  const auto words = origin == ChoiceOrigin::built_in_rule ? "default" : name_in(words_of(origin), origin);
+  return fmt::format(
+      "{} ({}), {}{}", kernel, report.instruction_set,
+      origin == ChoiceOrigin::asked_for ? "requested" : fmt::format("chosen by auto ({})", words),
+      row == nullptr || row->storage_text.empty() ? "" : fmt::format(", {}", row->storage_text));
 }
 
 /// "58.1 GB/s, 19.40 Gflop/s", of all ranks.
@@ -86,20 +114,6 @@ std::string transport_words(const Configuration& configuration) {
   return configuration.transport + (copies_nothing ? " memory" : " messages");
 }
 
-std::string transport_text(const Configuration& configuration, ChoiceOrigin origin) {
-  return configuration.transport + (origin == ChoiceOrigin::built_in_rule ? " (default)" : "");
-}
-
-std::string_view origin_words(ChoiceOrigin origin) {
-  if (origin == ChoiceOrigin::asked_for) return "requested";
-  return origin == ChoiceOrigin::built_in_rule ? "default" : name_in(words_of(origin), origin);
-}
-
-std::string storage_words(std::string_view kernel) {
-  const auto* const row = kernels::find_kernel(kernel);
-  return row == nullptr || row->storage_text.empty() ? std::string() : fmt::format(", {}", row->storage_text);
-}
-
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin, const RaceVerdict* trial) {
   const std::string name = fmt::format("{}, {}", configuration.kernel, instruction_set);
@@ -135,11 +149,48 @@ std::string limit_summary(const PhaseFigures& figures) {
                      phase_name(phase), percent(product.share()), rates);
 }
 
-std::string commit_text(const Provenance& provenance) {
+std::string choice_lines(const SessionReport& report, const RepeatReport& repeat, bool has_matrix) {
+  const auto& configuration = report.configuration;
+  const auto& grid = configuration.grid;
+  std::string text;
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += labelled_line(label, value);
+  };
+  if (has_matrix) {
+    line("Grid",
+         fmt::format("{} (Px x Py: {}, {}{})", grid.name(), format_count(grid.columns, "process column"),
+                     format_count(grid.rows, "process row"),
+                     report.grid_is_automatic ? ", chosen by auto" : ""));
+    if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
+    if (configuration.cut != even_cut) line("Cut", configuration.cut);
+    if (report.speed_trial)
+      line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
+  }
+  line("Transport", transport_line(report));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
+  line("Kernel", has_matrix ? kernel_line(report) : configuration.kernel);
+  line("Threads", fmt::format("{} per rank", configuration.thread_count));
+  if (report.binding) line("Binding", describe_binding(*report.binding));
+  return text;
+}
+
+std::string command_lines(const SessionReport& report) {
   constexpr std::size_t shown_letters = 12;
-  const auto& commit = provenance.commit;
-  return fmt::format("{}{}", commit.hash.substr(0, shown_letters),
-                     commit.tree_changed.value_or(false) ? ", tree changed" : "");
+  if (!report.provenance) return {};
+  const auto& [hash, tree_changed] = report.provenance->commit;
+  return labelled_line("Command", command_text(report.provenance->command)) +
+         labelled_line("Commit", hash.substr(0, shown_letters) +
+                                     (tree_changed.value_or(false) ? ", tree changed" : ""));
+}
+
+std::string figures_text(const PhaseFigures& figures, const TextDetail& detail) {
+  return "\n" + phase_table_text(figures, detail) + roofline_text(figures) + counters_text(figures);
+}
+
+std::string closing_lines(const SessionReport& report) {
+  auto text = feature_lines(&FeatureRow::closing_lines, report);
+  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  return text;
 }
 
 }  // namespace cg2d

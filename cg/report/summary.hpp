@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "cg/machine/provenance.hpp"
 #include "cg/report/phase_table.hpp"
+#include "cg/run/session_report.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -29,19 +29,22 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
                          const std::optional<GridTrial>& trial);
 /// "two-sided messages", "shared memory".
 std::string transport_words(const Configuration& configuration);
-/// "shared (default)", "put".
-std::string transport_text(const Configuration& configuration, ChoiceOrigin origin);
-/// Who chose, for people: "default" where the document has the interface's "built-in rule".
-std::string_view origin_words(ChoiceOrigin origin);
-/// KernelRow::storage_text of a kernel behind its name; empty for none.
-std::string storage_words(std::string_view kernel);
 /// "sell, avx512 (requested)". trial: the verdict where a trial chose; nullptr else.
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
                            ChoiceOrigin origin, const RaceVerdict* trial = nullptr);
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product
 /// in any case.
 std::string limit_summary(const PhaseFigures& figures);
-/// "1a2b3c4d5e6f, tree changed".
-std::string commit_text(const Provenance& provenance);
+
+// The text after the summary, of a run or a solve.
+
+/// Labelled lines: grid, transport, kernel and threads, with the trials that chose them. repeat: the one whose products count.
+std::string choice_lines(const SessionReport& report, const RepeatReport& repeat, bool has_matrix = true);
+/// Command and commit; empty where they are not known.
+std::string command_lines(const SessionReport& report);
+/// The phases, with the limits of the machine and the counted events where they were measured.
+std::string figures_text(const PhaseFigures& figures, const TextDetail& detail);
+/// Of features, and the warnings.
+std::string closing_lines(const SessionReport& report);
 
 }  // namespace cg2d

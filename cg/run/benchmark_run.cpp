@@ -9,14 +9,12 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/process_memory.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/solver/moved_piece.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
@@ -49,11 +47,11 @@ void BenchmarkRun::prepare() {
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
   load_machine();
-  const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
-  session_.set_grid(first_grid, with_kernel);
+  session_.set_kernel_choice([this](const auto& grid) { return kernel_for(grid); });
+  session_.set_grid(first_grid);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
-    grid_shortlist_ = session_.shortlist(source_->facts(), with_kernel, machine_);
-    session_.set_grid(grid_shortlist_.grids.front(), with_kernel);
+    grid_shortlist_ = session_.shortlist(source_->facts(), machine_);
+    session_.set_grid(grid_shortlist_.grids.front());
   }
   if (options_.dry_run) return;
   session_.features().call(&Feature::before_matrix);
@@ -105,10 +103,9 @@ void BenchmarkRun::choose() {
   session_.check_choices();
   session_.begin_threads();
   if (!grid_shortlist_.grids.empty()) {
-    const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
     if (session_.learn_speeds(source_->facts()))
-      grid_shortlist_ = session_.shortlist(source_->facts(), with_kernel, machine_);
-    session_.try_grids(*source_, grid_shortlist_, with_kernel);
+      grid_shortlist_ = session_.shortlist(source_->facts(), machine_);
+    session_.try_grids(*source_, grid_shortlist_);
     expect_by_trial();
   }
   session_.cut_by_speed(*source_);
@@ -141,7 +138,11 @@ ReadyWork BenchmarkRun::make() {
   solver_.emplace(*assembled_, options_.problem.shift, guard_, iteration_of(options_.problem));
   piece_ = layout.piece(layout.column_piece_of(group_.rank()));
   const auto parts = product->part_count();
-  return {.solver = measured_parts(*solver_, *assembled_),
+  auto& iteration = solver_->iteration();
+  return {.solver = {.timer = solver_->timer(),
+                     .observers = iteration.observers(),
+                     .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
+                     .vectors = iteration.vectors()},
           .trace_room =
               [this, parts](int step_count) {
                 return TraceRoom::of_benchmark(step_count, parts, options_.problem.counts.steps);
@@ -165,16 +166,6 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   piece_ = layout.piece(layout.column_piece_of(group_.rank()));
   solver_->iteration().lay_out(x);
   std::tie(report_.generation_s, report_.conversion_s) = set_up;
-}
-
-void BenchmarkRun::begin(RegionMeasurement& measurement) {
-  repeats_.emplace(RunParts{options_, group_, progress_, report_, session_},
-                   RepeatedSolver{*solver_, guard_, &piece_}, measurement);
-}
-
-const RepeatReport* BenchmarkRun::iterate() {
-  if (repeats_->perform()) verify();
-  return report_.repeats.empty() ? nullptr : &median_repeat(report_);
 }
 
 void BenchmarkRun::conclude() {

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "cg/base/interrupt.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/run/outer_repeats.hpp"
 #include "cg/run/region_measurement.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/run/streaming/streaming_feature.hpp"
-#include "cg/run/workload.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_solver.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -72,6 +72,12 @@ class BenchmarkRun final : public Workload {
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
   void expect_storage();
   void verify();
+  void reset_x();
+  bool repeat();
+  bool repeat_once(int repeat_number);
+  [[nodiscard]] int repeats_in_all() const;
+  void expect_steps(int repeat_number) const;
+  void end_early(const std::vector<OuterStep>& steps, const std::string& where);
 
   const RunOptions& options_;
   comm::RankGroup& group_;
@@ -86,7 +92,13 @@ class BenchmarkRun final : public Workload {
   GuardHooks* guard_ = nullptr;  ///< of the solver
   std::optional<NpbSolver> solver_;
   comm::IndexRange piece_;  ///< of its vectors: this rank's
-  std::optional<OuterRepeats> repeats_;
+  RegionMeasurement* measurement_ = nullptr;
+  int earlier_count_ = 0;  ///< outer iterations before a restart
+  /// From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<InterruptWatch> watch_;
+  std::optional<RunCheckpoints> checkpoints_;
+  HugePageVector restarted_x_;  ///< this rank's piece, of a checkpoint
+  double first_step_s_ = 0.0;   ///< the untimed outer iteration
 };
 
 /// A whole run: generation, warm-up, timed region, verification. A run that fails is a result, too: its report has

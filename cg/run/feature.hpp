@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/interface.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/run/feature_settings.hpp"
@@ -19,8 +20,8 @@
 #include "cg/run/session_report.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/cg_recurrence.hpp"
+#include "cg/solver/npb_solver.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/solve.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -28,8 +29,7 @@
 
 namespace cg2d {
 
-template <typename Source>
-struct Record;
+class SolveGuard;
 
 /// This rank's part of a trace, with its events.
 struct KeptTrace {
@@ -85,15 +85,20 @@ struct ReadyWork {
   std::optional<MovableWork> movable{};  ///< outer iterations with a matrix in memory
 };
 
-struct MeasuredWork {
-  const ReadyWork& ready;
-  RegionMeasurement& measurement;
+/// The place of a repetition in a run.
+struct RepeatPlace {
+  int number = 1;
+  int count = 1;
+  int outer_step_count = 1;  ///< of each
+  int earlier_count = 0;     ///< of them, before a restart
 };
 
 /// The hooks, in the order of the calls. All but outer_observer() are called on every rank, and may be collective. Each may throw RunError
 /// (on every rank alike).
 class Feature : public Interface {
  public:
+  explicit Feature(const FeatureContext& context) : context_(context) {}
+
   /// Nothing is known yet but the options.
   virtual void prepare() {}
   /// The work is going to be done, and its matrix is not yet made: time to claim what it needs.
@@ -112,12 +117,12 @@ class Feature : public Interface {
     return nullptr;
   }
   /// As the last one, of the solve of a system.
-  [[nodiscard]] virtual SolveGuardHooks* guard_of_solve(const comm::BlockLayout& /*layout*/,
-                                                        AssembledOperator& /*assembled*/) {
+  [[nodiscard]] virtual SolveGuard* guard_of_solve(const comm::BlockLayout& /*layout*/,
+                                                   AssembledOperator& /*assembled*/) {
     return nullptr;
   }
   /// The work begins with its untimed part.
-  virtual void attach(const MeasuredWork& /*work*/) {}
+  virtual void attach(const ReadyWork& /*work*/, RegionMeasurement& /*measurement*/) {}
   /// An observer of outer iterations, told between those of the measurement; nullptr: none.
   [[nodiscard]] virtual OuterStepObserver* outer_observer() { return nullptr; }
   /// A repetition of the benchmark is about to begin.
@@ -134,6 +139,9 @@ class Feature : public Interface {
   [[nodiscard]] virtual std::string last_words() const { return {}; }
   /// The results of all ranks are in the report of rank 0. last: the repetition to be reported; nullptr: none is complete.
   virtual void conclude(const RepeatReport* /*last*/) {}
+
+ protected:
+  FeatureContext context_;
 };
 
 /// Lines with their ends; empty where the feature was not used.
@@ -143,11 +151,11 @@ using LinesOfFeature = std::string (*)(const SessionReport& report);
 struct FeatureRow {
   std::string_view name;
   /// Its options beside those that SessionOptions has members for.
-  std::span<const FeatureOption> options;
+  std::span<const FeatureOption> options{};
   /// Its settings from the texts of its options; nullptr where there are none. Throws InputError.
-  void (*read)(const OptionTexts& texts, FeatureSettings& settings);
+  void (*read)(const OptionTexts& texts, FeatureSettings& settings) = nullptr;
   /// Whether these options ask for it; nullptr: it is always there.
-  bool (*is_used)(const SessionOptions& options);
+  bool (*is_used)(const SessionOptions& options) = nullptr;
   std::unique_ptr<Feature> (*make)(const FeatureContext& context);
   /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
   /// nullptr: it goes with all.
@@ -176,6 +184,29 @@ template <typename Made>
 std::unique_ptr<Feature> make_feature(const FeatureContext& context) {
   return std::make_unique<Made>(context);
 }
+/// FeatureRow::is_used of a feature that has such settings only where it is asked for.
+template <typename Settings>
+bool has_settings(const SessionOptions& options) {
+  return options.features.find<Settings>() != nullptr;
+}
+/// FeatureRow::summary_lines or closing_lines from what a feature found.
+template <typename Found, std::string (*text_of_found)(const Found& found)>
+std::string lines_of(const SessionReport& report) {
+  const auto* const found = report.features.find<Found>();
+  return found == nullptr ? std::string() : text_of_found(*found);
+}
+
+/// The member `name`, which is what a feature found of that type; there only where the feature was used. text: its meaning.
+template <typename Found, typename Describe>
+void describe_section(Members& m, std::string_view name, FeatureResults& results, std::string_view text,
+                      const Describe& describe_found) {
+  const auto* const known = results.find<Found>();
+  bool is_there = known != nullptr;
+  auto found = is_there ? *known : Found{};
+  m.object_if(
+      is_there, name, [&] { describe_found(found); }, meaning(text));
+  if (m.reads() && is_there) results.set(std::move(found));
+}
 
 /// All features. Each hook is called in this order.
 std::span<const FeatureRow> feature_table();
@@ -191,7 +222,7 @@ class Features {
  public:
   explicit Features(const FeatureContext& context);
 
-  /// Calls a hook of each: call(&Feature::attach, work).
+  /// Calls a hook of each: call(&Feature::end_repeat, repeat).
   template <typename... Parameters, typename... Values>
   void call(void (Feature::*hook)(Parameters...), Values&&... values) {
     for (const auto& feature : features_) (*feature.*hook)(values...);
@@ -219,26 +250,6 @@ class Features {
 
  private:
   std::vector<std::unique_ptr<Feature>> features_;
-};
-
-/// Features are attached to the work during its lifetime.
-class AttachedFeatures {
- public:
-  /// Both must outlive this. Throws as Feature::attach().
-  AttachedFeatures(Features& features, const MeasuredWork& work) : features_(features) {
-    try {
-      features_.call(&Feature::attach, work);
-    } catch (...) {
-      features_.call(&Feature::detach);
-      throw;
-    }
-  }
-  ~AttachedFeatures() { features_.call(&Feature::detach); }
-  AttachedFeatures(const AttachedFeatures&) = delete;
-  AttachedFeatures& operator=(const AttachedFeatures&) = delete;
-
- private:
-  Features& features_;
 };
 
 }  // namespace cg2d

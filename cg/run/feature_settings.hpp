@@ -17,16 +17,21 @@ namespace cg2d {
 
 /// An option of a feature. Its value is a text, which the feature reads; a flag has none.
 struct FeatureOption {
-  std::string_view name;          ///< "--stall-limit"
-  std::string_view value;         ///< the kind of value, such as "TIME"; empty: the option is a flag
-  std::string_view default_text;  ///< of its help; empty: none
-  std::string_view group;         ///< of the help
+  std::string_view name;            ///< "--stall-limit"
+  std::string_view value{};         ///< the kind of value, such as "TIME"; empty: the option is a flag
+  std::string_view default_text{};  ///< of its help; empty: none
+  std::string_view group;           ///< of the help
   std::string_view help;
   std::optional<FileUse> file{};  ///< the value names one
 };
 
 /// The options that were given, with their texts.
 using OptionTexts = std::map<std::string, std::string, std::less<>>;
+/// That of an option; nullptr where it was not given.
+inline const std::string* text_of(const OptionTexts& texts, std::string_view option) {
+  const auto given = texts.find(option);
+  return given == texts.end() ? nullptr : &given->second;
+}
 
 /// One object of each type: a feature has types of its own.
 class ObjectsByType {

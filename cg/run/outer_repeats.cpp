@@ -1,4 +1,4 @@
-#include "cg/run/outer_repeats.hpp"
+// The outer iterations of a run: untimed, and then timed, as often as they are asked for.
 
 #include <fmt/format.h>
 
@@ -6,52 +6,87 @@
 #include <cmath>
 #include <iterator>
 
+#include "cg/run/benchmark_run.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 
 namespace cg2d {
+namespace {
 
-OuterRepeats::OuterRepeats(const RunParts& run, const RepeatedSolver& repeated,
-                           RegionMeasurement& measurement)
-    : options_(run.options),
-      progress_(run.progress),
-      report_(run.report),
-      session_(run.session),
-      solver_(repeated.solver),
-      guard_(repeated.guard),
-      measurement_(measurement),
-      earlier_count_(report_.restart ? report_.restart->step_count() : 0) {
-  if (report_.restart) restarted_x_ = restarted_x(*report_.restart, *repeated.piece, run.group);
+/// Says the figures of each outer iteration, and how long all that are left may take, and requests to stop when a signal has asked for it. As
+/// an observer of CG steps, which long ones are worth, it only shows the time going on.
+class RepeatObserver final : public OuterStepObserver, public StepObserver {
+ public:
+  RepeatObserver(const Progress& progress, const RepeatPlace& place, const InterruptWatch& watch)
+      : progress_(progress), place_(place), watch_(watch) {}
+
+  [[nodiscard]] bool asks_to_stop() override { return watch_.asked(); }
+  void after_outer_step(int number, const OuterStep& step) override {
+    progress_.tick([&] {
+      const auto count = static_cast<double>(place_.count - place_.number + 1) * place_.outer_step_count;
+      progress_.expect(stopwatch_.seconds() / (number - place_.earlier_count) * (count - number));
+      return fmt::format("run {}, outer iteration {}/{}: zeta {:.13f}, residual {:.3e}", place_.number,
+                         number, place_.outer_step_count, step.zeta, step.residual_norm);
+    });
+  }
+  bool after_step(const CgState& /*state*/) override {
+    progress_.show_time();
+    return false;
+  }
+
+ private:
+  const Progress& progress_;
+  RepeatPlace place_;
+  const InterruptWatch& watch_;
+  Stopwatch stopwatch_;
+};
+
+}  // namespace
+
+void BenchmarkRun::begin(RegionMeasurement& measurement) {
+  measurement_ = &measurement;
+  const auto& restart = report_.restart;
+  if (restart) {
+    earlier_count_ = restart->step_count();
+    restarted_x_ = restarted_x(*restart, piece_, group_);
+  }
   if (auto* const saver = checkpoint_saver(session_.features()); saver != nullptr)
-    checkpoints_.emplace(options_.problem, CheckpointedVector{solver_.iteration(), repeated.piece},
-                         report_.restart ? report_.restart->earlier_steps : std::vector<OuterStep>(), *saver);
+    checkpoints_.emplace(options_.problem, CheckpointedVector{solver_->iteration(), &piece_},
+                         restart ? restart->earlier_steps : std::vector<OuterStep>(), *saver);
+}
+
+const RepeatReport* BenchmarkRun::iterate() {
+  if (repeat()) verify();
+  return report_.repeats.empty() ? nullptr : &median_repeat(report_);
 }
 
 /// x as it is before the first outer iteration, of the benchmark or after the restart.
-void OuterRepeats::reset() {
-  solver_.reset();
+void BenchmarkRun::reset_x() {
+  solver_->reset();
   if (!report_.restart) return;
-  solver_.iteration().restore(earlier_count_, restarted_x_, report_.restart->signs);
+  solver_->iteration().restore(earlier_count_, restarted_x_, report_.restart->signs);
 }
 
-bool OuterRepeats::perform() {
+/// The untimed first iteration, which touches every page and every path, and all repetitions, into the report. False: they ended early,
+/// and the report says why.
+bool BenchmarkRun::repeat() {
   const auto& watch = watch_.emplace(options_.stops_when_asked);
   progress_.begin("the untimed first iteration");
-  reset();
+  reset_x();
   const Stopwatch stopwatch;
-  if (const auto first = solver_.outer_step(watch.asked()); must_stop(first)) {
+  if (const auto first = solver_->outer_step(watch.asked()); must_stop(first)) {
     end_early({first}, "the untimed first iteration");
     return false;
   }
   first_step_s_ = stopwatch.seconds();
   for (int repeat_number = 1; repeat_number <= repeats_in_all(); ++repeat_number) {
-    if (!perform_one(repeat_number)) return false;
+    if (!repeat_once(repeat_number)) return false;
   }
   return true;
 }
 
 /// As far as it can be known yet: with --min-time those until now and, at the mean of their times, those that the rest of
 /// the time takes. The times are alike on all ranks, and so is this number once there is a repetition.
-int OuterRepeats::repeats_in_all() const {
+int BenchmarkRun::repeats_in_all() const {
   constexpr double most_repeats = 100'000;
   const auto done = static_cast<double>(report_.repeats.size());
   double time_s = 0.0;
@@ -64,31 +99,30 @@ int OuterRepeats::repeats_in_all() const {
 }
 
 /// One repetition, which the report keeps if it is complete. False: the run ends here, and early.
-bool OuterRepeats::perform_one(int repeat_number) {
+bool BenchmarkRun::repeat_once(int repeat_number) {
   const int outer_step_count = options_.problem.niter - earlier_count_;
-  InterruptRequests interrupts(*watch_);
   const RepeatPlace place{repeat_number, repeats_in_all(), options_.problem.niter, earlier_count_};
-  ProgressLines progress(progress_, place);
-  std::vector<OuterStepObserver*> observers{&interrupts, &progress};
+  RepeatObserver own_observer(progress_, place, *watch_);
+  std::vector<OuterStepObserver*> observers{&own_observer};
   if (checkpoints_) observers.push_back(&*checkpoints_);
   std::ranges::copy(session_.features().outer_observers(), std::back_inserter(observers));
   session_.features().call(&Feature::begin_repeat, place);
-  reset();
+  reset_x();
   expect_steps(repeat_number);
   if (checkpoints_) checkpoints_->begin();
   const Progress::TimedRegion region(progress_);
   // A clock reading per CG step: nothing beside steps that take so long.
   constexpr double long_s = 0.2;
-  auto& step_observers = solver_.iteration().observers();
+  auto& step_observers = solver_->iteration().observers();
   const bool is_long = first_step_s_ >= long_s;
-  if (is_long) step_observers.add(progress);
-  const auto steps = measurement_.around(
-      observers, [&](auto all_observers) { return solver_.outer_steps(outer_step_count, all_observers); });
-  if (is_long) step_observers.remove(progress);
+  if (is_long) step_observers.add(own_observer);
+  const auto steps = measurement_->around(
+      observers, [&](auto all_observers) { return solver_->outer_steps(outer_step_count, all_observers); });
+  if (is_long) step_observers.remove(own_observer);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;
   if (is_complete) {
-    report_.repeats.push_back(session_.measured_repeat(measurement_));
+    report_.repeats.push_back(session_.measured_repeat(*measurement_));
     report_.repeats.back().steps = steps;
   }
   const bool has_more = repeat_number < repeats_in_all();
@@ -99,13 +133,13 @@ bool OuterRepeats::perform_one(int repeat_number) {
 }
 
 /// By the untimed iteration, until one has been timed.
-void OuterRepeats::expect_steps(int repeat_number) const {
+void BenchmarkRun::expect_steps(int repeat_number) const {
   if (repeat_number > 1) return;
   const int outer_step_count = options_.problem.niter - earlier_count_;
   progress_.expect(std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
 }
 
-void OuterRepeats::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
+void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
   session_.features().call(&Feature::check_region);
   report_.unfinished = steps;
   if (steps.back().is_refused) {

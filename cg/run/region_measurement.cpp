@@ -5,15 +5,6 @@
 
 namespace cg2d {
 
-MeasuredSolver measured_parts(NpbSolver& solver, const AssembledOperator& assembled) {
-  auto& iteration = solver.iteration();
-  return {.timer = solver.timer(),
-          .observers = iteration.observers(),
-          .sent = [&](comm::Operation operation) { return assembled.sent(operation); },
-          .dot_work = [&] { return iteration.dot_work(); },
-          .update_work = [&] { return iteration.update_work(); }};
-}
-
 /// Removes its observer at the end, also if a region has thrown.
 RegionMeasurement::~RegionMeasurement() {
   if (counters_ != nullptr) solver_.timer.detach(*counters_);
@@ -86,8 +77,8 @@ RankTrace RegionMeasurement::rank_trace(int node, double ticks_per_second) const
 RegionMeasurement::Totals RegionMeasurement::totals() const {
   Totals now{.sent = {},
              .wait_count = group_.waiter().wait_count(),
-             .dot_work = solver_.dot_work(),
-             .update_work = solver_.update_work()};
+             .dot_work = solver_.vectors.dot_work(),
+             .update_work = solver_.vectors.update_work()};
   for (std::size_t k = 0; k < now.sent.size(); ++k)
     now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
   return now;

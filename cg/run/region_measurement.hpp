@@ -4,7 +4,6 @@
 // any callable that runs outer iterations of the benchmark, or one solve of a system.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,11 +12,10 @@
 #include <vector>
 
 #include "cg/machine/noise_monitor.hpp"
-#include "cg/run/run_observers.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/step_observer.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/communicator.hpp"
@@ -25,16 +23,44 @@
 
 namespace cg2d {
 
+/// Draws the bars of CG steps and outer iterations into a trace.
+class TraceBars final : public StepObserver, public OuterStepObserver {
+ public:
+  explicit TraceBars(PhaseTrace& trace) : trace_(trace) {}
+
+  void before_step() override { step_begin_ = trace_.begin(TraceLevel::cg_step); }
+  bool after_step(const CgState& /*state*/) override {
+    trace_.end(TraceLevel::cg_step, step_begin_);
+    return false;
+  }
+  void before_outer_step() override { outer_begin_ = trace_.begin(TraceLevel::outer_iteration); }
+  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { end_outer_step(); }
+  void end_outer_step() { trace_.end(TraceLevel::outer_iteration, outer_begin_); }
+
+ private:
+  PhaseTrace& trace_;
+  std::uint64_t step_begin_ = 0;
+  std::uint64_t outer_begin_ = 0;
+};
+
+/// Keeps events of other observers out of the phases: the last observer of each outer iteration.
+class CounterPause final : public OuterStepObserver {
+ public:
+  explicit CounterPause(PhaseCounters& counters) : counters_(counters) {}
+
+  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { counters_.leave_out(); }
+
+ private:
+  PhaseCounters& counters_;
+};
+
 /// The parts of a solver that a measurement reads, and observes.
 struct MeasuredSolver {
   PhaseTimer& timer;
   StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
-  std::function<VectorWork()> dot_work;                ///< so far, as the next one
-  std::function<VectorWork()> update_work;
+  const DistributedVectors& vectors;
 };
-/// Those of the benchmark's iteration.
-MeasuredSolver measured_parts(NpbSolver& solver, const AssembledOperator& assembled);
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the
 /// group must outlive it.
@@ -69,9 +95,7 @@ class RegionMeasurement {
   /// The results of the last region.
   [[nodiscard]] const RankTimes& times() const { return times_; }
   [[nodiscard]] const RankCounts& counts() const { return counters_->counts(); }
-  /// The trace of the first region; only after record_trace().
-  [[nodiscard]] std::span<const TraceEvent> trace_events() const { return trace_->events(); }
-  /// Events that had no room in it.
+  /// Events that had no room in the trace of the first region; only after record_trace().
   [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
   /// This rank's part of the trace, whose events stay here. node: of this rank; ticks_per_second: rank 0's.
   /// Collective.

@@ -4,70 +4,62 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <string>
+#include <tuple>
 #include <utility>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 
 namespace cg2d {
 namespace {
 
-std::string numbers_of_problem(const Problem& problem) {
+std::string numbers_text(const Problem& problem) {
   return fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                      problem.niter);
 }
 
 /// The state depends on nothing else. Files keep the value.
-std::uint64_t hash_of(const Problem& problem) { return hash_of_text("run " + numbers_of_problem(problem)); }
+std::uint64_t hash_of(const Problem& problem) { return hash_of_text("run " + numbers_text(problem)); }
 
-// The numbers of a checkpoint: n, nonzer, shift, niter, the two signs of p . A p, then zeta and the residual of each outer iteration.
-constexpr std::size_t fixed_number_count = 6;
+/// What a checkpoint has besides x.
+struct RunState {
+  Problem problem;
+  CurvatureSigns signs;  ///< of p . A p
+  std::vector<OuterStep> steps;
+};
 
-std::vector<double> numbers_of(const Problem& problem, const CurvatureSigns& signs,
-                               std::span<const OuterStep> steps) {
-  std::vector<double> numbers{static_cast<double>(problem.n),
-                              static_cast<double>(problem.nonzer),
-                              problem.shift,
-                              static_cast<double>(problem.niter),
-                              signs.saw_positive ? 1.0 : 0.0,
-                              signs.saw_negative ? 1.0 : 0.0};
-  for (const auto& step : steps) numbers.insert(numbers.end(), {step.zeta, step.residual_norm});
-  return numbers;
-}
-
-/// As numbers_of_problem() has it.
-std::string problem_text(std::span<const double> numbers) {
-  return fmt::format("n {}, nonzer {}, shift {}, niter {}", numbers[0], numbers[1], numbers[2], numbers[3]);
-}
-
-void check_facts(const FoundCheckpoint& found, const Problem& problem) {
-  const auto& header = found.header();
-  if (header.kind != CheckpointKind::run)
-    throw FileError(found.folder, "found a checkpoint of cg2d solve, expected one of cg2d run");
-  const auto step_count = static_cast<std::size_t>(header.step);
-  const bool has_shape =
-      header.vector_count == 1 && header.step >= 1 &&
-      found.numbers.size() == fixed_number_count + 2 * step_count &&
-      std::ranges::all_of(found.numbers, [](double number) { return std::isfinite(number); });
-  if (!has_shape) throw FileError(found.folder, "found an impossible state, expected one of cg2d run");
-  if (header.matrix_hash == hash_of(problem) && header.order == problem.n && header.step < problem.niter)
-    return;
-  throw FileError(found.folder,
-                  fmt::format("found a checkpoint of another problem ({}), expected class {} ({})",
-                              problem_text(found.numbers), problem.class_name, numbers_of_problem(problem)));
+void describe(Members& m, RunState& state) {
+  m("n", state.problem.n);
+  m("nonzer", state.problem.nonzer);
+  m("shift", state.problem.shift);
+  m("niter", state.problem.niter);
+  m("saw_positive", state.signs.saw_positive);
+  m("saw_negative", state.signs.saw_negative);
+  m.list("steps", state.steps, [&](OuterStep& step, std::size_t /*index*/) {
+    m("zeta", step.zeta);
+    m("residual_norm", step.residual_norm);
+  });
 }
 
 }  // namespace
 
 RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem) {
-  RestartFacts facts{.checkpoint = std::move(checkpoint), .earlier_steps = {}, .signs = {}};
-  check_facts(facts.checkpoint, problem);
-  const auto& numbers = facts.checkpoint.numbers;
-  facts.signs = {.saw_positive = numbers[4] != 0.0, .saw_negative = numbers[5] != 0.0};
-  for (std::size_t k = fixed_number_count; k < numbers.size(); k += 2)
-    facts.earlier_steps.push_back({.zeta = numbers[k], .residual_norm = numbers[k + 1]});
-  return facts;
+  const auto& [folder, header] = std::tie(checkpoint.folder, checkpoint.header());
+  if (header.kind != CheckpointKind::run)
+    throw FileError(folder, "found a checkpoint of cg2d solve, expected one of cg2d run");
+  auto state = from_json_line<RunState>(checkpoint.state);
+  const bool is_possible =
+      state && header.vector_count == 1 && header.step >= 1 && std::ssize(state->steps) == header.step &&
+      std::ranges::all_of(state->steps, [](const auto& step) { return is_finite(step); });
+  if (!is_possible) throw FileError(folder, "found an impossible state, expected one of cg2d run");
+  if (header.matrix_hash != hash_of(problem) || header.order != problem.n || header.step >= problem.niter)
+    throw FileError(folder,
+                    fmt::format("found a checkpoint of another problem ({}), expected class {} ({})",
+                                numbers_text(state->problem), problem.class_name, numbers_text(problem)));
+  return {
+      .checkpoint = std::move(checkpoint), .earlier_steps = std::move(state->steps), .signs = state->signs};
 }
 
 HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& range,
@@ -86,14 +78,15 @@ RunCheckpoints::RunCheckpoints(const Problem& problem, const CheckpointedVector&
 
 /// The data live in members, since the state only refers to them.
 CheckpointState RunCheckpoints::state(int number) {
-  numbers_ = numbers_of(problem_, x_.iteration.curvature_signs(), steps_);
+  RunState saved{problem_, x_.iteration.curvature_signs(), steps_};
+  state_ = json_line(saved);
   vector_ = x_.iteration.x();
   return {.kind = CheckpointKind::run,
           .matrix_hash = hash_of(problem_),
           .order = problem_.n,
           .step = number,
           .range = *x_.range,
-          .data = {.numbers = numbers_, .vectors = {&vector_, 1}}};
+          .data = {.state = state_, .vectors = {&vector_, 1}}};
 }
 
 /// The last state is the result, and no state to go on from.

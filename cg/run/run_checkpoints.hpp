@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
@@ -57,7 +58,7 @@ class RunCheckpoints final : public OuterStepObserver {
   CheckpointedVector x_;
   std::vector<OuterStep> steps_;
   CheckpointSaver& saver_;
-  std::vector<double> numbers_;
+  std::string state_;
   std::span<const double> vector_;
   Stopwatch since_last_;
 };

@@ -9,7 +9,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
 #include "cg/matrix/row_lengths.hpp"
-#include "cg/run/workload.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
@@ -64,9 +63,9 @@ void Session::prepare() {
   report_.grid_is_automatic = options_.leaves_grid_open();
 }
 
-void Session::set_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for) {
+void Session::set_grid(const comm::ProcessGrid& grid) {
   report_.configuration.grid = grid;
-  report_.kernel_choice = kernel_for(grid);
+  report_.kernel_choice = kernel_for_(grid);
   report_.configuration.kernel = report_.kernel_choice.kernel->name;
 }
 
@@ -98,26 +97,26 @@ void Session::begin_threads() {
   report_.binding = binding_->result();
 }
 
-GridShortlist Session::shortlist(const MatrixFacts& matrix, const KernelFor& kernel_for,
+GridShortlist Session::shortlist(const MatrixFacts& matrix,
                                  const std::optional<MachineDescription>& machine) {
   return make_grid_shortlist(
       group_,
       {.matrix = matrix,
        .configuration = report_.configuration,
        .machine = machine,
-       .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for(grid).kernel; },
+       .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for_(grid).kernel; },
        .speeds = report_.speed_trial ? report_.speed_trial->speeds : std::vector<double>(),
        .ranks = uneven_ranks()});
 }
 
-void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist, const KernelFor& kernel_for) {
+void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist) {
   if (shortlist.grids.size() > 1) progress_.say("trying grids");
   const auto& environment = *report_.environment;
   const auto shared = configuration_of_trials();
   GridTrialConfig config{.source = source,
                          .configuration = shared,
                          .environment = environment,
-                         .kernel_for = kernel_for,
+                         .kernel_for = kernel_for_,
                          .slowness = features_.slowness()};
   if (report_.speed_trial)
     config.cut_for = [&](const comm::ProcessGrid& grid) -> GridCut {
@@ -125,7 +124,7 @@ void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist, co
       return {shares.grid, source.balanced_piece_starts(shares.pieces, group_)};
     };
   report_.grid_trial = cg2d::try_grids(group_, config, shortlist);
-  set_grid(report_.grid_trial->best_grid, kernel_for);
+  set_grid(report_.grid_trial->best_grid);
 }
 
 const comm::TransportRow& Session::first_transport() const {
@@ -249,7 +248,9 @@ void Session::perform(Workload& workload) {
   workload.begin(measurement);
   const RepeatReport* last = nullptr;
   {
-    const AttachedFeatures attached(features_, {ready, measurement});
+    // Detached however this ends.
+    const std::shared_ptr<void> attached(nullptr, [this](void*) { features_.call(&Feature::detach); });
+    features_.call(&Feature::attach, ready, measurement);
     last = workload.iterate();
   }
   gather_results(ready.solver.timer, calibration.ticks_per_second(), last);

@@ -7,10 +7,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/performance_model.hpp"
@@ -28,7 +26,21 @@
 
 namespace cg2d {
 
-class Workload;
+/// One class for each kind of work. Session::perform() calls the hooks in this order, on every rank; all may be collective, and throw RunError
+/// (on every rank alike), MpiError, std::bad_alloc.
+class Workload : public Interface {
+ public:
+  /// Checks, reads and chooses all that the matrix on the grid depends on, and begins the threads.
+  virtual void choose() = 0;
+  /// The operator over its transport, and its solver. What the result refers to must outlive conclude().
+  virtual ReadyWork make() = 0;
+  /// The state to go on from, and observers of the iterations, which are to be measured by that.
+  virtual void begin(RegionMeasurement& measurement) = 0;
+  /// All regions, which the features watch. The repetition to be reported; nullptr: none is complete.
+  virtual const RepeatReport* iterate() = 0;
+  /// The figures of all ranks are in the report of rank 0.
+  virtual void conclude() {}
+};
 
 /// A measurement: its course, and steps that do not depend on what is measured. Collective in every
 /// operation but the accessors; each throws RunError (on every rank alike), MpiError, std::bad_alloc, and leaves the
@@ -44,18 +56,20 @@ class Session {
   /// that nobody knows.
   void prepare();
 
+  /// From now on the kernel of a grid is that.
+  void set_kernel_choice(KernelFor kernel_for) { kernel_for_ = std::move(kernel_for); }
   /// Puts the grid and its kernel into the configuration.
-  void set_grid(const comm::ProcessGrid& grid, const KernelFor& kernel_for);
+  void set_grid(const comm::ProcessGrid& grid);
   /// Refuses --reproducible where the instructions for it are missing.
   void check_reproducible() const;
   /// Refuses a kernel or a transport that is not available here.
   void check_choices() const;
   /// Features and binding, before this rank's first threads.
   void begin_threads();
-  [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix, const KernelFor& kernel_for,
+  [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix,
                                         const std::optional<MachineDescription>& machine = {});
   /// The grid by a trial of the best few, with its kernel.
-  void try_grids(MatrixSource& source, const GridShortlist& shortlist, const KernelFor& kernel_for);
+  void try_grids(MatrixSource& source, const GridShortlist& shortlist);
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.
@@ -113,6 +127,7 @@ class Session {
   KeptTrace trace_;
   Features features_;
   std::optional<ThreadBinding> binding_;
+  KernelFor kernel_for_;
 };
 
 }  // namespace cg2d

@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {

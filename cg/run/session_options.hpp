@@ -1,6 +1,6 @@
 #pragma once
 
-// The options that every measured workload has.
+// The options that every measured workload has, and those of a run of the benchmark.
 
 #include <cstdint>
 #include <optional>
@@ -9,6 +9,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/thread_binding.hpp"
+#include "cg/matrix/problem.hpp"
 #include "cg/run/feature_settings.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/timing/phase_counters.hpp"
@@ -64,6 +65,17 @@ struct SessionOptions {
   [[nodiscard]] bool leaves_grid_open() const {
     return !configuration.has_grid() && !open_grid.name_a_grid();
   }
+};
+
+/// The options of `cg2d run`.
+struct RunOptions : SessionOptions {
+  Problem problem;
+  int planned_ranks = 0;  ///< --ranks, with --dry-run: plan for that many; 0: those that run
+  int repeat_count = 1;
+  double least_time_s = 0.0;  ///< --min-time: repetitions are added until they have taken that long together
+  bool dry_run = false;
+  std::string export_mtx;        ///< empty: no export
+  bool stops_when_asked = true;  ///< by a signal, at the next outer iteration; else the caller sees to it
 };
 
 /// The grid that these options say; empty where they leave it open. Throws InputError, which lists the valid ones, for a grid that

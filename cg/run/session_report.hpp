@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/provenance.hpp"

@@ -3,28 +3,23 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cg/run/feature.hpp"
-#include "cg/run/feature_section.hpp"
 #include "cg/solver/slow_ranks.hpp"
 
 namespace cg2d {
 namespace {
 
 void read_slow_ranks(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto given = texts.find(slow_rank_option);
-  if (given == texts.end()) return;
-  settings.set(slow_ranks_from(given->second));
+  if (const auto* const text = text_of(texts, slow_rank_option)) settings.set(slow_ranks_from(*text));
 }
 
 class SlowRankFeature final : public Feature {
  public:
   explicit SlowRankFeature(const FeatureContext& context)
-      : slow_(context.options.features.of<SlowRanks>()), context_(context) {}
+      : Feature(context), slow_(context.options.features.of<SlowRanks>()) {}
 
   void before_matrix() override {
     require_ranks(slow_, context_.group.size());
@@ -41,7 +36,6 @@ class SlowRankFeature final : public Feature {
 
  private:
   SlowRanks slow_;
-  FeatureContext context_;
   std::optional<Slowdown> slowdown_;
 };
 
@@ -50,10 +44,8 @@ void describe_slow_ranks(Members& m, FeatureResults& results, WorkKind /*kind*/)
                               [&](SlowRanks& slow) { m("ranks", slow.ranks, {.fewest = 1}); });
 }
 
-std::string slow_rank_lines(const SessionReport& report) {
-  const auto* const slow = report.features.find<SlowRanks>();
-  if (slow == nullptr) return {};
-  return fmt::format(" Slowed {}, on purpose\n", describe(*slow));
+std::string slow_rank_text(const SlowRanks& slow) {
+  return fmt::format(" Slowed {}, on purpose\n", describe(slow));
 }
 
 void resolve_slow_ranks(const AskedWork& asked) { require_matrix(asked, slow_rank_option); }
@@ -71,12 +63,11 @@ FeatureRow slow_rank_feature() {
   return {.name = "slow ranks",
           .options = own_options,
           .read = read_slow_ranks,
-          .is_used =
-              [](const SessionOptions& options) { return !options.features.of<SlowRanks>().ranks.empty(); },
+          .is_used = has_settings<SlowRanks>,
           .make = make_feature<SlowRankFeature>,
           .resolve = resolve_slow_ranks,
           .describe = describe_slow_ranks,
-          .summary_lines = slow_rank_lines};
+          .summary_lines = lines_of<SlowRanks, slow_rank_text>};
 }
 
 }  // namespace cg2d

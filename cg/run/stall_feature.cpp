@@ -1,12 +1,8 @@
 // --stall-limit: the end of a run in which nothing goes on.
 
-#include <fmt/format.h>
-
 #include <array>
-#include <memory>
 #include <optional>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/watch/exit_watch.hpp"
@@ -19,28 +15,25 @@ constexpr std::string_view stall_limit_option = "--stall-limit";
 
 class StallFeature final : public Feature {
  public:
-  explicit StallFeature(const FeatureContext& context)
-      : options_(context.options.features.of<StallOptions>()), group_(context.group) {}
+  using Feature::Feature;
 
-  void attach(const MeasuredWork& work) override {
-    watch_.emplace(options_, group_, work.ready.solver.timer, work.ready.solver.observers);
+  void attach(const ReadyWork& work, RegionMeasurement& /*measurement*/) override {
+    watch_.emplace(context_.options.features.of<StallOptions>(), context_.group, work.solver.timer,
+                   work.solver.observers);
   }
   [[nodiscard]] OuterStepObserver* outer_observer() override { return watch_ ? &*watch_ : nullptr; }
   void begin_repeat(const RepeatPlace& place) override { watch_->begin_repeat(place.number); }
   void detach() override { watch_.reset(); }
 
  private:
-  StallOptions options_;
-  comm::RankGroup& group_;
   std::optional<StallWatch> watch_;
 };
 
 /// With the end of all ranks; with "none" nothing is watched.
 void read_stall_limit(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto given = texts.find(stall_limit_option);
-  if (given == texts.end() || given->second == "none") return;
-  const double limit_s = limit_seconds_from(stall_limit_option, given->second);
-  settings.set(StallOptions{.limit_s = limit_s, .end = end_all_ranks});
+  const auto* const text = text_of(texts, stall_limit_option);
+  if (text == nullptr || *text == "none") return;
+  settings.set(StallOptions{.limit_s = limit_seconds_from(stall_limit_option, *text), .end = end_all_ranks});
 }
 
 }  // namespace
@@ -55,8 +48,7 @@ FeatureRow stall_feature() {
   return {.name = "stall limit",
           .options = own_options,
           .read = read_stall_limit,
-          .is_used =
-              [](const SessionOptions& options) { return options.features.of<StallOptions>().limit_s > 0.0; },
+          .is_used = has_settings<StallOptions>,
           .make = make_feature<StallFeature>};
 }
 

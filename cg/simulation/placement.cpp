@@ -1,4 +1,4 @@
-#include "cg/simulation/placement.hpp"
+#include "cg/simulation/step_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <sstream>
 #include <utility>
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/table.hpp"
@@ -17,7 +17,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/trace_file.hpp"
-#include "cg/simulation/simulator.hpp"
 #include "cg/simulation/step_plan.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -67,16 +66,13 @@ struct ProblemSimulation {
   std::vector<OtherMachine> others{};
 };
 
-/// A question of --what-if. change(machine): before ranks are placed on it; change_run(run, described): afterwards, with the traffic of the
+/// A question of --what-if: either is nullptr where it leaves all as it is. change(machine): before ranks are placed on it; change_run(run, described): afterwards, with the traffic of the
 /// machine as it is described.
 struct WhatIfRow {
   std::string_view name;
   void (*change)(MachineDescription& machine);
-  void (*change_run)(PlacedRun& run, const GridSimulation& described);
+  void (*change_run)(PlacedRun& run, const GridSimulation& described) = nullptr;
 };
-
-void leave_machine(MachineDescription& /*machine*/) {}
-void leave_run(PlacedRun& /*run*/, const GridSimulation& /*described*/) {}
 
 void double_links(MachineDescription& machine) {
   machine.network.bytes_per_s *= 2.0;
@@ -106,12 +102,11 @@ void slow_node_down(PlacedRun& run, const GridSimulation& /*described*/) {
 }
 
 constexpr std::array what_if_table{
-    WhatIfRow{"links twice as fast", &double_links, &leave_run},
-    WhatIfRow{"half the latency", &halve_latency, &leave_run},
-    WhatIfRow{"ranks four times as fast", &leave_machine,
+    WhatIfRow{"links twice as fast", &double_links}, WhatIfRow{"half the latency", &halve_latency},
+    WhatIfRow{"ranks four times as fast", nullptr,
               [](PlacedRun& run, const GridSimulation&) { run.work_factor = 0.25; }},
-    WhatIfRow{"one link with a quarter of its rate", &leave_machine, &slow_link_down},
-    WhatIfRow{"one node half as fast", &leave_machine, &slow_node_down}};
+    WhatIfRow{"one link with a quarter of its rate", nullptr, &slow_link_down},
+    WhatIfRow{"one node half as fast", nullptr, &slow_node_down}};
 
 /// Everything that was simulated.
 struct Simulation {
@@ -398,9 +393,9 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
       for (const auto& described : simulated.grids) {
         const auto& grid = described.configuration.grid;
         auto condition = machine.for_ranks(grid.rank_count());
-        row.change(condition);
+        if (row.change != nullptr) row.change(condition);
         auto run = placed(condition, grid);
-        row.change_run(run, described);
+        if (row.change_run != nullptr) row.change_run(run, described);
         other.grids.push_back(simulate_grid(run, matrix, options.step_count));
       }
     }
@@ -410,7 +405,7 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
 
 }  // namespace
 
-Json simulation_type() { return schema_of<Simulation>(); }
+void visit_simulation(Members& m) { visit_new<Simulation>(m); }
 
 ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());

@@ -2,7 +2,6 @@
 
 // `cg2d simulate`: CG steps on a described machine whose links are shared.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -37,8 +36,8 @@ struct SimulateOptions {
 /// The largest number of ranks that is simulated.
 inline constexpr int most_simulated_ranks = 1 << 16;
 
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json simulation_type();
+/// The document, for its schema.
+void visit_simulation(Members& m);
 
 /// Collective. Throws RunError on every rank alike.
 ExitCode simulate(const SimulateOptions& options, comm::RankGroup& group);

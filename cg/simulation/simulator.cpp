@@ -1,4 +1,4 @@
-#include "cg/simulation/simulator.hpp"
+#include "cg/simulation/step_plan.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

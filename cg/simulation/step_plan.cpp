@@ -12,7 +12,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/performance_model.hpp"
-#include "cg/simulation/placement.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {

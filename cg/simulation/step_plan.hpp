@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cg/machine/interconnect.hpp"
@@ -35,6 +36,14 @@ struct RankOperation {
   int from = nobody;
   double after_s = 0.0;
 };
+
+/// The values of --placement, but for the path of a file.
+inline constexpr std::string_view placement_values = "row-major, blocked, random:SEED, file:FILE";
+
+/// The place of each rank: [rank], each once; place / (ranks of a node) is its node. row-major: that of its number, so process rows are
+/// together. blocked: tiles of the grid of ranks are together, as nearly square as `together` ranks can be. random: by the seed, the same on
+/// every machine. file: a number for each rank. Local: reads the file. Throws InputError: the option, the text, and what would be valid.
+std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid& grid, int together);
 
 /// A machine with ranks on it.
 struct PlacedRun {
@@ -103,5 +112,23 @@ struct StepPlan {
 };
 /// has_events: the simulator tells when each operation began and ended. Cost: memory and time of the order of the messages of a step.
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events = false);
+
+/// One rank in one phase, all repeats together.
+struct SimulatedPart {
+  double seconds = 0.0;
+  comm::Traffic received{};
+};
+
+/// One rank: [phase], and begin and end of each of its operations in seconds, where the plan asks for them.
+struct SimulatedRank {
+  std::vector<SimulatedPart> parts;
+  std::vector<std::pair<double, double>> events{};
+};
+
+/// Replays a plan: [rank]. Throws RunError: unavailable where the simulator was not built, internal where it fails. Local.
+std::vector<SimulatedRank> replay(const std::string& plan, std::size_t part_count);
+
+/// Throws RunError (unavailable) where the simulator was not built: how to get it.
+void require_simulator();
 
 }  // namespace cg2d

@@ -10,7 +10,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/linear_operator.hpp"
-#include "cg/solver/slowdown.hpp"
+#include "cg/solver/slow_ranks.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/communicator.hpp"

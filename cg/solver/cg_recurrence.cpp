@@ -62,11 +62,10 @@ void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, co
 }
 
 double order_of(LinearOperator& matrix, std::size_t local_size) {
-  std::array<double, 1> order{static_cast<double>(local_size)};
   matrix.set_aside(true);
-  matrix.sum_over_ranks(order);
+  const double order = matrix.sum_of_ranks(static_cast<double>(local_size));
   matrix.set_aside(false);
-  return order[0];
+  return order;
 }
 
 void count_not_finite(const CgParts& parts, const LinearSystem& systems, std::span<const double> is_guess,

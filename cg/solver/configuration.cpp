@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/values.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "kernels/cpu_features.hpp"
 #include "kernels/spmv.hpp"
@@ -16,108 +15,75 @@
 namespace cg2d {
 namespace {
 
-/// A whole number within smallest ... largest. Throws InputError that names the option.
-int whole_number(std::string_view option, std::string_view text, int smallest, int largest) {
-  const auto value = number_from<int>(text);
-  if (!value)
-    throw InputError(fmt::format("{}: \"{}\" is not a whole number up to {}", option, text, largest));
-  if (*value < smallest || *value > largest)
-    throw InputError(fmt::format("{} {}: must be within {} ... {}", option, *value, smallest, largest));
-  return *value;
-}
-
-/// Throws InputError when the text is neither the name of a row nor automatic_choice.
-template <typename Table>
-void require_row_or_automatic(std::string_view option, std::string_view text, const Table& table) {
-  auto names = names_of(table);
-  names.emplace_back(automatic_choice);
-  require_known(std::string(option), std::string(text), names);
-}
-
-constexpr std::string_view kernel_option = "--kernel";
-constexpr std::string_view transport_option = "--transport";
-constexpr std::string_view sum_option = "--sum";
-constexpr std::string_view threads_option = "--threads";
-constexpr std::string_view overlap_option = "--overlap";
-constexpr std::string_view reproducible_option = "--reproducible";
-constexpr std::string_view cut_option = "--cut";
-constexpr std::string_view node_option = "--ranks-per-node";
-
-template <auto Table>
-std::vector<std::string> names_or_automatic() {
-  auto names = names_of(Table());
-  names.emplace(names.begin(), automatic_choice);
-  return names;
-}
-
-/// An axis whose value is the name of a row, or automatic_choice. It lacks its help and parse(), which knows
-/// the table.
-template <std::string Configuration::*Name>
-ConfigurationAxis row_axis(std::string_view name, std::string_view option) {
-  static const std::string title = std::string(name) + " ";
+/// An axis whose value is the name of a row, or automatic_choice. It lacks its help.
+ConfigurationAxis row_axis(std::string_view name, std::string_view option, std::string Configuration::*value,
+                           const std::vector<std::string>& rows) {
+  auto values = rows;
+  values.emplace(values.begin(), automatic_choice);
+  auto known = rows;
+  known.emplace_back(automatic_choice);
+  const auto print = [value](const Configuration& one) { return one.*value; };
   return {.name = name,
           .option = option,
           .type = AxisType::text,
-          .parse_recorded = [](Configuration& configuration,
-                               std::string_view text) { configuration.*Name = text; },
-          .print = [](const Configuration& configuration) { return configuration.*Name; },
-          .label = [](const Configuration& configuration) { return configuration.*Name; },
-          .title = [](const Configuration& configuration) { return title + configuration.*Name; }};
+          .values = std::move(values),
+          .parse =
+              [=](Configuration& one, std::string_view text) {
+                require_known(std::string(option), std::string(text), known);
+                one.*value = text;
+              },
+          .print = print,
+          .label = print,
+          .title = [=](const Configuration& one) { return fmt::format("{} {}", name, one.*value); },
+          .recorded = value};
 }
 
 ConfigurationAxis kernel_axis() {
-  auto axis = row_axis<&Configuration::kernel>("kernel", kernel_option);
-  axis.values = &names_or_automatic<kernels::kernel_table>;
+  auto axis = row_axis("kernel", "--kernel", &Configuration::kernel, names_of(kernels::kernel_table()));
   axis.help = "matrix-vector product (cg2d run --list-kernels describes them)";
   axis.list_help = "matrix-vector products, such as auto,sell";
-  axis.parse = [](Configuration& configuration, std::string_view text) {
-    require_row_or_automatic(kernel_option, text, kernels::kernel_table());
-    configuration.kernel = text;
-  };
   return axis;
 }
 
 ConfigurationAxis transport_axis() {
-  auto axis = row_axis<&Configuration::transport>("transport", transport_option);
-  axis.values = &names_or_automatic<comm::transport_table>;
+  auto axis =
+      row_axis("transport", "--transport", &Configuration::transport, names_of(comm::transport_table()));
   axis.help = "how data moves between ranks (cg2d run --list-transports); auto measures them";
   axis.list_help = "how data moves between ranks (cg2d run --list-transports)";
   axis.standing = "shared where all ranks share a node, else two-sided";
-  axis.parse = [](Configuration& configuration, std::string_view text) {
-    require_row_or_automatic(transport_option, text, comm::transport_table());
-    configuration.transport = text;
-  };
   return axis;
 }
 
-void parse_threads(Configuration& configuration, std::string_view text) {
-  configuration.thread_count = whole_number(threads_option, text, 1, most_threads);
+/// An axis whose value is a whole number within smallest ... largest. It lacks its help, label and title.
+ConfigurationAxis number_axis(std::string_view name, std::string_view option, int Configuration::*value,
+                              int smallest, int largest) {
+  return {.name = name,
+          .option = option,
+          .type = AxisType::number,
+          .parse =
+              [=](Configuration& one, std::string_view text) {
+                const auto number = number_from<int>(text);
+                if (smallest == 0) require_not_negative(std::string(option), number);
+                if (!number)
+                  throw InputError(
+                      fmt::format("{}: \"{}\" is not a whole number up to {}", option, text, largest));
+                if (*number < smallest || *number > largest)
+                  throw InputError(
+                      fmt::format("{} {}: must be within {} ... {}", option, *number, smallest, largest));
+                one.*value = *number;
+              },
+          .print = [value](const Configuration& one) { return std::to_string(one.*value); }};
 }
 
 ConfigurationAxis thread_axis() {
-  return {
-      .name = "threads",
-      .option = threads_option,
-      .help = "threads of each rank",
-      .list_help = "threads of each rank, such as 1,2",
-      .type = AxisType::number,
-      .parse = &parse_threads,
-      .parse_recorded = &parse_threads,
-      .print =
-          [](const Configuration& configuration) { return fmt::format("{}", configuration.thread_count); },
-      .label =
-          [](const Configuration& configuration) {
-            return format_count(configuration.thread_count, "thread");
-          },
-      .title =
-          [](const Configuration& configuration) {
-            return format_count(configuration.thread_count, "thread") + " per rank";
-          }};
-}
-
-void parse_sum_form(Configuration& configuration, std::string_view text) {
-  require_known(std::string(sum_option), std::string(text), names_of(sum_form_table()));
-  configuration.sum_form = *value_in(sum_form_table(), text);
+  auto axis = number_axis("threads", "--threads", &Configuration::thread_count, 1, most_threads);
+  axis.help = "threads of each rank";
+  axis.list_help = "threads of each rank, such as 1,2";
+  axis.label = [](const Configuration& one) { return format_count(one.thread_count, "thread"); };
+  axis.title = [](const Configuration& one) {
+    return format_count(one.thread_count, "thread") + " per rank";
+  };
+  return axis;
 }
 
 std::string why_sum_is_refused(const Configuration& configuration) {
@@ -130,58 +96,45 @@ std::string why_sum_is_refused(const Configuration& configuration) {
 }
 
 ConfigurationAxis sum_axis() {
-  return {
-      .name = "sum_form",
-      .option = sum_option,
-      .help = "sum over a process row; whole-block as in the paper",
-      .list_help = "sums over a process row; whole-block as in the paper",
-      .type = AxisType::text,
-      .values = [] { return names_of(sum_form_table()); },
-      .parse = &parse_sum_form,
-      .parse_recorded = &parse_sum_form,
-      .print = [](const Configuration& configuration) { return sum_form_name(configuration.sum_form); },
-      .label =
-          [](const Configuration& configuration) {
-            const bool is_usual = configuration.sum_form == default_sum_form;
-            return is_usual ? std::string() : sum_form_name(configuration.sum_form);
-          },
-      .title =
-          [](const Configuration& configuration) { return "sum " + sum_form_name(configuration.sum_form); },
-      .why_refused = &why_sum_is_refused};
+  return {.name = "sum_form",
+          .option = "--sum",
+          .help = "sum over a process row; whole-block as in the paper",
+          .list_help = "sums over a process row; whole-block as in the paper",
+          .type = AxisType::text,
+          .values = names_of(sum_form_table()),
+          .parse =
+              [](Configuration& one, std::string_view text) {
+                require_known("--sum", std::string(text), names_of(sum_form_table()));
+                one.sum_form = *value_in(sum_form_table(), text);
+              },
+          .print = [](const Configuration& one) { return sum_form_name(one.sum_form); },
+          .label =
+              [](const Configuration& one) {
+                return one.sum_form == default_sum_form ? std::string() : sum_form_name(one.sum_form);
+              },
+          .title = [](const Configuration& one) { return "sum " + sum_form_name(one.sum_form); },
+          .why_refused = &why_sum_is_refused};
 }
 
 /// An axis that is off or on, as a field says. It lacks its help.
-template <bool Configuration::*Flag>
-ConfigurationAxis flag_axis(std::string_view name, std::string_view option) {
-  static const std::string option_text(option);
-  static const std::string name_text(name);
-  const auto parse = [](Configuration& configuration, std::string_view text) {
-    require_known(option_text, std::string(text), {"off", "on"});
-    configuration.*Flag = text == "on";
-  };
+ConfigurationAxis flag_axis(std::string_view name, std::string_view option, bool Configuration::*flag) {
+  const auto print = [flag](const Configuration& one) -> std::string { return one.*flag ? "on" : "off"; };
   return {.name = name,
           .option = option,
           .type = AxisType::flag,
-          .values =
-              [] {
-                return std::vector<std::string>{"off", "on"};
+          .values = {"off", "on"},
+          .parse =
+              [=](Configuration& one, std::string_view text) {
+                require_known(std::string(option), std::string(text), {"off", "on"});
+                one.*flag = text == "on";
               },
-          .parse = parse,
-          .parse_recorded = parse,
-          .print = [](const Configuration& configuration) -> std::string {
-            return configuration.*Flag ? "on" : "off";
-          },
-          .label = [](const Configuration& configuration) -> std::string {
-            return configuration.*Flag ? name_text : std::string();
-          },
-          .title =
-              [](const Configuration& configuration) {
-                return name_text + (configuration.*Flag ? " on" : " off");
-              }};
+          .print = print,
+          .label = [=](const Configuration& one) { return std::string(one.*flag ? name : ""); },
+          .title = [=](const Configuration& one) { return fmt::format("{} {}", name, print(one)); }};
 }
 
 ConfigurationAxis overlap_axis() {
-  auto axis = flag_axis<&Configuration::overlaps>("overlap", overlap_option);
+  auto axis = flag_axis("overlap", "--overlap", &Configuration::overlaps);
   axis.help = "on: multiply the parts of the operand that have arrived while the rest is under way";
   axis.list_help = "on: multiply what has arrived while the rest is under way; off,on compares";
   return axis;
@@ -203,7 +156,7 @@ std::string why_reproducible_is_refused(const Configuration& configuration) {
 }
 
 ConfigurationAxis reproducible_axis() {
-  auto axis = flag_axis<&Configuration::is_reproducible>("reproducible", reproducible_option);
+  auto axis = flag_axis("reproducible", "--reproducible", &Configuration::is_reproducible);
   axis.help =
       "on: zeta and residuals bitwise identical on every grid, transport, kernel and number of threads";
   axis.list_help = "on: results bitwise identical on every grid; off,on compares";
@@ -211,15 +164,11 @@ ConfigurationAxis reproducible_axis() {
   return axis;
 }
 
-void parse_cut(Configuration& configuration, std::string_view text) {
-  static_cast<void>(matrix_cut_from(text));
-  configuration.cut = text;
-}
-
 ConfigurationAxis cut_axis() {
+  const auto title = [](const Configuration& one) { return "cut " + one.cut; };
   return {
       .name = "cut",
-      .option = cut_option,
+      .option = "--cut",
       .help =
           "pieces of the matrix: equal numbers of rows (even), of nonzeros, shares of the nonzeros by "
           "measured "
@@ -230,46 +179,34 @@ ConfigurationAxis cut_axis() {
           "pieces of the matrix (cg2d run --help); auto: even for the benchmark, nonzeros for a system",
       .type = AxisType::text,
       .value_form = "auto|even|nonzeros|speed|random:SEED|file:FILE",
-      .parse = &parse_cut,
-      .parse_recorded = [](Configuration& configuration, std::string_view text) { configuration.cut = text; },
-      .print = [](const Configuration& configuration) { return configuration.cut; },
-      .label =
-          [](const Configuration& configuration) {
-            const bool is_usual = configuration.cut == automatic_choice || configuration.cut == even_cut;
-            return is_usual ? std::string() : "cut " + configuration.cut;
+      .parse =
+          [](Configuration& one, std::string_view text) {
+            static_cast<void>(matrix_cut_from(text));
+            one.cut = text;
           },
-      .title = [](const Configuration& configuration) { return "cut " + configuration.cut; }};
-}
-
-void parse_ranks_per_node(Configuration& configuration, std::string_view text) {
-  require_not_negative(std::string(node_option), number_from<int>(text));
-  configuration.ranks_per_node = whole_number(node_option, text, 0, std::numeric_limits<int>::max());
+      .print = [](const Configuration& one) { return one.cut; },
+      .label =
+          [title](const Configuration& one) {
+            return one.cut == automatic_choice || one.cut == even_cut ? std::string() : title(one);
+          },
+      .title = title,
+      .recorded = &Configuration::cut};
 }
 
 ConfigurationAxis node_axis() {
-  return {
-      .name = "ranks_per_node",
-      .option = node_option,
-      .help =
-          "pretend nodes of so many ranks, to see on one machine what shared and put do on several; "
-          "0: the real nodes",
-      .type = AxisType::number,
-      .parse = &parse_ranks_per_node,
-      .parse_recorded = &parse_ranks_per_node,
-      .print =
-          [](const Configuration& configuration) { return fmt::format("{}", configuration.ranks_per_node); },
-      .label =
-          [](const Configuration& configuration) {
-            return configuration.ranks_per_node == 0
-                       ? std::string()
-                       : format_count(configuration.ranks_per_node, "rank") + " per node";
-          },
-      .title =
-          [](const Configuration& configuration) {
-            return configuration.ranks_per_node == 0
-                       ? std::string("nodes as they are")
-                       : "nodes of " + format_count(configuration.ranks_per_node, "rank");
-          }};
+  auto axis = number_axis("ranks_per_node", "--ranks-per-node", &Configuration::ranks_per_node, 0,
+                          std::numeric_limits<int>::max());
+  axis.help =
+      "pretend nodes of so many ranks, to see on one machine what shared and put do on several; "
+      "0: the real nodes";
+  axis.label = [](const Configuration& one) {
+    return one.ranks_per_node == 0 ? "" : format_count(one.ranks_per_node, "rank") + " per node";
+  };
+  axis.title = [](const Configuration& one) {
+    return one.ranks_per_node == 0 ? "nodes as they are"
+                                   : "nodes of " + format_count(one.ranks_per_node, "rank");
+  };
+  return axis;
 }
 
 }  // namespace

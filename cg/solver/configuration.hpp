@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,24 +51,29 @@ struct ConfigurationAxis {
   std::string_view help{};       ///< for one value, in `cg2d run --help`
   std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
   AxisType type;
-  std::vector<std::string> (*values)() = nullptr;  ///< all that parse() takes; nullptr: others
-  std::string_view value_form{"N"};                ///< of those others, for the help
+  std::vector<std::string> values{};  ///< all that parse() takes; empty: others
+  std::string_view value_form{"N"};   ///< of those others, for the help
   std::string_view standing{};  ///< in the help, where the usual value is not that of every Configuration
   /// Throws InputError: the option, the text, and the texts that would be valid.
-  void (*parse)(Configuration& configuration, std::string_view text) = nullptr;
-  /// Parses a value in a file of results, which another version of the program may have written: names
-  /// of kernels and transports that this version does not have are kept.
-  void (*parse_recorded)(Configuration& configuration, std::string_view text);
+  std::function<void(Configuration& configuration, std::string_view text)> parse{};
   /// The text that parse() takes.
-  std::string (*print)(const Configuration& configuration);
+  std::function<std::string(const Configuration& configuration)> print{};
   /// The value as a part of a key, with its unit; empty where it is the usual one and not worth saying.
-  std::string (*label)(const Configuration& configuration);
+  std::function<std::string(const Configuration& configuration)> label{};
   /// The value as a part of a table's title: "sum whole-block".
-  std::string (*title)(const Configuration& configuration);
+  std::function<std::string(const Configuration& configuration)> title{};
+  /// The text itself, where other versions of the program have other values; nullptr: these have none.
+  std::string Configuration::*recorded = nullptr;
   /// Why this value does not go with those of the other axes, and which would; empty when it does. nullptr:
   /// it goes with all of them.
   std::string (*why_refused)(const Configuration& configuration) = nullptr;
 
+  /// Parses a value in a file of results, which another version of the program may have written: names
+  /// of kernels and transports that this version does not have are kept.
+  void parse_recorded(Configuration& configuration, std::string_view text) const {
+    if (recorded == nullptr) return parse(configuration, text);
+    configuration.*recorded = text;
+  }
   [[nodiscard]] bool is_crossed() const { return !list_help.empty(); }
 };
 

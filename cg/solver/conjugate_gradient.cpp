@@ -162,10 +162,8 @@ class ConjugateGradient::Run {
 
   /// b . b = 0 may be an underflow.
   void record_zeros() {
-    std::array<double, 1> nonzeros{
-        static_cast<double>(std::ranges::count_if(system_.b, [](double element) { return element != 0.0; }))};
-    solver_.parts_.matrix.sum_over_ranks(nonzeros);
-    state_.right_hand_side_is_zero = nonzeros[0] == 0.0;
+    const auto nonzeros = std::ranges::count_if(system_.b, [](double element) { return element != 0.0; });
+    state_.right_hand_side_is_zero = solver_.parts_.matrix.sum_of_ranks(static_cast<double>(nonzeros)) == 0.0;
   }
 
   void solve_zeros() {

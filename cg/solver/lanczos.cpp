@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace cg2d {
 namespace {
@@ -12,6 +13,50 @@ constexpr int most_reserved_steps = 1 << 16;
 
 std::size_t reserved(int most_steps) {
   return static_cast<std::size_t>(std::clamp(most_steps, 0, most_reserved_steps)) + 1;
+}
+
+struct TridiagonalRow {
+  double diagonal;
+  double before_square;  ///< square of the entry before the diagonal
+};
+
+/// Rows of T, scaled by a power of two so that the largest 1 / alpha is near 1: squares of others would leave the range of double precision.
+template <typename Row>
+std::vector<TridiagonalRow> tridiagonal_rows(std::span<const Row> rows, int exponent) {
+  std::vector<TridiagonalRow> scaled;
+  scaled.reserve(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const bool begins = k == 0 || rows[k].replacement_count != rows[k - 1].replacement_count;
+    const double alpha_before = begins ? 1.0 : std::ldexp(rows[k - 1].alpha, -exponent);
+    const double ratio = begins ? 0.0 : rows[k - 1].beta / alpha_before;
+    scaled.push_back({.diagonal = 1.0 / std::ldexp(rows[k].alpha, -exponent) + ratio,
+                      .before_square = ratio / alpha_before});
+  }
+  return scaled;
+}
+
+/// The number of eigenvalues below the bound: that of negative pivots of T - bound (Sturm's sequence).
+int eigenvalues_below(std::span<const TridiagonalRow> rows, double bound) {
+  int count = 0;
+  double pivot = 1.0;
+  for (const auto& row : rows) {
+    pivot = row.diagonal - bound - row.before_square / pivot;
+    if (pivot == 0.0) pivot = -std::numeric_limits<double>::min();
+    if (pivot < 0.0) ++count;
+  }
+  return count;
+}
+
+/// The eigenvalue within 0 ... high below or at which there are `count`.
+double bisected(std::span<const TridiagonalRow> rows, double high, int count) {
+  constexpr double accuracy = 1e-12;
+  double low = 0.0;
+  // 2 ^ -1100 is below every number: the loop ends also for an eigenvalue of zero.
+  for (int halvings = 0; halvings < 1100 && high - low > accuracy * high; ++halvings) {
+    const double middle = low + (high - low) / 2.0;
+    (eigenvalues_below(rows, middle) >= count ? high : low) = middle;
+  }
+  return high;
 }
 
 }  // namespace
@@ -41,24 +86,10 @@ void LanczosEstimates::go_back_to(int step_count) {
   while (!rows_.empty() && rows_.back().step_count > step_count) rows_.pop_back();
 }
 
-/// Rows of T, scaled by a power of two so that the largest 1 / alpha is near 1: squares of others would leave the range of double precision.
-std::vector<LanczosEstimates::TridiagonalRow> LanczosEstimates::tridiagonal_rows(int exponent) const {
-  std::vector<TridiagonalRow> scaled;
-  scaled.reserve(rows_.size());
-  for (std::size_t k = 0; k < rows_.size(); ++k) {
-    const bool begins = k == 0 || rows_[k].replacement_count != rows_[k - 1].replacement_count;
-    const double alpha_before = begins ? 1.0 : std::ldexp(rows_[k - 1].alpha, -exponent);
-    const double ratio = begins ? 0.0 : rows_[k - 1].beta / alpha_before;
-    scaled.push_back({.diagonal = 1.0 / std::ldexp(rows_[k].alpha, -exponent) + ratio,
-                      .before_square = ratio / alpha_before});
-  }
-  return scaled;
-}
-
 SpectrumEstimate LanczosEstimates::estimate() const {
   if (rows_.empty()) return {};
   const int exponent = std::ilogb(std::ranges::min_element(rows_, {}, &Row::alpha)->alpha);
-  const auto rows = tridiagonal_rows(exponent);
+  const auto rows = tridiagonal_rows(std::span<const Row>(rows_), exponent);
   // All eigenvalues are positive, and none is above the largest sum of a row (Gershgorin).
   double high = 0.0;
   for (std::size_t k = 0; k < rows.size(); ++k) {
@@ -66,33 +97,9 @@ SpectrumEstimate LanczosEstimates::estimate() const {
     high = std::max(high, rows[k].diagonal + std::sqrt(rows[k].before_square) + after);
   }
   const int count = static_cast<int>(rows.size());
-  return {.smallest = std::ldexp(bisected(rows, {0.0, high}, 1), -exponent),
-          .largest = std::ldexp(bisected(rows, {0.0, high}, count), -exponent),
+  return {.smallest = std::ldexp(bisected(rows, high, 1), -exponent),
+          .largest = std::ldexp(bisected(rows, high, count), -exponent),
           .step_count = count};
-}
-
-/// The number of eigenvalues below the bound: that of negative pivots of T - bound (Sturm's sequence).
-int LanczosEstimates::eigenvalues_below(std::span<const TridiagonalRow> rows, double bound) {
-  int count = 0;
-  double pivot = 1.0;
-  for (const auto& row : rows) {
-    pivot = row.diagonal - bound - row.before_square / pivot;
-    if (pivot == 0.0) pivot = -std::numeric_limits<double>::min();
-    if (pivot < 0.0) ++count;
-  }
-  return count;
-}
-
-/// The eigenvalue below or at which there are `count`.
-double LanczosEstimates::bisected(std::span<const TridiagonalRow> rows, Interval within, int count) {
-  constexpr double accuracy = 1e-12;
-  auto [low, high] = within;
-  // 2 ^ -1100 is below every number: the loop ends also for an eigenvalue of zero.
-  for (int halvings = 0; halvings < 1100 && high - low > accuracy * high; ++halvings) {
-    const double middle = low + (high - low) / 2.0;
-    (eigenvalues_below(rows, middle) >= count ? high : low) = middle;
-  }
-  return high;
 }
 
 ResidualHistory::ResidualHistory(int most_steps) { norms_.reserve(reserved(most_steps)); }

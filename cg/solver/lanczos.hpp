@@ -2,7 +2,6 @@
 
 // The spectrum of the matrix from the numbers of CG: its alpha and beta are those of a Lanczos process.
 
-#include <span>
 #include <vector>
 
 #include "cg/solver/step_observer.hpp"
@@ -44,18 +43,6 @@ class LanczosEstimates final : public StepObserver {
     int replacement_count;
     int step_count;
   };
-  struct TridiagonalRow {
-    double diagonal;
-    double before_square;  ///< square of the entry before the diagonal
-  };
-  struct Interval {
-    double low;
-    double high;
-  };
-  [[nodiscard]] std::vector<TridiagonalRow> tridiagonal_rows(int exponent) const;
-  [[nodiscard]] static int eigenvalues_below(std::span<const TridiagonalRow> rows, double bound);
-  [[nodiscard]] static double bisected(std::span<const TridiagonalRow> rows, Interval within, int count);
-
   std::vector<Row> rows_;
 };
 

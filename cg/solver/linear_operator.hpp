@@ -2,6 +2,7 @@
 
 // The interface of q = A p that conjugate gradients work with, whatever A is made of.
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -33,6 +34,12 @@ class LinearOperator : public Interface {
   /// Adds each number over all ranks: the same bits on every rank. As many numbers as one of
   /// comm::Communicator::scalar_counts says. Collective. With one rank there is nothing to do.
   virtual void sum_over_ranks(std::span<double> values) = 0;
+  /// The sum of one number of each rank. Collective.
+  [[nodiscard]] double sum_of_ranks(double value) {
+    std::array<double, 1> sum{value};
+    sum_over_ranks(sum);
+    return sum[0];
+  }
   /// sum_over_ranks() in two halves, with products but no other sum between them; values must live until the
   /// second one. The operand is as after no sum: operand() is called before it is written again. An operator
   /// that can do no better sums in the first half.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 
@@ -12,12 +13,11 @@
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/solver/configuration.hpp"
 
 namespace cg2d {
 namespace {
 
-constexpr std::string_view option = "--cut";
+constexpr std::string_view cut_option = "--cut";
 constexpr std::string_view file_prefix = "file:";
 
 std::string text_of(const std::string& path) {
@@ -64,11 +64,12 @@ MatrixCut matrix_cut_from(std::string_view text) {
   if (text == even_cut) return {.kind = even};
   if (text == nonzeros_cut) return {.kind = nonzeros};
   if (text == speed_cut) return {.kind = speed};
-  if (const auto seed = seed_from(option, text)) return {.kind = random, .seed = *seed};
+  if (const auto seed = seed_from(cut_option, text)) return {.kind = random, .seed = *seed};
   if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
     return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
   throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
-                               option, text, did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
+                               cut_option, text,
+                               did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
 }
 
 void require_cut_of_benchmark(std::string_view text) {
@@ -129,6 +130,33 @@ std::vector<double> shares_in(std::string_view text, const std::string& path, in
     throw FileError(path, fmt::format("found {}, expected {}, one for each rank",
                                       format_count(std::ssize(shares), "share"), piece_count));
   return shares;
+}
+
+HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayout& from,
+                           const comm::BlockLayout& to, comm::RankGroup& group) {
+  const auto old_range = from.piece(from.column_piece_of(group.rank()));
+  const auto new_range = to.piece(to.column_piece_of(group.rank()));
+  const auto overlap = [](const comm::IndexRange& one, const comm::IndexRange& other) {
+    const auto begin = std::max(one.begin, other.begin);
+    return comm::IndexRange{.begin = begin, .end = std::max(begin, std::min(one.end, other.end))};
+  };
+  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const auto shared = overlap(old_range, to.piece(to.column_piece_of(rank)));
+    auto& words = outgoing[static_cast<std::size_t>(rank)];
+    for (auto index = shared.begin; index < shared.end; ++index)
+      words.push_back(std::bit_cast<std::uint64_t>(piece[static_cast<std::size_t>(index - old_range.begin)]));
+  }
+  const auto incoming = group.exchange(std::move(outgoing));
+  HugePageVector moved(static_cast<std::size_t>(new_range.size()));
+  for (int rank = 0; rank < group.size(); ++rank) {
+    const auto shared = overlap(from.piece(from.column_piece_of(rank)), new_range);
+    const auto& words = incoming[static_cast<std::size_t>(rank)];
+    if (words.empty()) continue;
+    std::ranges::transform(words, moved.begin() + (shared.begin - new_range.begin),
+                           [](std::uint64_t word) { return std::bit_cast<double>(word); });
+  }
+  return moved;
 }
 
 }  // namespace cg2d

@@ -4,12 +4,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/configuration.hpp"
+#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -55,5 +58,10 @@ std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group);
 /// The numbers of a text of shares: one for each piece, separated by white space; from # to the end of a line is a comment. path: of the
 /// file, for messages. Throws FileError with the line.
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count);
+
+/// This rank's piece of a vector by another layout of the same grid and length, from its piece by the present one; the pieces of vectors that
+/// products take. Collective. Cost: one message to each rank whose new piece has a part of the old one.
+HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayout& from,
+                           const comm::BlockLayout& to, comm::RankGroup& group);
 
 }  // namespace cg2d

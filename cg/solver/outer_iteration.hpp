@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -91,9 +90,7 @@ class OuterIteration : public Interface {
   [[nodiscard]] virtual StepObservers& observers() = 0;
   /// This rank's residual by the recurrence of the steps; empty where there is none.
   [[nodiscard]] virtual std::span<double> residual() { return {}; }
-  /// The work of this rank's dot products and of its other vector operations so far.
-  [[nodiscard]] const VectorWork& dot_work() const { return vectors_.dot_work(); }
-  [[nodiscard]] VectorWork update_work() const { return vectors_.update_work(); }
+  [[nodiscard]] const DistributedVectors& vectors() const { return vectors_; }
   /// The signs of p . A p that all solves since reset() saw.
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 

@@ -8,7 +8,6 @@
 
 #include "cg/base/interface.hpp"
 #include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/linear_operator.hpp"
 
 namespace cg2d {
 

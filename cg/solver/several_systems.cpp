@@ -18,8 +18,6 @@ bool rho_is_in_doubt(const System& system) {
          !system.state.rho_rounding;
 }
 
-bool is_taken(double number) { return number != 0.0; }
-
 class OneSystem final : public SystemSolver {
  public:
   OneSystem(const CgParts& parts, const CgVariantRow& variant)
@@ -86,7 +84,7 @@ void SeveralSystems::begin(const SystemVectors& vectors, const StopRule& stop) {
   vectors_.update([&](VectorOps& local) { local.copy(preconditioned, p_); });
   compute_products(preconditioned);
   const auto squares = numbers(alpha_);
-  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(vectors.b, vectors.b, squares); });
+  dots(vectors.b, vectors.b, squares);
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& state = systems_[k].state;
     state.direction_square = state.rho;
@@ -139,7 +137,7 @@ void SeveralSystems::step(std::span<double> x, const StopRule& stop) {
 
 void SeveralSystems::record_curvatures(const StopRule& stop) {
   const auto curvatures = numbers(alpha_);
-  vectors_.sums_into(curvatures, [&](VectorOps& local) { local.dots(p_, matrix_.result(), curvatures); });
+  dots(p_, matrix_.result(), curvatures);
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
     auto& state = system.state;
@@ -166,7 +164,7 @@ void SeveralSystems::bound_curvatures(const StopRule& stop) {
       matrix_, kept_direction_,
       [&](std::span<const double> vectors, std::span<double> values) {
         multiply(vectors);
-        vectors_.sums_into(values, [&](VectorOps& local) { local.dots(vectors, matrix_.result(), values); });
+        dots(vectors, matrix_.result(), values);
       },
       numbers(bounds));
   for (std::size_t k = 0; k < systems_.size(); ++k) {
@@ -190,8 +188,7 @@ void SeveralSystems::ask_with_bounds(const StopRule& stop) {
   rounding_bounds(
       matrix_, r_,
       [&](std::span<const double> vectors, std::span<double> values) {
-        const auto preconditioned = preconditioner_.apply(vectors, vectors_);
-        vectors_.sums_into(values, [&](VectorOps& local) { local.dots(vectors, preconditioned, values); });
+        dots(vectors, preconditioner_.apply(vectors, vectors_), values);
       },
       numbers(bounds));
   for (std::size_t k = 0; k < systems_.size(); ++k) {
@@ -248,11 +245,11 @@ void SeveralSystems::record_step(const StopRule& stop) {
 
 /// After r . r of a step is known, which x has taken already: x - alpha p is kept for the systems whose residual begins to grow.
 void SeveralSystems::keep_iterates(std::span<const double> x) {
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
+  const auto is_kept = [this](std::size_t k) {
     auto& system = systems_[k];
-    taken_[k] = !system.end && system.kept.takes(squares_before_[k], system.state) ? 1.0 : 0.0;
-  }
-  if (std::ranges::none_of(numbers(taken_), is_taken)) return;
+    return !system.end && system.kept.takes(squares_before_[k], system.state);
+  };
+  if (!take(is_kept)) return;
   vectors_.update(
       [&](VectorOps& local) { local.step_back_where(numbers(taken_), numbers(alpha_), p_, x, kept_x_); });
 }
@@ -276,7 +273,7 @@ void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopR
   const bool is_in_operand = !preconditioner_.uses_products();
   if (is_in_operand) vectors_.update([&](VectorOps& local) { local.copy(p_, kept_direction_); });
   multiply(vectors.x);
-  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].begins_again ? 1.0 : 0.0;
+  take_those_that_begin_again();
   vectors_.update(
       [&](VectorOps& local) { local.subtract_where(numbers(taken_), vectors.b, matrix_.result(), r_); });
   compute_residual_squares();
@@ -287,7 +284,7 @@ void SeveralSystems::replace_residuals(const SystemVectors& vectors, const StopR
   for (auto& system : systems_) {
     if (system.begins_again) judge_replaced(system, stop);
   }
-  if (std::ranges::any_of(systems_, &System::begins_again)) restart(stop);
+  if (take_those_that_begin_again()) restart(stop);
 }
 
 /// A system that goes on still seems converged afterwards.
@@ -306,7 +303,6 @@ void SeveralSystems::judge_replaced(System& system, const StopRule& stop) {
 
 void SeveralSystems::restart(const StopRule& stop) {
   const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].begins_again ? 1.0 : 0.0;
   vectors_.update([&](VectorOps& local) { local.copy_where(numbers(taken_), preconditioned, p_); });
   compute_products(preconditioned);
   for (auto& system : systems_) {
@@ -346,7 +342,7 @@ void SeveralSystems::compute_products(std::span<const double> preconditioned) {
 /// Takes r . r of the systems that seem to have converged: now r is b - A x.
 void SeveralSystems::compute_residual_squares() {
   const auto squares = numbers(alpha_);
-  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
+  dots(r_, r_, squares);
   for (std::size_t k = 0; k < systems_.size(); ++k) {
     auto& system = systems_[k];
     if (!system.begins_again) continue;
@@ -360,7 +356,7 @@ void SeveralSystems::compute_residual_squares() {
 void SeveralSystems::judge_overflows(const SystemVectors& vectors) {
   const auto is_not_finite = [](const System& system) { return system.end == SolveEnd::not_finite; };
   if (std::ranges::none_of(systems_, is_not_finite)) return;
-  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = systems_[k].state.number == 0 ? 1.0 : 0.0;
+  take([this](std::size_t k) { return systems_[k].state.number == 0; });
   const auto counts = numbers(alpha_);
   count_not_finite({matrix_, preconditioner_, vectors_}, {.b = vectors.b, .x = vectors.x}, numbers(taken_),
                    counts);
@@ -372,18 +368,17 @@ void SeveralSystems::judge_overflows(const SystemVectors& vectors) {
 std::vector<SystemSolveResult> SeveralSystems::finish(const SystemVectors& vectors) {
   judge_overflows(vectors);
   std::vector<SystemSolveResult> results;
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
-    auto& system = systems_[k];
-    taken_[k] = *system.end == SolveEnd::zero_right_hand_side ? 1.0 : 0.0;
-    if (taken_[k] != 0.0) system.state.residual_square = 0.0;
+  // Systems without a right-hand side: their b is what x is to be.
+  take([this](std::size_t k) { return systems_[k].end == SolveEnd::zero_right_hand_side; });
+  vectors_.outside_of_phases().copy_where(numbers(taken_), vectors.b, vectors.x);
+  for (auto& system : systems_) {
+    if (system.end == SolveEnd::zero_right_hand_side) system.state.residual_square = 0.0;
     if (!system.state.residual_is_recomputed) system.recurrence_norm = system.state.residual_norm();
     results.push_back(system_result_of({.end = *system.end,
                                         .last = system.state,
                                         .recurrence_residual_norm = system.recurrence_norm,
                                         .has_preconditioner = !preconditioner_.is_identity()}));
   }
-  // Systems without a right-hand side: their b is what x is to be.
-  vectors_.outside_of_phases().copy_where(numbers(taken_), vectors.b, vectors.x);
   recompute_missing(vectors, results);
   take_kept(vectors, results);
   return results;
@@ -397,7 +392,7 @@ void SeveralSystems::compute_residual(std::span<const double> b, std::span<const
     local.copy(b, r_);
     local.add_scaled(-1.0, matrix_.result(), r_);
   });
-  vectors_.sums_into(squares, [&](VectorOps& local) { local.dots(r_, r_, squares); });
+  dots(r_, r_, squares);
 }
 
 void SeveralSystems::recompute_missing(const SystemVectors& vectors, std::span<SystemSolveResult> results) {
@@ -414,16 +409,12 @@ void SeveralSystems::recompute_missing(const SystemVectors& vectors, std::span<S
 
 /// As ConjugateGradient::take_kept().
 void SeveralSystems::take_kept(const SystemVectors& vectors, std::span<SystemSolveResult> results) {
-  const auto seems_better = [&](std::size_t k) { return systems_[k].kept.seems_better(results[k]); };
-  for (std::size_t k = 0; k < systems_.size(); ++k) taken_[k] = seems_better(k) ? 1.0 : 0.0;
-  if (std::ranges::none_of(numbers(taken_), is_taken)) return;
+  if (!take([&](std::size_t k) { return systems_[k].kept.seems_better(results[k]); })) return;
   const auto squares = numbers(alpha_);
   compute_residual(vectors.b, kept_x_, squares);
-  for (std::size_t k = 0; k < systems_.size(); ++k) {
-    const bool replaces =
-        taken_[k] != 0.0 && systems_[k].kept.replaces_last(std::sqrt(squares[k]), results[k]);
-    taken_[k] = replaces ? 1.0 : 0.0;
-  }
+  take([&](std::size_t k) {
+    return taken_[k] != 0.0 && systems_[k].kept.replaces_last(std::sqrt(squares[k]), results[k]);
+  });
   vectors_.outside_of_phases().copy_where(numbers(taken_), kept_x_, vectors.x);
 }
 

@@ -56,6 +56,25 @@ class SeveralSystems final : public SystemSolver {
     return std::span(values).first(systems_.size());
   }
 
+  /// taken_ := the systems for which is_taken(number). Whether there are any.
+  template <typename IsTaken>
+  bool take(const IsTaken& is_taken) {
+    bool takes_any = false;
+    for (std::size_t k = 0; k < systems_.size(); ++k) {
+      const bool takes = is_taken(k);
+      taken_[k] = takes ? 1.0 : 0.0;
+      takes_any |= takes;
+    }
+    return takes_any;
+  }
+  bool take_those_that_begin_again() {
+    return take([this](std::size_t k) { return systems_[k].begins_again; });
+  }
+  /// values := x . y of each system, over all ranks.
+  void dots(std::span<const double> x, std::span<const double> y, std::span<double> values) {
+    vectors_.sums_into(values, [&](VectorOps& local) { local.dots(x, y, values); });
+  }
+
   void begin(const SystemVectors& vectors, const StopRule& stop);
   void record_zeros(std::span<const double> b);
   void step(std::span<double> x, const StopRule& stop);

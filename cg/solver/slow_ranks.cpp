@@ -61,11 +61,9 @@ void require_ranks(const SlowRanks& slow, int rank_count) {
   }
 }
 
-std::vector<Slowdown::Change> changes_of(const SlowRanks& slow, int rank) {
-  std::vector<Slowdown::Change> changes;
-  for (const auto& one : slow.ranks) {
-    if (one.rank == rank) changes.push_back({.first_product = one.first_product, .factor = one.factor});
-  }
+std::vector<SlowRank> changes_of(const SlowRanks& slow, int rank) {
+  auto changes = slow.ranks;
+  std::erase_if(changes, [rank](const SlowRank& one) { return one.rank != rank; });
   return changes;
 }
 

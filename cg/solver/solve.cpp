@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -16,12 +15,9 @@ namespace {
 
 void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span<const double> x) {
   const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
-  std::array<double, 1> misfits{fit ? 0.0 : 1.0};
-  matrix.sum_over_ranks(misfits);
-  if (misfits[0] > 0.0) {
+  if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
     throw InputError(
-        fmt::format("solve: b or x has another length than the operator's pieces on {} ranks", misfits[0]));
-  }
+        fmt::format("solve: b or x has another length than the operator's pieces on {} ranks", misfits));
 }
 
 /// Numbers have left the range of double precision, where the input is finite.

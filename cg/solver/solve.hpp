@@ -2,7 +2,6 @@
 
 // Solves a user's own system A x = b by one call.
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -15,8 +14,6 @@
 #include "cg/solver/stop_rule.hpp"
 
 namespace cg2d {
-
-class AssembledOperator;
 
 /// A system and its solution: this rank's pieces, which do not overlap.
 struct SystemVectors {
@@ -31,26 +28,6 @@ struct SystemVectors {
 /// solve() of a whole system, but that nothing is checked.
 SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
                         const StopRule& stop);
-
-/// A solve by the classic form of CG, without preconditioner or with a diagonal one; all must outlive the solve.
-struct GuardedSystem {
-  ConjugateGradient& solver;                      ///< on the operator that the guard gave
-  std::span<const double> inverse_diagonal = {};  ///< M^-1, this rank's piece; empty without preconditioner
-  int most_iterations = 0;
-  /// Called where the solve goes back to its state after so many iterations; on all ranks.
-  std::function<void(int)> goes_back = [](int) {};
-};
-
-/// Makes a solve in place of solve(), and parts of it again.
-class SolveGuardHooks : public Interface {
- public:
-  /// The operator to solve with, in place of that of the block.
-  [[nodiscard]] virtual LinearOperator& guarded(AssembledOperator& assembled) = 0;
-  /// As solve(); once. Throws RunError, alike on every rank.
-  [[nodiscard]] virtual SystemSolveResult solve_guarded(const GuardedSystem& system,
-                                                        const SystemVectors& vectors,
-                                                        const StopRule& stop) = 0;
-};
 
 /// The result of a solve with names; without a residual that is recomputed now.
 SystemSolveResult system_result_of(const SolveResult& solved);

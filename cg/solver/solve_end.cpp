@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "cg/base/values.hpp"
-
 namespace cg2d {
 namespace {
 

@@ -329,37 +329,34 @@ void VectorOps::scale_and_add_each(std::span<const double> x, std::span<const do
   });
 }
 
+/// Calls work(element, vector) for the elements of the vectors whose number is not 0, on the threads.
+template <typename Work>
+void VectorOps::on_taken(std::size_t size, std::span<const double> are_taken, const Work& work) const {
+  on_rows(size, are_taken.size(), [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
+    for (auto k = begin; k < end; ++k) {
+      if (const auto vector = (k - begin) % count; are_taken[vector] != 0.0) work(k, vector);
+    }
+  });
+}
+
 void VectorOps::subtract_where(std::span<const double> are_taken, std::span<const double> x,
                                std::span<const double> y, std::span<double> z) {
   update_work_ = update_work_ + work_on(z.size(), 3, 1);
-  on_rows(z.size(), are_taken.size(), [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
-    for (auto k = begin; k < end; ++k) {
-      if (are_taken[(k - begin) % count] != 0.0) z[k] = x[k] - y[k];
-    }
-  });
+  on_taken(z.size(), are_taken, [&](std::size_t k, std::size_t) { z[k] = x[k] - y[k]; });
 }
 
 void VectorOps::copy_where(std::span<const double> are_taken, std::span<const double> x,
                            std::span<double> y) {
   update_work_ = update_work_ + work_on(y.size(), 2, 0);
-  on_rows(y.size(), are_taken.size(), [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
-    for (auto k = begin; k < end; ++k) {
-      if (are_taken[(k - begin) % count] != 0.0) y[k] = x[k];
-    }
-  });
+  on_taken(y.size(), are_taken, [&](std::size_t k, std::size_t) { y[k] = x[k]; });
 }
 
 void VectorOps::step_back_where(std::span<const double> are_taken, std::span<const double> lengths,
                                 std::span<const double> p, std::span<const double> x,
                                 std::span<double> kept) {
   update_work_ = update_work_ + work_on(kept.size(), 3, 2);
-  on_rows(kept.size(), lengths.size(),
-          [&](std::size_t, std::size_t begin, std::size_t end, const auto count) {
-            for (auto k = begin; k < end; ++k) {
-              const auto vector = (k - begin) % count;
-              if (are_taken[vector] != 0.0) kept[k] = x[k] - lengths[vector] * p[k];
-            }
-          });
+  on_taken(kept.size(), are_taken,
+           [&](std::size_t k, std::size_t vector) { kept[k] = x[k] - lengths[vector] * p[k]; });
 }
 
 }  // namespace cg2d

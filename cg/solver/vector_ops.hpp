@@ -133,6 +133,8 @@ class VectorOps {
   double largest_of_parts(std::size_t size, const Largest& largest);
   template <typename Work>
   void on_rows(std::size_t size, std::size_t vector_count, const Work& work) const;
+  template <typename Work>
+  void on_taken(std::size_t size, std::span<const double> are_taken, const Work& work) const;
 
   static constexpr std::size_t most_vectors = 16;
   struct alignas(64) PartialSumsOfSeveral {

@@ -1,8 +1,74 @@
 #include "cg/stencil/block_choice.hpp"
 
 #include <algorithm>
+#include <limits>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/stencil/plane_store.hpp"
+#include "cg/stencil/stencil_method.hpp"
+#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
+namespace {
+
+/// Writes planes, whatever is in them, then reads and writes them as a pass does, with nothing to compute.
+StorageTimes try_storage(const BlockTrialPlan& plan) {
+  constexpr std::int64_t wanted_bytes = std::int64_t{256} << 20;
+  const auto& layout = plan.method.layout();
+  const auto wanted = std::max<std::int64_t>(wanted_bytes / layout.byte_count(),
+                                             4 * std::int64_t{store_depth(layout, plan.planes_at_once)});
+  const auto count = std::min(wanted, plan.plane_count);
+  for (std::int64_t z = 0; z < count; ++z) {
+    std::fill_n(plan.store->room(z), layout.size(), 0.0);
+    plan.store->written(z);
+  }
+  plan.store->finish_writing();
+  const auto before = plan.store->figures();
+  const Stopwatch stopwatch;
+  plan.store->begin_reading({.planes = {.begin = 0, .end = count}});
+  for (std::int64_t z = 0; z < count; ++z) {
+    const double* const plane = plan.store->next();
+    std::copy_n(plane, layout.size(), plan.store->room(z));
+    plan.store->written(z);
+  }
+  plan.store->finish_writing();
+  const double plane_s = stopwatch.seconds() / static_cast<double>(count);
+  const double wait_s = (plan.store->figures() - before).wait_s();
+  return {.plane_s = plane_s, .work_s = std::max(plane_s - wait_s / static_cast<double>(count), 0.0)};
+}
+
+/// Seconds for a step of a plane in passes of so many steps.
+double try_computing(const BlockTrialPlan& plan, int block) {
+  constexpr double enough_s = 0.01;
+  constexpr int rounds = 3;  // other load makes some longer: the shortest one counts
+  // Planes of zeros take as long as others.
+  const auto& layout = plan.method.layout();
+  const std::int64_t n = plan.planes_at_once;
+  kernels::PageBuffer<double> planes(static_cast<std::size_t>(2 * n * layout.size()));
+  std::vector<const double*> given;
+  std::vector<double*> made;
+  for (std::int64_t k = 0; k < n; ++k) {
+    given.push_back(planes.data() + 2 * k * layout.size());
+    made.push_back(planes.data() + (2 * k + 1) * layout.size());
+  }
+  const auto make_wavefront_step = plan.method.trial_advance(block, plan.planes_at_once);
+  const auto advance = [&] { make_wavefront_step(given, made); };
+  advance();  // touches all memory
+  auto shortest_s = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < rounds; ++round) {
+    const Stopwatch stopwatch;
+    std::int64_t advance_count = 0;
+    do {
+      advance();
+      ++advance_count;
+    } while (stopwatch.seconds() < enough_s);
+    shortest_s = std::min(shortest_s, stopwatch.seconds() / static_cast<double>(advance_count * n * block));
+  }
+  return shortest_s;
+}
+
+}  // namespace
 
 std::vector<int> candidate_blocks(int most) {
   std::vector<int> blocks;
@@ -37,6 +103,31 @@ const BlockPrediction& choose_block(std::span<const BlockPrediction> predictions
   const auto best = std::ranges::min_element(predictions, {}, &BlockPrediction::total_s);
   return *std::ranges::find_if(
       predictions, [&](const auto& prediction) { return prediction.total_s <= good_enough * best->total_s; });
+}
+
+BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group) {
+  constexpr double most_seconds = 3.0;
+  BlockChoice choice;
+  const Stopwatch stopwatch;
+  if (plan.store != nullptr) {
+    group.barrier();
+    StorageTimes mine;
+    agree_on(group, [&] { mine = try_storage(plan); });
+    choice.storage = {.plane_s = group.maximum(mine.plane_s), .work_s = group.maximum(mine.work_s)};
+  }
+  const Stopwatch computing;
+  bool is_over = false;
+  for (const int block : candidate_blocks(plan.most_block)) {
+    if (is_over) break;
+    double plane_step_s = 0.0;
+    group.barrier();
+    agree_on(group, [&] { plane_step_s = try_computing(plan, block); });
+    choice.trials.push_back({.block = block, .plane_step_s = group.maximum(plane_step_s)});
+    choice.predictions.push_back(predict_block(plan.work, choice.trials.back(), choice.storage));
+    is_over = group.maximum(computing.seconds()) > most_seconds;
+  }
+  choice.duration_s = group.maximum(stopwatch.seconds());
+  return choice;
 }
 
 }  // namespace cg2d

@@ -1,16 +1,18 @@
 #pragma once
 
-// How many steps a pass makes: predicted from measured times. Pure arithmetic, no MPI.
+// How many steps a pass makes: predicted from measured times.
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "cg/stencil/plane_layout.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+class PlaneStore;
+class StencilMethod;
 
 /// The work of a rank, whatever the block.
 struct StencilWork {
@@ -47,5 +49,27 @@ BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, 
 /// The smallest block whose predicted time is within 2 % of the best one's, with a device that is a quarter slower than measured: so
 /// reading and writing stay hidden, and no memory is taken for nothing. At least one prediction.
 const BlockPrediction& choose_block(std::span<const BlockPrediction> predictions);
+
+/// The figures that a trial measured and predicted.
+struct BlockChoice {
+  std::vector<BlockTrial> trials{};
+  std::vector<BlockPrediction> predictions{};  ///< prediction for each trial
+  StorageTimes storage{};
+  double duration_s = 0.0;
+};
+
+/// The settings of a trial.
+struct BlockTrialPlan {
+  const StencilMethod& method;
+  StencilWork work;
+  int most_block = 1;            ///< longest block that memory, steps and slabs allow
+  std::int64_t plane_count = 0;  ///< planes of this rank's slab
+  int planes_at_once = 1;
+  PlaneStore* store = nullptr;  ///< nullptr: reading and writing take no time
+};
+
+/// All ranks measure at the same time, and the slowest one counts. Planes of the store are overwritten. Collective. Throws
+/// RunError on every rank alike, MpiError, std::bad_alloc. Takes a few seconds at most, unless the device is slow.
+BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group);
 
 }  // namespace cg2d

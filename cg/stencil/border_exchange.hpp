@@ -2,7 +2,6 @@
 
 // The planes at the borders of slabs, exchanged between passes.
 
-#include <array>
 #include <cstdint>
 #include <vector>
 

@@ -1,19 +1,141 @@
 // Steps of the heat equation, compared with their closed form at the end.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/stencil/heat_field.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "cg/stencil/step_borders.hpp"
 #include "cg/stencil/wavefront.hpp"
+#include "comm/transfer.hpp"
+#include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
+
+/// Border planes of each step but the last: two for the rank before, and two of the next rank, in the
+/// direction of the pass. A rank makes the former early and needs the latter late, so that messages are
+/// hidden behind computing. Ranks follow each other along z.
+class StepBorders {
+ public:
+  /// depth: steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
+  StepBorders(comm::RankGroup& group, const PlaneLayout& layout, int depth)
+      : layout_(layout),
+        depth_(depth),
+        endpoint_(group, sent_),
+        lent_(static_cast<std::size_t>(size_of_all(layout, depth, group.size() > 1))),
+        borrowed_(lent_.size()) {
+    // The system's part of it belongs to no pass.
+    for (auto* const buffer : {&lent_, &borrowed_}) std::ranges::fill(buffer->span(), 0.0);
+    if (group.rank() > 0) connect(sides_[0], group.rank() - 1);
+    if (group.rank() + 1 < group.size()) connect(sides_[1], group.rank() + 1);
+  }
+  /// Memory of such an object.
+  static std::int64_t byte_count(const PlaneLayout& layout, int depth, bool has_neighbours) {
+    return 2 * size_of_all(layout, depth, has_neighbours) * std::int64_t{sizeof(double)};
+  }
+
+  /// A pass begins: messages of the next rank may arrive. Throws MpiError, as everything here that moves data.
+  void begin(const Sweep& sweep, int step_count) {
+    const auto side_or_none = [&](bool is_above) {
+      auto& side = sides_.at(is_above ? 1 : 0);
+      return side.sends.empty() ? nullptr : &side;
+    };
+    before_ = side_or_none(sweep.is_downward);
+    after_ = side_or_none(!sweep.is_downward);
+    step_count_ = step_count;
+    sent_steps_ = 0;
+    for_each(&Side::receives, after_, [](auto& receive) { receive.start(); });
+  }
+  /// Number 0 and 1, in the direction of the pass: the rank's own, which it fills.
+  [[nodiscard]] double* lent(int step, std::int64_t number) { return plane(lent_, step, number); }
+  /// Planes 0 and 1 of the next rank: after wait_for(step).
+  [[nodiscard]] const double* borrowed(int step, std::int64_t number) {
+    return plane(borrowed_, step, number);
+  }
+  /// The steps of this pass whose lent planes have been sent; those of the next one are complete.
+  [[nodiscard]] int sent_steps() const { return sent_steps_; }
+  void send_next() {
+    endpoint_.start_send(comm::Operation::halo, before_->sends[static_cast<std::size_t>(sent_steps_)]);
+    ++sent_steps_;
+  }
+  void wait_for(int step) {
+    const Stopwatch stopwatch;
+    endpoint_.wait_for_receive(after_->receives[static_cast<std::size_t>(step)]);
+    waited_s_ += stopwatch.seconds();
+  }
+  /// To be called now and then: lets MPI work on what is under way.
+  /// One look lets MPI work on all messages of the rank.
+  void look() {
+    const auto last = [](int count) { return static_cast<std::size_t>(count) - 1; };
+    if (after_ != nullptr && step_count_ > 0)
+      static_cast<void>(endpoint_.has_arrived(after_->receives[last(step_count_)]));
+    if (before_ != nullptr && sent_steps_ > 0) endpoint_.push(before_->sends[last(sent_steps_)]);
+  }
+  /// The pass is over, or has failed on this rank: sends what has not been sent, whatever it holds, and waits for everything under way, so that
+  /// no other rank waits for ever.
+  void finish() {
+    const Stopwatch stopwatch;
+    while (before_ != nullptr && sent_steps_ < step_count_) send_next();
+    for_each(&Side::sends, before_, [&](const auto& send) { endpoint_.remind(send); });
+    for_each(&Side::receives, after_, [&](const auto& receive) { endpoint_.wait_for_receive(receive); });
+    for_each(&Side::sends, before_, [&](const auto& send) { endpoint_.wait_for_send(send); });
+    step_count_ = 0;
+    waited_s_ += stopwatch.seconds();
+  }
+
+  [[nodiscard]] double waited_s() const { return waited_s_; }
+  [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
+
+ private:
+  /// Doubles of all lent planes, or all borrowed ones.
+  static std::int64_t size_of_all(const PlaneLayout& layout, int depth, bool has_neighbours) {
+    return has_neighbours ? SkewedPass::border_place(depth, 0) * layout.size() : 0;
+  }
+  /// Messages by step.
+  struct Side {
+    std::vector<comm::Transfer> sends{};
+    std::vector<comm::Transfer> receives{};
+  };
+  void connect(Side& side, int partner) {
+    const auto size = static_cast<std::size_t>(SkewedPass::border_planes * layout_.size());
+    for (std::size_t step = 0; step < static_cast<std::size_t>(depth_); ++step) {
+      const auto lent = lent_.span().subspan(step * size, size);
+      const auto borrowed = borrowed_.span().subspan(step * size, size);
+      side.sends.push_back(
+          comm::Transfer::send(endpoint_.handle(), lent, comm::whole(lent), partner, comm::Operation::halo));
+      side.receives.push_back(comm::Transfer::receive(endpoint_.handle(), borrowed, comm::whole(borrowed),
+                                                      partner, comm::Operation::halo));
+    }
+  }
+  /// action(message) for each step of the pass, first to last; none where there is no such side.
+  template <typename Action>
+  void for_each(std::vector<comm::Transfer> Side::*messages, Side* side, const Action& action) {
+    for (std::size_t step = 0; side != nullptr && step < static_cast<std::size_t>(step_count_); ++step)
+      action((side->*messages)[step]);
+  }
+  [[nodiscard]] double* plane(kernels::PageBuffer<double>& planes, int step, std::int64_t number) const {
+    return planes.data() + SkewedPass::border_place(step, number) * layout_.size();
+  }
+
+  PlaneLayout layout_;
+  int depth_;
+  comm::TrafficCounts sent_;
+  comm::Endpoint endpoint_;
+  kernels::PageBuffer<double> lent_;
+  kernels::PageBuffer<double> borrowed_;
+  std::array<Side, 2> sides_;  // below and above
+  Side* before_ = nullptr;     // in the direction of the pass
+  Side* after_ = nullptr;
+  int step_count_ = 0;  // steps of the pass
+  int sent_steps_ = 0;
+  double waited_s_ = 0.0;
+};
 
 class HeatMethod final : public StencilMethod {
  public:

@@ -7,7 +7,8 @@
 #include <array>
 #include <string_view>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
@@ -90,27 +91,29 @@ std::string choice_text(const StencilReport& report) {
   std::string text = fmt::format("\n Temporal block, tried in {:.2f} s:\n", choice.duration_s);
   if (choice.storage.plane_s > 0.0)
     text += fmt::format("   reading and writing a plane takes {:.3g} ms\n", 1e3 * choice.storage.plane_s);
-  text += fmt::format("   {:>5}  {:>6}  {:>16}  {:>11}  {:>18}  {:>11}\n", "steps", "passes",
-                      "step of a plane", "computing", "reading, writing", "predicted");
+  Table table;
   for (std::size_t k = 0; k < choice.predictions.size(); ++k) {
     const auto& prediction = choice.predictions[k];
-    text += fmt::format("   {:>5}  {:>6}  {:>13.3g} ms  {:>9.3g} s  {:>16.3g} s  {:>9.3g} s{}\n",
-                        prediction.block, prediction.pass_count, 1e3 * choice.trials[k].plane_step_s,
-                        prediction.computing_s, prediction.storage_s, prediction.total_s,
-                        prediction.block == report.block ? "  taken" : "");
+    table.line().number("steps", "{}", prediction.block).number("passes", "{}", prediction.pass_count);
+    table.number("step of a plane", "{:.3g} ms", 1e3 * choice.trials[k].plane_step_s);
+    table.number("computing", "{:.3g} s", prediction.computing_s);
+    table.number("reading, writing", "{:.3g} s", prediction.storage_s);
+    table.number("predicted", "{:.3g} s", prediction.total_s);
+    table.word("", prediction.block == report.block ? "taken" : "");
   }
+  text += table.text("   ");
   return text;
 }
 
 std::string times_text(const StencilReport& report) {
-  std::string text = fmt::format("\n {:<22}{:>12}{:>12}{:>9}\n", "Seconds", "mean", "maximum", "share");
   const double all_s = over_ranks(report, time_rows.back().of).mean;
+  Table table;
   for (const auto& row : time_rows) {
     const auto [mean, maximum] = over_ranks(report, row.of);
-    text +=
-        fmt::format("   {:<20}{:>12.4f}{:>12.4f}{:>7.1f} %\n", row.name, mean, maximum, 100.0 * mean / all_s);
+    table.line().word("Seconds", row.name).number("mean", "{:.4f}", mean);
+    table.number("maximum", "{:.4f}", maximum).number("share", "{:.1f} %", 100.0 * mean / all_s);
   }
-  return text;
+  return "\n" + table.text();
 }
 
 std::string moved_text(const StencilReport& report) {

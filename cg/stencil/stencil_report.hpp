@@ -31,14 +31,6 @@ struct StencilRank {
   [[nodiscard]] double storage_share() const { return total_s > 0.0 ? moved.wait_s() / total_s : 0.0; }
 };
 
-/// The figures that a trial measured and predicted.
-struct BlockChoice {
-  std::vector<BlockTrial> trials{};
-  std::vector<BlockPrediction> predictions{};  ///< prediction for each trial
-  StorageTimes storage{};
-  double duration_s = 0.0;
-};
-
 /// The final domain; it depends on neither ranks nor block.
 struct DomainFigures {
   double sum = 0.0;

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <span>
-#include <string>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/values.hpp"
-#include "cg/stencil/block_trial.hpp"
 
 namespace cg2d {
 
@@ -207,6 +206,18 @@ void StencilRun::gather_ranks() {
   mine_.peak_bytes = peak_resident_bytes();
   report_.ranks = group_.gather_one(mine_);
   report_.steps_s = group_.maximum(mine_.total_s);
+}
+
+ExitCode run_stencil(const StencilOptions& options, comm::RankGroup& group) {
+  const Progress progress(options.progress, group.rank());
+  StencilRun run(options, group, progress);
+  run.prepare();
+  const auto output = open_output(options.output, group);
+  run.perform();
+  const auto& report = run.report();
+  write_output(output.get(), group, [&] { return write_stencil_report(report, options.format); });
+  if (group.rank() == 0 && report.code() != ExitCode::success) say_on_stderr(verdict_text(report));
+  return report.code();
 }
 
 }  // namespace cg2d

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
@@ -77,5 +76,9 @@ class StencilRun {
   Stopwatch since_begin_;
   int done_count_ = 0;  // steps
 };
+
+/// Makes a run on all ranks and writes its report. Collective; the same code on every rank: verification_failed where the result is not that
+/// of the closed form. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+ExitCode run_stencil(const StencilOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

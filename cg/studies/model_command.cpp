@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -14,7 +13,7 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/table.hpp"
@@ -350,15 +349,16 @@ std::string calibration_text(const MachineDescription& machine) {
   text += fmt::format(" dot product     = {:.3f} ns per element\n", nano * machine.vectors.dot_s_per_element);
   text += fmt::format(" vector update   = {:.3f} us + {:.3f} ns per element\n\n",
                       micro * machine.vectors.update_call_s, nano * machine.vectors.update_s_per_element);
-  text += fmt::format(" {:<17} {:>9} {:>9} {:>12} {:>12} {:>10}\n", "kernel", "rows", "columns", "nonzeros",
-                      "ns/nonzero", "waiting");
+  Table table;
   for (const auto& kernel : machine.kernels) {
     for (const auto& shape : kernel.shapes) {
-      text += fmt::format(" {:<17} {:>9.0f} {:>9.0f} {:>12.0f} {:>12.4f} {:>8.1f} %\n", kernel.name,
-                          shape.rows, shape.columns, shape.nonzeros, nano * shape.seconds_per_nonzero,
-                          100.0 * shape.waiting_share);
+      table.line().word("kernel", kernel.name).number("rows", "{:.0f}", shape.rows);
+      table.number("columns", "{:.0f}", shape.columns).number("nonzeros", "{:.0f}", shape.nonzeros);
+      table.number("ns/nonzero", "{:.4f}", nano * shape.seconds_per_nonzero);
+      table.number("waiting", percent_text(shape.waiting_share, 1));
     }
   }
+  text += table.text();
   if (!machine.measured.disturbance.empty())
     text += fmt::format("\n Disturbed: {}\n", machine.measured.disturbance);
   return text;
@@ -420,7 +420,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
 
 }  // namespace
 
-Json model_type() { return schema_of<MachineModel>(); }
+void visit_model(Members& m) { visit_new<MachineModel>(m); }
 
 ExitCode model(const ModelOptions& options, comm::RankGroup& group) {
   if (options.calibrates) return calibrate_machine(options, group);

@@ -2,7 +2,6 @@
 
 // `cg2d model`: predicted times of a described machine, and the calibration of this one.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -43,8 +42,8 @@ struct ModelOptions {
 /// The largest number of ranks that is modelled.
 inline constexpr int most_modelled_ranks = 1 << 20;
 
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json model_type();
+/// The document, for its schema.
+void visit_model(Members& m);
 
 /// Collective. Throws RunError on every rank alike.
 ExitCode model(const ModelOptions& options, comm::RankGroup& group);

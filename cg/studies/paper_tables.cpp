@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"

@@ -8,7 +8,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/studies/pingpong_measure.hpp"
 #include "comm/rank_group.hpp"
 

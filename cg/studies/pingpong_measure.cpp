@@ -37,16 +37,6 @@ std::uint64_t pattern_word(std::uint64_t transfer, int sender, std::size_t place
   return (transfer * 2 + static_cast<std::uint64_t>(sender)) * odd + place * (odd >> 2U);
 }
 
-/// visit(its first byte, its number of bytes) for each word of a variable; the last one may be
-/// shorter.
-template <typename Visit>
-void for_every_word(const comm::VariableShape& shape, std::size_t variable, const Visit& visit) {
-  for (std::size_t begin = 0; begin < shape.byte_count; begin += sizeof(std::uint64_t)) {
-    const auto place = shape.offset(variable) + begin;
-    visit(place, std::min(shape.byte_count - begin, sizeof(std::uint64_t)));
-  }
-}
-
 comm::VariableShape largest_shape(const TransferOptions& transfers) {
   return {.count = static_cast<std::size_t>(*std::ranges::max_element(transfers.variable_counts)),
           .byte_count = static_cast<std::size_t>(*std::ranges::max_element(transfers.byte_counts))};
@@ -60,67 +50,48 @@ class CheckedTransfers {
 
   [[nodiscard]] std::string_view name() const { return names_.name; }
 
-  /// There and back; the first bytes of each variable change with each transfer and are checked.
-  void round_trip(const comm::VariableShape& shape) {
+  /// There and back: the first bytes of each variable, or all, change with each transfer and are compared.
+  void round_trip(const comm::VariableShape& shape, std::size_t compared_bytes = sizeof(std::uint64_t)) {
     ++transfer_;
     if (rank_ == 0) {
-      stamp(shape);
+      write(shape, compared_bytes);
       memory_.send(method_, shape);
       memory_.receive(method_, shape);
-      look(shape);
+      compare(shape, compared_bytes);
     } else {
       memory_.receive(method_, shape);
-      look(shape);
-      stamp(shape);
+      compare(shape, compared_bytes);
+      write(shape, compared_bytes);
       memory_.send(method_, shape);
     }
-  }
-
-  /// There and back; all bytes change and are compared.
-  void compare_everything(const comm::VariableShape& shape) {
-    ++transfer_;
-    const auto outgoing = memory_.outgoing(method_);
-    for (std::size_t k = 0; k < shape.count; ++k) {
-      for_every_word(shape, k, [&](std::size_t place, std::size_t byte_count) {
-        const auto word = pattern_word(transfer_, rank_, place);
-        std::memcpy(outgoing.data() + place, &word, byte_count);
-      });
-    }
-    if (rank_ == 0) memory_.send(method_, shape);
-    memory_.receive(method_, shape);
-    const auto incoming = memory_.incoming(method_);
-    for (std::size_t k = 0; k < shape.count; ++k) {
-      for_every_word(shape, k, [&](std::size_t place, std::size_t byte_count) {
-        const auto word = pattern_word(transfer_, 1 - rank_, place);
-        is_right_ = is_right_ && std::memcmp(incoming.data() + place, &word, byte_count) == 0;
-      });
-    }
-    if (rank_ == 1) memory_.send(method_, shape);
   }
 
   [[nodiscard]] bool is_right() const { return is_right_; }
 
  private:
-  /// Bytes of the stamp of a variable: eight, or all bytes of a smaller variable.
-  static std::size_t stamp_size(const comm::VariableShape& shape) {
-    return std::min(shape.byte_count, sizeof(std::uint64_t));
+  /// visit(place, number of bytes, word of the sender) for each word of all variables; the last one of a variable may be shorter.
+  template <typename Visit>
+  void for_every_word(const comm::VariableShape& shape, std::size_t byte_count, int sender,
+                      const Visit& visit) const {
+    const auto end = std::min(byte_count, shape.byte_count);
+    for (std::size_t variable = 0; variable < shape.count; ++variable) {
+      for (std::size_t begin = 0; begin < end; begin += sizeof(std::uint64_t)) {
+        const auto place = shape.offset(variable) + begin;
+        visit(place, std::min(end - begin, sizeof(std::uint64_t)), pattern_word(transfer_, sender, place));
+      }
+    }
   }
-  static std::uint64_t stamp_of(std::uint64_t transfer, int sender, std::size_t variable) {
-    return transfer * 2 + static_cast<std::uint64_t>(sender) + (variable << 56U);
-  }
-  void stamp(const comm::VariableShape& shape) {
+  void write(const comm::VariableShape& shape, std::size_t byte_count) {
     const auto outgoing = memory_.outgoing(method_);
-    for (std::size_t k = 0; k < shape.count; ++k) {
-      const auto word = stamp_of(transfer_, rank_, k);
-      std::memcpy(outgoing.data() + shape.offset(k), &word, stamp_size(shape));
-    }
+    for_every_word(shape, byte_count, rank_, [&](auto place, auto size, const auto& word) {
+      std::memcpy(outgoing.data() + place, &word, size);
+    });
   }
-  void look(const comm::VariableShape& shape) {
+  void compare(const comm::VariableShape& shape, std::size_t byte_count) {
     const auto incoming = memory_.incoming(method_);
-    for (std::size_t k = 0; k < shape.count; ++k) {
-      const auto word = stamp_of(transfer_, 1 - rank_, k);
-      is_right_ = is_right_ && std::memcmp(incoming.data() + shape.offset(k), &word, stamp_size(shape)) == 0;
-    }
+    for_every_word(shape, byte_count, 1 - rank_, [&](auto place, auto size, const auto& word) {
+      is_right_ = is_right_ && std::memcmp(incoming.data() + place, &word, size) == 0;
+    });
   }
 
   comm::PingPong& memory_;
@@ -197,7 +168,7 @@ class PairRace {
   void measure_shape(const comm::VariableShape& shape) {
     std::vector<std::function<void()>> works;
     for (auto& method : methods_) {
-      method.compare_everything(shape);
+      method.round_trip(shape, shape.byte_count);
       pair_.barrier();  // before another method waits without MPI
       works.emplace_back([&method, shape] { method.round_trip(shape); });
     }

@@ -45,16 +45,16 @@ std::string line_table(const PairResult& pair) {
 
 /// The gain from completing several puts at once, for the smallest size.
 std::string delayed_put_line(const PairResult& pair) {
-  const auto* alone = static_cast<const TransferTime*>(nullptr);
-  const auto* together = static_cast<const TransferTime*>(nullptr);
-  for (const auto& time : pair.times) {
-    if (time.method == "put-immediate" && time.variable_count == 1 && alone == nullptr) alone = &time;
-  }
+  const auto find = [&](std::string_view method, const auto& is_wanted) {
+    const auto found = std::ranges::find_if(
+        pair.times, [&](const auto& time) { return time.method == method && is_wanted(time); });
+    return found == pair.times.end() ? nullptr : &*found;
+  };
+  const auto* const alone = find("put-immediate", [](const auto& time) { return time.variable_count == 1; });
   if (alone == nullptr) return {};
-  for (const auto& time : pair.times) {
-    if (time.method == "put-delayed" && time.variable_count > 1 && time.byte_count == alone->byte_count)
-      together = &time;
-  }
+  const auto* const together = find("put-delayed", [&](const auto& time) {
+    return time.variable_count > 1 && time.byte_count == alone->byte_count;
+  });
   if (together == nullptr) return {};
   return fmt::format(
       "\n put-delayed, {} messages of {} bytes per synchronization: {:.3f} us per message, {:.0f} % of one "
@@ -138,31 +138,41 @@ void describe_left_out(Members& m, std::string_view name,
   });
 }
 
-void describe_pair(Members& m, PairResult& pair) {
+}  // namespace
+
+void describe(Members& m, TransferTime& time) {
+  m("method", time.method, not_empty());
+  m("variables", time.variable_count, at_least(1));
+  m("bytes", time.byte_count, at_least(1, "Of one variable."));
+  describe_sample(m, "seconds_per_variable", time.seconds,
+                  "Half a round trip over the number of its variables.");
+  m.derived("bytes_per_s", time.bytes_per_s(), positive());
+}
+
+void describe(Members& m, TransferLine& fitted) {
+  m("method", fitted.method, not_empty());
+  m("start_up_s", fitted.line.intercept, at_least(0));
+  m("seconds_per_byte", fitted.line.slope, at_least(0));
+}
+
+void describe(Members& m, PairResult& pair) {
   std::array<int, 2> ranks{pair.pair.first, pair.pair.second};
   m("ranks", ranks, at_least(0));
   pair.pair = {.first = ranks[0], .second = ranks[1]};
   m("same_node", pair.same_node);
-  m.list("transfers", pair.times, [&](TransferTime& time, std::size_t /*index*/) {
-    m("method", time.method, not_empty());
-    m("variables", time.variable_count, at_least(1));
-    m("bytes", time.byte_count, at_least(1, "Of one variable."));
-    describe_sample(m, "seconds_per_variable", time.seconds,
-                    "Half a round trip over the number of its variables.");
-    m.derived("bytes_per_s", time.bytes_per_s(), positive());
-  });
-  m.list(
-      "lines", pair.lines,
-      [&](TransferLine& fitted, std::size_t /*index*/) {
-        m("method", fitted.method, not_empty());
-        m("start_up_s", fitted.line.intercept, at_least(0));
-        m("seconds_per_byte", fitted.line.slope, at_least(0));
-      },
-      meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
+  m("transfers", pair.times);
+  m("lines", pair.lines, meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
   describe_left_out(m, "left_out", pair.left_out);
 }
 
-}  // namespace
+void describe(Members& m, TransportPhases& row) {
+  m("transport", row.transport, not_empty());
+  m.object("phases", [&] {
+    row.seconds.resize(communication_phase_count);
+    for (std::size_t k = 0; k < communication_phase_count; ++k)
+      describe_sample(m, phase_name(communication_phase_at(k)), row.seconds[k]);
+  });
+}
 
 void describe(Members& m, PingPongReport& report) {
   m.constant("schema_version", 1);
@@ -170,8 +180,7 @@ void describe(Members& m, PingPongReport& report) {
   m("ranks", report.rank_count, at_least(2));
   m("provenance", report.provenance);
   describe_disturbance(m, report.quiet);
-  m.list("pairs", report.pairs, [&](PairResult& pair, std::size_t /*index*/) { describe_pair(m, pair); },
-         {.fewest = 1});
+  m("pairs", report.pairs, {.fewest = 1});
   m.list("sums", report.sums,
          [&](SumTime& sum, std::size_t /*index*/) {
            m("way", sum.way, not_empty());
@@ -187,16 +196,7 @@ void describe(Members& m, PingPongReport& report) {
         m("class", report.problem.class_name, not_empty());
         m("n", report.problem.n, at_least(1));
         describe_name(m, "grid", report.configuration.grid);
-        m.list("transports", report.phases,
-               [&](TransportPhases& row, std::size_t /*index*/) {
-                 m("transport", row.transport, not_empty());
-                 m.object("phases", [&] {
-                   row.seconds.resize(communication_phase_count);
-                   for (std::size_t k = 0; k < communication_phase_count; ++k)
-                     describe_sample(m, phase_name(communication_phase_at(k)), row.seconds[k]);
-                 });
-               },
-               {.fewest = 1});
+        m("transports", report.phases, {.fewest = 1});
         describe_left_out(m, "left_out", report.transports_left_out);
       },
       meaning("One call by itself, on the grid of all ranks."));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -12,7 +13,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/tuning/profile_file.hpp"
 
 namespace cg2d {
 namespace {
@@ -24,12 +24,9 @@ std::string conditions_text(const MatrixKey& matrix, const Configuration& config
 
 std::string processor_text(const ProcessorProfile& processor) {
   std::string text;
-  if (processor.knows_kernels()) {
-    const int length = *processor.critical_vector_length;
+  if (processor.knows_kernels())
     text += fmt::format("   critical vector length {}, {}\n",
-                        length == never_in_vectors ? "none" : fmt::format("{}", length),
-                        describe(processor.measured));
-  }
+                        vector_length_text(*processor.critical_vector_length), describe(processor.measured));
   for (const auto& tuned : processor.cases) {
     text += fmt::format("   {}: kernel {}, {}\n", conditions_text(tuned.matrix, tuned.configuration),
                         tuned.kernels.front().name, describe(tuned.measured));
@@ -58,10 +55,11 @@ std::string names_text(const TuningProfile& profile) {
   std::string text;
   for (const auto& [name, processor] : profile) {
     std::set<std::string> matrices;
-    for (const auto& tuned : processor.cases) matrices.insert(tuned.matrix.name);
-    for (const auto& timed : processor.transports) matrices.insert(timed.conditions.matrix.name);
-    for (const auto& timed : processor.speeds) matrices.insert(timed.matrix.name);
-    for (const auto& read : processor.storages) matrices.insert(read.folder);
+    std::apply(
+        [&](const auto&... lists) {
+          (std::ranges::for_each(lists, [&](const auto& one) { matrices.insert(one.subject()); }), ...);
+        },
+        processor.case_lists());
     text += fmt::format("{}{} on {}", text.empty() ? "" : "; ",
                         matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
   }

@@ -10,7 +10,7 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "comm/rank_group.hpp"
 

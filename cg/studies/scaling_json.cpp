@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/session_document.hpp"
 #include "cg/studies/scaling_table.hpp"
@@ -34,7 +34,9 @@ void describe_options(Members& m, ScalingStudy& study) {
   m("rounds", study.round_count, at_least(1));
 }
 
-void describe_run(Members& m, ScalingRun& run) {
+}  // namespace
+
+void describe(Members& m, ScalingRun& run) {
   const bool succeeded = m.writes() && run.succeeded();
   m("round", run.round, at_least(1));
   m("status", run.code);
@@ -48,6 +50,8 @@ void describe_run(Members& m, ScalingRun& run) {
             meaning("By other work on the machine, as quiet.disturbed of a run."));
   m("disturbance", run.disturbance, meaning("The reason; empty where quiet."));
 }
+
+namespace {
 
 void describe_figures(Members& m, const ScalingStudy& study, const ScalingRow& row) {
   const bool is_system = m.writes() && !study.problem;
@@ -123,9 +127,7 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
       is_sound, "figures", [&] { describe_figures(m, study, row); },
       or_null("Of all rounds; kernel and shares of the one with the median time (of an even number the "
               "lower of the middle two). null where a run failed, or none took place."));
-  m.list(
-      "rounds", row.runs, [&](ScalingRun& run, std::size_t /*index*/) { describe_run(m, run); },
-      meaning("null stands for what a run did not measure, since it failed."));
+  m("rounds", row.runs, meaning("null stands for what a run did not measure, since it failed."));
 }
 
 void describe_agreement(Members& m, ZetaAgreement& one) {
@@ -173,7 +175,7 @@ void describe(Members& m, ScalingDocument& document) {
 
 }  // namespace
 
-Json scaling_type() { return schema_of<ScalingDocument>(); }
+void visit_scaling(Members& m) { visit_new<ScalingDocument>(m); }
 
 std::string write_scaling(const ScalingStudy& study, std::string_view format) {
   if (format == "text") return scaling_text(study);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -113,7 +112,7 @@ inline const std::vector<std::string> scaling_formats{"text", "json", "csv"};
 std::string write_scaling(const ScalingStudy& study, std::string_view format);
 std::string scaling_text(const ScalingStudy& study);
 
-/// The type of the document, for cg2d schema.
-nlohmann::ordered_json scaling_type();
+/// The document, for its schema.
+void visit_scaling(Members& m);
 
 }  // namespace cg2d

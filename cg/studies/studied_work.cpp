@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/json_values.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/system_matrix.hpp"

@@ -17,7 +17,7 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/run/benchmark_run.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "comm/rank_group.hpp"

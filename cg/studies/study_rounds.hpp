@@ -3,8 +3,6 @@
 // Cases that run in rounds, in turns: the rounds of every study.
 
 #include <cstddef>
-#include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -55,12 +54,15 @@ class GridSweep final : public StudyRuns {
   /// A run that fails is a result, too.
   End keep(const StudyStep& step, double duration_s) override {
     file_->append(rendered([&] {
-      return sweep_json(result_.json(), configurations_[step.number], step,
-                        {.round_count = round_count_,
-                         .duration_s = duration_s,
-                         .session = file_->session(),
-                         .sitting = file_->sitting(),
-                         .trace_file = trace_file()});
+      return sweep_json(result_.json(), {.asked = configurations_[step.number],
+                                         .round = step.round,
+                                         .round_count = round_count_,
+                                         .attempt = step.attempt,
+                                         .duration_s = duration_s,
+                                         .session = file_->session(),
+                                         .sitting = file_->sitting(),
+                                         .purpose = step.purpose,
+                                         .trace_file = trace_file()});
     }));
     const auto& record = file_->records().back();
     auto text = record.succeeded() ? fmt::format("{:.4g} s", record.times_s.front())
@@ -150,8 +152,8 @@ class GridSweep final : public StudyRuns {
     if (group_.rank() != 0) return;
     for (const auto& record : file_->records()) {
       // The file may have problems of which this sweep knows nothing.
-      if (record.duration_s && record.purpose == RunPurpose::time && contains(configurations_, record.asked))
-        rounds.note({.number = number_of(record.asked), .round = record.round}, *record.duration_s);
+      if (record.purpose == RunPurpose::time && contains(configurations_, record.asked))
+        rounds.note({.number = number_of(record.asked), .round = record.round}, record.duration_s);
     }
     if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
   }

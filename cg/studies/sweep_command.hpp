@@ -8,7 +8,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/studies/sweep_table.hpp"

@@ -7,26 +7,17 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "cg/report/session_document.hpp"
 
 namespace cg2d {
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
-                                  const StudyStep& step, const SweepCircumstances& circumstances) {
-  const bool is_system = asked.is_system();
-  run["sweep"] =
-      json_of(SweptRun{.asked = asked,
-                       .problem_class = is_system ? "" : run.at("problem").at("class").get<std::string>(),
-                       .round = step.round,
-                       .round_count = std::max(circumstances.round_count, step.round),
-                       .attempt = step.attempt,
-                       .duration_s = circumstances.duration_s,
-                       .session = circumstances.session,
-                       .sitting = circumstances.sitting,
-                       .purpose = step.purpose,
-                       .trace_file = circumstances.trace_file});
+
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, SweptRun swept) {
+  if (!swept.asked.is_system()) swept.problem_class = run.at("problem").at("class").get<std::string>();
+  swept.round_count = std::max(swept.round_count, swept.round);
+  run["sweep"] = json_of(swept);
   return run;
 }
 

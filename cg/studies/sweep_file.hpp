@@ -9,24 +9,11 @@
 
 #include "cg/base/storage/line_file.hpp"
 #include "cg/report/result_reader.hpp"
-#include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {
 
-/// The circumstances of a run in a sweep. Runs are compared within a session, and paired within a round of one
-/// sitting.
-struct SweepCircumstances {
-  int round_count = 1;       ///< as many as were asked for
-  double duration_s = 0.0;   ///< seconds of the whole run
-  std::string session{};     ///< the file's sweep, with all its resumptions
-  int sitting = 1;           ///< the call of cg2d sweep that made the run
-  std::string trace_file{};  ///< trace of a run whose purpose is a trace
-};
-
-/// The result of a run of this configuration as a sweep's file holds it. run: of run_document() or solve_document(); gets the key
-/// "sweep". step: with any number.
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, const ConfiguredProblem& asked,
-                                  const StudyStep& step, const SweepCircumstances& circumstances);
+/// The result of a run as a sweep's file holds it: of run_document() or solve_document(), with the key "sweep".
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, SweptRun swept);
 
 /// A file that is open for appending, and locked against a second sweep, during the object's life.
 class SweepFile {

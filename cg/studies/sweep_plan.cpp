@@ -14,7 +14,7 @@
 #include "cg/base/values.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/stencil.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "cg/studies/studied_work.hpp"

@@ -44,11 +44,11 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
   std::string marks(best_mark(ranking.verdict.certainty(), ranking.may_be_best(cell.asked)));
   if (is_official(cell.asked)) marks += 'o';
   if (cell.disturbed_count > 0) marks += '!';
-  if (!cell.is_sound()) return fmt::format("failed{:<3}    ", marks);
+  if (!cell.is_sound()) return fmt::format("failed{:<3}     ", marks);
   const auto sample = sample_of(cell.times_s);
   const auto spread = sample.spread();
   return fmt::format("{:.4g}{:<3}{}", sample.median, marks,
-                     spread ? fmt::format("{:>3.0f}%", 100.0 * *spread) : "    ");
+                     spread ? fmt::format(" {:>3.0f}%", 100.0 * *spread) : "     ");
 }
 
 constexpr std::string_view disturbance_legend =
@@ -249,8 +249,8 @@ void add_prediction(const ResultRecord& run, Table& table) {
     for (std::size_t k = 0; k < benchmark_phase_count; ++k)
       table.number(
           phase_name(phase_at(k)),
-          text_of(run.phases_s ? std::optional((*run.phases_s)[k]) : std::nullopt, prediction.phases_s[k]));
-    table.number("total", text_of(std::optional(run.time_s), prediction.total_s));
+          text_of(run.phases_s ? std::optional((*run.phases_s)[k]) : std::nullopt, prediction.phases[k]));
+    table.number("total", text_of(std::optional(run.time_s), prediction.total_s()));
   };
   const auto seconds = [](std::optional<double> value) {
     return value ? fmt::format("{:.6f}", *value) : std::string();

@@ -2,7 +2,6 @@
 
 // The paper's table of a sweep, ranks down, process columns across, and the verdicts on it.
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +38,8 @@ std::string choice_verdict_text(const ChoiceVerdict& choice);
 
 /// All verdicts with their figures.
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records);
-nlohmann::ordered_json sweep_verdict_type();
+/// The document, for its schema.
+void visit_sweep_verdicts(Members& m);
 
 /// For each problem with its choices but the kernel: Table 2 (seconds by PU and Px) with the first kernel of the sweep,
 /// Tables 3 and 4 (clocks of an iteration, and of a matrix-vector product) for the greatest number of ranks, and, where

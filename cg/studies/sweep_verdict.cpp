@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 
 namespace cg2d {
@@ -127,6 +126,24 @@ void describe_verdict(Members& m, const Ranking& ranking, const std::string& tex
   });
 }
 
+}  // namespace
+
+void describe(Members& m, ChoiceVerdict& choice) {
+  m("problem", choice.problem);
+  m("ranks", choice.rank_count, at_least(1));
+  m("threads", choice.thread_count, at_least(1));
+  describe_verdict(m, choice.ranking, m.writes() ? choice_verdict_text(choice) : std::string());
+  m.list(
+      "alternatives", std::vector(choice.ranking.alternatives),
+      [&](MeasuredConfiguration& cell, std::size_t /*index*/) {
+        m.derived("key", cell.asked.key(), meaning(of_key));
+        describe_against_best(m, cell, choice.ranking);
+      },
+      meaning("The candidate, then by growing ratio to it; without those that failed."));
+}
+
+namespace {
+
 /// The document of a sweep.
 struct SweepVerdicts {
   RunVerdicts verdicts;
@@ -153,20 +170,6 @@ void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& d
             meaning("Only of runs with --out-of-core: streamed within their memory limit."));
 }
 
-void describe_choice(Members& m, ChoiceVerdict& choice) {
-  m("problem", choice.problem);
-  m("ranks", choice.rank_count, at_least(1));
-  m("threads", choice.thread_count, at_least(1));
-  describe_verdict(m, choice.ranking, m.writes() ? choice_verdict_text(choice) : std::string());
-  m.list(
-      "alternatives", std::vector(choice.ranking.alternatives),
-      [&](MeasuredConfiguration& cell, std::size_t /*index*/) {
-        m.derived("key", cell.asked.key(), meaning(of_key));
-        describe_against_best(m, cell, choice.ranking);
-      },
-      meaning("The candidate, then by growing ratio to it; without those that failed."));
-}
-
 void describe(Members& m, SweepVerdicts& sweep) {
   describe_head(m);
   describe_verdict_test(m);
@@ -178,11 +181,9 @@ void describe(Members& m, SweepVerdicts& sweep) {
       },
       meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
               "paper's table."));
-  m.list(
-      "choices", sweep.verdicts.choices,
-      [&](ChoiceVerdict& choice, std::size_t /*index*/) { describe_choice(m, choice); },
-      meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
-              "streamed ones only where none in memory has times."));
+  m("choices", sweep.verdicts.choices,
+    meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
+            "streamed ones only where none in memory has times."));
   m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
   m("replaced", sweep.replaced,
     meaning("Disturbed runs that were repeated: the last attempt of their round counts."));
@@ -215,6 +216,6 @@ std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   return document_text(sweep);
 }
 
-Json sweep_verdict_type() { return schema_of<SweepVerdicts>(); }
+void visit_sweep_verdicts(Members& m) { visit_new<SweepVerdicts>(m); }
 
 }  // namespace cg2d

@@ -6,7 +6,6 @@
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
@@ -16,7 +15,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/tune_measure.hpp"
@@ -31,10 +29,7 @@ std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int ran
   return grids_for(options.grids, rank_count);
 }
 
-std::string setting_text(const std::optional<int>& value) {
-  if (!value) return "-";
-  return *value == never_in_vectors ? "none" : fmt::format("{}", *value);
-}
+std::string setting_text(const std::optional<int>& value) { return value ? vector_length_text(*value) : "-"; }
 
 std::string head_text(const Environment& environment, const TuneOptions& options, int rank_count) {
   return fmt::format("\n cg2d tune - {}, {} x {}\n", environment.nodes.front().processor_with_caches(),

@@ -1,9 +1,12 @@
 #include "cg/timing/common_batches.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 
 namespace cg2d {

@@ -3,7 +3,10 @@
 // The rate of a work while all ranks do it: ranks share caches and memory, so a rank that works while the
 // others rest shows a rate that none of them has in a run.
 
+#include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "comm/rank_group.hpp"
 

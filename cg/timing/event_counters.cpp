@@ -1,7 +1,11 @@
 #include "cg/timing/event_counters.hpp"
 
+#include <fmt/format.h>
+#include <algorithm>
+
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/timing/papi.hpp"
 
 namespace cg2d {
 namespace {

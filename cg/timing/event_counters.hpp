@@ -3,7 +3,10 @@
 // All events of a run in one list: software events by the kernel, those of the processor by PAPI.
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "cg/timing/events.hpp"
 #include "cg/timing/papi.hpp"
 #include "cg/timing/software_counters.hpp"
 

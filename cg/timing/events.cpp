@@ -1,8 +1,14 @@
 #include "cg/timing/events.hpp"
 
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/system_files.hpp"
+#include "cg/base/values.hpp"
 
 namespace cg2d {
 

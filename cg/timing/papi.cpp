@@ -1,11 +1,14 @@
 #include "cg/timing/papi.hpp"
 
 #include <papi.h>
+#include <array>
+#include <string_view>
 
 #include <algorithm>
 #include <functional>
 
 #include "cg/base/errors.hpp"
+#include "cg/timing/events.hpp"
 #include "cg/timing/software_counters.hpp"
 
 namespace cg2d {

@@ -4,6 +4,11 @@
 // knows that library. The kernel's software events are counted without it (software_counters.hpp). Where cg2d is built without PAPI,
 // without_papi.cpp implements this interface.
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cg/timing/events.hpp"
 
 namespace cg2d {

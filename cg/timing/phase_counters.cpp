@@ -1,12 +1,15 @@
 #include "cg/timing/phase_counters.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <limits>
+#include <string_view>
 
 #include <numeric>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/events.hpp"
 
@@ -44,7 +47,7 @@ ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm
       throw InputError("--papi: these groups have {} events here; at most {} can be counted",
                        found.names.size(), most_counted_events);
   });
-  return from_json<ResolvedEvents>(json_from(group.broadcast(json_text(json_of(found)))));
+  return *from_json_line<ResolvedEvents>(group.broadcast(json_line(found)));
 }
 
 }  // namespace

@@ -2,12 +2,17 @@
 
 // Clocks per phase: the phases of the paper, timed by scopes around calls.
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/phase.hpp"
+#include "comm/communicator.hpp"
 
 namespace cg2d {
 

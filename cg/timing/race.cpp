@@ -1,6 +1,10 @@
 #include "cg/timing/race.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"

@@ -3,6 +3,10 @@
 // Times several works in turns, so that a change of the machine hits all alike.
 
 #include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "cg/base/paired_comparison.hpp"
 #include "comm/rank_group.hpp"

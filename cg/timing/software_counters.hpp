@@ -9,6 +9,14 @@
 // switching itself, 7 us each time there, and so is 10 % short for a rank that waits: the clock of processor
 // time takes its place.
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/system_files.hpp"
 #include "cg/timing/events.hpp"

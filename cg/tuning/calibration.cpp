@@ -245,10 +245,47 @@ std::string turns_stage(const MatrixSource& source, std::span<const Configuratio
                      format_count(std::ssize(configurations), is_one_transport ? "grid" : "transport"));
 }
 
+/// A matrix, and the configurations whose CG steps are timed in turns.
+struct MatrixCases {
+  const MatrixSource* source = nullptr;
+  std::vector<Configuration> configurations;
+};
+
+/// All matrices by the default transport on all grids, then by the others on the grid that collects most: these are several, so only
+/// matrices that do not take long, those of class A's order and smaller, or the smallest.
+std::vector<MatrixCases> matrix_cases(const CalibrationConfig& config, Transports transports,
+                                      int rank_count) {
+  constexpr std::int64_t largest_order = 14'000;
+  const auto with = [&](const comm::ProcessGrid& grid, const comm::TransportRow& transport) {
+    auto configuration = config.configuration;
+    configuration.grid = grid;
+    configuration.transport = transport.name;
+    return configuration;
+  };
+  std::vector<Configuration> on_all_grids;
+  for (const auto& grid : comm::factorizations(rank_count))
+    on_all_grids.push_back(with(grid, comm::default_transport()));
+  std::vector<Configuration> by_others;
+  for (const auto* transport : transports) {
+    if (transport != &comm::default_transport())
+      by_others.push_back(with({.columns = 1, .rows = rank_count}, *transport));
+  }
+  const auto order_of = [](const auto& source) { return source->facts().key.order; };
+  const auto most =
+      std::max(largest_order, order_of(*std::ranges::min_element(config.sources, {}, order_of)));
+  std::vector<MatrixCases> cases;
+  for (const auto& source : config.sources) cases.push_back({source.get(), on_all_grids});
+  for (const auto& source : config.sources) {
+    if (!by_others.empty() && order_of(source) <= most) cases.push_back({source.get(), by_others});
+  }
+  return cases;
+}
+
 /// One matrix in several configurations, each with the kernel that is chosen there.
-void measure_matrix(comm::RankGroup& group, const MatrixSource& source, const CalibrationConfig& config,
-                    std::span<const Configuration> configurations, const Say& say,
-                    std::vector<MeasuredCase>& cases) {
+void measure_matrix(comm::RankGroup& group, const CalibrationConfig& config, const MatrixCases& asked,
+                    const Say& say, std::vector<MeasuredCase>& cases) {
+  const auto& [matrix, configurations] = asked;
+  const auto& source = *matrix;
   const auto first = cases.size();
   std::vector<std::unique_ptr<MeasuredGrid>> grids;
   for (const auto& configuration : configurations) {
@@ -261,70 +298,12 @@ void measure_matrix(comm::RankGroup& group, const MatrixSource& source, const Ca
                      .chosen = chosen,
                      .layout = make_layout(source.facts(), configuration)});
   }
-  if (!grids.empty()) {
-    say(turns_stage(source, configurations));
-    take_turns(group, grids);
-  }
+  say(turns_stage(source, configurations));
+  take_turns(group, grids);
   for (std::size_t k = 0; k < grids.size(); ++k) {
     cases[first + k].times = grids[k]->times();
     cases[first + k].nonzeros = grids[k]->nonzeros();
   }
-}
-
-Configuration with(Configuration configuration, const comm::ProcessGrid& grid,
-                   const comm::TransportRow& transport) {
-  configuration.grid = grid;
-  configuration.transport = transport.name;
-  return configuration;
-}
-
-std::vector<Configuration> on_all_grids(const CalibrationConfig& config, int rank_count) {
-  std::vector<Configuration> configurations;
-  for (const auto& grid : comm::factorizations(rank_count))
-    configurations.push_back(with(config.configuration, grid, comm::default_transport()));
-  return configurations;
-}
-
-/// The grid that collects most.
-std::vector<Configuration> by_other_transports(const CalibrationConfig& config, Transports transports,
-                                               int rank_count) {
-  std::vector<Configuration> configurations;
-  for (const auto* transport : transports) {
-    if (transport != &comm::default_transport())
-      configurations.push_back(with(config.configuration, {.columns = 1, .rows = rank_count}, *transport));
-  }
-  return configurations;
-}
-
-/// There are several transports, so only matrices that do not take long: those of class A's order and smaller, or the
-/// smallest.
-bool serves_other_transports(const CalibrationConfig& config, const MatrixSource& source) {
-  constexpr std::int64_t largest_order = 14'000;
-  const auto order_of = [](const auto& one) { return one->facts().key.order; };
-  const auto smallest = order_of(*std::ranges::min_element(config.sources, {}, order_of));
-  return source.facts().key.order <= std::max(largest_order, smallest);
-}
-
-/// All matrices by the default transport on all grids. Collective.
-std::vector<MeasuredCase> measure_all_grids(comm::RankGroup& group, const CalibrationConfig& config,
-                                            const Say& say) {
-  const auto configurations = on_all_grids(config, group.size());
-  std::vector<MeasuredCase> cases;
-  for (const auto& source : config.sources)
-    measure_matrix(group, *source, config, configurations, say, cases);
-  return cases;
-}
-
-/// Matrices by the other transports on one grid. Collective.
-std::vector<MeasuredCase> measure_other_transports(comm::RankGroup& group, const CalibrationConfig& config,
-                                                   Transports transports, const Say& say) {
-  const auto configurations = by_other_transports(config, transports, group.size());
-  std::vector<MeasuredCase> cases;
-  for (const auto& source : config.sources) {
-    if (serves_other_transports(config, *source))
-      measure_matrix(group, *source, config, configurations, say, cases);
-  }
-  return cases;
 }
 
 /// A transport's network from short messages, measured by themselves, and longer ones of the benchmark's
@@ -346,23 +325,16 @@ NetworkCost network_of(const comm::TransportRow& transport, std::vector<LinePoin
 
 /// Puts the default transport's network into the machine, and those of the others that can serve here.
 /// Collective.
-void measure_networks(comm::RankGroup& group, const CalibrationConfig& config,
-                      const std::vector<MeasuredCase>& default_cases, const Say& say,
+void measure_networks(comm::RankGroup& group, Transports transports, const std::vector<MeasuredCase>& cases,
                       MachineDescription& machine) {
-  const auto transports = transports_for(group).available;
-  const auto other_cases = measure_other_transports(group, config, transports, say);
-  say(message_stage);
   const auto additions = measure_additions(group, transports);
   const auto messages = measure_short_messages(group, transports);
   for (std::size_t k = 0; k < transports.size(); ++k) {
-    const bool is_default = transports[k] == &comm::default_transport();
-    const auto network =
-        network_of(*transports[k], messages[k], additions[k], is_default ? default_cases : other_cases);
-    if (is_default) {
+    const auto network = network_of(*transports[k], messages[k], additions[k], cases);
+    if (transports[k] == &comm::default_transport())
       machine.network = network;
-    } else {
+    else
       machine.transports.push_back({.name = std::string(transports[k]->name), .network = network});
-    }
   }
 }
 
@@ -436,41 +408,24 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 }
 
 /// Memory of a rank in measure_matrix(), bytes, beside its process: the solvers that are ready, and the one that is made.
-std::int64_t matrix_bytes(const CalibrationConfig& config, const MatrixSource& source,
-                          std::span<const Configuration> configurations, int rank) {
+std::int64_t matrix_bytes(const CalibrationConfig& config, const MatrixCases& asked, int rank) {
   std::int64_t kept = 0;
   std::int64_t most = 0;
-  for (auto configuration : configurations) {
-    configuration.kernel = kernel_for(config, source, configuration).kernel->name;
-    const auto plan = plan_memory(source, configuration, make_layout(source.facts(), configuration), rank);
+  for (auto configuration : asked.configurations) {
+    configuration.kernel = kernel_for(config, *asked.source, configuration).kernel->name;
+    const auto plan =
+        plan_memory(*asked.source, configuration, make_layout(asked.source->facts(), configuration), rank);
     most = std::max(most, saturated_sum(kept, plan.total_bytes()));
     kept = saturated_sum(kept, plan.kept_bytes());
   }
   return most;
 }
 
-/// Throws RunError where the memory of a node does not suffice for any of the measurements. Collective.
-void require_memory(comm::RankGroup& group, const CalibrationConfig& config, Transports transports) {
-  const auto grids = on_all_grids(config, group.size());
-  const auto others = by_other_transports(config, transports, group.size());
-  agree_on(group, [&] {
-    check_memory(config.environment, [&](int rank) {
-      auto most = row_length_bytes();
-      for (const auto& source : config.sources) {
-        most = std::max(most, matrix_bytes(config, *source, grids, rank));
-        if (serves_other_transports(config, *source))
-          most = std::max(most, matrix_bytes(config, *source, others, rank));
-      }
-      return most;
-    });
-  });
-}
-
 /// The stages of measure_matrix(). Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B,
 /// 2026-11-24.
-void plan_matrix(const MatrixSource& source, std::span<const Configuration> configurations,
-                 std::vector<Work>& works) {
-  if (configurations.empty()) return;
+void plan_matrix(const MatrixCases& asked, std::vector<Work>& works) {
+  const auto& [matrix, configurations] = asked;
+  const auto& source = *matrix;
   constexpr double product_s = 0.35e-9;
   constexpr double generation_s = 80e-9;  // generation and conversion
   const double nonzeros = source.facts().nonzero_count / configurations.front().grid.rank_count();
@@ -487,16 +442,11 @@ void plan_matrix(const MatrixSource& source, std::span<const Configuration> conf
 std::vector<Work> works_of_calibration(comm::RankGroup& group, const CalibrationConfig& config) {
   std::vector<Work> works;
   std::set<std::string_view> kernels;
-  const auto configurations = on_all_grids(config, group.size());
-  for (const auto& source : config.sources) {
-    plan_matrix(*source, configurations, works);
-    for (const auto& configuration : configurations)
-      kernels.insert(kernel_for(config, *source, configuration).kernel->name);
-  }
   const auto transports = transports_for(group).available;
-  const auto others = by_other_transports(config, transports, group.size());
-  for (const auto& source : config.sources) {
-    if (serves_other_transports(config, *source)) plan_matrix(*source, others, works);
+  for (const auto& asked : matrix_cases(config, transports, group.size())) {
+    plan_matrix(asked, works);
+    for (const auto& configuration : asked.configurations)
+      kernels.insert(kernel_for(config, *asked.source, configuration).kernel->name);
   }
   constexpr double messages_s = 0.8;  // the budgets of the races of one transport
   constexpr double curve_s = 1.4;     // budgets of the races of one kernel
@@ -509,7 +459,15 @@ CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& con
                             const std::function<void(const std::string&)>& say) {
   if (group.size() < 2)
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
-  require_memory(group, config, transports_for(group).available);
+  const auto transports = transports_for(group).available;
+  const auto matrices = matrix_cases(config, transports, group.size());
+  agree_on(group, [&] {
+    check_memory(config.environment, [&](int rank) {
+      auto most = row_length_bytes();
+      for (const auto& asked : matrices) most = std::max(most, matrix_bytes(config, asked, rank));
+      return most;
+    });
+  });
   const int thread_count = config.configuration.thread_count;
   MachineDescription machine{.name = config.environment.nodes.front().processor_with_caches(),
                              .description = fmt::format("calibrated on {} ranks", group.size()),
@@ -517,8 +475,11 @@ CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& con
                              .clock_hz = CycleCalibration().ticks_per_second(),
                              .calibrated_ranks = group.size(),
                              .calibrated_threads = thread_count};
-  const auto cases = measure_all_grids(group, config, say);
-  measure_networks(group, config, cases, say, machine);
+  std::vector<MeasuredCase> cases;
+  for (const auto& asked : matrices) measure_matrix(group, config, asked, say, cases);
+  say(message_stage);
+  measure_networks(group, transports, cases, machine);
+  std::erase_if(cases, [](const auto& one) { return one.transport() != &comm::default_transport(); });
   machine.vectors = vectors_from(group, thread_count, cases, machine.network);
   say(curve_stage_of_kernels);
   machine.kernels = kernels_from(group, thread_count, cases, machine);

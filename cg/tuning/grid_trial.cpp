@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -125,17 +124,6 @@ std::int64_t bytes_of_rank(const MatrixSource& source, std::span<const TriedConf
   return bytes;
 }
 
-/// Outer iterations on a grid. Their zeta is not compared: before the end of one a system may be solved to rounding, and its zeta be
-/// anything.
-class GridCandidate final : public TrialCandidate {
- public:
-  explicit GridCandidate(std::unique_ptr<TrialSolver> solver) : solver_(std::move(solver)) {}
-  void iterate() override { solver_->iterate(); }
-
- private:
-  std::unique_ptr<TrialSolver> solver_;
-};
-
 }  // namespace
 
 std::string why_no_trial(const MatrixSource& source, const Environment& environment,
@@ -218,8 +206,7 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
     }
     auto solver = TrialSolver::make(group, config.source, configuration, kernel, 0.0);
     if (config.slowness > 1.0) solver->slow_down(config.slowness);
-    candidates.push_back(
-        {.name = configuration.grid.name(), .candidate = std::make_unique<GridCandidate>(std::move(solver))});
+    candidates.push_back({.name = configuration.grid.name(), .candidate = std::move(solver)});
   }
   config.source.set_piece_starts(own_cut);
   race_candidates(group, candidates,
@@ -229,7 +216,8 @@ GridTrial try_grids(comm::RankGroup& group, const GridTrialConfig& config, const
                               .most_rounds = 9,
                               .budget_s = 0.5,
                               .hopeless_factor = 1.3,
-                              .shortest_turn_s = 1e-3}},
+                              .shortest_turn_s = 1e-3},
+                   .compares_zeta = false},
                   trial);
   trial.best = trial.verdict.candidate;
   trial.best_grid = *std::ranges::find(shortlist.grids, trial.best, &comm::ProcessGrid::name);

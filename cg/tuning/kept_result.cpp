@@ -4,7 +4,6 @@
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/tuning/profile_file.hpp"
 
 namespace cg2d {
 
@@ -29,8 +28,9 @@ std::vector<std::string> warnings_of(const KeptResult& kept, std::string_view me
 }
 
 void keep_result(comm::RankGroup& group, const ProfileSource& source,
-                 const std::optional<std::string>& processor,
-                 const std::function<void(const ProfileFile& file)>& add, KeptResult& kept) {
+                 const std::optional<std::string>& processor, const ProcessorProfile& found,
+                 KeptResult& kept) {
+  if (!kept.not_kept_because.empty()) return;
   if (!source.is_used) {
     kept.not_kept_because = "--no-profile";
     return;
@@ -42,7 +42,7 @@ void keep_result(comm::RankGroup& group, const ProfileSource& source,
   if (group.rank() == 0) {
     try {
       const ProfileFile file(source);
-      add(file);
+      file.add(*processor, found);
       kept.kept_in = file.path();
     } catch (const RunError& error) {
       kept.not_kept_because = error.what();

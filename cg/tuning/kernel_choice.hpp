@@ -17,14 +17,6 @@
 
 namespace cg2d {
 
-/// The place of the profile.
-struct ProfileSource {
-  bool is_used = true;
-  std::string path;              ///< empty: the default place
-  bool keeps_disturbed = false;  ///< saves what `cg2d run` measured beside other load
-  bool may_be_new = false;       ///< the command may write to it: a file that is named may be missing
-};
-
 /// The profile of the machine's processor, or why there is none.
 struct LoadedProfile {
   std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels

@@ -4,7 +4,6 @@
 // matrix a rule knows enough (built_in_kernel()); another one may have any pattern.
 
 #include <string>
-#include <vector>
 
 #include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"

@@ -1,4 +1,4 @@
-#include "cg/tuning/profile_file.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 #include <fmt/format.h>
 
@@ -25,25 +25,7 @@ ProfileFile::ProfileFile(const ProfileSource& source) {
 }
 
 void ProfileFile::add(const std::string& processor, const ProcessorProfile& found) const {
-  update([&](TuningProfile& known) {
-    auto& mine = known[processor];
-    mine.critical_vector_length = found.critical_vector_length;
-    mine.curve = found.curve;
-    mine.measured = found.measured;
-    for (const auto& tuned : found.cases) mine.put(tuned);
-  });
-}
-
-void ProfileFile::add(const std::string& processor, const TransportCase& found) const {
-  update([&](TuningProfile& known) { known[processor].put(found); });
-}
-
-void ProfileFile::add(const std::string& processor, const StorageCase& found) const {
-  update([&](TuningProfile& known) { known[processor].put(found); });
-}
-
-void ProfileFile::add(const std::string& processor, const SpeedCase& found) const {
-  update([&](TuningProfile& known) { known[processor].put(found); });
+  update([&](TuningProfile& known) { known[processor].add(found); });
 }
 
 int ProfileFile::remove(const std::string& name) const {

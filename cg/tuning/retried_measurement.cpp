@@ -15,7 +15,8 @@ std::string RejectReason::text(int attempts) const {
 
 namespace detail {
 
-void record_quality(comm::RankGroup& group, NoiseMonitor& monitor, double spread, MeasurementRecord& record) {
+RejectReason judge(comm::RankGroup& group, const RetryConfig& config, NoiseMonitor& monitor, double spread,
+                   const std::string& unphysical, MeasurementRecord& record) {
   // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
   constexpr double most_spread = 0.3;
   constexpr double percent = 100.0;
@@ -27,10 +28,6 @@ void record_quality(comm::RankGroup& group, NoiseMonitor& monitor, double spread
     quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
                                              percent * record.quality.spread, percent * most_spread));
   record.disturbance = quiet.reason();
-}
-
-RejectReason judge(comm::RankGroup& group, const RetryConfig& config, const std::string& unphysical,
-                   MeasurementRecord& record) {
   record.date = group.broadcast(date_now());
   if (auto fault = group.broadcast(unphysical); !fault.empty())
     return {.reason = std::move(fault), .makes_no_sense = true};

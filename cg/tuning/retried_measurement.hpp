@@ -40,12 +40,10 @@ struct RetriedMeasurement {
 };
 
 namespace detail {
-/// Judges an attempt and completes its record. unphysical: a phrase, empty for a result that makes sense; rank
-/// 0's counts. Collective.
-RejectReason judge(comm::RankGroup& group, const RetryConfig& config, const std::string& unphysical,
-                   MeasurementRecord& record);
-/// The quality of a measurement whose repeats have that spread on this rank, and why it is disturbed. Collective.
-void record_quality(comm::RankGroup& group, NoiseMonitor& monitor, double spread, MeasurementRecord& record);
+/// Completes the record of an attempt, whose repeats have that spread on this rank, and judges it. unphysical: a phrase, empty for a
+/// result that makes sense; rank 0's counts. Collective.
+RejectReason judge(comm::RankGroup& group, const RetryConfig& config, NoiseMonitor& monitor, double spread,
+                   const std::string& unphysical, MeasurementRecord& record);
 /// Whether another attempt is due; says so.
 bool measures_again(const RetryConfig& config, const std::string& what, const RejectReason& rejected,
                     int attempts);
@@ -64,8 +62,7 @@ auto measure_once(comm::RankGroup& group, const RetryConfig& config, const Measu
   monitor.begin();
   auto result = measure();
   monitor.end();
-  detail::record_quality(group, monitor, result.spread, record);
-  auto rejected = detail::judge(group, config, why_unphysical(result), record);
+  auto rejected = detail::judge(group, config, monitor, result.spread, why_unphysical(result), record);
   return {.result = std::move(result), .record = std::move(record), .rejected = std::move(rejected)};
 }
 

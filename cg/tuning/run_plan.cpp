@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <string_view>
-#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/library/built_in_choice.hpp"

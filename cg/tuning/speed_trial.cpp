@@ -15,9 +15,6 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/physical_bounds.hpp"
-#include "cg/solver/slowdown.hpp"
-#include "cg/tuning/local_product.hpp"
-#include "cg/tuning/profile_file.hpp"
 #include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
@@ -72,7 +69,7 @@ std::vector<SampleShape> sample_shapes(const SpeedTrialConfig& config, std::span
 std::vector<double> measured_speeds(comm::RankGroup& group, LocalProduct& product, double nonzeros,
                                     double slowness) {
   product.multiply();
-  Slowdown slowdown({{.first_product = 0, .factor = slowness}});
+  Slowdown slowdown(std::vector{SlowRank{.factor = slowness}});
   const double least_s = group.waiter().mode() == comm::WaitMode::yield ? shared_window_s : window_s;
   std::vector<double> speeds;
   for (int window = 0; window < window_count; ++window) {
@@ -233,29 +230,22 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
   const std::function<void(const std::string&)> silent;
   const auto& source = config.profile_source;
   const int thread_count = config.trial.configuration.thread_count;
-  auto measured = measure_once(
+  auto trial = with_record(measure_once(
       group,
       {.environment = config.environment,
        .thread_count = thread_count,
        .keeps_disturbed = source.keeps_disturbed || !source.is_used,
        .say = silent},
       [&] { return measure_speeds(group, config.trial); },
-      [&](const auto& trial) { return why_unphysical(trial, thread_count); });
-  auto trial = std::move(measured.result);
-  trial.measured = std::move(measured.record);
+      [&](const auto& tried) { return why_unphysical(tried, thread_count); }));
   for (std::size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];
     mine.ranks[rank].share = trial.shares[rank];
     mine.ranks[rank].rank_here = trial.grid.rank_at_place(static_cast<int>(rank));
   }
   mine.measured = trial.measured;
-  if (measured.rejected.reason.empty()) {
-    const auto processor = config.environment.nodes.front().processor_with_caches();
-    keep_result(
-        group, source, processor, [&](const auto& file) { file.add(processor, mine); }, trial);
-  } else {
-    trial.not_kept_because = measured.rejected.text(trial.measured.attempts);
-  }
+  keep_result(group, source, config.environment.nodes.front().processor_with_caches(), {.speeds = {mine}},
+              trial);
   trial.duration_s = group.maximum(watch.seconds());
   return trial;
 }

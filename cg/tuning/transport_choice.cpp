@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -17,8 +16,6 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/profile_file.hpp"
-#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "comm/node_map.hpp"
 #include "comm/shared_segment.hpp"
@@ -168,12 +165,10 @@ std::optional<TransportTrial> known_transports(comm::RankGroup& group, const Loa
 
 void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
                      const TransportConditions& conditions, TransportTrial& trial) {
-  const auto processor = common_processor(environment);
-  const auto add = [&](const ProfileFile& file) {
-    file.add(*processor,
-             TransportCase{.conditions = conditions, .transports = trial.tried, .measured = trial.measured});
-  };
-  keep_result(group, source, processor, add, trial);
+  keep_result(
+      group, source, common_processor(environment),
+      {.transports = {{.conditions = conditions, .transports = trial.tried, .measured = trial.measured}}},
+      trial);
 }
 
 TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
@@ -183,22 +178,16 @@ TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceCon
   trial_config.has_room_for_all = has_room_for_all(group, config);
   const Stopwatch watch;
   const auto& source = config.profile_source;
-  auto measured = measure_up_to_three_times(
+  auto trial = with_record(measure_up_to_three_times(
       group,
       {.environment = config.environment,
        .thread_count = config.trial.configuration.thread_count,
        .keeps_disturbed = source.keeps_disturbed || !source.is_used,
        .say = config.say},
       "the trial of transports", [&] { return try_transports(group, trial_config); },
-      [&](const auto& trial) { return why_unphysical(trial, config); });
-  auto trial = std::move(measured.result);
-  trial.measured = std::move(measured.record);
+      [&](const auto& tried) { return why_unphysical(tried, config); }));
   trial.duration_s = group.maximum(watch.seconds());
-  if (measured.rejected.reason.empty()) {
-    keep_transports(group, source, config.environment, conditions, trial);
-  } else {
-    trial.not_kept_because = measured.rejected.text(trial.measured.attempts);
-  }
+  keep_transports(group, source, config.environment, conditions, trial);
   return trial;
 }
 

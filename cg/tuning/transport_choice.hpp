@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"

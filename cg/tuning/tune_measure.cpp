@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -12,13 +12,10 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/matrix/random_stream.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/tuning/local_product.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
-#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
@@ -33,45 +30,29 @@ kernels::CsrBlock first_rows_of(const kernels::CsrBlock& block, std::int64_t mos
 
 /// Tries values of one setting on a sample and keeps the best; the default stays unless another one is
 /// clearly faster.
-class SettingSearch {
- public:
-  SettingSearch(comm::RankGroup& group, const kernels::KernelRow& kernel, const kernels::CsrBlock& sample,
-                int thread_count, const kernels::Tuning& start)
-      : group_(group), kernel_(kernel), sample_(sample), thread_count_(thread_count), tuning_(start) {}
-
-  void try_values(std::optional<int> kernels::Tuning::*setting, std::span<const int> values) {
-    if (!(tuning_.*setting)) return;
-    std::vector<int> candidates{*(tuning_.*setting)};
-    for (const int value : values) {
-      if (value != candidates.front()) candidates.push_back(value);
+void try_values(comm::RankGroup& group, const kernels::KernelRow& kernel, const kernels::CsrBlock& sample,
+                int thread_count, std::optional<int> kernels::Tuning::*setting, std::span<const int> values,
+                kernels::Tuning& tuning) {
+  constexpr double search_budget_s = 0.6;
+  constexpr double clearly_faster = 0.985;
+  if (!(tuning.*setting)) return;
+  std::vector<int> candidates{*(tuning.*setting)};
+  std::ranges::copy_if(values, std::back_inserter(candidates),
+                       [&](int value) { return value != candidates.front(); });
+  std::vector<std::unique_ptr<LocalProduct>> products;
+  agree_on(group, [&] {
+    auto tried = tuning;
+    for (const int value : candidates) {
+      tried.*setting = value;
+      products.push_back(std::make_unique<LocalProduct>(kernel, sample.copy(), thread_count, tried));
     }
-    std::vector<std::unique_ptr<LocalProduct>> products;
-    agree_on(group_, [&] {
-      for (const int value : candidates) {
-        auto tuning = tuning_;
-        tuning.*setting = value;
-        products.push_back(std::make_unique<LocalProduct>(kernel_, sample_.copy(), thread_count_, tuning));
-      }
-    });
-    const auto seconds =
-        race(group_, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s}).medians();
-    const auto best = std::ranges::min_element(seconds) - seconds.begin();
-    if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front())
-      tuning_.*setting = candidates[static_cast<std::size_t>(best)];
-  }
-
-  [[nodiscard]] const kernels::Tuning& tuning() const { return tuning_; }
-
- private:
-  static constexpr double search_budget_s = 0.6;
-  static constexpr double clearly_faster = 0.985;
-
-  comm::RankGroup& group_;
-  const kernels::KernelRow& kernel_;
-  const kernels::CsrBlock& sample_;
-  int thread_count_;
-  kernels::Tuning tuning_;
-};
+  });
+  const auto seconds =
+      race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s}).medians();
+  const auto best = std::ranges::min_element(seconds) - seconds.begin();
+  if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front())
+    tuning.*setting = candidates[static_cast<std::size_t>(best)];
+}
 
 std::vector<const kernels::KernelRow*> available_kernels() {
   std::vector<const kernels::KernelRow*> available;
@@ -109,14 +90,16 @@ std::int64_t most_candidates(const kernels::KernelRow& kernel) {
 
 kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                 const kernels::CsrBlock& sample, const CaseConfig& config) {
-  auto start = kernel.defaults;
-  if (start.critical_vector_length) start.critical_vector_length = config.critical_vector_length;
-  SettingSearch search(group, kernel, sample, config.configuration.thread_count, start);
+  auto tuning = kernel.defaults;
   // The search begins at the crossover on rows of one length; rows of many lengths may want another one.
-  search.try_values(&kernels::Tuning::critical_vector_length, critical_vector_lengths);
-  search.try_values(&kernels::Tuning::block_width, block_widths);
-  search.try_values(&kernels::Tuning::prefetch_distance, prefetch_distances);
-  return search.tuning();
+  if (tuning.critical_vector_length) tuning.critical_vector_length = config.critical_vector_length;
+  const auto search = [&](std::optional<int> kernels::Tuning::*setting, std::span<const int> values) {
+    try_values(group, kernel, sample, config.configuration.thread_count, setting, values, tuning);
+  };
+  search(&kernels::Tuning::critical_vector_length, critical_vector_lengths);
+  search(&kernels::Tuning::block_width, block_widths);
+  search(&kernels::Tuning::prefetch_distance, prefetch_distances);
+  return tuning;
 }
 
 /// The stages of a case, for progress and its plan.

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "cg/base/describe_json.hpp"
@@ -22,10 +21,6 @@ namespace {
 
 constexpr int profile_version = 1;
 
-constexpr std::array wait_modes{NamedValue<comm::WaitMode>{.name = "spin", .value = comm::WaitMode::spin},
-                                NamedValue<comm::WaitMode>{.name = "yield", .value = comm::WaitMode::yield},
-                                NamedValue<comm::WaitMode>{.name = "sleep", .value = comm::WaitMode::sleep},
-                                NamedValue<comm::WaitMode>{.name = "block", .value = comm::WaitMode::block}};
 /// The members of every case. NPB matrices go by the numbers that they are generated from, all others by
 /// their hash.
 void describe_case(Members& m, MatrixKey& matrix, Configuration& configuration) {
@@ -40,7 +35,9 @@ void describe_case(Members& m, MatrixKey& matrix, Configuration& configuration) 
   m("threads", configuration.thread_count, at_least(1));
 }
 
-void describe_kernel(Members& m, TunedKernel& kernel) {
+}  // namespace
+
+void describe(Members& m, TunedKernel& kernel) {
   auto& tuning = kernel.tuning;
   m("name", kernel.name, not_empty());
   m("critical_vector_length", tuning.critical_vector_length, or_null(at_least(0)));
@@ -52,15 +49,14 @@ void describe_kernel(Members& m, TunedKernel& kernel) {
         fmt::format("{} is {}: no kernel has such blocks", m.where("block_width"), *tuning.block_width));
 }
 
-void describe_tuned(Members& m, TunedCase& tuned) {
+void describe(Members& m, TunedCase& tuned) {
   describe_case(m, tuned.matrix, tuned.configuration);
   m("nonzeros_per_rank", tuned.nonzeros_per_rank, positive_cost());
-  m.list("kernels", tuned.kernels,
-         [&](TunedKernel& kernel, std::size_t /*index*/) { describe_kernel(m, kernel); }, {.fewest = 1});
+  m("kernels", tuned.kernels, {.fewest = 1});
   describe_measured(m, tuned.measured);
 }
 
-void describe_transports(Members& m, TransportCase& timed) {
+void describe(Members& m, TransportCase& timed) {
   auto& [matrix, configuration, node_count, wait_mode] = timed.conditions;
   describe_case(m, matrix, configuration);
   m("nodes", node_count, at_least(1));
@@ -79,7 +75,7 @@ void describe_transports(Members& m, TransportCase& timed) {
   describe_measured(m, timed.measured);
 }
 
-void describe_storage(Members& m, StorageCase& read) {
+void describe(Members& m, StorageCase& read) {
   m("folder", read.folder, not_empty());
   m("ranks_per_node", read.rank_count, at_least(1));
   m("panel_bytes", read.panel_bytes, at_least(1));
@@ -88,7 +84,7 @@ void describe_storage(Members& m, StorageCase& read) {
   describe_measured(m, read.measured);
 }
 
-void describe_speeds(Members& m, SpeedCase& timed) {
+void describe(Members& m, SpeedCase& timed) {
   auto& [matrix, configuration, ranks, measured] = timed;
   describe_case(m, matrix, configuration);
   m("kernel", configuration.kernel, not_empty());
@@ -113,6 +109,8 @@ void describe_speeds(Members& m, SpeedCase& timed) {
                              m.where("ranks"), rank));
   }
 }
+
+namespace {
 
 /// The document of a profile.
 struct ProfileDocument {
@@ -168,7 +166,13 @@ std::string why_unphysical(const TunedCase& tuned) {
   return {};
 }
 
-std::span<const NamedValue<comm::WaitMode>> wait_mode_table() { return wait_modes; }
+std::span<const NamedValue<comm::WaitMode>> wait_mode_table() {
+  using comm::WaitMode;
+  static constexpr std::array rows{
+      NamedValue<WaitMode>{"spin", WaitMode::spin}, NamedValue<WaitMode>{"yield", WaitMode::yield},
+      NamedValue<WaitMode>{"sleep", WaitMode::sleep}, NamedValue<WaitMode>{"block", WaitMode::block}};
+  return rows;
+}
 
 /// A processor with kernels (the results of cg2d tune), transports, storage, speeds, or several of them.
 void describe(Members& m, ProcessorProfile& processor) {
@@ -188,16 +192,14 @@ void describe(Members& m, ProcessorProfile& processor) {
       m("scalar_ns_per_nonzero", point.scalar_ns, positive_cost());
       m("vector_ns_per_nonzero", point.vector_ns, positive_cost());
     });
-    m.list("cases", processor.cases,
-           [&](TunedCase& tuned, std::size_t /*index*/) { describe_tuned(m, tuned); });
+    m("cases", processor.cases);
   }
-  m.list_if_any("transports", processor.transports,
-                [&](TransportCase& timed, std::size_t /*index*/) { describe_transports(m, timed); },
-                {.fewest = 1});
-  m.list_if_any("storage", processor.storages,
-                [&](StorageCase& read, std::size_t /*index*/) { describe_storage(m, read); }, {.fewest = 1});
-  m.list_if_any("speeds", processor.speeds,
-                [&](SpeedCase& timed, std::size_t /*index*/) { describe_speeds(m, timed); }, {.fewest = 1});
+  const auto if_any = [&](std::string_view name, auto& cases) {
+    m.if_given(name, cases, !cases.empty(), {.fewest = 1});
+  };
+  if_any("transports", processor.transports);
+  if_any("storage", processor.storages);
+  if_any("speeds", processor.speeds);
 }
 
 bool TunedCase::is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const {
@@ -233,34 +235,15 @@ std::optional<kernels::Tuning> ProcessorProfile::nearest_tuning(std::string_view
   return nearest;
 }
 
-void ProcessorProfile::put(TunedCase tuned) {
-  const auto same = std::ranges::find_if(
-      cases, [&](const auto& known) { return known.is_about(tuned.matrix, tuned.configuration); });
-  if (same == cases.end()) {
-    cases.push_back(std::move(tuned));
-  } else {
-    *same = std::move(tuned);
+void ProcessorProfile::add(const ProcessorProfile& found) {
+  if (found.knows_kernels()) {
+    critical_vector_length = found.critical_vector_length;
+    curve = found.curve;
+    measured = found.measured;
   }
-}
-
-void ProcessorProfile::put(TransportCase timed) {
-  const auto same = std::ranges::find(transports, timed.conditions, &TransportCase::conditions);
-  if (same == transports.end()) {
-    transports.push_back(std::move(timed));
-  } else {
-    *same = std::move(timed);
-  }
-}
-
-void ProcessorProfile::put(StorageCase read) {
-  const auto same = std::ranges::find_if(storages, [&](const auto& known) {
-    return known.folder == read.folder && known.rank_count == read.rank_count;
-  });
-  if (same == storages.end()) {
-    storages.push_back(std::move(read));
-  } else {
-    *same = std::move(read);
-  }
+  std::apply(
+      [&](const auto&... lists) { (std::ranges::for_each(lists, [&](const auto& one) { put(one); }), ...); },
+      found.case_lists());
 }
 
 bool SpeedCase::is_like(const SpeedCase& other) const {
@@ -268,15 +251,6 @@ bool SpeedCase::is_like(const SpeedCase& other) const {
          configuration.thread_count == other.configuration.thread_count &&
          configuration.kernel == other.configuration.kernel &&
          std::ranges::equal(ranks, other.ranks, {}, &PlacedSpeed::place, &PlacedSpeed::place);
-}
-
-void ProcessorProfile::put(SpeedCase timed) {
-  const auto same = std::ranges::find_if(speeds, [&](const auto& known) { return known.is_like(timed); });
-  if (same == speeds.end()) {
-    speeds.push_back(std::move(timed));
-  } else {
-    *same = std::move(timed);
-  }
 }
 
 std::string storage_folder(const std::string& folder) {
@@ -288,18 +262,19 @@ std::string storage_folder(const std::string& folder) {
 int remove_measurements(TuningProfile& profile, const std::string& name) {
   if (const auto found = profile.find(name); found != profile.end()) {
     const auto& processor = found->second;
-    const auto count = processor.cases.size() + processor.transports.size() + processor.storages.size() +
-                       processor.speeds.size() + processor.knows_kernels();
+    const auto count =
+        std::apply([](const auto&... lists) { return (lists.size() + ...); }, processor.case_lists()) +
+        processor.knows_kernels();
     profile.erase(found);
     return static_cast<int>(count);
   }
   std::size_t count = 0;
   for (auto& [_, processor] : profile) {
-    count += std::erase_if(processor.cases, [&](const auto& tuned) { return tuned.matrix.name == name; });
-    count += std::erase_if(processor.transports,
-                           [&](const auto& timed) { return timed.conditions.matrix.name == name; });
-    count += std::erase_if(processor.speeds, [&](const auto& timed) { return timed.matrix.name == name; });
-    count += std::erase_if(processor.storages, [&](const auto& read) { return read.folder == name; });
+    std::apply(
+        [&](auto&... lists) {
+          ((count += std::erase_if(lists, [&](const auto& one) { return one.subject() == name; })), ...);
+        },
+        processor.case_lists());
   }
   return static_cast<int>(count);
 }

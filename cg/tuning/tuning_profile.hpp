@@ -2,12 +2,15 @@
 
 // Times that `cg2d tune` and runs (--transport auto, --cut speed) measured on a machine, and the file that keeps them for later runs.
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "cg/machine/measurement_record.hpp"
@@ -27,6 +30,11 @@ struct RowLengthPoint {
   double scalar_ns = 0.0;
   double vector_ns = 0.0;
 };
+
+/// A critical vector length for people: "16", "none".
+inline std::string vector_length_text(int length) {
+  return length == never_in_vectors ? "none" : std::to_string(length);
+}
 
 /// The shortest row length from which the vector loop is never slower; never_in_vectors if there is none.
 int critical_vector_length_of(const std::vector<RowLengthPoint>& curve);
@@ -53,6 +61,11 @@ struct TunedCase {
   MeasurementRecord measured{};
 
   [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
+  /// Of every case: the same but for what was measured; and the matrix or folder that it is removed with.
+  [[nodiscard]] bool is_like(const TunedCase& other) const {
+    return is_about(other.matrix, other.configuration);
+  }
+  [[nodiscard]] const std::string& subject() const { return matrix.name; }
 };
 
 /// One phrase for the time of a CG step that is less than the arithmetic of its product takes, empty for a good
@@ -84,6 +97,9 @@ struct TransportCase {
   TransportConditions conditions{};
   std::vector<TimedCandidate> transports{};  ///< at least one
   MeasurementRecord measured{};
+
+  [[nodiscard]] bool is_like(const TransportCase& other) const { return conditions == other.conditions; }
+  [[nodiscard]] const std::string& subject() const { return conditions.matrix.name; }
 };
 
 /// The way to read panels of a matrix from the storage of a folder.
@@ -94,6 +110,11 @@ struct StorageCase {
   int depth = 0;             ///< panels under way
   double bytes_per_s = 0.0;  ///< rate of these ranks together
   MeasurementRecord measured{};
+
+  [[nodiscard]] bool is_like(const StorageCase& other) const {
+    return folder == other.folder && rank_count == other.rank_count;
+  }
+  [[nodiscard]] const std::string& subject() const { return folder; }
 };
 /// The path of a folder as in StorageCase::folder.
 std::string storage_folder(const std::string& folder);
@@ -113,7 +134,8 @@ struct SpeedCase {
   std::vector<PlacedSpeed> ranks{};  ///< their places tell who the neighbours of each are
   MeasurementRecord measured{};
 
-  [[nodiscard]] bool is_like(const SpeedCase& other) const;  ///< the same but for what was measured
+  [[nodiscard]] bool is_like(const SpeedCase& other) const;
+  [[nodiscard]] const std::string& subject() const { return matrix.name; }
 };
 
 /// "spin", "yield" or "sleep".
@@ -123,9 +145,9 @@ inline std::string_view wait_mode_name(comm::WaitMode mode) { return name_in(wai
 /// All that was measured on one kind of processor.
 struct ProcessorProfile {
   std::optional<int> critical_vector_length{};  ///< only where cg2d tune has measured the kernels
-  std::vector<RowLengthPoint> curve;
-  std::vector<TunedCase> cases;
-  std::vector<TransportCase> transports;
+  std::vector<RowLengthPoint> curve{};
+  std::vector<TunedCase> cases{};
+  std::vector<TransportCase> transports{};
   std::vector<StorageCase> storages{};
   std::vector<SpeedCase> speeds{};
   MeasurementRecord measured{};  ///< record of the curve
@@ -141,14 +163,21 @@ struct ProcessorProfile {
   /// of the curve.
   [[nodiscard]] const MeasurementRecord& record_for(const MatrixKey& matrix,
                                                     const Configuration& configuration) const;
-  /// Replaces the case of the same matrix, grid and number of threads, or adds one.
-  void put(TunedCase tuned);
-  /// Replaces the case of the same conditions, or adds one.
-  void put(TransportCase timed);
-  /// Replaces the case of the same folder and number of ranks, or adds one.
-  void put(StorageCase read);
+  /// The cases of all kinds.
+  [[nodiscard]] auto case_lists() { return std::tie(cases, transports, storages, speeds); }
+  [[nodiscard]] auto case_lists() const { return std::tie(cases, transports, storages, speeds); }
   /// Replaces the case that is like it, or adds one.
-  void put(SpeedCase timed);
+  template <typename Case>
+  void put(Case found) {
+    auto& known = std::get<std::vector<Case>&>(case_lists());
+    const auto same = std::ranges::find_if(known, [&](const Case& one) { return one.is_like(found); });
+    if (same == known.end())
+      known.push_back(std::move(found));
+    else
+      *same = std::move(found);
+  }
+  /// Puts all cases of another one, and takes its kernels over if it knows any.
+  void add(const ProcessorProfile& found);
 };
 class Members;
 void describe(Members& m, ProcessorProfile& processor);
@@ -164,5 +193,39 @@ int remove_measurements(TuningProfile& profile, const std::string& name);
 /// later programs added (transports) may be missing.
 TuningProfile parse_profile(std::string_view text);
 std::string format_profile(const TuningProfile& profile);
+
+/// The place of the profile.
+struct ProfileSource {
+  bool is_used = true;
+  std::string path;              ///< empty: the default place
+  bool keeps_disturbed = false;  ///< saves what `cg2d run` measured beside other load
+  bool may_be_new = false;       ///< the command may write to it: a file that is named may be missing
+};
+
+/// The profile in a file, an empty one where there is none. Throws InputError for a file that is no profile.
+TuningProfile read_profile(const std::string& path);
+
+/// The file, for one process: the constructor finds out whether it can be written, before anything is
+/// measured.
+class ProfileFile {
+ public:
+  /// Reads the file, if it is there. Throws InputError when there is no place for it, or when the file is no
+  /// profile (it is not overwritten), RunError when it cannot be created.
+  explicit ProfileFile(const ProfileSource& source);
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  /// Adds to the file: other processors stay, and so do other cases of this one, those that other processes add at
+  /// the same time among them. Throws RunError.
+  void add(const std::string& processor, const ProcessorProfile& found) const;
+
+  /// Removes measurements as remove_measurements(). 0: the file stays as it is. Throws RunError.
+  int remove(const std::string& name) const;
+
+ private:
+  void update(const std::function<void(TuningProfile&)>& change) const;
+
+  std::string path_;
+};
 
 }  // namespace cg2d

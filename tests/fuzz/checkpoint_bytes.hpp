@@ -34,12 +34,12 @@ inline std::string_view bytes_before_checksum(const CheckpointHeader& header) {
 }  // namespace detail
 
 /// The file of a header and of all that comes after it; sizes and checksums are set here.
-inline std::string checkpoint_bytes(CheckpointHeader header, const std::vector<double>& numbers,
+inline std::string checkpoint_bytes(CheckpointHeader header, const std::string& state,
                                     const std::vector<std::vector<double>>& vectors) {
-  std::string data(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
-  header.number_count = std::ssize(numbers);
+  auto data = state;
+  header.state_bytes = std::ssize(state);
   header.vector_count = static_cast<std::uint32_t>(vectors.size());
-  header.numbers_checksum = slow_crc32c(data);
+  header.state_checksum = slow_crc32c(data);
   for (const auto& vector : vectors)
     data.append(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(double));
   header.data_checksum = slow_crc32c(data);

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "fuzz/checkpoint_bytes.hpp"
-
-extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* bytes, std::size_t count, std::size_t most);
+#include "fuzz/json_changes.hpp"
 
 namespace {
 
@@ -22,7 +21,7 @@ std::int64_t folded(std::int64_t value, std::uint64_t count) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(value) % count);
 }
 
-/// The bytes after the header that are kept, as so many numbers.
+/// The bytes at a position that are kept, as so many numbers.
 std::vector<double> taken(const std::string& bytes, std::size_t& position, std::int64_t count) {
   std::vector<double> numbers(static_cast<std::size_t>(count), 0.5);
   const auto size =
@@ -30,6 +29,15 @@ std::vector<double> taken(const std::string& bytes, std::size_t& position, std::
   if (size > 0) std::memcpy(numbers.data(), bytes.data() + position, size);
   position += numbers.size() * sizeof(double);
   return numbers;
+}
+
+/// Of five states that are JSON, four are changed as such.
+std::string changed_state(const std::string& text, unsigned seed) {
+  auto json = cg2d::fuzz::Json::parse(text, nullptr, false);
+  cg2d::fuzz::Random random(seed);
+  if (json.is_discarded() || random() % 5 == 0) return text;
+  cg2d::fuzz::mutate_one(json, random);
+  return json.dump(-1, ' ', false, cg2d::fuzz::Json::error_handler_t::replace);
 }
 
 /// A small checkpoint of any bytes. Of four, three have counts that fit their step.
@@ -50,15 +58,12 @@ std::string repaired(const std::string& bytes, unsigned seed) {
   if (fits) header.matrix_hash = is_run ? cg2d::fuzz::run_hash : cg2d::fuzz::solve_hash;
   if (fits) header.step = 1 + folded(header.step, 8);
   const auto vector_count = fits ? (is_run ? 1 : 3) : folded(header.vector_count, 4);
-  const auto number_count =
-      fits ? (is_run ? 6 + 2 * header.step : 15 + 4 * header.step) : folded(header.number_count, 64);
-  auto position = sizeof(header);
-  auto numbers = taken(bytes, position, number_count);
-  if (fits && !is_run && seed % 8 != 1) numbers.front() = static_cast<double>(header.step);
+  auto position = sizeof(header) + static_cast<std::size_t>(folded(header.state_bytes, 1024));
+  const auto state = changed_state(bytes.substr(sizeof(header), position - sizeof(header)), seed);
   std::vector<std::vector<double>> vectors;
   for (std::int64_t v = 0; v < vector_count; ++v)
     vectors.push_back(taken(bytes, position, header.end - header.begin));
-  return cg2d::fuzz::checkpoint_bytes(header, numbers, vectors);
+  return cg2d::fuzz::checkpoint_bytes(header, state, vectors);
 }
 
 }  // namespace

@@ -86,6 +86,8 @@ set(file_parsers
 
 # Files of checkpoints, and the states in them. The observers that save beside the latter run: what they call is absent.
 set(checkpoint_parsers
+    cg/base/describe_json.cpp
+    cg/base/json_values.cpp
     cg/base/output_file.cpp
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
@@ -105,7 +107,7 @@ set(text_parsers
     cg/commands/batch/task_list.cpp
     cg/machine/provenance.cpp
     cg/run/guard/faults.cpp
-    cg/run/guard/guard_record.cpp
+    cg/run/guard/guard_report.cpp
     cg/base/system_files.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
@@ -133,7 +135,6 @@ set(text_parsers
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
     cg/solver/preconditioners/jacobi_preconditioner.cpp
     cg/solver/preconditioners/preconditioner_table.cpp
-    cg/report/counter_figures.cpp
     cg/report/phase_table.cpp
     cg/report/report_counters.cpp
     cg/report/run_document.cpp
@@ -145,7 +146,6 @@ set(text_parsers
     cg/report/result_reader.cpp
     cg/report/run_verdict.cpp
     cg/solver/cg_recurrence.cpp
-    cg/solver/chronopoulos_gear_recurrence.cpp
     cg/solver/classic_recurrence.cpp
     cg/solver/configuration.cpp
     cg/solver/matrix_cut.cpp
@@ -155,8 +155,8 @@ set(text_parsers
     cg/run/solve/solve_report.cpp
     cg/run/streaming/out_of_core_options.cpp
     cg/solver/npb_iteration.cpp
+    cg/solver/one_sum_recurrences.cpp
     cg/solver/outer_iteration.cpp
-    cg/solver/pipelined_recurrence.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp
     cg/timing/software_counters.cpp
@@ -182,7 +182,7 @@ set(text_parsers
 file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp)
 set(command_parsers
     ${command_sources}
-    cg/run/check/check_report.cpp
+    cg/run/check/check_command.cpp
     cg/commands/events_command.cpp
     cg/commands/help_command.cpp
     cg/commands/option_set.cpp

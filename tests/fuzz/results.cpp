@@ -8,7 +8,6 @@
 #include "cg/base/json_values.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/report/result_compare.hpp"
-#include "cg/report/result_export.hpp"
 #include "cg/report/result_reader.hpp"
 #include "fuzz/promise.hpp"
 #include "fuzz/targets.hpp"

@@ -59,7 +59,7 @@ void write_panels(const PanelFolder& folder, const kernels::KernelRow& row, cons
   PanelFileWriter writer(folder.folder(), folder.file_name(), key_of(block, options.vector_count));
   const Strips strips{.count = panel_count, .row_multiple = row.panel_rows};
   for (int panel = 0; panel < panel_count; ++panel) {
-    const auto range = strips.rows_of(panel, std::ssize(block.rows));
+    const auto range = strips.rows_of(panel, {.begin = 0, .end = std::ssize(block.rows)});
     const test::Rows rows(block.rows.begin() + range.begin, block.rows.begin() + range.end);
     const auto kernel =
         row.maker_for(options)(kernels::CsrBlock::from_rows(block.column_count, rows), options);

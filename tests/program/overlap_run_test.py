@@ -58,7 +58,7 @@ class Overlap(ProgramTest):
         overlapped = (*RUN, "--grid", "1x2", "--transport", "two-sided", "--overlap", "on")
         text = self.run_well(2, *overlapped, "--verbose").stdout
         self.assertRegex(text, r"(?m)^ Transport .*, overlap on$")
-        self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +GB/s +Gflop/s +messages bytes sent$")
+        self.assertRegex(text, r"(?m)^ phase .* +waiting +hidden +GB/s +Gflop/s +messages +bytes sent$")
         row = re.search(r"(?m)^ collection +[0-9.]+ % +[0-9.]+ +[0-9.]+ +([0-9.]+) +[0-9.]+ +- +1\.04 +\d+$", text)
         self.assertGreater(float(row[1]), 0.0, "hidden")
         text = self.run_well(2, *overlapped, "--clocks").stdout

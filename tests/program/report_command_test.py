@@ -162,7 +162,7 @@ class Compare(ReportCommand):
         self.assertAlmostEqual(worse["ratio"]["ratio"], 1.25)
         for pair in document["compared"]:
             line = next(line for line in text.stdout.splitlines() if line.startswith(pair["key"] + " "))
-            self.assertTrue(line.endswith(f" {pair['ratio']['ratio']:.3f} {pair['text']}"), line)
+            self.assertTrue(line.endswith(f" {pair['ratio']['ratio']:.3f}  {pair['text']}"), line)
 
     def test_failed_runs_have_neither_times_nor_ratio(self):
         sweep = real_sweep()

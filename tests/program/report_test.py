@@ -206,7 +206,7 @@ class Text(ProgramTest):
             text,
             (
                 r" Phases: time per CG step, mean over the ranks",
-                r" phase +share +us +waiting +GB/s +Gflop/s +messages bytes sent",
+                r" phase +share +us +waiting +GB/s +Gflop/s +messages +bytes sent",
                 *(rf" {name} {columns}" for name in names),
                 r" waiting \(us\) is part of its phase; .*",
                 r" messages and bytes sent: per rank\. The phases cover \d+\.\d\d % .*",

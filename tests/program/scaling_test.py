@@ -119,12 +119,12 @@ class Strong(ScalingTest):
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         self.assertRegex(outcome.stdout, r"(?m)^Strong scaling of class S \(n 1400\), kernel auto")
         for line in (
-            r"    1  one core            -           1 x 1  1x1    ",
-            r"    2  ranks only          two-sided   2 x 1  \d",
-            r"    2  shared-memory ranks shared      2 x 1  \d",
-            r"    2  threads only        -           1 x 2  1x1    ",
+            " 1 one core - 1 x 1 1x1 ",
+            r" 2 ranks only two-sided 2 x 1 \d",
+            r" 2 shared-memory ranks shared 2 x 1 \d",
+            " 2 threads only - 1 x 2 1x1 ",
         ):
-            self.assertRegex(outcome.stdout, rf"(?m)^{line}")
+            self.assertRegex(re.sub(" +", " ", outcome.stdout), rf"(?m)^{line}")
         # The machine may be busy: then there is a mark.
         self.assertEqual(len(re.findall(r"\*[ !]?\n", outcome.stdout)), 0, outcome)
         self.assertEqual(len(re.findall(r"~[ !]?\n", outcome.stdout)), 3, outcome)
@@ -217,7 +217,7 @@ class Cuts(ScalingTest):
         outcome = self.scaling(2, *SHORT, "--transport", "shared", "--cores", "2", "--cut", "nonzeros,even")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
         for cut in ("nonzeros", "even"):
-            self.assertRegex(outcome.stdout, rf"(?m)^    2  shared-memory ranks shared      2 x 1  {cut} +1x2 ")
+            self.assertRegex(outcome.stdout, rf"(?m)^ +2  shared-memory ranks +shared +2 x 1  {cut} +1x2 ")
         self.assertRegex(outcome.stdout, r"(?m)^  2 cores: no clear winner: .*shared, 2 x 1, cut nonzeros")
 
 

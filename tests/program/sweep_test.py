@@ -47,9 +47,8 @@ def places_in_tables(text):
         columns = [int(word) for word in re.findall(r"Px = (\d+)", table[2])]
         for row in table[3].splitlines():
             ranks = int(row.split()[0])
-            # A cell ends with a per cent, below its head: cells are as wide as those.
-            ends = [match.end() for match in re.finditer(r"%", row)]
-            places |= {(table[1], ranks, columns[(end - 7) // 17]) for end in ends}
+            cells = re.findall(r"(?<= )(?:-(?= |$)|\d[\d.e-]*[*~o!]* *\d+%)", row)
+            places |= {(table[1], ranks, column) for column, cell in zip(columns, cells, strict=True) if cell != "-"}
     return places
 
 
@@ -448,7 +447,7 @@ class PredictionTest(ProgramTest):
             self.assertRegex(together, r"^All tables of the same ranks together\n  Class S, P = 2, 1 thread per rank: ")
             self.assertNotIn("Predicted", tables[2], "a kernel that is not described")
             for kernel, table in zip(("auto", "scalar"), tables):
-                self.assertEqual(re.search(r"(?m)^    grid +(.*)$", table)[1].split(), [*PHASES, "total"])
+                self.assertEqual(re.search(r"(?m)^    grid +(collection .*)$", table)[1].split(), [*PHASES, "total"])
                 for grid in ("1x2", "2x1"):
                     with self.subTest(kernel=kernel, grid=grid):
                         self.check_grid(table, grid, self.median_run(file, f"S {grid} {kernel} shared 1 thread"))

@@ -1,6 +1,6 @@
 // Figures made of made-up counts.
 
-#include "cg/report/counter_figures.hpp"
+#include "cg/report/report_counters.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,16 +11,14 @@
 
 #include "cg/base/describe_json.hpp"
 #include "support/phase_records.hpp"
+#include "support/shown_text.hpp"
 
 namespace cg2d::grid_differences_test {
 namespace {
 
 using test::counted_record_of;
+using test::expect_in;
 using test::phase_record_of;
-
-void expect_in(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
-}
 
 // Collection, multiply, summation, shuffle, dot, vector updates; seconds of a CG step.
 constexpr PhaseValues fast{10e-6, 80e-6, 1e-6, 2e-6, 5e-6, 2e-6};
@@ -198,7 +196,8 @@ TEST(GridDifferencesTest, EventsAndLimitsOfEachGridAreATable) {
   auto limited = phase_record_of(2, 1, slow);
   limited.purpose = RunPurpose::limits;
   limited.slowed_by = "--roofline";
-  limited.limits = RecordedLimits{.bytes = {0, 5e6}, .flops = {0, 1e6}, .shares = {0, 0.5}};
+  limited.limits.emplace().at(1) = {
+      .byte_count = 5e6, .flop_count = 1e6, .shortest_s = 0.5, .measured_s = 1.0};
   records.push_back(limited);
   const auto text = extra_run_tables(verdicts_of(records).grids.front().cells, records);
   expect_in(text, "Events per CG step, mean over the ranks, each grid in a run of its own");

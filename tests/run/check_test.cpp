@@ -17,10 +17,8 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/check/check_report.hpp"
-#include "cg/run/check/kernel_check.hpp"
-#include "cg/run/check/operator_check.hpp"
-#include "cg/run/check/transport_check.hpp"
+#include "cg/run/check/check_command.hpp"
+#include "cg/run/check/checks.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::check_test {

@@ -63,7 +63,7 @@ class CommonFolder {
 /// Two vectors, in ranges that differ in size, and are empty for one rank of five.
 class Saved {
  public:
-  Saved(comm::RankGroup& ranks, std::int64_t step) : step_(step), numbers_{static_cast<double>(step), 0.5} {
+  Saved(comm::RankGroup& ranks, std::int64_t step) : step_(step), state_(std::to_string(step) + ", 0.5") {
     const auto cut = [&](std::int64_t rank) { return rank * rank * order / ranks.size() / ranks.size(); };
     range_ = {cut(ranks.rank()), cut(ranks.rank() + 1)};
     for (auto index = range_.begin; index < range_.end; ++index) {
@@ -84,13 +84,13 @@ class Saved {
             .order = order,
             .step = step_,
             .range = range_,
-            .data = {.numbers = numbers_, .vectors = vectors_}};
+            .data = {.state = state_, .vectors = vectors_}};
   }
 
  private:
   std::int64_t step_;
   comm::IndexRange range_;
-  std::vector<double> numbers_;
+  std::string state_;
   std::vector<double> first_;
   std::vector<double> second_;
   std::array<std::span<const double>, 2> vectors_;
@@ -103,7 +103,7 @@ std::string path_of(const CommonFolder& folder, std::int64_t generation, int ran
 /// Whether this rank finds the vectors of a step in any range.
 void expect_step(const FoundCheckpoint& found, std::int64_t step) {
   EXPECT_EQ(found.header().step, step);
-  EXPECT_EQ(found.numbers, (std::vector{static_cast<double>(step), 0.5}));
+  EXPECT_EQ(found.state, std::to_string(step) + ", 0.5");
   const std::int64_t size = group().size();
   const comm::IndexRange range{order * group().rank() / size, order * (group().rank() + 1) / size};
   std::vector<double> first(static_cast<std::size_t>(range.size()));

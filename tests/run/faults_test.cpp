@@ -12,8 +12,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/run/guard/blocked_sums.hpp"
-#include "cg/run/guard/matrix_checksum.hpp"
-#include "cg/run/guard/product_checksums.hpp"
+#include "cg/run/guard/checksums.hpp"
 
 namespace cg2d::faults_test {
 namespace {

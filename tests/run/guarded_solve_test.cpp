@@ -34,8 +34,8 @@ void expect_clean(const test::GuardedRun& run, const Problem& problem) {
   EXPECT_TRUE(run.report.detections.empty()) << describe(run.report.detections.front());
   EXPECT_EQ(run.report.rollback_count, 0);
   for (std::size_t check = 0; check < guard_check_count; ++check) {
-    EXPECT_GT(run.report.check_counts[check], 0) << guard_check_names[check];
-    EXPECT_LE(run.report.largest_ratios[check], largest_clean_ratio) << guard_check_names[check];
+    EXPECT_GT(run.report.check_counts[check], 0) << guard_checks[check].name;
+    EXPECT_LE(run.report.largest_ratios[check], largest_clean_ratio) << guard_checks[check].name;
   }
 }
 

@@ -71,8 +71,8 @@ TEST(SolveGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
     EXPECT_TRUE(run.report.detections.empty()) << describe(run.report.detections.front());
     EXPECT_EQ(run.report.rollback_count, 0);
     for (std::size_t check = 0; check < guard_check_count; ++check) {
-      EXPECT_GT(run.report.check_counts[check], 0) << guard_check_names[check];
-      EXPECT_LE(run.report.largest_ratios[check], largest_clean_ratio) << guard_check_names[check];
+      EXPECT_GT(run.report.check_counts[check], 0) << guard_checks[check].name;
+      EXPECT_LE(run.report.largest_ratios[check], largest_clean_ratio) << guard_checks[check].name;
     }
     EXPECT_EQ(run.result->end, free_run.result->end);
     EXPECT_EQ(run.result->step_count, free_run.result->step_count);

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/simulation/placement.hpp"
 #include "comm/communicator.hpp"
 #include "support/temporary_folder.hpp"
 

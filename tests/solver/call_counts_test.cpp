@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/run_observers.hpp"
+#include "cg/run/region_measurement.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_trace.hpp"
@@ -90,12 +90,12 @@ void for_every_run(const Visit& visit) {
 
 TEST(CallCountsTest, AnOuterStepMakesTheCallsThatTheModelCounts) {
   for_every_run([](CountedRun& run) {
-    const auto updates_before = run.iteration.update_work();
+    const auto updates_before = run.iteration.vectors().update_work();
     static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
-    const auto updates = run.iteration.update_work() - updates_before;
+    const auto updates = run.iteration.vectors().update_work() - updates_before;
     EXPECT_EQ(run.counted.product_count, OuterStepCalls::products);
     EXPECT_EQ(run.counted.sum_count, OuterStepCalls::sums);
-    EXPECT_EQ(run.iteration.dot_work().call_count, OuterStepCalls::local_dots);
+    EXPECT_EQ(run.iteration.vectors().dot_work().call_count, OuterStepCalls::local_dots);
     EXPECT_EQ(updates.call_count, OuterStepCalls::updates(run.assembled->product().is_symmetric()));
   });
 }
@@ -104,11 +104,11 @@ TEST(CallCountsTest, AnOuterStepComputesWhatTheTrueFlopCountSays) {
   for_every_run([](CountedRun& run) {
     auto one_iteration = run.problem;
     one_iteration.niter = 1;
-    const auto updates_before = run.iteration.update_work();
+    const auto updates_before = run.iteration.vectors().update_work();
     static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
-    const auto updates = run.iteration.update_work() - updates_before;
+    const auto updates = run.iteration.vectors().update_work() - updates_before;
     const auto n = run.problem.n;
-    const auto vector_flops = group().sum(run.iteration.dot_work().flop_count + updates.flop_count);
+    const auto vector_flops = group().sum(run.iteration.vectors().dot_work().flop_count + updates.flop_count);
     // The benchmark counts the scaling of x as 2 n. The additions of half storage's sums are no part of its
     // count.
     const auto halves = run.assembled->product().is_symmetric() ? OuterStepCalls::products * n : 0;
@@ -121,15 +121,15 @@ TEST(CallCountsTest, AnOuterStepComputesWhatTheTrueFlopCountSays) {
 
 TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
   for_every_run([](CountedRun& run) {
-    const auto updates_before = run.iteration.update_work();
+    const auto updates_before = run.iteration.vectors().update_work();
     static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
-    const auto updates = run.iteration.update_work() - updates_before;
+    const auto updates = run.iteration.vectors().update_work() - updates_before;
     const auto vector_bytes =
         static_cast<std::int64_t>(run.assembled->matrix().local_size() * sizeof(double));
     // All but p . q and x . z read one vector: they are squares.
     constexpr std::int64_t of_two_vectors = OuterStepCalls::solve.products() + 1;
     constexpr std::int64_t vectors_of_dots = OuterStepCalls::local_dots + of_two_vectors;
-    EXPECT_EQ(run.iteration.dot_work().byte_count, vectors_of_dots * vector_bytes);
+    EXPECT_EQ(run.iteration.vectors().dot_work().byte_count, vectors_of_dots * vector_bytes);
     // Three vectors per call, but for one fill (one vector), and four copies and the scaling (two vectors); p is read once for
     // the end of a step and its next direction.
     const auto vectors =

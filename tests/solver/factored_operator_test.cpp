@@ -1,7 +1,5 @@
 // The NAS CG matrix as two sparse products, against the assembled matrix and the benchmark's results.
 
-#include "cg/solver/operators/factored_operator.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,11 +1,10 @@
 // Vectors that go over from one layout of a grid to another.
 
-#include "cg/solver/moved_piece.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
 
+#include "cg/solver/matrix_cut.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 

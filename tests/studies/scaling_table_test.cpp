@@ -139,7 +139,8 @@ TEST(ScalingTableTest, CutsAreComparedLikeOtherConfigurations) {
   const auto json = write_scaling(study, "json");
   expect_in(json, "\"cut\": \"speed\"");
   expect_in(json, "\"cuts\": [\n   \"even\",\n   \"speed\"\n  ]");
-  expect_in(write_scaling(study, "csv"), "shared-memory ranks,,shared,2,1,speed,1x2,sell,success,9,0.75");
+  expect_in(write_scaling(study, "csv"),
+            "2,shared-memory ranks,,shared,2,1,,1400,speed,success,9,0,,1x2,sell,0.75,");
 }
 
 TEST(ScalingTableTest, OneRoundHasNoSpread) {

@@ -1,7 +1,7 @@
 // The runs of a sweep and their order, the official grid, and the remaining time.
 
 #include "cg/studies/sweep_plan.hpp"
-#include "cg/run/run_options.hpp"
+#include "cg/run/session_options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,16 +10,14 @@
 #include <vector>
 
 #include "support/result_records.hpp"
+#include "support/shown_text.hpp"
 
 namespace cg2d::sweep_table_test {
 namespace {
 
+using test::expect_in;
 using test::failed_record_of;
 using test::record_of;
-
-void expect_in(const std::string& text, const std::string& part) {
-  EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in\n" << text;
-}
 
 /// Nine rounds of 1x2 and 2x1, which takes 25 % more.
 std::vector<ResultRecord> clear_sweep() {
@@ -168,17 +166,18 @@ TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
 ResultRecord predicted_record(int columns, int rows, double time_s, double factor, int round = 1) {
   auto record = record_of(columns, rows, time_s, round);
   record.phases_s = PhaseSeconds{};
-  record.prediction = PredictedTimes{.total_s = factor * time_s, .phases_s = {}};
+  record.prediction.emplace().outside_s = -1.1 * factor * time_s;  // the phases take 2.1
   for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
     record.phases_s->at(index) = 0.1 * static_cast<double>(index + 1) * time_s;
-    record.prediction->phases_s.at(index) = factor * record.phases_s->at(index);
+    record.prediction->phases.at(index) = factor * record.phases_s->at(index);
   }
   return record;
 }
 
 /// The words of the first line that begins with the given words.
 std::vector<std::string> words_behind(const std::string& text, const std::string& begin) {
-  std::istringstream line(text.substr(text.find("\n    " + begin) + 5 + begin.size()));
+  const auto shown = test::squeezed(text);
+  std::istringstream line(shown.substr(shown.find("\n " + begin) + 2 + begin.size()));
   std::string all;
   std::getline(line, all);
   std::istringstream words(all);
@@ -191,29 +190,28 @@ TEST(SweepTableTest, PredictedStandsBesideMeasuredInEveryPhase) {
   const auto text = sweep_tables({predicted_record(1, 2, 3.0, 5.0), predicted_record(1, 2, 2.0, 1.25, 2),
                                   predicted_record(1, 2, 1.0, 7.0, 3), record_of(2, 1, 1.0)});
   using Words = std::vector<std::string>;
-  EXPECT_EQ(words_behind(text, "grid"),
+  EXPECT_EQ(words_behind(text, "grid of"),
             (Words{"collection", "multiply", "summation", "shuffle", "dot", "vector_updates", "total"}));
-  EXPECT_EQ(words_behind(text, "1x2       measured"),
+  EXPECT_EQ(words_behind(text, "1x2 measured"),
             (Words{"0.200000", "0.400000", "0.600000", "0.800000", "1.000000", "1.200000", "2.000000"}));
-  EXPECT_EQ(words_behind(text, "          predicted"),
+  EXPECT_EQ(words_behind(text, "predicted"),
             (Words{"0.250000", "0.500000", "0.750000", "1.000000", "1.250000", "1.500000", "2.500000"}));
-  EXPECT_EQ(words_behind(text, "          difference"),
-            (Words{"+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%",
-                   "+25.0", "%"}));
-  EXPECT_EQ(text.find("2x1       measured"), std::string::npos) << "a grid without a prediction";
+  EXPECT_EQ(words_behind(text, "difference"), (Words{"+25.0", "%", "+25.0", "%", "+25.0", "%", "+25.0", "%",
+                                                     "+25.0", "%", "+25.0", "%", "+25.0", "%"}));
+  EXPECT_EQ(test::squeezed(text).find("2x1 measured"), std::string::npos) << "a grid without a prediction";
 }
 
 TEST(SweepTableTest, WhatIsNotKnownOfAPredictionIsADash) {
   auto untimed = predicted_record(1, 2, 1.0, 0.5);
   untimed.phases_s.reset();
   auto text = sweep_tables({untimed});
-  EXPECT_EQ(words_behind(text, "1x2       measured"),
+  EXPECT_EQ(words_behind(text, "1x2 measured"),
             (std::vector<std::string>{"-", "-", "-", "-", "-", "-", "1.000000"}));
   expect_in(text, "-50.0 %");
   auto unpredicted = predicted_record(1, 2, 1.0, 1.0);
-  unpredicted.prediction->phases_s.at(0) = 0.0;
+  unpredicted.prediction->phases.at(0) = 0.0;
   text = sweep_tables({unpredicted});
-  EXPECT_EQ(words_behind(text, "          difference").front(), "-") << text;
+  EXPECT_EQ(words_behind(text, "difference").front(), "-") << text;
   auto failed = predicted_record(1, 2, 1.0, 1.0);
   failed.status = "verification-failed";
   EXPECT_EQ(sweep_tables({failed}).find("Predicted"), std::string::npos);

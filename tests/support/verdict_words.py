@@ -66,7 +66,7 @@ def complaints_of_sweep(text, lines):
         verdict = re.search(rf"(?m)^  P = {ranks}: (.*)$", text)[1]
         found += complaints_of_verdict(verdict, medians, rounds, 2 * disturbed > len(runs))
         row = re.search(rf"(?m)^ +{ranks} .*$", text)[0]
-        cells = [shown(cell) for cell in re.findall(r"(?<= )([\d.e-]+)(?=[*~o!]+[ \d]| )", row + " ")[1:]]
+        cells = [shown(cell) for cell in re.findall(r"(?<= )(\d[\d.e-]*)(?=[*~o!]+[ \d]| )", row + " ")[1:]]
         found += [f"{median} of {name} is not in the table" for name, median in medians.items() if median not in cells]
         if ("best is" in verdict) != ("*" in row):
             found.append("the mark * and the verdict")

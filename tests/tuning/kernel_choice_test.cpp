@@ -25,16 +25,16 @@ Configuration open_kernel(const comm::ProcessGrid& grid = grid_1x2) {
 LoadedProfile example() {
   ProcessorProfile processor;
   processor.critical_vector_length = 3;
-  processor.put(
-      {.matrix = class_facts("A").key,
-       .configuration = {.grid = grid_1x2},
-       .nonzeros_per_rank = 9e5,
-       .kernels = {
-           {.name = "a kernel of tomorrow", .tuning = {}, .step_s = 1e-4},
-           {.name = "csr-simd",
-            .tuning = {.critical_vector_length = 3, .prefetch_distance = 64},
-            .step_s = 2e-4},
-           {.name = "sell", .tuning = {.prefetch_distance = 128, .block_width = 8192}, .step_s = 3e-4}}});
+  processor.put(TunedCase{
+      .matrix = class_facts("A").key,
+      .configuration = {.grid = grid_1x2},
+      .nonzeros_per_rank = 9e5,
+      .kernels = {
+          {.name = "a kernel of tomorrow", .tuning = {}, .step_s = 1e-4},
+          {.name = "csr-simd",
+           .tuning = {.critical_vector_length = 3, .prefetch_distance = 64},
+           .step_s = 2e-4},
+          {.name = "sell", .tuning = {.prefetch_distance = 128, .block_width = 8192}, .step_s = 3e-4}}});
   return {.processor = processor, .path = "profile.json", .absence = {}};
 }
 

@@ -5,6 +5,10 @@
 // A header is a trivially copyable struct as it is in the file: its first member is `FileMark mark`, the last one `std::uint32_t checksum`, and the
 // members between them say what follows. `Header::format` describes the format.
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string_view>
 #include <type_traits>
 

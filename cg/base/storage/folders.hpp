@@ -3,7 +3,10 @@
 // Folders for files: those that ranks share out, the room in one, and those that one run owns: no other run writes or removes their files
 // meanwhile.
 
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "cg/base/storage/open_file.hpp"
 #include "comm/rank_group.hpp"

@@ -2,6 +2,7 @@
 
 // A file that grows by one line at a time, and survives a kill at any moment. No MPI.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,8 +3,12 @@
 // Open files: their descriptors, writing and reading of all that is given, which one call of the system need not do, and files that are there,
 // with what may be wrong with them. No MPI.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 

@@ -1,10 +1,14 @@
 #include "cg/base/storage/scratch_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
 
 #include <cerrno>
 #include <cstring>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/folders.hpp"

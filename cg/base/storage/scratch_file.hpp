@@ -2,7 +2,11 @@
 
 // An unlinked temporary file, for data that ends with the process, and chunks of data in one. No MPI.
 
+#include <cstddef>
+#include <cstdint>
 #include <list>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 

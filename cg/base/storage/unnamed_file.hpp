@@ -3,6 +3,10 @@
 // A file that gets its name when it is complete, or never. No MPI.
 
 #include <sys/types.h>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 
 #include <functional>
 #include <string>

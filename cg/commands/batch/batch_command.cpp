@@ -1,17 +1,26 @@
 #include "cg/commands/batch/batch_command.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <utility>
 
 #include <thread>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_crew.hpp"
+#include "cg/commands/batch/task_queue.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/studies/sweep_plan.hpp"
 #include "comm/rank_kind.hpp"
 
 namespace cg2d {

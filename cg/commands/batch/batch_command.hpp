@@ -2,6 +2,10 @@
 
 // `cg2d batch`: a list of tasks, handed out to groups of ranks.
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/commands/batch/task_list.hpp"

@@ -1,8 +1,10 @@
 #include "cg/commands/batch/task_crew.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "cg/base/describe_json.hpp"
@@ -10,6 +12,7 @@
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/tuning/speed_trial.hpp"
 
 namespace cg2d {
@@ -66,7 +69,7 @@ class Worker {
       if (text.empty()) return;
       const auto order = from_json<TaskOrder>(json_from(text));
       const auto end = do_task(order, ranks_of(order), node_, command_line_);
-      if (group_.rank() == order.ranks.front()) group_.send_text(json_text(json_of(end)), 0);
+      if (group_.rank() == order.ranks.front()) group_.send_text(json_line(end), 0);
     }
   }
 
@@ -98,7 +101,7 @@ class OtherRanks final : public TaskCrew {
   [[nodiscard]] const std::vector<WorkerPlace>& places() const override { return places_; }
   [[nodiscard]] int rank_of(int worker) const override { return worker + 1; }
   void begin(const TaskOrder& order) override {
-    const auto text = json_text(json_of(order));
+    const auto text = json_line(order);
     for (const int rank : order.ranks) group_.send_text(text, rank);
     tasks_[static_cast<std::size_t>(order.ranks.front())] = order.task;
   }

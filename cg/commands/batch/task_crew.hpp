@@ -2,6 +2,13 @@
 
 // Those who do the tasks of a batch: other ranks, or this one.
 
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
 #include "cg/base/interface.hpp"
 #include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/batch/task_queue.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cg/base/describe_json.hpp"
+#include "cg/base/errors.hpp"
 
 namespace cg2d {
 namespace {
@@ -74,10 +75,10 @@ std::string TaskResult::reason() const {
 }
 
 std::string task_line(const TaskResult& result) {
-  return json_text(json_of(TaskLine{.task = result, .document = document_in(result.end.output)}));
+  return json_line(TaskLine{.task = result, .document = document_in(result.end.output)});
 }
 
-Json task_type() { return schema_of<TaskLine>(); }
+void visit_task_line(Members& m) { visit_new<TaskLine>(m); }
 
 std::vector<KnownTask> known_tasks(std::string_view text) {
   std::vector<KnownTask> tasks;

@@ -2,6 +2,10 @@
 
 // The results of a batch: of each task a line of JSON in one file, and beside it the tasks that are under way. No MPI.
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
@@ -38,8 +42,8 @@ struct TaskResult {
 
 /// A line of a batch's results, without its end.
 std::string task_line(const TaskResult& result);
-/// The type of such a line.
-Json task_type();
+/// Such a line, for its schema.
+void visit_task_line(Members& m);
 
 /// The part of a line that a batch needs to go on.
 struct KnownTask {

@@ -1,5 +1,9 @@
 #include "cg/commands/batch/task_list.hpp"
 
+#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
+
 #include <array>
 #include <cmath>
 #include <map>

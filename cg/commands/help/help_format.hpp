@@ -4,6 +4,7 @@
 // from the parser's own commands and options.
 
 #include <CLI/CLI.hpp>
+#include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"

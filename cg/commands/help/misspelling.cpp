@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <algorithm>
+#include <string_view>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"

@@ -248,18 +248,11 @@ void for_each_window(const CacheReader& reader, const EntryWindows& windows, con
 /// Rows of a block, whose columns are all taken: both arrays are read to their places.
 kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRange& rows,
                                   std::int64_t column_count) {
-  const auto row_count = static_cast<std::size_t>(rows.size());
-  kernels::CsrBlock block{.row_count = rows.size(),
-                          .column_count = column_count,
-                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
-                          .columns = {},
-                          .values = {}};
+  auto block = kernels::CsrBlock::with_room(rows.size(), column_count);
   reader.read_row_starts(rows.begin, block.row_starts.span());
   const auto first = block.row_starts[0];
   for (auto& start : block.row_starts.span()) start -= first;
-  const auto count = static_cast<std::size_t>(block.row_starts[row_count]);
-  block.columns = kernels::PageBuffer<std::int32_t>(count);
-  block.values = kernels::PageBuffer<double>(count);
+  block.resize(static_cast<std::size_t>(block.nonzero_count()));
   reader.read_columns(first, block.columns.span());
   reader.read_values(first, block.values.span());
   return block;
@@ -271,11 +264,7 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   const auto row_count = static_cast<std::size_t>(rows.size());
   const auto starts = row_starts_of(reader, rows);
   const auto count = static_cast<std::size_t>(starts.back() - starts.front());
-  kernels::CsrBlock block{.row_count = rows.size(),
-                          .column_count = columns.size(),
-                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
-                          .columns = kernels::PageBuffer<std::int32_t>(count),
-                          .values = kernels::PageBuffer<double>(count)};
+  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(), count);
   std::size_t row = 0;
   std::size_t kept = 0;
   const auto keep = [&](std::int64_t first, std::span<const std::int32_t> window_columns,
@@ -292,9 +281,16 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   for_each_window(reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
                   keep);
   for (; row < row_count; ++row) block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
-  block.columns.resize(kept);
-  block.values.resize(kept);
+  block.resize(kept);
   return block;
+}
+
+/// Rows of this rank's block, so many entries of the file at a time.
+kernels::CsrBlock read_block(const CacheReader& reader, const comm::IndexRange& rows,
+                             const comm::BlockLayout& layout, int rank, std::int64_t window) {
+  const auto columns = layout.columns_of(rank);
+  return layout.grid().columns == 1 ? read_whole_rows(reader, rows, columns.size())
+                                    : read_columns_of_rows(reader, rows, columns, window);
 }
 
 }  // namespace
@@ -363,11 +359,11 @@ SourcePlan CachedMatrix::plan_strips(const comm::BlockLayout& layout, const Stri
 
 std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int rank,
                                          const Strips& strips) const {
-  const auto rows = layout.row_block(layout.grid().row_of(rank));
+  const auto rows = layout.rows_of(rank);
   std::int64_t longest = 0;
   auto begin = reader_->row_start(rows.begin);
   for (int strip = 0; strip < strips.count; ++strip) {
-    const auto end = reader_->row_start(rows.begin + strips.rows_of(strip, rows.size()).end);
+    const auto end = reader_->row_start(strips.rows_of(strip, rows).end);
     longest = std::max(longest, end - begin);
     begin = end;
   }
@@ -378,16 +374,11 @@ std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int ra
 SourceFacts CachedMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
                                        int /*thread_count*/, const Strips& strips,
                                        const StripSink& sink) const {
-  const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
-  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
   Agreement agreement(group);
   for (int strip = 0; strip < strips.count; ++strip) {
     agreement.attempt([&] {
-      const auto local = strips.rows_of(strip, rows.size());
-      const comm::IndexRange rows_of_strip{.begin = rows.begin + local.begin, .end = rows.begin + local.end};
-      sink(layout.grid().columns == 1
-               ? read_whole_rows(*reader_, rows_of_strip, columns.size())
-               : read_columns_of_rows(*reader_, rows_of_strip, columns, strip_window_entries));
+      sink(read_block(*reader_, strips.rows_of(strip, layout.rows_of(group.rank())), layout, group.rank(),
+                      strip_window_entries));
     });
   }
   agreement.reach();
@@ -404,12 +395,9 @@ std::optional<std::uint64_t> CachedMatrix::content_hash() const {
 
 SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
                                  int /*thread_count*/) const {
-  const auto rows = layout.row_block(layout.grid().row_of(group.rank()));
-  const auto columns = layout.column_block(layout.grid().column_of(group.rank()));
   SourcedBlock result;
   agree_on(group, [&] {
-    result.block = layout.grid().columns == 1 ? read_whole_rows(*reader_, rows, columns.size())
-                                              : read_columns_of_rows(*reader_, rows, columns, window_entries);
+    result.block = read_block(*reader_, layout.rows_of(group.rank()), layout, group.rank(), window_entries);
   });
   return result;
 }

@@ -51,10 +51,10 @@ struct EntryStore::ValuedEntry {
   double value;
 
   ValuedEntry() = default;
-  ValuedEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns()[k]), value(chunk.values()[k]) {}
+  ValuedEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]), value(chunk.values[k]) {}
   void write(const Chunk& chunk, std::size_t k) const {
-    chunk.values()[k] = value;
-    chunk.columns()[k] = column;
+    chunk.values[k] = value;
+    chunk.columns[k] = column;
   }
   /// Equal places are ordered by value before they are summed: the sum must not depend on how many ranks have read the file.
   [[nodiscard]] bool is_before(const ValuedEntry& other) const {
@@ -70,8 +70,8 @@ struct EntryStore::OneEntry {
   std::int32_t column;
 
   OneEntry() = default;
-  OneEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns()[k]) {}
-  void write(const Chunk& chunk, std::size_t k) const { chunk.columns()[k] = column; }
+  OneEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]) {}
+  void write(const Chunk& chunk, std::size_t k) const { chunk.columns[k] = column; }
   [[nodiscard]] bool is_before(const OneEntry& other) const { return column < other.column; }
   void join(const OneEntry& /*other*/, std::int64_t row, std::vector<Multiple>& multiples) const {
     if (multiples.empty() || multiples.back().row != row || multiples.back().column != column)
@@ -100,7 +100,7 @@ class EntryStore::BucketSorter {
   Sorted sort(const Bucket& bucket, std::span<std::byte* const> chunks) {
     chunks_ = chunks;
     if (is_in_order(bucket)) {
-      for_each(bucket, [&](const Chunk& chunk, std::size_t k) { chunk.rows()[k] = row_of(chunk, k); });
+      for_each(bucket, [&](const Chunk& chunk, std::size_t k) { chunk.rows[k] = row_of(chunk, k); });
       return {.entry_count = store_.entry_count_of(bucket), .is_changed = origin_bits_ > 0};
     }
     gather(bucket);
@@ -119,7 +119,7 @@ class EntryStore::BucketSorter {
 
  private:
   [[nodiscard]] std::uint16_t row_of(const Chunk& chunk, std::size_t k) const {
-    return static_cast<std::uint16_t>(chunk.rows()[k] >> origin_bits_);
+    return static_cast<std::uint16_t>(chunk.rows[k] >> origin_bits_);
   }
 
   /// Whether a bucket is as an ordered file with both triangles leaves it. Cost: a look at the entries in
@@ -129,7 +129,7 @@ class EntryStore::BucketSorter {
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
       const Chunk chunk(chunks_[c], store_.form_);
       for (std::size_t k = 0; k < store_.entries_in(bucket, c); ++k) {
-        const std::pair<int, std::int32_t> place(row_of(chunk, k), chunk.columns()[k]);
+        const std::pair<int, std::int32_t> place(row_of(chunk, k), chunk.columns[k]);
         if (place <= before) return false;
         before = place;
       }
@@ -141,11 +141,11 @@ class EntryStore::BucketSorter {
   /// entries of each key.
   void gather(const Bucket& bucket) {
     std::ranges::fill(key_ends_, std::size_t{0});
-    for_each(bucket, [&](const Chunk& chunk, std::size_t k) { ++key_ends_[chunk.rows()[k]]; });
+    for_each(bucket, [&](const Chunk& chunk, std::size_t k) { ++key_ends_[chunk.rows[k]]; });
     std::exclusive_scan(key_ends_.begin(), key_ends_.end(), key_ends_.begin(), std::size_t{0});
     entries_.resize(store_.entry_count_of(bucket));
     for_each(bucket, [&](const Chunk& chunk, std::size_t k) {
-      entries_[key_ends_[chunk.rows()[k]]++] = Entry(chunk, k);
+      entries_[key_ends_[chunk.rows[k]]++] = Entry(chunk, k);
     });
   }
 
@@ -185,7 +185,7 @@ class EntryStore::BucketSorter {
       for (std::size_t k = 0; k < count; ++k) entries[k].write(chunk, k);
       for (std::size_t k = 0; k < count; ++row) {
         const std::size_t row_end = std::min(row_ends_[row] - begin, count);
-        std::fill(chunk.rows() + k, chunk.rows() + row_end, static_cast<std::uint16_t>(row));
+        std::fill(chunk.rows + k, chunk.rows + row_end, static_cast<std::uint16_t>(row));
         k = row_end;
         if (k == count && row_ends_[row] > begin + count) break;  // the row goes on in the next chunk
       }
@@ -254,11 +254,22 @@ std::int64_t EntryStore::entry_count() const {
   return count;
 }
 
+/// Keeps the RunError of a step, after which none is made any more. Whether there is none.
+template <typename Step>
+bool EntryStore::attempt(const Step& step) const {
+  if (failure_) return false;
+  try {
+    step();
+  } catch (const RunError& error) {
+    failure_ = error;
+  }
+  return !failure_;
+}
+
 /// A rank that has no more room goes on without it: the others wait for it to take what they send.
 void EntryStore::open_chunk(Bucket& bucket) {
   bucket.fill = 0;
-  try {
-    if (failure_) return lose(bucket);
+  const bool has_room = attempt([&] {
     if (!scratch_) {
       bucket.chunks.push_back(new_chunk());
       bucket.open = address_of(bucket.chunks.back());
@@ -270,15 +281,8 @@ void EntryStore::open_chunk(Bucket& bucket) {
       scratch_->put(bucket.chunks.back(), {bucket.open, ChunkForm::byte_count});
     }
     bucket.chunks.push_back(scratch_->add());
-  } catch (const RunError& error) {
-    failure_ = error;
-    lose(bucket);
-  }
-}
-
-void EntryStore::lose(Bucket& bucket) {
-  lost_.resize(ChunkForm::byte_count);
-  bucket.open = lost_.data();
+  });
+  if (!has_room) bucket.open = lost_.data();
 }
 
 /// The number of one that was never used. Throws RunError (memory).
@@ -305,7 +309,7 @@ std::byte* EntryStore::free_memory() {
 /// The contents of a bucket's chunks, in memory. A failure leaves some out.
 std::vector<std::byte*> EntryStore::bring_back(const Bucket& bucket) {
   std::vector<std::byte*> contents;
-  try {
+  attempt([&] {
     for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
       if (!scratch_) {
         contents.push_back(address_of(bucket.chunks[c]));
@@ -316,50 +320,35 @@ std::vector<std::byte*> EntryStore::bring_back(const Bucket& bucket) {
         scratch_->get(bucket.chunks[c], {contents.back(), ChunkForm::byte_count});
       }
     }
-  } catch (const RunError& error) {
-    failure_ = error;
-  }
+  });
   return contents;
 }
 
 /// To the scratch file, where there is one. Contents that are not changed are there, but for those of the open chunk.
 void EntryStore::put_away(Bucket& bucket, std::span<std::byte* const> contents, bool are_changed) {
   if (!scratch_) return;
-  const auto first = are_changed || bucket.chunks.empty() ? 0 : bucket.chunks.size() - 1;
-  try {
-    for (auto c = first; c < bucket.chunks.size() && !failure_; ++c)
+  attempt([&] {
+    const auto first = are_changed || bucket.chunks.empty() ? 0 : bucket.chunks.size() - 1;
+    for (auto c = first; c < bucket.chunks.size(); ++c)
       scratch_->put(bucket.chunks[c], {contents[c], ChunkForm::byte_count});
-  } catch (const RunError& error) {
-    failure_ = error;
-  }
+  });
   free_.insert(free_.end(), contents.begin(), contents.end());
   bucket.open = nullptr;
 }
 
 /// nullptr: after a failure. buffer: for a chunk that lies in the scratch file.
-const std::byte* EntryStore::read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const {
+std::byte* EntryStore::read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const {
   if (!scratch_) return address_of(chunk);
-  if (failure_) return nullptr;
-  try {
-    buffer.resize(ChunkForm::byte_count);
-    scratch_->get(chunk, buffer);
-    return buffer.data();
-  } catch (const RunError& error) {
-    failure_ = error;
-    return nullptr;
-  }
+  buffer.resize(ChunkForm::byte_count);
+  return attempt([&] { scratch_->get(chunk, buffer); }) ? buffer.data() : nullptr;
 }
 
-/// For places here and there; nullptr: after a failure.
-const std::byte* EntryStore::look_at(std::size_t chunk) const {
+/// For places here and there, to be read only; nullptr: after a failure.
+std::byte* EntryStore::look_at(std::size_t chunk) const {
   if (!scratch_) return address_of(chunk);
-  if (failure_) return nullptr;
-  try {
-    return scratch_->look_at(chunk).data();
-  } catch (const RunError& error) {
-    failure_ = error;
-    return nullptr;
-  }
+  std::byte* bytes = nullptr;
+  attempt([&] { bytes = const_cast<std::byte*>(scratch_->look_at(chunk).data()); });
+  return bytes;
 }
 
 /// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
@@ -463,13 +452,13 @@ std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column
   std::size_t end = entry_count_of(bucket);
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
-    const auto* const bytes = look_at(bucket.chunks[middle / form_.capacity]);
+    auto* const bytes = look_at(bucket.chunks[middle / form_.capacity]);
     if (bytes == nullptr) return std::nullopt;
-    const ConstChunk chunk(bytes, form_);
+    const Chunk chunk(bytes, form_);
     const std::size_t place = middle % form_.capacity;
-    const auto found = std::pair(chunk.rows()[place], chunk.columns()[place]);
+    const auto found = std::pair(chunk.rows[place], chunk.columns[place]);
     if (found == wanted) {
-      if (has_values()) return chunk.values()[place];
+      if (has_values()) return chunk.values[place];
       const auto multiple = multiples_of(row, {&column, 1});
       return multiple.empty() ? 1.0 : multiple.front().value;
     }

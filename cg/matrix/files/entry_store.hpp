@@ -93,10 +93,10 @@ class EntryStore {
     Bucket& bucket = buckets_[deal_.place_of(row)];
     if (bucket.fill == form_.capacity) open_chunk(bucket);
     const Chunk chunk(bucket.open, form_);
-    if (has_values()) chunk.values()[bucket.fill] = value;
-    chunk.columns()[bucket.fill] = column;
-    chunk.rows()[bucket.fill] = static_cast<std::uint16_t>(((row - bucket.first_row) << origin_bits_) |
-                                                           static_cast<std::int64_t>(origin));
+    if (has_values()) chunk.values[bucket.fill] = value;
+    chunk.columns[bucket.fill] = column;
+    chunk.rows[bucket.fill] = static_cast<std::uint16_t>(((row - bucket.first_row) << origin_bits_) |
+                                                         static_cast<std::int64_t>(origin));
     ++bucket.fill;
   }
 
@@ -128,6 +128,11 @@ class EntryStore {
   /// one is met, the rest is left out: look at it afterwards.
   template <typename Visit>
   void for_each_part(std::size_t bucket, Visit&& visit) const;
+  /// That of all buckets.
+  template <typename Visit>
+  void for_each_part(Visit&& visit) const {
+    for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) for_each_part(bucket, visit);
+  }
   /// Empties a bucket, and gives back the huge pages that no other bucket uses: few are kept for long where the buckets
   /// are dropped in their order after seal().
   void drop(std::size_t bucket);
@@ -148,29 +153,15 @@ class EntryStore {
   };
 
   /// Before seal() a row has the origin in its last bits.
-  template <typename Byte>
-  class ChunkOf {
-    template <typename T>
-    using Like = std::conditional_t<std::is_const_v<Byte>, const T, T>;
-
-   public:
-    ChunkOf(Byte* begin, const ChunkForm& form)
-        : values_(begin),
-          columns_(begin + form.value_bytes),
-          rows_(columns_ + form.capacity * sizeof(std::int32_t)) {}
-    [[nodiscard]] Like<double>* values() const { return reinterpret_cast<Like<double>*>(values_); }
-    [[nodiscard]] Like<std::int32_t>* columns() const {
-      return reinterpret_cast<Like<std::int32_t>*>(columns_);
-    }
-    [[nodiscard]] Like<std::uint16_t>* rows() const { return reinterpret_cast<Like<std::uint16_t>*>(rows_); }
-
-   private:
-    Byte* values_;
-    Byte* columns_;
-    Byte* rows_;
+  struct Chunk {
+    Chunk(std::byte* begin, const ChunkForm& form)
+        : values(reinterpret_cast<double*>(begin)),
+          columns(reinterpret_cast<std::int32_t*>(begin + form.value_bytes)),
+          rows(reinterpret_cast<std::uint16_t*>(columns + form.capacity)) {}
+    double* values;
+    std::int32_t* columns;
+    std::uint16_t* rows;
   };
-  using Chunk = ChunkOf<std::byte>;
-  using ConstChunk = ChunkOf<const std::byte>;
 
   /// All chunks but the last one are full.
   struct Bucket {
@@ -212,7 +203,6 @@ class EntryStore {
   template <typename Entry>
   void order_buckets();
   void open_chunk(Bucket& bucket);
-  void lose(Bucket& bucket);
   std::size_t new_chunk();
   std::byte* free_memory();
   /// The address of a chunk in memory.
@@ -222,8 +212,10 @@ class EntryStore {
   }
   std::vector<std::byte*> bring_back(const Bucket& bucket);
   void put_away(Bucket& bucket, std::span<std::byte* const> contents, bool are_changed);
-  const std::byte* read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const;
-  const std::byte* look_at(std::size_t chunk) const;
+  template <typename Step>
+  bool attempt(const Step& step) const;
+  std::byte* read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const;
+  std::byte* look_at(std::size_t chunk) const;
   void close_chunk(std::size_t chunk);
   void order_chunks();
   void permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const;
@@ -252,19 +244,19 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
   std::int64_t row_before = -1;
   std::int64_t first = 0;
   for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-    const auto* const bytes = read_chunk(bucket.chunks[c], buffer);
+    auto* const bytes = read_chunk(bucket.chunks[c], buffer);
     if (bytes == nullptr) return;
-    const ConstChunk chunk(bytes, form_);
+    const Chunk chunk(bytes, form_);
     const std::size_t count = entries_in(bucket, c);
     for (std::size_t begin = 0; begin < count;) {
-      const auto row = chunk.rows()[begin];
+      const auto row = chunk.rows[begin];
       std::size_t end = begin + 1;
-      while (end < count && chunk.rows()[end] == row) ++end;
+      while (end < count && chunk.rows[end] == row) ++end;
       first = row == row_before ? first : 0;
       RowPart part{.row = bucket.first_row + row,
                    .first = first,
-                   .columns = {chunk.columns() + begin, end - begin},
-                   .values = {has_values() ? chunk.values() + begin : ones_.data(), end - begin},
+                   .columns = {chunk.columns + begin, end - begin},
+                   .values = {has_values() ? chunk.values + begin : ones_.data(), end - begin},
                    .is_all_ones = !has_values()};
       if (!multiples_.empty()) set_multiples(part, changed);
       visit(part);

@@ -12,7 +12,7 @@ namespace cg2d {
 std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& options, comm::RankGroup& group) {
   const auto source = source_from(options.text);
   const auto order = source->facts().key.order;
-  const auto layout = layout_of_rows(order, group.size());
+  const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
   const auto nonzeros = static_cast<std::int64_t>(source->facts().nonzero_count);
   auto expected = expected_matrix(order, nonzeros, EntryValues::any, group.size());
   const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored

@@ -5,33 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
-#include <span>
 #include <utility>
 
 namespace cg2d {
-namespace {
-
-constexpr std::int64_t whole_file = std::numeric_limits<std::int64_t>::max();
-
-/// Calls visit(line, offset) for every line of the file until it returns false.
-template <typename Visit>
-void for_each_line(const std::string& path, const Visit& visit) {
-  LineBlocks blocks(open_source(path));
-  blocks.start(0, whole_file);
-  for (auto block = blocks.next(); !block.empty(); block = blocks.next()) {
-    for (std::size_t begin = 0; begin < block.size();) {
-      const auto end = block.find('\n', begin);
-      if (!visit(block.substr(begin, end - begin), blocks.offset() + static_cast<std::int64_t>(begin)))
-        return;
-      begin = end + 1;
-    }
-  }
-}
-
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
-
-}  // namespace
+namespace {}  // namespace
 
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source)
     : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
@@ -48,9 +25,9 @@ void LineBlocks::start(std::int64_t begin, std::int64_t end) {
 
 void LineBlocks::skip_rest_of_line() {
   while (read_more(most_line_bytes)) {
-    const auto* const found = static_cast<const char*>(std::memchr(buffer_.get(), '\n', filled_));
-    handed_out_ = found == nullptr ? filled_ : static_cast<std::size_t>(found - buffer_.get()) + 1;
-    if (found != nullptr || offset_ + static_cast<std::int64_t>(filled_) >= end_) return;
+    const auto found = content().find('\n');
+    handed_out_ = found == std::string_view::npos ? filled_ : found + 1;
+    if (found != std::string_view::npos || offset_ + static_cast<std::int64_t>(filled_) >= end_) return;
     offset_ += static_cast<std::int64_t>(filled_);
     filled_ = 0;
     handed_out_ = 0;
@@ -68,14 +45,9 @@ bool LineBlocks::read_more(std::size_t byte_count) {
 
 /// The number of bytes in the buffer up to the end of the last line that may be handed out; 0: more is needed.
 std::size_t LineBlocks::end_of_block(bool is_complete) const {
-  if (is_complete) {
-    const auto last_begin = static_cast<std::size_t>(std::max<std::int64_t>(end_ - 1 - offset_, 0));
-    const auto* const found =
-        static_cast<const char*>(std::memchr(buffer_.get() + last_begin, '\n', filled_ - last_begin));
-    return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.get()) + 1;
-  }
-  const auto* const found = static_cast<const char*>(memrchr(buffer_.get(), '\n', filled_));
-  return found == nullptr ? 0 : static_cast<std::size_t>(found - buffer_.get()) + 1;
+  const auto last_begin = static_cast<std::size_t>(std::max<std::int64_t>(end_ - 1 - offset_, 0));
+  const auto found = is_complete ? content().find('\n', last_begin) : content().rfind('\n');
+  return found == std::string_view::npos ? 0 : found + 1;
 }
 
 /// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
@@ -84,10 +56,9 @@ std::size_t LineBlocks::end_of_block(bool is_complete) const {
 std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
   std::size_t line = 0;
   while (end - line > most_line_bytes + 1) {
-    const auto* const found =
-        static_cast<const char*>(memrchr(buffer_.get() + line, '\n', most_line_bytes + 1));
-    if (found == nullptr) return line;
-    line = static_cast<std::size_t>(found - buffer_.get()) + 1;
+    const auto found = content().substr(line, most_line_bytes + 1).rfind('\n');
+    if (found == std::string_view::npos) return line;
+    line += found + 1;
   }
   return end;
 }
@@ -132,14 +103,7 @@ namespace {
 std::string first_bytes(const std::string& path) {
   constexpr std::size_t byte_count = 1024;
   std::string bytes(byte_count, '\0');
-  const auto source = open_source(path);
-  std::size_t filled = 0;
-  while (filled < bytes.size()) {
-    const auto count = source->read(std::span(bytes).subspan(filled));
-    if (count == 0) break;
-    filled += count;
-  }
-  bytes.resize(filled);
+  bytes.resize(open_source(path)->read(bytes));
   return bytes;
 }
 
@@ -210,7 +174,9 @@ LocatedHeader read_market_header(const std::string& path) {
   LocatedHeader located;
   bool is_complete = false;
   try {
-    for_each_line(path, [&](std::string_view line, std::int64_t offset) {
+    LineBlocks blocks(open_source(path));
+    blocks.start(0, LineBlocks::end_of_file);
+    blocks.for_each_line([&](std::string_view line, std::int64_t offset) {
       is_complete = parser.take(line);
       ++located.line_count;
       located.body_offset = offset + static_cast<std::int64_t>(line.size()) + 1;
@@ -232,9 +198,11 @@ LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64
   std::int64_t entry_count = 0;
   bool is_found = false;
   try {
-    for_each_line(path, [&](std::string_view line, std::int64_t begin) {
+    LineBlocks blocks(open_source(path));
+    blocks.start(0, LineBlocks::end_of_file);
+    blocks.for_each_line([&](std::string_view line, std::int64_t begin) {
       ++located.number;
-      if (begin >= body_offset && !is_blank(line)) ++entry_count;
+      if (begin >= body_offset && !is_blank_line(line)) ++entry_count;
       located.is_surplus = entry_count > allowed_count && begin < offset;
       is_found = located.is_surplus || begin >= offset;
       return !is_found;

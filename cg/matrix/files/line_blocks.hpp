@@ -3,6 +3,7 @@
 // The lines of a file that belong to one rank, in blocks of whole lines. No MPI.
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ class LineBlocks {
   /// Longer lines are refused: the standard has at most 1024 bytes.
   static constexpr std::size_t most_line_bytes = std::size_t{1} << 16;
 
+  /// The end of a range that goes to the end of the file.
+  static constexpr std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
+
   explicit LineBlocks(std::unique_ptr<ByteSource> source);
 
   /// From now on the lines that begin in [begin, end), which must lie after those handed out so far.
@@ -26,6 +30,17 @@ class LineBlocks {
   /// The next block, valid until the next call; empty at the end of the range or of the file. Throws FileError,
   /// and TextFault for a line that is too long, whose offset is that in the file.
   std::string_view next();
+  /// Calls visit(line, position) for the lines that are left, each without its end, until it returns false. Throws as next().
+  template <typename Visit>
+  void for_each_line(const Visit& visit) {
+    for (auto block = next(); !block.empty(); block = next()) {
+      for (std::size_t begin = 0; begin < block.size();) {
+        const auto end = block.find('\n', begin);
+        if (!visit(block.substr(begin, end - begin), offset_ + static_cast<std::int64_t>(begin))) return;
+        begin = end + 1;
+      }
+    }
+  }
   /// The position of the block that next() has returned.
   [[nodiscard]] std::int64_t offset() const { return offset_; }
   /// Whether the file has ended within the lines handed out so far.
@@ -36,6 +51,7 @@ class LineBlocks {
   static constexpr std::size_t block_bytes = std::size_t{1} << 20;
   static constexpr std::size_t buffer_bytes = block_bytes + 4 * most_line_bytes + 1;
 
+  [[nodiscard]] std::string_view content() const { return {buffer_.get(), filled_}; }
   bool read_more(std::size_t byte_count);
   [[nodiscard]] std::size_t end_of_block(bool is_complete) const;
   [[nodiscard]] std::size_t end_of_short_lines(std::size_t end) const;

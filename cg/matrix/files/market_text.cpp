@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <clocale>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -16,18 +16,6 @@
 
 namespace cg2d {
 namespace {
-
-template <typename Value>
-using Word = std::pair<std::string_view, Value>;
-
-constexpr std::array<Word<MarketForm>, 2> form_words{
-    {{"coordinate", MarketForm::coordinate}, {"array", MarketForm::array}}};
-constexpr std::array<Word<MarketField>, 4> field_words{{{"real", MarketField::real},
-                                                        {"double", MarketField::real},
-                                                        {"integer", MarketField::integer},
-                                                        {"pattern", MarketField::pattern}}};
-constexpr std::array<Word<MarketSymmetry>, 2> symmetry_words{
-    {{"general", MarketSymmetry::general}, {"symmetric", MarketSymmetry::symmetric}}};
 
 constexpr std::string_view banner_example = "\"%%MatrixMarket matrix coordinate real symmetric\"";
 
@@ -58,27 +46,19 @@ bool is_same_word(std::string_view left, std::string_view right) {
   return std::ranges::equal(left, right, {}, lower_letter, lower_letter);
 }
 
-template <typename Words>
-auto value_of(std::string_view word, const Words& words, std::string_view expected) {
-  const auto* const found =
-      std::ranges::find_if(words, [&](const auto& row) { return is_same_word(row.first, word); });
-  if (found == words.end()) throw fault(quoted(word), expected);
-  return found->second;
-}
-
-/// The word as a whole number; empty if it is none or does not fit.
-std::optional<std::int64_t> whole_number(std::string_view word) {
-  if (word.starts_with('+') && !word.starts_with("+-")) word.remove_prefix(1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
-  return value;
+template <typename Value>
+Value value_of(std::string_view word, std::initializer_list<NamedValue<Value>> words,
+               std::string_view expected) {
+  for (const auto& [name, value] : words) {
+    if (is_same_word(name, word)) return value;
+  }
+  throw fault(quoted(word), expected);
 }
 
 /// A count or an index. `meaning`: of the number, for the message.
 std::int64_t number_within(std::string_view word, std::int64_t least, std::int64_t largest,
                            std::string_view meaning) {
-  const auto value = whole_number(word);
+  const auto value = number_from<std::int64_t>(word);
   if (!value || *value < least || *value > largest)
     throw fault(quoted(word), fmt::format("{} ({} to {})", meaning, least, largest));
   return *value;
@@ -106,7 +86,7 @@ double real_number(std::string_view word) {
 
 double value_of_field(std::string_view word, MarketField field) {
   if (field == MarketField::real) return real_number(word);
-  const auto value = whole_number(word);
+  const auto value = number_from<std::int64_t>(word);
   if (!value) throw fault(quoted(word), "a whole number of 64 bits");
   return static_cast<double>(*value);
 }
@@ -159,9 +139,18 @@ void MarketHeaderParser::take_banner(std::string_view line) {
     throw fault(fmt::format("{} words", words.size()),
                 fmt::format("{} words, as in {}", word_count, banner_example));
   if (!is_same_word(words[1], "matrix")) throw fault(quoted(words[1]), "matrix");
-  header_.form = value_of(words[2], form_words, "coordinate or array");
-  header_.field = value_of(words[3], field_words, "real, integer or pattern");
-  header_.symmetry = value_of(words[4], symmetry_words, "general or symmetric");
+  header_.form =
+      value_of<MarketForm>(words[2], {{"coordinate", MarketForm::coordinate}, {"array", MarketForm::array}},
+                           "coordinate or array");
+  header_.field = value_of<MarketField>(words[3],
+                                        {{"real", MarketField::real},
+                                         {"double", MarketField::real},
+                                         {"integer", MarketField::integer},
+                                         {"pattern", MarketField::pattern}},
+                                        "real, integer or pattern");
+  header_.symmetry = value_of<MarketSymmetry>(
+      words[4], {{"general", MarketSymmetry::general}, {"symmetric", MarketSymmetry::symmetric}},
+      "general or symmetric");
   if (header_.form == MarketForm::array && header_.field == MarketField::pattern)
     throw fault("\"pattern\"", "real or integer, since an array has values");
 }

@@ -80,6 +80,10 @@ void visit_images(const MatrixEntry& entry, MarketSymmetry symmetry, Visit&& vis
     visit(MatrixEntry{.row = entry.column, .column = entry.row, .value = entry.value});
 }
 
+inline bool is_blank_line(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
 /// A text in a message: in quotes, shortened, with unprintable bytes as \x00.
 std::string quoted(std::string_view text);
 

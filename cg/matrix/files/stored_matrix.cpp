@@ -16,51 +16,43 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/files/symmetry.hpp"
-#include "cg/matrix/files/word_rounds.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
 // ---------------------------------------------------------------- collection
 
-struct EntryCollector::Rounds {
-  struct Receive {
-    EntryStore& store;
-    void operator()(std::span<const std::uint64_t> message, int sender) const {
-      const auto origin_of_words = store.origin_of(sender);
-      if (store.values() == EntryValues::ones) {
-        for (const auto word : message)
-          store.add(high_of(word), static_cast<std::int32_t>(low_of(word)), 1.0, origin_of_words);
-        return;
-      }
-      for (std::size_t k = 0; k < message.size(); k += 2) {
-        store.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
-                  std::bit_cast<double>(message[k + 1]), origin_of_words);
-      }
-    }
-  };
-  comm::RankGroup& group;
-  WordRounds<Receive> words;
-};
-
 EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values,
                                std::unique_ptr<ScratchChunks> scratch)
-    : store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
-      rounds_(std::make_unique<Rounds>(Rounds{.group = group, .words = {group, Rounds::Receive{store_}}})) {}
+    : group_(group),
+      store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
+      rounds_(group,
+              [this](std::span<const std::uint64_t> message, int sender) { receive(message, sender); }) {}
 
-EntryCollector::~EntryCollector() = default;
+void EntryCollector::receive(std::span<const std::uint64_t> message, int sender) {
+  const auto origin_of_words = store_.origin_of(sender);
+  if (store_.values() == EntryValues::ones) {
+    for (const auto word : message)
+      store_.add(high_of(word), static_cast<std::int32_t>(low_of(word)), 1.0, origin_of_words);
+    return;
+  }
+  for (std::size_t k = 0; k < message.size(); k += 2) {
+    store_.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
+               std::bit_cast<double>(message[k + 1]), origin_of_words);
+  }
+}
 
 void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
   const int owner = store_.deal().owner_of(row);
   const bool has_value = store_.values() == EntryValues::any;
-  auto& buffer = rounds_->words.to(owner, has_value ? 2 : 1);
+  auto& buffer = rounds_.to(owner, has_value ? 2 : 1);
   buffer.push_back(pair_of(row, column));
   if (has_value) buffer.push_back(std::bit_cast<std::uint64_t>(value));
 }
 
 EntryStore EntryCollector::finish() {
-  rounds_->words.finish();
-  agree_on(rounds_->group, [&] {
+  rounds_.finish();
+  agree_on(group_, [&] {
     store_.seal();
     if (store_.failure()) throw RunError(*store_.failure());
   });
@@ -168,27 +160,24 @@ void StoredMatrix::visit_entries() {
   diagonal_.assign(row_count, 0.0);
   pattern_sum_ = 0;
   asymmetry_sum_ = 0;
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      const auto local = store_.local_row(part.row);
-      row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
-      for (std::size_t k = 0; k < part.columns.size(); ++k) {
-        const std::int64_t column = part.columns[k];
-        if (!std::isfinite(part.values[k])) record_not_finite(part.row, column, part.values[k]);
-        const auto place = hash_of_pair(part.row, column);
-        pattern_sum_ += place;
-        if (column == part.row) {
-          diagonal_[local] = part.values[k];
-        } else if (part.values[k] != 0.0) {
-          // A value of 1, as all of a pattern have it, needs no mixing of its own.
-          const auto entry = part.values[k] == 1.0
-                                 ? place
-                                 : mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
-          asymmetry_sum_ += column < part.row ? entry : -entry;
-        }
+  store_.for_each_part([&](const EntryStore::RowPart& part) {
+    const auto local = store_.local_row(part.row);
+    row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
+    for (std::size_t k = 0; k < part.columns.size(); ++k) {
+      const std::int64_t column = part.columns[k];
+      if (!std::isfinite(part.values[k])) record_not_finite(part.row, column, part.values[k]);
+      const auto place = hash_of_pair(part.row, column);
+      pattern_sum_ += place;
+      if (column == part.row) {
+        diagonal_[local] = part.values[k];
+      } else if (part.values[k] != 0.0) {
+        // A value of 1, as all of a pattern have it, needs no mixing of its own.
+        const auto entry =
+            part.values[k] == 1.0 ? place : mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
+        asymmetry_sum_ += column < part.row ? entry : -entry;
       }
-    });
-  }
+    }
+  });
 }
 
 // ---------------------------------------------------------------- checks
@@ -281,17 +270,15 @@ std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayo
                                                            comm::RankGroup& group) const {
   const auto grid = layout.grid();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      const int process_row = layout.row_block_of(part.row);
-      for (auto begin = part.columns.begin(); begin != part.columns.end();) {
-        const int process_column = layout.column_block_of(*begin);
-        const auto end = std::lower_bound(begin, part.columns.end(), layout.column_block(process_column).end);
-        counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
-        begin = end;
-      }
-    });
-  }
+  store_.for_each_part([&](const EntryStore::RowPart& part) {
+    const int process_row = layout.row_block_of(part.row);
+    for (auto begin = part.columns.begin(); begin != part.columns.end();) {
+      const int process_column = layout.column_block_of(*begin);
+      const auto end = std::lower_bound(begin, part.columns.end(), layout.column_block(process_column).end);
+      counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
+      begin = end;
+    }
+  });
   require_intact(store_, group);
   return sums_over_ranks(group, counts);
 }
@@ -305,23 +292,18 @@ namespace {
 class BlockBuilder {
  public:
   BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
-      : store_(store), layout_(layout), grid_(layout.grid()), group_(group) {
-    const auto row_count = layout.row_block(grid_.row_of(group.rank())).size();
-    block_.row_count = row_count;
-    block_.column_count = layout.column_block(grid_.column_of(group.rank())).size();
-    block_.row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1);
-  }
+      : store_(store),
+        layout_(layout),
+        grid_(layout.grid()),
+        group_(group),
+        block_(kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(),
+                                            layout.columns_of(group.rank()).size())) {}
 
   /// after_bucket(bucket): called when a bucket's entries have left.
   template <typename AfterBucket>
   kernels::CsrBlock build(const AfterBucket& after_bucket) {
     count();
-    for (std::int64_t row = 0; row < block_.row_count; ++row)
-      block_.row_starts[static_cast<std::size_t>(row) + 1] +=
-          block_.row_starts[static_cast<std::size_t>(row)];
-    const auto entry_count = static_cast<std::size_t>(block_.nonzero_count());
-    block_.columns = kernels::PageBuffer<std::int32_t>(entry_count);
-    block_.values = kernels::PageBuffer<double>(entry_count);
+    block_.make_room_by_lengths();
     send_entries(after_bucket);
     return std::move(block_);
   }

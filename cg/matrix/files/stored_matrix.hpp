@@ -16,6 +16,7 @@
 #include "cg/matrix/files/entry_store.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -30,7 +31,6 @@ class EntryCollector {
   /// values: alike on every rank. scratch: as EntryStore takes it.
   EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values = EntryValues::any,
                  std::unique_ptr<ScratchChunks> scratch = nullptr);
-  ~EntryCollector();
   EntryCollector(const EntryCollector&) = delete;
   EntryCollector& operator=(const EntryCollector&) = delete;
 
@@ -40,9 +40,11 @@ class EntryCollector {
   EntryStore finish();
 
  private:
-  struct Rounds;
+  void receive(std::span<const std::uint64_t> message, int sender);
+
+  comm::RankGroup& group_;
   EntryStore store_;
-  std::unique_ptr<Rounds> rounds_;
+  WordRounds rounds_;
 };
 
 /// Facts about a matrix that are known before its entries are read or made, and the memory that this takes.

@@ -37,18 +37,16 @@ void visit_at_mirror_image(const MirroredRows& rows, comm::RankGroup& group, con
   };
   const auto& store = rows.store;
   WordRounds rounds(group, receive);
-  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      const auto diagonal = std::bit_cast<std::uint64_t>(rows.diagonal[store.local_row(part.row)]);
-      for (std::size_t k = 0; k < part.columns.size(); ++k) {
-        if (part.columns[k] == part.row) continue;
-        auto& buffer = rounds.to(store.deal().owner_of(part.columns[k]), word_count);
-        buffer.push_back(pair_of(part.row, part.columns[k]));
-        buffer.push_back(std::bit_cast<std::uint64_t>(part.values[k]));
-        buffer.push_back(diagonal);
-      }
-    });
-  }
+  store.for_each_part([&](const EntryStore::RowPart& part) {
+    const auto diagonal = std::bit_cast<std::uint64_t>(rows.diagonal[store.local_row(part.row)]);
+    for (std::size_t k = 0; k < part.columns.size(); ++k) {
+      if (part.columns[k] == part.row) continue;
+      auto& buffer = rounds.to(store.deal().owner_of(part.columns[k]), word_count);
+      buffer.push_back(pair_of(part.row, part.columns[k]));
+      buffer.push_back(std::bit_cast<std::uint64_t>(part.values[k]));
+      buffer.push_back(diagonal);
+    }
+  });
   rounds.finish();
   require_intact(store, group);
 }

@@ -101,12 +101,6 @@ std::vector<std::int64_t> sums_over_ranks(comm::RankGroup& group, std::span<cons
   return sums;
 }
 
-comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count) {
-  std::vector<std::int64_t> starts{0};
-  for (int rank = 0; rank < rank_count; ++rank) starts.push_back(comm::share_of(order, rank, rank_count).end);
-  return {{.columns = 1, .rows = rank_count}, std::move(starts)};
-}
-
 void require_same_file(const std::string& path, comm::RankGroup& group) {
   constexpr std::size_t compared_bytes = std::size_t{1} << 20;
   struct Fingerprint {

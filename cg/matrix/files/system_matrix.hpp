@@ -89,9 +89,6 @@ std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word);
 /// Element by element the sum over all ranks. Collective.
 std::vector<std::int64_t> sums_over_ranks(comm::RankGroup& group, std::span<const std::int64_t> values);
 
-/// Equal shares of the rows, in the order of the ranks, with all columns.
-comm::BlockLayout layout_of_rows(std::int64_t order, int rank_count);
-
 /// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
 /// their own: by the sizes and the first MiB. Collective.
 void require_same_file(const std::string& path, comm::RankGroup& group);

@@ -28,13 +28,8 @@ class RangeOwners {
   }
   /// Equal ranges in the order of the ranks, as files are read and written.
   static RangeOwners equal_shares(std::int64_t n, int rank_count) {
-    // n * rank / rank_count, where n * rank may be beyond 64 bits: a file can announce any n.
-    const auto begin_of = [&](std::int64_t rank) {
-      return n / rank_count * rank + n % rank_count * rank / rank_count;
-    };
     RangeOwners ranges;
-    for (int rank = 0; rank < rank_count; ++rank)
-      ranges.append({.begin = begin_of(rank), .end = begin_of(rank + 1)}, rank);
+    for (int rank = 0; rank < rank_count; ++rank) ranges.append(comm::share_of(n, rank, rank_count), rank);
     return ranges;
   }
 
@@ -82,5 +77,11 @@ HugePageVector scattered(const RangeOwners& owners, comm::RankGroup& group, cons
   rounds.finish();
   return values;
 }
+
+/// values[k] := the element index_of(k), of which its owner has its range in `own`. They are sent in parts, so that what is sent stays
+/// small. Collective. Throws MpiError, std::bad_alloc.
+void fetch(const RangeOwners& owners, std::span<const double> own,
+           const std::function<std::int64_t(std::size_t k)>& index_of, std::span<double> values,
+           comm::RankGroup& group);
 
 }  // namespace cg2d

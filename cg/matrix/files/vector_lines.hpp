@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,17 +34,14 @@ class VectorLines {
   template <typename Put>
   std::optional<LineFault> parse(const std::string& path, const Put& put) {
     LineBlocks blocks(open_source(path));
-    blocks.start(located_.body_offset, std::numeric_limits<std::int64_t>::max());
+    blocks.start(located_.body_offset, LineBlocks::end_of_file);
     std::int64_t line_number = located_.line_count + 1;  // number of the next line, whole or too long
     try {
-      for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
-        for (std::size_t begin = 0; begin < lines.size();) {
-          const auto end = lines.find('\n', begin);
-          take_line(lines.substr(begin, end - begin), put);
-          ++line_number;
-          begin = end + 1;
-        }
-      }
+      blocks.for_each_line([&](std::string_view line, std::int64_t /*position*/) {
+        take_line(line, put);
+        ++line_number;
+        return true;
+      });
       require_all_lines();
     } catch (const TextFault& fault) {
       return LineFault{.line = line_number, .message = fault.what()};
@@ -56,7 +52,7 @@ class VectorLines {
  private:
   template <typename Put>
   void take_line(std::string_view line, const Put& put) {
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+    if (is_blank_line(line)) return;
     const auto index = line_index_++;
     const auto& header = located_.header;
     if (index == header.line_count) {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -42,10 +43,10 @@ inline std::int64_t word_round_bytes(int rank_count, std::int64_t words_of_rank)
 /// they have: a rank that has nothing left takes part until nobody has. Memory: 64 MB at most for what is sent and
 /// received together, whatever the number of ranks, unless one message is longer than a buffer. Collective: every
 /// rank calls finish(), and any number of times to().
-template <typename Receive>
 class WordRounds {
  public:
-  /// receive(words, rank): takes what another rank has sent, whole messages.
+  /// Takes what another rank has sent, whole messages.
+  using Receive = std::function<void(std::span<const std::uint64_t> words, int rank)>;
   WordRounds(comm::RankGroup& group, Receive receive)
       : group_(group),
         receive_(std::move(receive)),

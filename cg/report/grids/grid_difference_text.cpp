@@ -85,7 +85,7 @@ std::vector<const PhaseDifference*> sure_phases(const GridDifference& difference
 
 std::string limit_text(const ResultRecord* run, const PhaseDifference& difference) {
   if (run == nullptr || !difference.phase) return "-";
-  const double share = run->limits->shares.at(index_of(*difference.phase));
+  const double share = run->limits->at(index_of(*difference.phase)).share();
   return share > 0.0 && share <= 1.0 ? fmt::format("{:.0f} %", 100.0 * share) : "-";
 }
 
@@ -182,12 +182,13 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
       for (const auto phase : benchmark_phases) table.number(phase_name(phase), text_of(index_of(phase)));
     };
     line("share of the limit", [&](std::size_t phase) {
-      const double share = limits.shares.at(phase);
+      const double share = limits.at(phase).share();
       return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
     });
     line("bytes to and from memory",
-         [&](std::size_t phase) { return grouped(limits.bytes.at(phase) / run->work->step_count); });
-    line("flops", [&](std::size_t phase) { return grouped(limits.flops.at(phase) / run->work->step_count); });
+         [&](std::size_t phase) { return grouped(limits.at(phase).byte_count / run->work->step_count); });
+    line("flops",
+         [&](std::size_t phase) { return grouped(limits.at(phase).flop_count / run->work->step_count); });
     is_empty = false;
   }
   if (is_empty) return {};

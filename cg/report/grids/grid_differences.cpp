@@ -193,36 +193,43 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
   return difference_of(*slower, *faster, ratio, records);
 }
 
+namespace {
+void describe_us(Members& m, std::string_view name, double seconds, std::string_view text = {}) {
+  m.derived(name, microseconds_per_s * seconds, meaning(text));
+}
+}  // namespace
+
+void describe(Members& m, PhaseDifference& one) {
+  m.derived("phase", one.phase ? std::optional(std::string(phase_name(*one.phase))) : std::nullopt,
+            or_null("null: outside the phases, and that by which the slowest rank exceeds the mean."));
+  describe_us(m, "slower_us", one.slower_s);
+  describe_us(m, "faster_us", one.faster_s);
+  describe_us(m, "difference_us", one.difference_s);
+  m.derived("is_sure", one.is_sure(), meaning("Beyond the noise."));
+  m("share", one.share, meaning("Of the whole difference; all together are 1."));
+  describe_us(m, "waiting_us", one.waiting_s,
+              "Difference of the waiting for other ranks, a part of difference_us.");
+  m("messages", one.messages, meaning("Difference of what a rank sends; exact."));
+  m("bytes", one.bytes, meaning("Difference of what a rank sends; exact."));
+}
+
+void describe(Members& m, EventDifference& one) {
+  m("event", one.event, not_empty());
+  m.derived("phase", phase_name(one.phase));
+  m("slower", one.slower, at_least(0, "Per CG step, mean over the ranks."));
+  m("faster", one.faster, at_least(0));
+  m.derived("ratio", one.ratio(), at_least(0));
+}
+
 void describe(Members& m, GridDifference& difference) {
-  const auto microseconds = [&](std::string_view name, double seconds, std::string_view text = {}) {
-    m.derived(name, microseconds_per_s * seconds, meaning(text));
-  };
   m.derived("slower", difference.slower.key());
   m.derived("faster", difference.faster.key());
   m.derived("is_sure", difference.is_sure());
-  microseconds("difference_us", difference.difference_s);
+  describe_us(m, "difference_us", difference.difference_s);
   m.derived(
       "text", [&] { return difference_words(difference); }, meaning("For people."));
-  m.list("phases", difference.phases, [&](PhaseDifference& one, std::size_t /*index*/) {
-    m.derived("phase", one.phase ? std::optional(std::string(phase_name(*one.phase))) : std::nullopt,
-              or_null("null: outside the phases, and that by which the slowest rank exceeds the mean."));
-    microseconds("slower_us", one.slower_s);
-    microseconds("faster_us", one.faster_s);
-    microseconds("difference_us", one.difference_s);
-    m.derived("is_sure", one.is_sure(), meaning("Beyond the noise."));
-    m("share", one.share, meaning("Of the whole difference; all together are 1."));
-    microseconds("waiting_us", one.waiting_s,
-                 "Difference of the waiting for other ranks, a part of difference_us.");
-    m("messages", one.messages, meaning("Difference of what a rank sends; exact."));
-    m("bytes", one.bytes, meaning("Difference of what a rank sends; exact."));
-  });
-  m.list("events", difference.events, [&](EventDifference& one, std::size_t /*index*/) {
-    m("event", one.event, not_empty());
-    m.derived("phase", phase_name(one.phase));
-    m("slower", one.slower, at_least(0, "Per CG step, mean over the ranks."));
-    m("faster", one.faster, at_least(0));
-    m.derived("ratio", one.ratio(), at_least(0));
-  });
+  m("phases", difference.phases);
+  m("events", difference.events);
 }
 
 }  // namespace cg2d

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
+#include "cg/base/describe_json.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/report/phase_table.hpp"
 #include "cg/report/report_counters.hpp"
@@ -15,18 +16,6 @@
 
 namespace cg2d {
 namespace {
-
-/// Appends lines "label = value" to a text.
-class LineWriter {
- public:
-  explicit LineWriter(std::string& text) : text_(text) {}
-  void operator()(std::string_view label, std::string_view value) const {
-    text_ += fmt::format(" {:<15} = {}\n", label, value);
-  }
-
- private:
-  std::string& text_;
-};
 
 /// A norm that is NaN or infinite is no figure of the solve.
 std::string norm_text(double norm, int digits) {
@@ -40,7 +29,9 @@ std::string kept_words(const SystemSolveResult& result) {
 
 std::string solution_lines(const SystemOptions& options, const Solution& solution) {
   std::string text;
-  const LineWriter line(text);
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += labelled_line(label, value);
+  };
   const auto& result = solution.result;
   const auto reason = reason_of(solution);
   line("Ended", !reason.empty()                                ? std::string(reason)
@@ -69,21 +60,24 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
 
 std::string table_of_several(const SystemOptions& options, const SolveReport& report) {
   std::string text;
-  const LineWriter line(text);
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += labelled_line(label, value);
+  };
   line("Ended", report.reason.empty() ? "converged" : report.reason);
   line("Iterations", fmt::format("{}, all right-hand sides together", step_count_of(report)));
   line("Right-hand sides",
        fmt::format("{}, {}", report.solutions.size(), vector_text(options.right_hand_side)));
-  text += fmt::format("\n {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", "#", "end", "iterations",
-                      "residual", "recurrence", "target", "|| b ||");
-  for (std::size_t k = 0; k < report.solutions.size(); ++k) {
-    const auto& solution = report.solutions[k];
+  Table table;
+  for (const auto& solution : report.solutions) {
     const auto& result = solution.result;
-    text += fmt::format(" {:>3}  {:<21} {:>10} {:>14} {:>14} {:>14} {:>14}\n", k + 1, name_of(result.end),
-                        result.step_count, norm_text(result.true_residual_norm, 6),
-                        norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6),
-                        norm_text(result.right_hand_side_norm, 6));
+    table.line().number("#", "{}", &solution - report.solutions.data() + 1).word("end", name_of(result.end));
+    table.number("iterations", "{}", result.step_count);
+    table.number("residual", norm_text(result.true_residual_norm, 6));
+    table.number("recurrence", norm_text(solution.recursive_residual_norm(), 6));
+    table.number("target", norm_text(solution.target_norm, 6));
+    table.number("|| b ||", norm_text(result.right_hand_side_norm, 6));
   }
+  text += "\n" + table.text();
   text += '\n';
   const auto& remark = report.solution->preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
@@ -93,7 +87,9 @@ std::string table_of_several(const SystemOptions& options, const SolveReport& re
 std::string matrix_lines(const SolveReport& report) {
   const auto& matrix = *report.matrix;
   std::string text;
-  const LineWriter line(text);
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += labelled_line(label, value);
+  };
   if (report.matrix_free) {
     line("Operator", fmt::format("{}, n {}, without a matrix", matrix.name, matrix.order));
     line("Arrangement", report.matrix_free->arrangement);
@@ -108,50 +104,6 @@ std::string matrix_lines(const SolveReport& report) {
   line("Cut",
        fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", report.configuration.cut,
                    matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
-  return text;
-}
-
-std::string grid_lines(const SolveReport& report) {
-  const auto& configuration = report.configuration;
-  std::string text;
-  const LineWriter line(text);
-  line("Grid", fmt::format("{} (Px x Py: {}, {}{})", configuration.grid.name(),
-                           format_count(configuration.grid.columns, "process column"),
-                           format_count(configuration.grid.rows, "process row"),
-                           report.grid_is_automatic ? ", chosen by auto" : ""));
-  if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-  if (report.speed_trial)
-    line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, report.repeat)));
-  return text;
-}
-
-std::string kernel_text(const SolveReport& report) {
-  return fmt::format(
-      "{} ({}), {}{}", report.configuration.kernel, report.instruction_set,
-      report.kernel_choice.kernel_origin == ChoiceOrigin::asked_for
-          ? std::string("requested")
-          : fmt::format("chosen by auto ({})", origin_words(report.kernel_choice.kernel_origin)),
-      storage_words(report.configuration.kernel));
-}
-
-std::string configuration_lines(const SolveReport& report) {
-  const auto& configuration = report.configuration;
-  std::string text;
-  const LineWriter line(text);
-  if (!report.matrix_free) text += grid_lines(report);
-  line("Transport",
-       fmt::format("{}, sum {}, waiting ranks {}{}", transport_text(configuration, report.transport_origin),
-                   sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode),
-                   configuration.overlaps ? ", overlap on" : ""));
-  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
-  line("Kernel", report.matrix_free ? configuration.kernel : kernel_text(report));
-  if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
-  line("Threads", fmt::format("{} per rank", configuration.thread_count));
-  if (report.binding) line("Binding", describe_binding(*report.binding));
-  if (report.provenance) {
-    line("Command", command_text(report.provenance->command));
-    line("Commit", commit_text(*report.provenance));
-  }
   return text;
 }
 
@@ -250,9 +202,10 @@ std::string summary_lines(const SystemOptions& options, const SolveReport& repor
 /// All that is known beside the summary.
 std::string own_lines(const SystemOptions& options, const SolveReport& report) {
   std::string text = report.solutions.empty() ? solution_lines(options, *report.solution) : std::string();
-  text += fmt::format(" {:<15} = {:.6f}\n", "Seconds", report.repeat.time_s);
-  text += matrix_lines(report);
-  return text + configuration_lines(report) +
+  text += labelled_line("Seconds", fmt::format("{:.6f}", report.repeat.time_s));
+  text += matrix_lines(report) + choice_lines(report, report.repeat, !report.matrix_free);
+  if (report.kernel_trial) text += labelled_line("Kernel trial", describe_trial(*report.kernel_trial));
+  return text + command_lines(report) +
          labelled_lines(solve_figures(), json_of(solve_document(options, report)));
 }
 
@@ -269,15 +222,8 @@ std::string text_of(const SystemOptions& options, const SolveReport& report) {
   text += feature_lines(&FeatureRow::summary_lines, report);
   if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
   if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
-  if (timed_step_count(report) > 0) {
-    text += '\n';
-    const auto figures = phases_of(report);
-    text += phase_table_text(figures, options.detail);
-    text += roofline_text(figures);
-    text += counters_text(figures);
-  }
-  text += feature_lines(&FeatureRow::closing_lines, report);
-  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  if (timed_step_count(report) > 0) text += figures_text(phases_of(report), options.detail);
+  text += closing_lines(report);
   return text;
 }
 

@@ -1,20 +1,58 @@
 #include "cg/run/check/check_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/run/check/check.hpp"
-#include "cg/run/check/check_report.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "kernels/cpu_features.hpp"
 
 namespace cg2d {
 namespace {
+
+/// Figure and tolerance, or the reason why there are none.
+std::string judgement(const CheckResult& result) {
+  if (result.status == CheckStatus::unavailable) return result.reason;
+  return fmt::format("{:.3g}, at most {:.3g}{}{}", result.figure, result.tolerance,
+                     result.reason.empty() ? "" : "; ", result.reason);
+}
+
+std::string lines_of(const CheckRow& row, const std::vector<CheckResult>& results, std::size_t width) {
+  std::string text =
+      fmt::format("\n {}: {}\n {:{}}  figure: {}\n", row.name, row.what, "", row.name.size(), row.figure);
+  for (const auto& result : results) {
+    if (result.check != row.name) continue;
+    text += fmt::format("   {:<{}}  {:<11} {:>9.3f} s  {}\n", result.subject, width, name_of(result.status),
+                        result.seconds, judgement(result));
+  }
+  return text;
+}
+
+std::string totals_of(const CheckReport& report) {
+  return fmt::format("{} ok, {} failed, {} unavailable", count_of(report.results, CheckStatus::ok),
+                     count_of(report.results, CheckStatus::failed),
+                     count_of(report.results, CheckStatus::unavailable));
+}
+
+std::string check_text(const CheckReport& report) {
+  std::size_t width = 0;
+  for (const auto& result : report.results) width = std::max(width, result.subject.size());
+  std::string text =
+      fmt::format(" {} on {}: {}\n {}, {}\n instruction sets: {}\n", format_count(report.rank_count, "rank"),
+                  format_count(report.node_count, "node"), report.machine, report.mpi, report.blas,
+                  fmt::join(report.instruction_sets, ", "));
+  for (const auto& row : check_table()) text += lines_of(row, report.results, width);
+  return text + fmt::format("\n {} in {:.1f} s: {}\n", totals_of(report), report.seconds,
+                            report.has_failures() ? "this installation is NOT right on this machine"
+                                                  : "all checks passed");
+}
 
 CheckReport report_of(const Environment& environment, const CheckList& list) {
   CheckReport report{.machine = environment.nodes.front().processor_with_caches(),
@@ -30,6 +68,47 @@ CheckReport report_of(const Environment& environment, const CheckList& list) {
 }
 
 }  // namespace
+
+void describe(Members& m, CheckResult& result) {
+  m("check", result.check, meaning("The name of one of the checks."));
+  m("subject", result.subject,
+    meaning("The object of the check: a kernel with its instruction set, a transport with a grid, ..."));
+  m("status", result.status);
+  m("figure", result.figure, meaning("Null: unavailable, NaN or infinite."));
+  m("tolerance", result.tolerance, meaning("ok: the figure is at most this. Null: unavailable."));
+  m("reason", result.reason, meaning("Why it is unavailable, or more about a failure; may be empty."));
+  m("seconds", result.seconds, at_least(0));
+}
+
+void describe(Members& m, CheckReport& report) {
+  const auto code = report.has_failures() ? ExitCode::verification_failed : ExitCode::success;
+  std::vector<CheckRow> kinds(check_table().begin(), check_table().end());
+  m.constant("schema_version", 1);
+  m.derived("status", code);
+  m.derived("exit_code", static_cast<int>(code), meaning("Of the program on every rank: 0 or 82."));
+  m("machine", report.machine, meaning("The processor of rank 0, with its caches."));
+  m("mpi", report.mpi);
+  m("blas", report.blas);
+  m("ranks", report.rank_count, at_least(1));
+  m("nodes", report.node_count, at_least(1));
+  m("instruction_sets", report.instruction_sets,
+    {.meaning = "Those of rank 0's processor for which kernels have loops.", .fewest = 1});
+  m.list("checks", kinds,
+         [&](CheckRow& row, std::size_t /*index*/) {
+           m.derived("name", row.name);
+           m.derived("what", row.what, meaning("Is held against what."));
+           m.derived("figure", row.figure, meaning("The meaning of figure in the results."));
+         },
+         {.meaning = "The kinds of checks.", .fewest = 1});
+  m("results", report.results, {.fewest = 1});
+  for (const auto status : {CheckStatus::ok, CheckStatus::failed, CheckStatus::unavailable})
+    m.derived(name_of(status), count_of(report.results, status), at_least(0));
+  m("seconds", report.seconds, at_least(0));
+}
+
+std::string write_check_report(const CheckReport& report, const std::string& format) {
+  return format == "json" ? document_text(report) : check_text(report);
+}
 
 ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());

@@ -13,28 +13,23 @@ namespace {
 constexpr std::string_view check_option = "--check";
 
 /// Asked for: a type of its own among the settings.
-struct CheckSettings {
-  bool is_asked = false;
-};
+struct CheckSettings {};
 
 class CheckFeature final : public Feature {
  public:
-  explicit CheckFeature(const FeatureContext& context) : context_(context) {}
+  using Feature::Feature;
 
-  void attach(const MeasuredWork& /*work*/) override {
+  void attach(const ReadyWork& /*work*/, RegionMeasurement& /*measurement*/) override {
     const auto& report = context_.report;
     if (kernels::find_kernel(report.configuration.kernel) == nullptr)
       throw InputError("--check: without a matrix there is no kernel to check; take --assembled");
     check_before_run(short_check_plan(report.configuration, report.kernel_choice.tuning), context_.group,
                      context_.progress);
   }
-
- private:
-  FeatureContext context_;
 };
 
 void read_check(const OptionTexts& texts, FeatureSettings& settings) {
-  settings.set(CheckSettings{.is_asked = texts.contains(check_option)});
+  if (text_of(texts, check_option) != nullptr) settings.set(CheckSettings());
 }
 
 }  // namespace
@@ -42,16 +37,13 @@ void read_check(const OptionTexts& texts, FeatureSettings& settings) {
 FeatureRow check_feature() {
   static constexpr std::array own_options{
       FeatureOption{.name = check_option,
-                    .value = {},
-                    .default_text = {},
                     .group = "Plan",
                     .help = "first check kernel, transport and grid of the run, as cg2d check does"}};
-  return {
-      .name = "self-check",
-      .options = own_options,
-      .read = read_check,
-      .is_used = [](const SessionOptions& options) { return options.features.of<CheckSettings>().is_asked; },
-      .make = make_feature<CheckFeature>};
+  return {.name = "self-check",
+          .options = own_options,
+          .read = read_check,
+          .is_used = has_settings<CheckSettings>,
+          .make = make_feature<CheckFeature>};
 }
 
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-#include "cg/run/check/kernel_check.hpp"
+// Products of a kernel against those of the plainest one.
 
 #include <fmt/format.h>
 
@@ -10,12 +10,11 @@
 #include <memory>
 #include <new>
 #include <random>
-#include <span>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
+#include "cg/run/check/checks.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "kernels/cpu_features.hpp"
 
@@ -159,6 +158,25 @@ std::string why_not_here(const kernels::KernelRow& row, const kernels::KernelOpt
   return {};
 }
 
+/// The largest difference between the products of a kernel and the known ones, in parts of the rounding; NaN where
+/// one is. Half storage multiplies the half of the block, and both results together are the product; kernels for
+/// whole blocks also multiply the first third of the rows.
+double kernel_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                    const std::vector<KnownProduct>& known) {
+  double worst = 0.0;
+  for (const auto& product : known) {
+    const auto order = product.block.row_count;
+    KernelTest whole(row, options, product, order);
+    worst = worse_of(worst, whole.error(false, 1));
+    constexpr int share_count = 3;
+    worst = worse_of(worst, whole.error(true, share_count));
+    if (row.stores_half()) continue;
+    KernelTest first_rows(row, options, product, order / 3);
+    worst = worse_of(worst, first_rows.error(false, 1));
+  }
+  return worst;
+}
+
 /// Any exception of a kernel but lack of memory is a failure of the check.
 DerivedMetric own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                         const std::vector<KnownProduct>& known) {
@@ -215,22 +233,6 @@ std::vector<KnownProduct> make_known_products() {
   // Wider than the widest column block.
   known.push_back(known_product(random_rows(kernels::max_block_width + 4'001, 20'000, -1, numbers), numbers));
   return known;
-}
-
-double kernel_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                    const std::vector<KnownProduct>& known) {
-  double worst = 0.0;
-  for (const auto& product : known) {
-    const auto order = product.block.row_count;
-    KernelTest whole(row, options, product, order);
-    worst = worse_of(worst, whole.error(false, 1));
-    constexpr int share_count = 3;
-    worst = worse_of(worst, whole.error(true, share_count));
-    if (row.stores_half()) continue;
-    KernelTest first_rows(row, options, product, order / 3);
-    worst = worse_of(worst, first_rows.error(false, 1));
-  }
-  return worst;
 }
 
 CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,

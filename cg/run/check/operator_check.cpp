@@ -1,4 +1,4 @@
-#include "cg/run/check/operator_check.hpp"
+// Checks of q = A p on the whole grid: symmetry, convergence, and the benchmark of class S.
 
 #include <fmt/format.h>
 
@@ -8,12 +8,13 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cg/base/agreement.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/run/check/checks.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/npb_solver.hpp"
 #include "cg/solver/solve.hpp"
@@ -68,67 +69,57 @@ double own_dot(const std::vector<double>& x, const std::vector<double>& y) {
 
 const Problem& small_problem() { return *find_class("S"); }
 
-Problem unshifted(Problem problem) {
-  problem.shift = 0.0;
-  return problem;
-}
-
-/// visit(subject, parts) for the plan's kernel on some grids, and with `beside` for another kernel, too.
-template <typename Visit>
-void for_some_grids(const CheckList& list, bool takes_both_storages, const Visit& visit) {
+/// Adds a check for each grid and each kernel: make(parts). begin: of its subject.
+template <typename Make>
+void add_on_grids(CheckList& list, std::string_view begin, const std::vector<comm::ProcessGrid>& grids,
+                  const std::vector<const kernels::KernelRow*>& rows, const Make& make) {
   const auto& plan = list.plan();
   const auto& transport = *comm::find_transport(plan.configuration.transport);
-  std::vector<const kernels::KernelRow*> rows{kernels::find_kernel(plan.configuration.kernel)};
-  if (takes_both_storages)
-    rows = {&kernels::default_kernel(kernels::Storage::whole),
-            &kernels::default_kernel(kernels::Storage::half)};
-  for (const auto& grid : plan.some_grids) {
+  for (const auto& grid : grids) {
     for (const auto* row : rows) {
       auto configuration = plan.configuration;
       configuration.grid = grid;
-      visit(
-          fmt::format("{}, {}, {}", grid.name(), row->name, transport.name),
-          ProductParts{
-              .kernel = *row, .transport = transport, .configuration = configuration, .tuning = plan.tuning});
+      list.add(fmt::format("{}{}, {}, {}", begin, grid.name(), row->name, transport.name), [&] {
+        return make(ProductParts{
+            .kernel = *row, .transport = transport, .configuration = configuration, .tuning = plan.tuning});
+      });
     }
   }
 }
 
+/// On some grids, for the plan's kernel or for one of each storage.
+template <typename Make>
+void add_on_some_grids(CheckList& list, const Make& make) {
+  const auto& plan = list.plan();
+  std::vector<const kernels::KernelRow*> rows{kernels::find_kernel(plan.configuration.kernel)};
+  if (plan.takes_all_loops)
+    rows = {&kernels::default_kernel(kernels::Storage::whole),
+            &kernels::default_kernel(kernels::Storage::half)};
+  add_on_grids(list, "", plan.some_grids, rows, make);
+}
+
 void check_symmetries(CheckList& list) {
-  for_some_grids(list, list.plan().takes_all_loops,
-                 [&](const std::string& subject, const ProductParts& parts) {
-                   list.add(subject, [&] {
-                     DistributedSystem system(small_problem(), parts, list.group());
-                     return check_symmetry(system.matrix(), system.piece(), system.order(), system.norm());
-                   });
-                 });
+  add_on_some_grids(list, [&](const ProductParts& parts) {
+    DistributedSystem system(small_problem(), parts, list.group());
+    return check_symmetry(system.matrix(), system.piece(), system.order(), system.norm());
+  });
 }
 
 void check_convergences(CheckList& list) {
-  for_some_grids(
-      list, list.plan().takes_all_loops, [&](const std::string& subject, const ProductParts& parts) {
-        list.add(subject, [&] {
-          const double norm = DistributedSystem(unshifted(small_problem()), parts, list.group()).norm();
-          DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
-          return check_convergence(system.matrix(), system.piece());
-        });
-      });
+  add_on_some_grids(list, [&](const ProductParts& parts) {
+    auto unshifted = small_problem();
+    unshifted.shift = 0.0;
+    const double norm = DistributedSystem(unshifted, parts, list.group()).norm();
+    DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
+    return check_convergence(system.matrix(), system.piece());
+  });
 }
 
 void check_benchmarks(CheckList& list) {
   const auto& plan = list.plan();
-  const auto& kernel = *kernels::find_kernel(plan.configuration.kernel);
-  const auto& transport = *comm::find_transport(plan.configuration.transport);
-  for (const auto& grid : plan.grids) {
-    auto configuration = plan.configuration;
-    configuration.grid = grid;
-    list.add(fmt::format("class S, {}, {}, {}", grid.name(), kernel.name, transport.name), [&] {
-      return check_benchmark(
-          small_problem(),
-          {.kernel = kernel, .transport = transport, .configuration = configuration, .tuning = plan.tuning},
-          list.group());
-    });
-  }
+  add_on_grids(
+      list, "class S, ", plan.grids, {kernels::find_kernel(plan.configuration.kernel)},
+      [&](const ProductParts& parts) { return check_benchmark(small_problem(), parts, list.group()); });
 }
 
 }  // namespace
@@ -150,9 +141,10 @@ DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts&
                          .tuning = parts.tuning});
 }
 
-double symmetry_error(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
-                      double norm) {
+CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
+                           double norm) {
   constexpr int pair_count = 4;
+  constexpr double tolerance = 2.0;
   double worst = 0.0;
   for (int pair = 0; pair < pair_count; ++pair) {
     const auto x = vector_of(piece, 2 * pair);
@@ -165,13 +157,7 @@ double symmetry_error(LinearOperator& matrix, const comm::IndexRange& piece, std
                         std::sqrt(sums[2] * sums[3]);
     worst = worse_of(worst, std::abs(sums[0] - sums[1]) / unit);
   }
-  return worst;
-}
-
-CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
-                           double norm) {
-  constexpr double tolerance = 2.0;
-  return judged(symmetry_error(matrix, piece, order, norm), tolerance);
+  return judged(worst, tolerance);
 }
 
 Problem boosted(const Problem& problem, double norm) {

@@ -1,14 +1,14 @@
-#include "cg/run/check/transport_check.hpp"
+// The contract of a transport on the ranks that run.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/run/check/checks.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
@@ -118,6 +118,20 @@ class TransportTest {
   comm::IndexRange column_piece_;
 };
 
+/// Of products and sums through a mirrored communicator: elements on this rank that are not what they must be. Collective.
+std::int64_t wrong_element_count(comm::Communicator& communicator, const comm::BlockLayout& layout,
+                                 int rank) {
+  TransportTest test(communicator, layout, rank);
+  std::int64_t wrong = 0;
+  constexpr int round_count = 4;
+  for (int round = 0; round < round_count; ++round) {
+    wrong += test.collection(round);
+    if (round < 2) wrong += test.scalar_sums(round);
+    wrong += test.sum_and_shuffle(round);
+  }
+  return wrong;
+}
+
 /// Pieces of 0, 1, 2, ... elements, the last one first empty.
 comm::BlockLayout uneven_pieces(const comm::ProcessGrid& grid) {
   std::vector<std::int64_t> starts{0};
@@ -137,19 +151,6 @@ void check_transports(CheckList& list) {
 }
 
 }  // namespace
-
-std::int64_t wrong_element_count(comm::Communicator& communicator, const comm::BlockLayout& layout,
-                                 int rank) {
-  TransportTest test(communicator, layout, rank);
-  std::int64_t wrong = 0;
-  constexpr int round_count = 4;
-  for (int round = 0; round < round_count; ++round) {
-    wrong += test.collection(round);
-    if (round < 2) wrong += test.scalar_sums(round);
-    wrong += test.sum_and_shuffle(round);
-  }
-  return wrong;
-}
 
 CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
                             comm::RankGroup& group) {

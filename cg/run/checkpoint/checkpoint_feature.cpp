@@ -10,7 +10,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/provenance.hpp"
-#include "cg/run/feature_section.hpp"
 
 namespace cg2d {
 namespace {
@@ -86,7 +85,7 @@ std::string checkpoint_lines(const SessionReport& report) {
 }  // namespace
 
 CheckpointFeature::CheckpointFeature(const FeatureContext& context)
-    : options_(context.options.features.of<CheckpointOptions>()), context_(context) {}
+    : Feature(context), options_(context.options.features.of<CheckpointOptions>()) {}
 
 void CheckpointFeature::before_matrix() {
   const auto* const command = context_.kind == WorkKind::solve ? "solve" : "run";

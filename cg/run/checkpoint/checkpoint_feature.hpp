@@ -29,7 +29,6 @@ class CheckpointFeature final : public Feature {
 
  private:
   CheckpointOptions options_;
-  FeatureContext context_;
   std::optional<FoundCheckpoint> found_;
   std::optional<CheckpointSaver> saver_;
 };

@@ -18,8 +18,8 @@ constexpr std::int64_t header_bytes = sizeof(CheckpointHeader);
 constexpr std::int64_t element_bytes = sizeof(double);
 
 std::int64_t file_bytes(const CheckpointHeader& header) {
-  return header_bytes +
-         element_bytes * (header.number_count + header.vector_count * (header.end - header.begin));
+  return header_bytes + header.state_bytes +
+         element_bytes * header.vector_count * (header.end - header.begin);
 }
 
 std::string name_of(const CheckpointHeader& header) {
@@ -27,14 +27,15 @@ std::string name_of(const CheckpointHeader& header) {
 }
 
 NewFile& fill(NewFile& file, CheckpointHeader& header, const CheckpointData& data) {
-  header.number_count = std::ssize(data.numbers);
+  header.state_bytes = std::ssize(data.state);
   header.vector_count = static_cast<std::uint32_t>(data.vectors.size());
-  header.numbers_checksum = crc32c(std::as_bytes(data.numbers));
-  header.data_checksum = header.numbers_checksum;
+  const auto state = std::as_bytes(std::span(data.state));
+  header.state_checksum = crc32c(state);
+  header.data_checksum = header.state_checksum;
   for (const auto vector : data.vectors)
     header.data_checksum = crc32c(std::as_bytes(vector), header.data_checksum);
   file.append(sealed(header));
-  file.append(std::as_bytes(data.numbers));
+  file.append(state);
   for (const auto vector : data.vectors) file.append(std::as_bytes(vector));
   file.put_on_disk();
   return file;
@@ -89,7 +90,7 @@ void CheckpointReader::check_header(const CheckpointName& name) const {
   constexpr std::uint32_t most_vectors = 64;
   const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.begin >= 0 &&
                         header_.begin <= header_.end && header_.end <= header_.order && header_.step >= 0 &&
-                        header_.number_count >= 0 && header_.number_count <= most_elements &&
+                        header_.state_bytes >= 0 && header_.state_bytes <= most_elements &&
                         header_.vector_count <= most_vectors && header_.unused == 0 &&
                         (header_.kind == CheckpointKind::run || header_.kind == CheckpointKind::solve);
   if (!is_sound) file_.refuse("found a header with impossible values, expected one that cg2d has written");
@@ -97,21 +98,21 @@ void CheckpointReader::check_header(const CheckpointName& name) const {
   if (own != name) file_.refuse(fmt::format("found the content of {}, expected its own", own.text()));
 }
 
-std::vector<double> CheckpointReader::numbers() const {
-  std::vector<double> numbers(static_cast<std::size_t>(header_.number_count));
-  const auto bytes = std::as_writable_bytes(std::span(numbers));
-  if (!file_.fill(header_bytes, bytes) || crc32c(bytes) != header_.numbers_checksum)
-    file_.refuse("found damaged numbers, expected those that meet their checksum");
-  return numbers;
+std::string CheckpointReader::state() const {
+  std::string state(static_cast<std::size_t>(header_.state_bytes), '\0');
+  const auto bytes = std::as_writable_bytes(std::span(state));
+  if (!file_.fill(header_bytes, bytes) || crc32c(bytes) != header_.state_checksum)
+    file_.refuse("found a damaged state, expected one that meets its checksum");
+  return state;
 }
 
 void CheckpointReader::read(const comm::IndexRange& wanted,
                             std::span<const std::span<double>> targets) const {
   constexpr std::int64_t most_elements = std::int64_t{1} << 16;
-  const auto longest = std::max(header_.number_count, header_.vector_count > 0 ? header_.range().size() : 0);
-  std::vector<double> buffer(static_cast<std::size_t>(std::min(most_elements, longest)));
-  std::int64_t position = header_bytes;
-  std::uint32_t checksum = 0;
+  static_cast<void>(state());
+  std::vector<double> buffer(static_cast<std::size_t>(std::min(most_elements, header_.range().size())));
+  std::int64_t position = header_bytes + header_.state_bytes;
+  std::uint32_t checksum = header_.state_checksum;
   const auto next = [&](std::int64_t count) {
     const auto part = std::span(buffer).first(static_cast<std::size_t>(count));
     const auto bytes = std::as_writable_bytes(part);
@@ -120,8 +121,6 @@ void CheckpointReader::read(const comm::IndexRange& wanted,
     position += std::ssize(bytes);
     return part;
   };
-  for (std::int64_t done = 0; done < header_.number_count; done += most_elements)
-    next(std::min(most_elements, header_.number_count - done));
   for (std::size_t v = 0; v < header_.vector_count; ++v) {
     for (std::int64_t first = header_.begin; first < header_.end; first += most_elements) {
       const auto last = std::min(first + most_elements, header_.end);

@@ -3,10 +3,10 @@
 // One rank's file of a checkpoint: its format, writing it durably, and reading it with all checks. No MPI.
 //
 //     header            104 bytes, see CheckpointHeader
-//     numbers           number_count of 8 bytes: the state that all ranks have alike
+//     state             state_bytes of JSON: what all ranks have alike
 //     vectors           vector_count times the elements begin ... end - 1, 8 bytes each
 //
-// The header has its own CRC-32C, that of the numbers, and that of everything after the header. A file is exactly as long as its header says.
+// The header has its own CRC-32C, that of the state, and that of everything after the header. A file is exactly as long as its header says.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,9 +40,9 @@ struct CheckpointHeader {
   std::int64_t end = 0;
   std::int32_t rank = 0;
   std::int32_t rank_count = 1;  ///< files of the checkpoint
-  std::int64_t number_count = 0;
-  std::uint32_t numbers_checksum = 0;
-  std::uint32_t data_checksum = 0;  ///< CRC-32C of numbers and vectors
+  std::int64_t state_bytes = 0;
+  std::uint32_t state_checksum = 0;
+  std::uint32_t data_checksum = 0;  ///< CRC-32C of state and vectors
   std::uint32_t unused = 0;
   std::uint32_t checksum = 0;
 
@@ -52,7 +52,7 @@ static_assert(sizeof(CheckpointHeader) == 104);
 
 /// The data of one file.
 struct CheckpointData {
-  std::span<const double> numbers;
+  std::string_view state;
   std::span<const std::span<const double>> vectors;  ///< each of the elements of the header's range
 };
 
@@ -82,7 +82,7 @@ class CheckpointReader {
   CheckpointReader(std::string path, const CheckpointName& name);
 
   [[nodiscard]] const CheckpointHeader& header() const { return header_; }
-  [[nodiscard]] std::vector<double> numbers() const;
+  [[nodiscard]] std::string state() const;
   /// The wanted elements that the file has: targets[v][i - wanted.begin] := element i of vector v. Reads and checks the whole file;
   /// without targets that is all.
   void read(const comm::IndexRange& wanted, std::span<const std::span<double>> targets) const;

@@ -103,8 +103,8 @@ std::string contradiction_of(const std::vector<CheckpointHeader>& headers) {
     end = header.end;
     const bool is_alike = header.kind == first.kind && header.vector_count == first.vector_count &&
                           header.matrix_hash == first.matrix_hash && header.order == first.order &&
-                          header.step == first.step && header.number_count == first.number_count &&
-                          header.numbers_checksum == first.numbers_checksum;
+                          header.step == first.step && header.state_bytes == first.state_bytes &&
+                          header.state_checksum == first.state_checksum;
     if (!is_alike) return "its files are not of the same state";
   }
   return end == first.order ? std::string() : "its files do not have whole vectors";
@@ -114,14 +114,14 @@ std::string contradiction_of(const std::vector<CheckpointHeader>& headers) {
 std::string why_not(const std::string& folder, const std::vector<CheckpointName>& names,
                     FoundCheckpoint& found, comm::RankGroup& group) {
   std::vector<CheckpointHeader> mine;
-  std::vector<double> numbers;
+  std::string state;
   auto reason = complaint_of(group, [&] {
     const int rank_count = names.front().rank_count;
     for (int rank = group.rank(); rank < rank_count; rank += group.size()) {
       const CheckpointName name{names.front().generation, rank, rank_count};
       const CheckpointReader reader(name.path_in(folder), name);
       reader.read({}, {});
-      if (rank == 0) numbers = reader.numbers();
+      if (rank == 0) state = reader.state();
       mine.push_back(reader.header());
     }
   });
@@ -131,7 +131,7 @@ std::string why_not(const std::string& folder, const std::vector<CheckpointName>
     found.headers.insert(found.headers.end(), headers.begin(), headers.end());
   std::ranges::sort(found.headers, {}, &CheckpointHeader::rank);
   if (reason = contradiction_of(found.headers); !reason.empty()) return folder + ": " + reason;
-  found.numbers = group.gather_all(std::span<const double>(numbers)).front();
+  found.state = group.broadcast(std::move(state));
   found.generation = names.front().generation;
   return {};
 }

@@ -33,7 +33,7 @@ struct FoundCheckpoint {
   std::string folder;
   std::int64_t generation = 0;
   std::vector<CheckpointHeader> headers;  ///< headers of its files, by rank
-  std::vector<double> numbers;
+  std::string state;
   std::vector<std::string> rejected;  ///< why each newer generation was not taken, newest first
 
   [[nodiscard]] const CheckpointHeader& header() const { return headers.front(); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 
 namespace cg2d {
 
@@ -41,6 +42,15 @@ TwoSums blocked_sums(std::size_t size, const Add& add) {
     total.second += block.second;
   }
   return total;
+}
+
+/// The square of the norm of v, or of W^1/2 v with the weights of a diagonal W.
+inline TwoSums square_of(std::span<const double> v, std::span<const double> weights = {}) {
+  if (weights.empty())
+    return blocked_sums(v.size(),
+                        [&](std::size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k]; });
+  return blocked_sums(
+      v.size(), [&](std::size_t k, double& sum, double& /*unused*/) { sum += v[k] * v[k] * weights[k]; });
 }
 
 /// Roundings on the longest way of an element into a sum of that many, its product included.

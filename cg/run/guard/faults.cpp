@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <tuple>
 
 #include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/problem.hpp"
 
@@ -35,13 +35,6 @@ class FaultStream {
 
 void flip_bit(std::span<std::byte> element, int bit) {
   element[static_cast<std::size_t>(bit / bits_per_byte)] ^= std::byte{1} << (bit % bits_per_byte);
-}
-
-template <typename Number>
-bool is_number(const std::string& text, Number& number) {
-  const auto* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end && !text.empty();
 }
 
 /// An element of the arrays of one kind, taken as one.
@@ -72,17 +65,14 @@ ArrayElement element_of(const std::vector<kernels::StoredArray>& arrays, kernels
 }  // namespace
 
 InjectOptions inject_options_from(const std::string& text) {
-  InjectOptions options;
   const auto colon = text.find(':');
-  const bool has_count = colon != std::string::npos;
-  if (!is_number(text.substr(0, colon), options.seed) ||
-      (has_count && !is_number(text.substr(colon + 1), options.count)) || options.count < 1 ||
-      options.count > most_faults) {
+  const auto seed = number_from<std::uint64_t>(text.substr(0, colon));
+  const auto count = colon == std::string::npos ? 1 : number_from<int>(text.substr(colon + 1)).value_or(0);
+  if (!seed || count < 1 || count > most_faults)
     throw InputError(
         fmt::format("--inject {}: must be SEED or SEED:COUNT, a seed of 0 to {} and a count of 1 to {}", text,
                     ~std::uint64_t{0}, most_faults));
-  }
-  return options;
+  return {.seed = *seed, .count = count};
 }
 
 std::string place_text(int rank, int outer_step, int product) {
@@ -103,42 +93,52 @@ std::string describe(const Fault& fault) {
   return fmt::format("{}: {}[{}], bit {}", place, target, fault.element, fault.bit);
 }
 
-std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count) {
+namespace {
+
+/// draw_place(stream, fault): its outer iteration and product.
+template <typename DrawPlace>
+std::vector<Fault> drawn_faults(const InjectOptions& options, int rank_count, const DrawPlace& draw_place) {
   FaultStream stream(options.seed);
-  std::vector<Fault> faults;
-  for (int number = 0; number < options.count; ++number) {
-    Fault fault;
+  std::vector<Fault> faults(static_cast<std::size_t>(options.count));
+  for (auto& fault : faults) {
     fault.rank = stream.below(rank_count);
-    fault.outer_step = 1 + stream.below(outer_step_count);
-    fault.product = 1 + stream.below(products_per_outer_step);
+    draw_place(stream, fault);
     fault.target = static_cast<FaultTarget>(stream.below(static_cast<int>(fault_target_names.size())));
-    // The last product has no rho that is used.
-    if (fault.target == FaultTarget::rho) fault.product = std::min(fault.product, cg_steps_per_solve);
     fault.draw = stream.next();
-    faults.push_back(fault);
   }
+  return faults;
+}
+
+void sort_by_time(std::vector<Fault>& faults) {
   std::ranges::stable_sort(faults, {},
                            [](const Fault& fault) { return std::tuple(fault.outer_step, fault.product); });
+}
+
+}  // namespace
+
+std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count) {
+  auto faults = drawn_faults(options, rank_count, [&](FaultStream& stream, Fault& fault) {
+    fault.outer_step = 1 + stream.below(outer_step_count);
+    fault.product = 1 + stream.below(products_per_outer_step);
+  });
+  // The last product has no rho that is used.
+  for (auto& fault : faults) {
+    if (fault.target == FaultTarget::rho) fault.product = std::min(fault.product, cg_steps_per_solve);
+  }
+  sort_by_time(faults);
   return faults;
 }
 
 std::vector<Fault> draw_solve_faults(const InjectOptions& options, int rank_count, int most_iterations) {
-  FaultStream stream(options.seed);
-  std::vector<Fault> faults;
-  for (int number = 0; number < options.count; ++number) {
-    Fault fault;
-    fault.outer_step = of_a_solve;
-    fault.rank = stream.below(rank_count);
+  auto faults = drawn_faults(options, rank_count, [&](FaultStream& stream, Fault& fault) {
     // Any order of magnitude is as likely as any other.
     constexpr double one = 0x1p64;
     const double share = static_cast<double>(stream.next()) / one;
     const auto place = std::pow(static_cast<double>(most_iterations) + 1.0, share);
+    fault.outer_step = of_a_solve;
     fault.product = std::clamp(static_cast<int>(place), 1, most_iterations);
-    fault.target = static_cast<FaultTarget>(stream.below(static_cast<int>(fault_target_names.size())));
-    fault.draw = stream.next();
-    faults.push_back(fault);
-  }
-  std::ranges::stable_sort(faults, {}, &Fault::product);
+  });
+  sort_by_time(faults);
   return faults;
 }
 

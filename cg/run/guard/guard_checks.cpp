@@ -3,34 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
+#include <utility>
 
 namespace cg2d {
 
-std::string describe(const Detection& detection) {
-  const auto place = place_text(detection.rank, detection.outer_step, detection.product);
-  switch (detection.check) {
-    case GuardCheck::column_range:
-      return fmt::format("{}: a stored column number is out of range ({})", place, name_of(detection.check));
-    case GuardCheck::matrix_bytes:
-      return fmt::format("{}: the CRC-32C of the matrix block has changed ({})", place,
-                         name_of(detection.check));
-    case GuardCheck::block_product:
-    case GuardCheck::step_relation:
-    case GuardCheck::residual:
-      break;
-  }
-  const std::string_view relation =
-      detection.check == GuardCheck::block_product   ? "the sum of q differs from that of its columns"
-      : detection.check == GuardCheck::step_relation ? "alpha^2 ||q||^2 differs from (1 + beta) rho"
-                                                     : "x - A z differs from r";
-  return fmt::format("{}: {} by {:.3g}, tolerance {:.3g} ({})", place, relation, detection.error,
-                     detection.tolerance, name_of(detection.check));
-}
-
 GuardChecks::GuardChecks(const GuardOptions& options, const GuardedParts& parts,
                          const ProductChecksums* checksums)
-    : options_(options), parts_(parts) {
+    : options_(options), parts_(parts), injector_({}, parts.group.rank()) {
   if (!options_.checks) return;
   checksums_ = *checksums;
   seal_.emplace(parts_.product.stored_arrays(), parts_.thread_count);
@@ -41,28 +23,67 @@ GuardChecks::GuardChecks(const GuardOptions& options, const GuardedParts& parts,
       .order = static_cast<double>(parts_.layout.size())};
 }
 
-void GuardChecks::flip_block_product() {
-  auto* const faults = injector();
-  if (faults == nullptr) return;
+void GuardChecks::flip(FaultTarget target, std::span<double> vector) {
+  if (injects_) injector_.flip(target, place_, vector);
+}
+
+void GuardChecks::begin_attempt(const CheckedSteps& steps) {
+  steps_ = steps;
+  awaited_ = Awaited::nothing;
+  is_agreed_ = false;
+  found_ = {};
+}
+
+bool GuardChecks::before_product(const GuardedVectors& vectors, bool is_first, bool takes_faults) {
+  const bool checks_columns = options_.checks && is_first;
+  if (takes_faults && injects_) {
+    flip(FaultTarget::p, vectors.operand);
+    flip(FaultTarget::r, vectors.residual);
+    flip(FaultTarget::z, vectors.solution);
+    injector_.flip_matrix(place_, parts_.product, checks_columns);
+  }
+  if (checks_columns) {
+    const Timed timed(*this);
+    note(GuardCheck::column_range, parts_.product.has_columns_in_range());
+  }
+  // A column number that is out of range stays so until the attempt ends.
+  return !(found_.is_found && found_.check == GuardCheck::column_range);
+}
+
+void GuardChecks::after_product(bool takes_faults) {
   auto& communicator = parts_.communicator;
-  auto* const mirror = communicator.mirror();
-  faults->flip(FaultTarget::block_product, place_, communicator.partial(),
-               mirror != nullptr ? mirror->column_partial() : std::span<double>());
+  if (takes_faults && injects_) {
+    auto* const mirror = communicator.mirror();
+    injector_.flip(FaultTarget::block_product, place_, communicator.partial(),
+                   mirror != nullptr ? mirror->column_partial() : std::span<double>());
+  }
+  if (!options_.checks) return;
+  const Timed timed(*this);
+  note(GuardCheck::block_product, checksums_->error_of(communicator, parts_.product.low_partial()));
 }
 
-void GuardChecks::check_columns() {
-  const Timed timed(*this);
-  note(GuardCheck::column_range, parts_.product.has_columns_in_range());
+void GuardChecks::check_step(const CgState& state, bool has_sums) {
+  auto& largest_rho = steps_.largest_rho;
+  largest_rho = std::max({largest_rho, std::abs(state.alpha * state.curvature), std::abs(state.rho)});
+  auto relation = steps_.relation.after_step(state, product_square_);
+  if (!has_sums) relation = {.error = std::numeric_limits<double>::infinity(), .tolerance = 0.0};
+  note(GuardCheck::step_relation, relation);
 }
 
-void GuardChecks::check_product() {
-  const Timed timed(*this);
-  note(GuardCheck::block_product, checksums_->error_of(parts_.communicator, parts_.product.low_partial()));
+void GuardChecks::check_residual(const ResidualSquares& squares, int product_count, double further_norm) {
+  constexpr double twice_roundoff = std::numeric_limits<double>::epsilon();
+  const double norm = std::sqrt(squares.operand) + further_norm;
+  note(GuardCheck::residual,
+       {.error = std::sqrt(squares.difference),
+        .tolerance = twice_roundoff * product_count *
+                     ((scale_.longest_row + 4.0) * scale_.norm * norm + std::sqrt(steps_.largest_rho))},
+       squares.own_difference);
 }
 
-void GuardChecks::check_seal(int share, int share_count) {
+void GuardChecks::check_seal(int number, bool is_last) {
   const Timed timed(*this);
-  note(GuardCheck::matrix_bytes, seal_->holds(share, share_count));
+  note(GuardCheck::matrix_bytes,
+       is_last ? seal_->holds(0, 1) : seal_->holds(number % seal_share_count, seal_share_count));
 }
 
 void GuardChecks::note(GuardCheck check, const CheckedError& error, double share) {
@@ -87,19 +108,27 @@ void GuardChecks::note(GuardCheck check, bool holds) {
   note(check, CheckedError{.error = holds ? 0.0 : 1.0, .tolerance = 0.0});
 }
 
-void GuardChecks::sum_awaited(LinearOperator& matrix, std::span<double> values,
-                              std::array<double, 2> measures, AwaitedSums& sums) const {
-  const auto count = static_cast<std::size_t>(sums.awaited);  // of measures
-  if (sum_with_flag(matrix, values, std::span(measures).first(count))) sums.is_agreed = true;
-  if (sums.awaited == Awaited::step_product) sums.product_square = measures[0];
-  if (sums.awaited == Awaited::residual_product) {
-    sums.difference_square = measures[0];
-    sums.vector_square = measures[1];
+std::optional<ResidualSquares> GuardChecks::sum(LinearOperator& matrix, std::span<double> values,
+                                                const std::function<TwoSums(Awaited)>& measure) {
+  const auto awaited = std::exchange(awaited_, Awaited::nothing);
+  if (!options_.checks) {
+    matrix.sum_over_ranks(values);
+    return std::nullopt;
   }
+  TwoSums mine;
+  if (awaited != Awaited::nothing) {
+    const Timed timed(*this);
+    mine = measure(awaited);
+  }
+  std::array<double, 2> measures{mine.first, mine.second};
+  sum_with_flag(matrix, values, std::span(measures).first(static_cast<std::size_t>(awaited)));
+  if (awaited == Awaited::step_product) product_square_ = measures[0];
+  if (awaited != Awaited::residual_product) return std::nullopt;
+  return ResidualSquares{.difference = measures[0], .operand = measures[1], .own_difference = mine.first};
 }
 
-bool GuardChecks::sum_with_flag(LinearOperator& matrix, std::span<double> values,
-                                std::span<double> measures) const {
+void GuardChecks::sum_with_flag(LinearOperator& matrix, std::span<double> values,
+                                std::span<double> measures) {
   std::array<double, comm::Communicator::largest_scalar_count> all{};
   const auto flag = std::ranges::copy(measures, std::ranges::copy(values, all.begin()).out).out;
   *flag = has_found() ? 1.0 : 0.0;
@@ -109,7 +138,7 @@ bool GuardChecks::sum_with_flag(LinearOperator& matrix, std::span<double> values
   const auto sums = std::span<const double>(all);
   std::ranges::copy(sums.first(values.size()), values.begin());
   std::ranges::copy(sums.subspan(values.size(), measures.size()), measures.begin());
-  return *flag != 0.0;
+  if (*flag != 0.0) is_agreed_ = true;
 }
 
 Detection GuardChecks::first_of_all_ranks() {
@@ -125,7 +154,11 @@ Detection GuardChecks::first_of_all_ranks() {
   return first == nullptr ? Detection{} : *first;
 }
 
-AttemptVerdict GuardChecks::judge() {
+AttemptVerdict GuardChecks::judge(bool has_any_found) {
+  if (!has_any_found) {
+    failed_attempts_ = 0;
+    return AttemptVerdict::accepted;
+  }
   const auto first = first_of_all_ranks();
   detections_.push_back(first);
   ++failed_attempts_;
@@ -162,8 +195,7 @@ GuardReport GuardChecks::report(double whole_s) const {
     report.time_s = std::max(report.time_s, rank.time_s);
   }
   report.time_share = whole_s > 0.0 ? report.time_s / whole_s : 0.0;
-  if (!injector_) return report;
-  const auto all = parts_.group.gather_all(std::span<const Fault>(injector_->faults()));
+  const auto all = parts_.group.gather_all(std::span<const Fault>(injector_.faults()));
   report.faults = all.front();
   for (std::size_t index = 0; index < report.faults.size(); ++index)
     report.faults[index] = all[static_cast<std::size_t>(report.faults[index].rank)][index];

@@ -3,17 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/run/checkpoint/checkpoint_interval.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/guard/guard_record.hpp"
 #include "cg/run/guard/npb_guard.hpp"
-#include "cg/run/guard/product_checksums.hpp"
 #include "cg/run/guard/solve_guard.hpp"
 
 namespace cg2d {
@@ -22,10 +18,10 @@ namespace {
 constexpr std::string_view guard_option = "--guard";
 constexpr std::string_view inject_option = "--inject";
 
-class GuardFeature final : public Feature, private SolveGuardHooks {
+class GuardFeature final : public Feature {
  public:
   explicit GuardFeature(const FeatureContext& context)
-      : options_(context.options.features.of<GuardOptions>()), context_(context) {}
+      : Feature(context), options_(context.options.features.of<GuardOptions>()) {}
 
   void with_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) override {
     if (!options_.checks) return;
@@ -36,10 +32,9 @@ class GuardFeature final : public Feature, private SolveGuardHooks {
                                                       AssembledOperator& assembled) override {
     return &of_run_.emplace(options_, parts_of(layout, assembled), checksums());
   }
-  [[nodiscard]] SolveGuardHooks* guard_of_solve(const comm::BlockLayout& layout,
-                                                AssembledOperator& assembled) override {
-    of_solve_.emplace(options_, parts_of(layout, assembled), checksums());
-    return this;
+  [[nodiscard]] SolveGuard* guard_of_solve(const comm::BlockLayout& layout,
+                                           AssembledOperator& assembled) override {
+    return &of_solve_.emplace(options_, parts_of(layout, assembled), checksums());
   }
   void begin_repeat(const RepeatPlace& place) override {
     if (of_run_) of_run_->begin_repetition(place.outer_step_count - place.earlier_count);
@@ -55,21 +50,7 @@ class GuardFeature final : public Feature, private SolveGuardHooks {
   }
   [[nodiscard]] const ProductChecksums* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
 
-  [[nodiscard]] LinearOperator& guarded(AssembledOperator& assembled) override {
-    assembled.matrix().set_observer(&*of_solve_);
-    return of_solve_->guarded(assembled.matrix());
-  }
-  [[nodiscard]] SystemSolveResult solve_guarded(const GuardedSystem& system, const SystemVectors& vectors,
-                                                const StopRule& stop) override {
-    const Stopwatch stopwatch;
-    const auto result = of_solve_->solve(system, vectors, stop);
-    context_.report.features.set(of_solve_->report(stopwatch.seconds()));
-    if (!result) throw RunError(ExitCode::soft_error, of_solve_->reason());
-    return *result;
-  }
-
   GuardOptions options_;
-  FeatureContext context_;
   std::optional<ProductChecksums> checksums_;
   std::optional<NpbGuard> of_run_;
   std::optional<SolveGuard> of_solve_;
@@ -78,11 +59,11 @@ class GuardFeature final : public Feature, private SolveGuardHooks {
 
 void read_guard(const OptionTexts& texts, FeatureSettings& settings) {
   GuardOptions options{.checks = texts.contains(guard_option)};
-  if (const auto inject = texts.find(inject_option); inject != texts.end()) {
+  if (const auto* const text = text_of(texts, inject_option)) {
     options.injects = true;
-    options.inject = inject_options_from(inject->second);
+    options.inject = inject_options_from(*text);
   }
-  settings.set(options);
+  if (options.is_used()) settings.set(options);
 }
 
 void resolve_guard(const AskedWork& asked) {
@@ -103,18 +84,11 @@ void resolve_guard(const AskedWork& asked) {
             "does not go with --checkpoint and --restart");
 }
 
-std::string guard_lines(const SessionReport& report) {
-  const auto* const guard = report.features.find<GuardReport>();
-  return guard == nullptr ? std::string() : '\n' + guard_text(*guard);
-}
-
 }  // namespace
 
 FeatureRow guard_feature() {
   static constexpr std::array own_options{
       FeatureOption{.name = guard_option,
-                    .value = {},
-                    .default_text = {},
                     .group = "Soft errors",
                     .help = "check products, steps, residuals and the matrix against soft errors, and redo "
                             "the affected iterations"},
@@ -124,20 +98,19 @@ FeatureRow guard_feature() {
                     .group = "Soft errors",
                     .help = "flip that many bits (1 unless given) at random, the same ones for the same "
                             "seed; to try --guard"}};
-  return {
-      .name = "guard",
-      .options = own_options,
-      .read = read_guard,
-      .is_used = [](const SessionOptions& options) { return options.features.of<GuardOptions>().is_used(); },
-      .make = make_feature<GuardFeature>,
-      .resolve = resolve_guard,
-      .against_several = "--guard and --inject take one",
-      .against_streaming =
-          "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
-          "--out-of-core",
-      .against_moves = "does not go with --guard and --inject, which know the block from its beginning",
-      .describe = describe_guard,
-      .closing_lines = guard_lines};
+  return {.name = "guard",
+          .options = own_options,
+          .read = read_guard,
+          .is_used = has_settings<GuardOptions>,
+          .make = make_feature<GuardFeature>,
+          .resolve = resolve_guard,
+          .against_several = "--guard and --inject take one",
+          .against_streaming =
+              "--guard and --inject: go with a matrix in memory only; panels have checksums, not with "
+              "--out-of-core",
+          .against_moves = "does not go with --guard and --inject, which know the block from its beginning",
+          .describe = describe_guard,
+          .closing_lines = lines_of<GuardReport, guard_text>};
 }
 
 }  // namespace cg2d

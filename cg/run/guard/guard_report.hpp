@@ -1,6 +1,6 @@
 #pragma once
 
-// The report of a guard: its options, checks, detections and faults.
+// The report of a guard: its options, checks, detections and faults, with its sections of a result and its lines.
 
 #include <array>
 #include <cstdint>
@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
+#include "cg/run/feature.hpp"
 #include "cg/run/guard/faults.hpp"
 
 namespace cg2d {
@@ -21,19 +23,14 @@ enum class GuardCheck {
   residual,       ///< ||(x - A z) - r|| at the end of a solve
   matrix_bytes,   ///< CRC-32C of the block
 };
-inline constexpr std::array<std::string_view, 5> guard_check_names{
-    "column-range", "block-product", "step-relation", "residual", "matrix-bytes"};
-inline constexpr std::size_t guard_check_count = guard_check_names.size();
-inline constexpr auto guard_checks = [] {
-  std::array<NamedValue<GuardCheck>, guard_check_count> table{};
-  for (std::size_t check = 0; check < guard_check_count; ++check)
-    table[check] = {guard_check_names[check], static_cast<GuardCheck>(check)};
-  return table;
-}();
-inline std::span<const NamedValue<GuardCheck>> guard_check_table() { return guard_checks; }
-inline std::string_view name_of(GuardCheck check) {
-  return guard_check_names[static_cast<std::size_t>(check)];
-}
+inline constexpr std::array guard_checks{NamedValue<GuardCheck>{"column-range", GuardCheck::column_range},
+                                         NamedValue<GuardCheck>{"block-product", GuardCheck::block_product},
+                                         NamedValue<GuardCheck>{"step-relation", GuardCheck::step_relation},
+                                         NamedValue<GuardCheck>{"residual", GuardCheck::residual},
+                                         NamedValue<GuardCheck>{"matrix-bytes", GuardCheck::matrix_bytes}};
+inline constexpr std::size_t guard_check_count = guard_checks.size();
+inline std::span<const NamedValue<GuardCheck>> words_of(GuardCheck /*check*/) { return guard_checks; }
+inline std::string_view name_of(GuardCheck check) { return name_in(words_of(check), check); }
 
 /// The first error that a rank finds in an attempt at an outer iteration. Trivially copyable: ranks send it as it is.
 struct Detection {
@@ -75,5 +72,10 @@ struct GuardReport {
     return count;
   }
 };
+
+/// The members of a result: guard where there were checks, injected where faults were made.
+void describe_guard(Members& m, FeatureResults& results, WorkKind kind);
+/// A blank line, then faults, checks and detections, a line for each.
+std::string guard_text(const GuardReport& guard);
 
 }  // namespace cg2d

@@ -1,12 +1,9 @@
 #include "cg/run/guard/solve_guard.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
-
-#include "cg/run/guard/blocked_sums.hpp"
 
 namespace cg2d {
 
@@ -30,12 +27,6 @@ SolveGuard::SolveGuard(const GuardOptions& options, const GuardedParts& parts,
                        const ProductChecksums* checksums)
     : checks_(options, parts, checksums) {}
 
-LinearOperator& SolveGuard::guarded(LinearOperator& matrix) {
-  matrix_ = &matrix;
-  operator_ = std::make_unique<WatchedOperator>(static_cast<SumObserver&>(*this), matrix);
-  return *operator_;
-}
-
 std::optional<SystemSolveResult> SolveGuard::solve(const GuardedSystem& system, const SystemVectors& vectors,
                                                    const StopRule& stop) {
   solver_ = &system.solver;
@@ -47,14 +38,13 @@ std::optional<SystemSolveResult> SolveGuard::solve(const GuardedSystem& system, 
   if (options.injects)
     checks_.set_faults(draw_solve_faults(options.inject, checks_.parts().group.size(),
                                          std::min(system.most_iterations, last_faulty_iteration)));
-  scale_ = checks_.scale();
   // In a positive definite matrix | a_ij | <= sqrt(a_ii a_jj).
-  if (!inverse_diagonal_.empty()) scale_.norm = scale_.longest_row;
+  if (!inverse_diagonal_.empty()) checks_.scale_by_diagonal();
   if (options.checks) {
     kept_.x = HugePageVector(x_.size());
     std::ranges::copy(x_, kept_.x.begin());
-    kept_.relation = StepRelation(scale_);
-    if (vectors.starts_from_x) guess_norm_ = norm_of_guess(x_, *matrix_);
+    kept_.steps = checks_.no_steps();
+    if (vectors.starts_from_x) guess_norm_ = norm_of_guess();
   }
   checks_.begin_timing();
   const Stop agreed_stop(*this, stop);
@@ -87,27 +77,21 @@ std::optional<SystemSolveResult> SolveGuard::solve(const GuardedSystem& system, 
 
 /// x as it was where the attempt begins.
 void SolveGuard::begin_attempt() {
-  checks_.begin_attempt();
+  checks_.begin_attempt(kept_.steps);
   steps_done_ = kept_.state.number;
   products_of_step_ = -1;
   has_stepped_ = false;
   is_first_state_ = true;
   is_segment_end_ = false;
-  sums_.is_agreed = false;
-  sums_.awaited = Awaited::nothing;
   product_count_ = 0;
-  relation_ = kept_.relation;
-  largest_rho_ = kept_.largest_rho;
   if (checks_.options().checks) std::ranges::copy(kept_.x, x_.begin());
 }
 
 /// After the last sum of an attempt, with what was found since.
 AttemptVerdict SolveGuard::verdict(bool goes_on) {
   if (!checks_.options().checks) return AttemptVerdict::accepted;
-  checks_.check_seal(goes_on ? segment_count_ % seal_share_count : 0, goes_on ? seal_share_count : 1);
-  if (checks_.parts().group.maximum(checks_.has_found() ? 1.0 : 0.0) > 0.0) return checks_.judge();
-  checks_.accept();
-  return AttemptVerdict::accepted;
+  checks_.check_seal(segment_count_, !goes_on);
+  return checks_.judge(checks_.parts().group.maximum(checks_.has_found() ? 1.0 : 0.0) > 0.0);
 }
 
 /// A flip may have made a number negative or infinite within a step, whose other numbers are then never compared.
@@ -133,107 +117,67 @@ void SolveGuard::set_aside(bool is_aside) {
   products_of_step_ = is_aside ? -1 : kept_products_;
 }
 
-void SolveGuard::apply(LinearOperator& matrix) {
-  if (is_aside_) return matrix.apply();
+void SolveGuard::apply() {
+  if (is_aside_) return matrix().apply();
   const bool is_of_step = products_of_step_ == 0;
   if (products_of_step_ >= 0) ++products_of_step_;
   // Number of the step under way, or of the last one.
   checks_.set_place(of_a_solve, is_of_step ? steps_done_ + 1 : steps_done_);
-  sums_.awaited = is_of_step ? Awaited::step_product : Awaited::nothing;
+  checks_.await(is_of_step ? Awaited::step_product : Awaited::nothing);
   if (is_of_step) {
-    matrix.apply();
-    if (auto* const injector = checks_.injector())
-      injector->flip(FaultTarget::q, checks_.place(), writable(matrix.result()));
-    return;
+    matrix().apply();
+    return checks_.flip(FaultTarget::q, writable_result());
   }
   products_of_step_ = -1;
-  if (is_segment_end_) {
-    const GuardChecks::Timed timed(checks_);
-    matrix.apply();
-  } else {
-    matrix.apply();
-  }
-  if (checks_.options().checks && has_stepped_) measure_residual(matrix.result());
+  std::optional<GuardChecks::Timed> timed;
+  if (is_segment_end_) timed.emplace(checks_);
+  matrix().apply();
+  timed.reset();
+  if (checks_.options().checks && has_stepped_) measure_residual();
   has_stepped_ = false;
 }
 
 bool SolveGuard::before_product() {
-  const bool is_first = product_count_++ == 0;
-  const bool has_checks = checks_.options().checks;
-  if (auto* const injector = checks_.injector(); injector != nullptr && products_of_step_ == 1) {
-    injector->flip(FaultTarget::p, checks_.place(), operand_);
-    injector->flip(FaultTarget::r, checks_.place(), residual_);
-    injector->flip(FaultTarget::z, checks_.place(), x_);
-    injector->flip_matrix(checks_.place(), checks_.parts().product, has_checks && is_first);
-  }
-  if (has_checks && is_first) checks_.check_columns();
-  return !checks_.must_not_multiply();
+  return checks_.before_product({written_operand(), residual_, x_}, product_count_++ == 0,
+                                products_of_step_ == 1);
 }
 
-void SolveGuard::after_product() {
-  if (products_of_step_ == 1) checks_.flip_block_product();
-  if (checks_.options().checks) checks_.check_product();
-}
-
-double SolveGuard::product_square(std::span<const double> product) const {
-  const auto weighted = inverse_diagonal_;
-  if (weighted.empty()) {
-    return blocked_sums(product.size(), [&](std::size_t k, double& sum,
-                                            double& /*unused*/) { sum += product[k] * product[k]; })
-        .first;
-  }
-  return blocked_sums(product.size(),
-                      [&](std::size_t k, double& sum, double& /*unused*/) {
-                        sum += product[k] * product[k] * weighted[k];
-                      })
-      .first;
-}
-
-double SolveGuard::norm_of_guess(std::span<const double> x, LinearOperator& matrix) const {
-  std::array<double, 1> square{blocked_sums(x.size(), [&](std::size_t k, double& sum, double& /*unused*/) {
-                                 sum += inverse_diagonal_.empty() ? x[k] * x[k]
-                                                                  : x[k] * x[k] / inverse_diagonal_[k];
-                               }).first};
-  matrix.sum_over_ranks(square);
-  return std::sqrt(square[0]);
-}
-
-/// Before r becomes the residual that is computed anew: norms of b - A x - r by M^-1, of x by M.
-void SolveGuard::measure_residual(std::span<const double> product) {
-  const GuardChecks::Timed timed(checks_);
-  const auto sums = blocked_sums(residual_.size(), [&](std::size_t k, double& difference, double& x_square) {
-    const double inverse = inverse_diagonal_.empty() ? 1.0 : inverse_diagonal_[k];
-    const double change = b_[k] - product[k] - residual_[k];
-    difference += change * change * inverse;
-    x_square += x_[k] * x_[k] / inverse;
-    // The operand is a copy of x: they must still be alike.
-    if (!(x_[k] == operand_[k])) difference = std::numeric_limits<double>::infinity();
+/// Of the initial guess, by M.
+double SolveGuard::norm_of_guess() {
+  const auto squares = blocked_sums(x_.size(), [&](std::size_t k, double& sum, double& /*unused*/) {
+    sum += inverse_diagonal_.empty() ? x_[k] * x_[k] : x_[k] * x_[k] / inverse_diagonal_[k];
   });
-  own_difference_square_ = sums.first;
-  own_x_square_ = sums.second;
-  sums_.awaited = Awaited::residual_product;
+  return std::sqrt(matrix().sum_of_ranks(squares.first));
 }
 
-/// Sums the measures of the awaited product along with the solver's values, as NpbGuard::sum_over_ranks().
-void SolveGuard::sum_over_ranks(LinearOperator& matrix, std::span<double> values) {
-  const bool has_checks = checks_.options().checks;
-  if (has_checks) {
-    std::array<double, 2> measures{own_difference_square_, own_x_square_};
-    if (sums_.awaited == Awaited::step_product) {
-      const GuardChecks::Timed timed(checks_);
-      measures[0] = product_square(matrix.result());
-    }
-    checks_.sum_awaited(matrix, values, measures, sums_);
-  } else {
-    matrix.sum_over_ranks(values);
+/// After the product A x, before r becomes the residual that is computed anew: norms of b - A x - r by M^-1, of x by M.
+void SolveGuard::measure_residual() {
+  const GuardChecks::Timed timed(checks_);
+  const auto product = matrix().result();
+  const auto operand = written_operand();
+  residual_squares_ =
+      blocked_sums(residual_.size(), [&](std::size_t k, double& difference, double& x_square) {
+        const double inverse = inverse_diagonal_.empty() ? 1.0 : inverse_diagonal_[k];
+        const double change = b_[k] - product[k] - residual_[k];
+        difference += change * change * inverse;
+        x_square += x_[k] * x_[k] / inverse;
+        // The operand is a copy of x: they must still be alike.
+        if (!(x_[k] == operand[k])) difference = std::numeric_limits<double>::infinity();
+      });
+  checks_.await(Awaited::residual_product);
+}
+
+/// Measures q . M^-1 q of a step's product.
+void SolveGuard::sum_over_ranks(std::span<double> values) {
+  const auto residual = checks_.sum(matrix(), values, [this](Awaited awaited) {
+    return awaited == Awaited::step_product ? square_of(matrix().result(), inverse_diagonal_)
+                                            : residual_squares_;
+  });
+  if (products_of_step_ == 1) {
+    record_sum_of_step(values);
+    if (sums_of_step_ == 2) checks_.flip(FaultTarget::rho, values.first(1));
   }
-  if (products_of_step_ == 1) record_sum_of_step(values);
-  auto* const injector = checks_.injector();
-  if (injector != nullptr && products_of_step_ == 1 && sums_of_step_ == 2)
-    injector->flip(FaultTarget::rho, checks_.place(), values.first(1));
-  const bool is_residual = sums_.awaited == Awaited::residual_product;
-  sums_.awaited = Awaited::nothing;
-  if (has_checks && is_residual) judge_residual();
+  if (residual) checks_.check_residual(*residual, steps_done_ + 1, 2.0 * guess_norm_);
 }
 
 /// p . q, then rho, and with M also r . r.
@@ -273,15 +217,11 @@ bool SolveGuard::after_step(const CgState& state) {
   products_of_step_ = -1;
   steps_done_ = state.number;
   if (!checks_.options().checks) return false;
-  largest_rho_ = std::max({largest_rho_, std::abs(state.alpha * state.curvature), std::abs(state.rho)});
-  const bool has_sums = state.rho == summed_.rho && state.curvature == summed_.curvature &&
-                        state.residual_square == summed_.residual_square;
-  auto relation = relation_.after_step(state, sums_.product_square);
-  if (!has_sums) relation = {.error = std::numeric_limits<double>::infinity(), .tolerance = 0.0};
-  checks_.note(GuardCheck::step_relation, relation);
+  checks_.check_step(state, state.rho == summed_.rho && state.curvature == summed_.curvature &&
+                                state.residual_square == summed_.residual_square);
   is_segment_end_ = state.number % steps_per_segment == 0;
   if (is_segment_end_) keep(state);
-  return sums_.is_agreed || is_segment_end_;
+  return checks_.is_agreed() || is_segment_end_;
 }
 
 void SolveGuard::keep(const CgState& state) {
@@ -296,20 +236,8 @@ void SolveGuard::keep(const CgState& state) {
   copy(snapshot.direction, next_.direction);
   next_.state = snapshot.state;
   next_.replaced_norm = snapshot.replaced_norm;
-  next_.relation = relation_;
-  next_.largest_rho = largest_rho_;
+  next_.steps = checks_.steps();
   next_.has_steps = true;
-}
-
-void SolveGuard::judge_residual() {
-  constexpr double twice_roundoff = std::numeric_limits<double>::epsilon();
-  const double products = steps_done_ + 1;
-  const double x_norm = std::sqrt(sums_.vector_square) + 2.0 * guess_norm_;
-  checks_.note(GuardCheck::residual,
-               {.error = std::sqrt(sums_.difference_square),
-                .tolerance = twice_roundoff * products *
-                             ((scale_.longest_row + 4.0) * scale_.norm * x_norm + std::sqrt(largest_rho_))},
-               own_difference_square_);
 }
 
 }  // namespace cg2d

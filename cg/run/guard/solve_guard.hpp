@@ -3,19 +3,26 @@
 // The guard of a solve of a user's system against soft errors.
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/run/guard/guard_checks.hpp"
-#include "cg/run/guard/step_relation.hpp"
 #include "cg/run/guard/watched_operator.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/solve.hpp"
 
 namespace cg2d {
+
+/// A solve by the classic form of CG, without preconditioner or with a diagonal one; all must outlive the solve.
+struct GuardedSystem {
+  ConjugateGradient& solver;                      ///< on the operator that the guard gave
+  std::span<const double> inverse_diagonal = {};  ///< M^-1, this rank's piece; empty without preconditioner
+  int most_iterations = 0;
+  /// Called where the solve goes back to its state after so many iterations; on all ranks.
+  std::function<void(int)> goes_back = [](int) {};
+};
 
 /// Checks as GuardCheck lists them, and makes faults, both as the options ask for. An attempt is a segment of a solve: it ends after each
 /// hundredth iteration, and where the solve ends. There x - A z is computed anew, and where nothing was found, x, r, p and the
@@ -25,14 +32,16 @@ namespace cg2d {
 /// 1. Ranks decide by numbers as they came from sums over all ranks, which this guard keeps: a fault in the state of one rank
 ///    does not part the ranks.
 /// 2. A clean solve gives the bits of one without a guard, as far as a sum over all ranks does not depend on how many numbers it takes.
-class SolveGuard final : public ProductObserver, public StepObserver, private SumObserver {
+class SolveGuard final : public ProductObserver, public StepObserver, private WatchedOperator {
  public:
   /// Arguments and errors as for GuardChecks.
   SolveGuard(const GuardOptions& options, const GuardedParts& parts, const ProductChecksums* checksums);
 
-  /// The operator to solve with, in place of that of the block; valid as long as both live. This observes products of the block: see
-  /// BlockOperator::set_observer().
-  [[nodiscard]] LinearOperator& guarded(LinearOperator& matrix);
+  /// The operator to solve with, in place of that of the block, whose products this observes from now on; valid as long as both live.
+  [[nodiscard]] LinearOperator& guarded(BlockOperator& matrix) {
+    matrix.set_observer(this);
+    return watch(matrix);
+  }
   /// Solves as solve() of a system; empty where an attempt was refused, for reason(). Once. Collective. Cost:
   /// one product and some vectors copied per segment, beside the checks.
   std::optional<SystemSolveResult> solve(const GuardedSystem& system, const SystemVectors& vectors,
@@ -42,13 +51,11 @@ class SolveGuard final : public ProductObserver, public StepObserver, private Su
   [[nodiscard]] GuardReport report(double solve_s) const { return checks_.report(solve_s); }
 
   bool before_product() override;
-  void after_product() override;
+  void after_product() override { checks_.after_product(products_of_step_ == 1); }
   void before_step() override;
   bool after_step(const CgState& state) override;
 
   static constexpr int steps_per_segment = 100;
-  /// A segment reads a part of the block once more; the last one all of it.
-  static constexpr int seal_share_count = 16;
   /// Faults are made in this iteration at the latest.
   static constexpr int last_faulty_iteration = 100;
 
@@ -62,8 +69,7 @@ class SolveGuard final : public ProductObserver, public StepObserver, private Su
     HugePageVector direction;
     CgState state;
     double replaced_norm = 0.0;
-    StepRelation relation;
-    double largest_rho = 0.0;
+    CheckedSteps steps;
     bool has_steps = false;  // else x is all of it
 
     [[nodiscard]] CgSnapshot snapshot() const {
@@ -71,15 +77,12 @@ class SolveGuard final : public ProductObserver, public StepObserver, private Su
     }
   };
 
-  void record_operand(std::span<double> operand) override { operand_ = operand; }
-  void apply(LinearOperator& matrix) override;
-  void sum_over_ranks(LinearOperator& matrix, std::span<double> values) override;
+  void apply() override;
+  void sum_over_ranks(std::span<double> values) override;
   void set_aside(bool is_aside) override;
   void record_sum_of_step(std::span<const double> values);
-  void measure_residual(std::span<const double> product);
-  void judge_residual();
-  [[nodiscard]] double product_square(std::span<const double> product) const;
-  [[nodiscard]] double norm_of_guess(std::span<const double> x, LinearOperator& matrix) const;
+  void measure_residual();
+  [[nodiscard]] double norm_of_guess();
   [[nodiscard]] CgState agreed(const CgState& state);
   void keep(const CgState& state);
   void begin_attempt();
@@ -87,15 +90,11 @@ class SolveGuard final : public ProductObserver, public StepObserver, private Su
   [[nodiscard]] AttemptVerdict verdict(bool goes_on);
 
   GuardChecks checks_;
-  std::unique_ptr<WatchedOperator> operator_;
-  LinearOperator* matrix_ = nullptr;
   ConjugateGradient* solver_ = nullptr;
   std::span<const double> inverse_diagonal_;
   std::span<const double> b_;
   std::span<double> x_;
   std::span<double> residual_;
-  std::span<double> operand_;
-  MatrixScale scale_;        // with M
   double guess_norm_ = 0.0;  // norm of the x that the solve begins with
   Kept kept_;                // at the beginning of the attempt
   Kept next_;                // at its end
@@ -113,12 +112,8 @@ class SolveGuard final : public ProductObserver, public StepObserver, private Su
   bool is_first_state_ = true;
   bool is_segment_end_ = false;
   int sums_of_step_ = 0;
-  CgState summed_;  // the state by sums over all ranks
-  StepRelation relation_;
-  double largest_rho_ = 0.0;
-  AwaitedSums sums_;  // q . M^-1 q; of the difference of b - A x and r; x . M x
-  double own_difference_square_ = 0.0;
-  double own_x_square_ = 0.0;
+  CgState summed_;            // the state by sums over all ranks
+  TwoSums residual_squares_;  // this rank's: of the difference of b - A x and r by M^-1; of x by M
 };
 
 }  // namespace cg2d

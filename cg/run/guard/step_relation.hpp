@@ -2,7 +2,7 @@
 
 // Meurant's relation between the numbers of a CG step, with the most that rounding explains.
 
-#include "cg/run/guard/product_checksums.hpp"
+#include "cg/run/guard/checksums.hpp"
 #include "cg/solver/step_observer.hpp"
 
 namespace cg2d {

@@ -11,47 +11,40 @@
 
 namespace cg2d {
 
-/// Takes the place of some operations of an operator; calls them itself.
-class SumObserver : public Interface {
+/// Stands for another operator. A derived class takes the place of its products and sums, and calls them itself.
+class WatchedOperator : public LinearOperator {
  public:
-  virtual void record_operand(std::span<double> operand) = 0;
-  virtual void apply(LinearOperator& matrix) = 0;
-  /// Sums the values, and other numbers with them: no message is added.
-  virtual void sum_over_ranks(LinearOperator& matrix, std::span<double> values) = 0;
-  virtual void set_aside(bool /*is_aside*/) {}
-};
-
-/// The operator's own memory, for faults on purpose: const for its users only.
-inline std::span<double> writable(std::span<const double> result) {
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-  return {const_cast<double*>(result.data()), result.size()};
-}
-
-/// Holds references: both must outlive it.
-class WatchedOperator final : public LinearOperator {
- public:
-  WatchedOperator(SumObserver& watch, LinearOperator& matrix) : watch_(watch), matrix_(matrix) {}
-
-  [[nodiscard]] std::size_t local_size() const override { return matrix_.local_size(); }
-  [[nodiscard]] std::span<double> operand() override {
-    const auto operand = matrix_.operand();
-    watch_.record_operand(operand);
-    return operand;
+  [[nodiscard]] std::size_t local_size() const override { return matrix_->local_size(); }
+  [[nodiscard]] std::span<double> operand() override { return operand_ = matrix_->operand(); }
+  [[nodiscard]] std::span<const double> result() const override { return matrix_->result(); }
+  [[nodiscard]] std::optional<double> own_product() const override { return matrix_->own_product(); }
+  [[nodiscard]] double most_terms() const override { return matrix_->most_terms(); }
+  [[nodiscard]] double maximum_over_ranks(double value) override {
+    return matrix_->maximum_over_ranks(value);
   }
-  void apply() override { watch_.apply(matrix_); }
-  [[nodiscard]] std::span<const double> result() const override { return matrix_.result(); }
-  [[nodiscard]] std::optional<double> own_product() const override { return matrix_.own_product(); }
-  void sum_over_ranks(std::span<double> values) override { watch_.sum_over_ranks(matrix_, values); }
-  void set_aside(bool is_aside) override { watch_.set_aside(is_aside); }
-  [[nodiscard]] double most_terms() const override { return matrix_.most_terms(); }
-  [[nodiscard]] double maximum_over_ranks(double value) override { return matrix_.maximum_over_ranks(value); }
-  [[nodiscard]] std::span<const Phase> phases() const override { return matrix_.phases(); }
-  [[nodiscard]] std::string_view why_not_conforming() const override { return matrix_.why_not_conforming(); }
-  [[nodiscard]] VectorWork update_work() const override { return matrix_.update_work(); }
+  [[nodiscard]] std::span<const Phase> phases() const override { return matrix_->phases(); }
+  [[nodiscard]] std::string_view why_not_conforming() const override { return matrix_->why_not_conforming(); }
+  [[nodiscard]] VectorWork update_work() const override { return matrix_->update_work(); }
+
+ protected:
+  /// From now on it stands for that, which must outlive it.
+  LinearOperator& watch(LinearOperator& matrix) {
+    matrix_ = &matrix;
+    return *this;
+  }
+  [[nodiscard]] LinearOperator& matrix() { return *matrix_; }
+  /// Where the solver has written the operand.
+  [[nodiscard]] std::span<double> written_operand() const { return operand_; }
+  /// The operator's own memory, for faults on purpose: const for its users only.
+  [[nodiscard]] std::span<double> writable_result() const {
+    const auto result = matrix_->result();
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+    return {const_cast<double*>(result.data()), result.size()};
+  }
 
  private:
-  SumObserver& watch_;
-  LinearOperator& matrix_;
+  LinearOperator* matrix_ = nullptr;
+  std::span<double> operand_;
 };
 
 }  // namespace cg2d

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -17,7 +16,6 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/feature_section.hpp"
 #include "cg/run/rebalance/drift_watch.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/speed_trial.hpp"
@@ -27,37 +25,16 @@ namespace {
 
 constexpr std::string_view rebalance_option = "--rebalance";
 
-struct RebalanceOptions {
-  bool is_on = false;
-};
-
-/// The work of this rank's products, mean of outer iterations between which its block changes.
-class MeanWork {
- public:
-  void begin() { *this = {}; }
-  void add(const VectorWork& of_product) {
-    sum_ = sum_ + of_product;
-    ++count_;
-  }
-  [[nodiscard]] VectorWork mean_with(const VectorWork& otherwise) const {
-    if (count_ == 0) return otherwise;
-    return {.call_count = sum_.call_count / count_,
-            .byte_count = sum_.byte_count / count_,
-            .flop_count = sum_.flop_count / count_};
-  }
-
- private:
-  VectorWork sum_;
-  std::int64_t count_ = 0;
-};
+/// Asked for: a type of its own among the settings.
+struct RebalanceSettings {};
 
 class RebalanceFeature final : public Feature, private OuterStepObserver {
  public:
-  explicit RebalanceFeature(const FeatureContext& context) : context_(context) {}
+  using Feature::Feature;
 
-  void attach(const MeasuredWork& work) override {
-    timer_ = &work.ready.solver.timer;
-    movable_ = &*work.ready.movable;
+  void attach(const ReadyWork& work, RegionMeasurement& /*measurement*/) override {
+    timer_ = &work.solver.timer;
+    movable_ = &*work.movable;
     move_s_ = context_.group.maximum(movable_->set_up_s);
     drift_.emplace(context_.report.configuration.grid);
   }
@@ -65,11 +42,15 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   void begin_repeat(const RepeatPlace& place) override {
     place_ = place;
     drift_->forget();
-    work_.begin();
+    work_sum_ = {};
+    work_count_ = 0;
   }
   void finish() override {
     if (movable_ == nullptr) return;
-    product_work() = work_.mean_with(product_work());
+    if (work_count_ > 0)
+      product_work() = {.call_count = work_sum_.call_count / work_count_,
+                        .byte_count = work_sum_.byte_count / work_count_,
+                        .flop_count = work_sum_.flop_count / work_count_};
     context_.report.features.set(report_);
   }
 
@@ -93,7 +74,8 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
 
   /// The time of this rank's products, and of all ranks'.
   void note(double seconds) {
-    work_.add(product_work());
+    work_sum_ = work_sum_ + product_work();
+    ++work_count_;
     const std::array mine{seconds, static_cast<double>(context_.mine.nonzero_count)};
     ProductLoad load;
     for (const auto& [rank_s, nonzeros] : context_.group.gather_one(mine)) {
@@ -127,7 +109,6 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   }
   [[nodiscard]] VectorWork& product_work() { return context_.mine.product_work[index_of(Phase::multiply)]; }
 
-  FeatureContext context_;
   PhaseTimer* timer_ = nullptr;
   const MovableWork* movable_ = nullptr;
   std::optional<DriftWatch> drift_;
@@ -136,7 +117,8 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   PhaseRecord before_;
   std::uint64_t clocks_before_ = 0;
   Stopwatch watch_;
-  MeanWork work_;
+  VectorWork work_sum_;  // of this rank's products: one of each outer iteration, between which its block changes
+  std::int64_t work_count_ = 0;
   RebalanceReport report_;
 };
 
@@ -170,12 +152,10 @@ void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
       });
 }
 
-std::string rebalance_lines(const SessionReport& report) {
-  const auto* const found = report.features.find<RebalanceReport>();
-  if (found == nullptr) return {};
-  if (found->moves.empty()) return " Rebalanced never: no other cut would have paid for the move\n";
+std::string rebalance_text(const RebalanceReport& found) {
+  if (found.moves.empty()) return " Rebalanced never: no other cut would have paid for the move\n";
   std::string text;
-  for (const auto& move : found->moves)
+  for (const auto& move : found.moves)
     text += fmt::format(
         " Rebalanced after outer iteration {}{}: products of rank {} took {:.2f} times the mean; those of "
         "the "
@@ -187,10 +167,10 @@ std::string rebalance_lines(const SessionReport& report) {
 }
 
 void read_rebalance(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto given = texts.find(rebalance_option);
-  if (given == texts.end()) return;
-  require_known(std::string(rebalance_option), given->second, {"off", "on"});
-  settings.set(RebalanceOptions{.is_on = given->second == "on"});
+  const auto* const text = text_of(texts, rebalance_option);
+  if (text == nullptr) return;
+  require_known(std::string(rebalance_option), *text, {"off", "on"});
+  if (*text == "on") settings.set(RebalanceSettings());
 }
 
 void resolve_rebalance(const AskedWork& asked) {
@@ -212,17 +192,16 @@ FeatureRow rebalance_feature() {
       .group = "Grid",
       .help = "repartition the matrix between outer iterations where ranks have become slower or "
               "faster and that pays"}};
-  return {
-      .name = "rebalance",
-      .options = own_options,
-      .read = read_rebalance,
-      .is_used = [](const SessionOptions& options) { return options.features.of<RebalanceOptions>().is_on; },
-      .make = make_feature<RebalanceFeature>,
-      .resolve = resolve_rebalance,
-      .only_for = WorkKind::outer_iterations,
-      .against_streaming = "--rebalance on: goes with a matrix in memory only",
-      .describe = describe_rebalance,
-      .summary_lines = rebalance_lines};
+  return {.name = "rebalance",
+          .options = own_options,
+          .read = read_rebalance,
+          .is_used = has_settings<RebalanceSettings>,
+          .make = make_feature<RebalanceFeature>,
+          .resolve = resolve_rebalance,
+          .only_for = WorkKind::outer_iterations,
+          .against_streaming = "--rebalance on: goes with a matrix in memory only",
+          .describe = describe_rebalance,
+          .summary_lines = lines_of<RebalanceReport, rebalance_text>};
 }
 
 }  // namespace cg2d

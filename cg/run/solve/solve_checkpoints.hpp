@@ -20,24 +20,28 @@
 namespace cg2d {
 
 /// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from it.
-struct SavedStep {
-  double alpha = 0.0;
-  double beta = 0.0;
-  double residual_square = 0.0;
-  double replacement_count = 0.0;
+struct SavedSteps {
+  std::vector<double> alpha;
+  std::vector<double> beta;
+  std::vector<double> residual_square;
+  std::vector<int> replacement_count;
+
+  void add(const CgState& state);
 };
-static_assert(sizeof(SavedStep) == 4 * sizeof(double));
 
 /// The state that a solve goes on from, besides its vectors. Alike on every rank.
 struct SolveRestart {
-  FoundCheckpoint checkpoint;
-  CgState state;
+  FoundCheckpoint checkpoint{};
+  CgState state{};
   double replaced_norm = 0.0;
-  std::vector<SavedStep> steps;
+  SavedSteps steps{};
 
   /// Tells an observer of all earlier iterations.
   void replay(StepObserver& observer) const;
 };
+class Members;
+/// The state that the files have.
+void describe(Members& m, SolveRestart& restart);
 
 /// The system that a checkpoint belongs to.
 struct CheckpointedSystem {
@@ -91,8 +95,8 @@ class SolveCheckpoints final : public StepObserver {
   CheckpointSaver& saver_;
   int most_iterations_;
   double next_s_ = 0.0;  // by the common clock of the interrupts
-  std::vector<SavedStep> steps_;
-  std::vector<double> numbers_;
+  SavedSteps steps_;
+  std::string state_;
   std::array<std::span<const double>, 3> vectors_;
 };
 

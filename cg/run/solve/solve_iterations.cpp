@@ -102,13 +102,17 @@ std::vector<SystemSolveResult> SolveIterations::solve() {
   const SystemVectors given{
       .b = b_, .x = x_, .starts_from_x = starts_from_x, .snapshot = snapshot_ ? &*snapshot_ : nullptr};
   if (system_.guard == nullptr) return solver_.solve(given, tolerance_);
+  auto& guard = *system_.guard;
   solver_.observers().add(solver_.observers_of(0));
-  return {
-      system_.guard->solve_guarded({.solver = *solver_.conjugate_gradient(),
-                                    .inverse_diagonal = preconditioner_.inverse_diagonal(),
-                                    .most_iterations = parts_.options.most_iterations,
-                                    .goes_back = [&](int count) { observers_.front().go_back_to(count); }},
-                                   given, tolerance_)};
+  const Stopwatch stopwatch;
+  const auto result = guard.solve({.solver = *solver_.conjugate_gradient(),
+                                   .inverse_diagonal = preconditioner_.inverse_diagonal(),
+                                   .most_iterations = parts_.options.most_iterations,
+                                   .goes_back = [&](int count) { observers_.front().go_back_to(count); }},
+                                  given, tolerance_);
+  parts_.report.features.set(guard.report(stopwatch.seconds()));
+  if (!result) throw RunError(ExitCode::soft_error, guard.reason());
+  return {*result};
 }
 
 std::vector<Solution> SolveIterations::perform() {

@@ -47,14 +47,6 @@ std::unique_ptr<SystemMatrix> find_system(const SystemOptions& options, std::int
   return matrix;
 }
 
-std::string names_of_kernels_for_several() {
-  std::vector<std::string_view> names;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.make_for_several != nullptr) names.push_back(row.name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 /// A matrix that is read or generated, cut into blocks, and multiplied by a kernel.
 class MatrixOperator final : public SolvedOperator {
  public:
@@ -101,10 +93,9 @@ void MatrixOperator::choose() {
   if (parts_.has_several()) check_kernel_for_several();
   read();
   cut();
-  const auto with_kernel = [this](const auto& grid) { return kernel_for(grid); };
+  parts_.session.set_kernel_choice([this](const auto& grid) { return kernel_for(grid); });
   parts_.session.set_grid(
-      resolve_grid(parts_.options, matrix_->facts(), parts_.configuration(), parts_.group.size()),
-      with_kernel);
+      resolve_grid(parts_.options, matrix_->facts(), parts_.configuration(), parts_.group.size()));
   parts_.session.check_choices();
   parts_.session.begin_threads();
   if (parts_.report.kernel_choice.kernel_origin == ChoiceOrigin::built_in_rule &&
@@ -113,7 +104,7 @@ void MatrixOperator::choose() {
   // Without a machine's description: its predictions are for matrices of the benchmark.
   if (parts_.report.grid_is_automatic && parts_.options.open_grid.tries_grids) {
     parts_.session.learn_speeds(matrix_->facts());
-    parts_.session.try_grids(*matrix_, parts_.session.shortlist(matrix_->facts(), with_kernel), with_kernel);
+    parts_.session.try_grids(*matrix_, parts_.session.shortlist(matrix_->facts()));
   }
   parts_.session.cut_by_speed(*matrix_);
 }
@@ -121,14 +112,16 @@ void MatrixOperator::choose() {
 void MatrixOperator::check_kernel_for_several() const {
   const auto& asked = parts_.options.configuration;
   if (!asked.has_kernel()) return;
-  const auto& row = kernels::kernel_named(asked.kernel);
-  const bool takes_several =
-      is_streamed() ? row.make_several_external != nullptr : row.make_for_several != nullptr;
-  if (takes_several) return;
-  const auto known =
-      is_streamed() ? streamed_kernel_names(parts_.vector_count()) : names_of_kernels_for_several();
+  const auto takes_several = [this](const kernels::KernelRow& row) {
+    return is_streamed() ? row.make_several_external != nullptr : row.make_for_several != nullptr;
+  };
+  if (takes_several(kernels::kernel_named(asked.kernel))) return;
+  std::vector<std::string_view> known;
+  for (const auto& row : kernels::kernel_table()) {
+    if (takes_several(row)) known.push_back(row.name);
+  }
   throw InputError(fmt::format("{} right-hand sides: --kernel {} takes one; take one of {}",
-                               parts_.report.right_hand_side_count, asked.kernel, known));
+                               parts_.report.right_hand_side_count, asked.kernel, fmt::join(known, ", ")));
 }
 
 void MatrixOperator::read() {
@@ -251,7 +244,7 @@ void MatrixOperator::try_kernels() {
                                                                   .vector_count = parts_.vector_count()});
     if (kept_kernel_trial_ != nullptr) *kept_kernel_trial_ = parts_.report.kernel_trial;
   }
-  parts_.session.set_grid(parts_.configuration().grid, [this](const auto& grid) { return kernel_for(grid); });
+  parts_.session.set_grid(parts_.configuration().grid);
 }
 
 AssembledSystem MatrixOperator::make() {
@@ -263,7 +256,7 @@ AssembledSystem MatrixOperator::make() {
   const auto& communicator = assembled_->communicator();
   auto* const guard = parts_.session.features().first(&Feature::guard_of_solve, layout, *assembled_);
   const int rank = parts_.group.rank();
-  return {.matrix = guard != nullptr ? guard->guarded(*assembled_) : assembled_->matrix(),
+  return {.matrix = guard != nullptr ? guard->guarded(assembled_->matrix()) : assembled_->matrix(),
           .timer = assembled_->timer(),
           .place = place_of(layout, matrix_->permutation(), rank),
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },

@@ -13,18 +13,24 @@
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
+#include "cg/run/guard/solve_guard.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
-#include "cg/run/workload.hpp"
-#include "cg/solver/solve.hpp"
 #include "cg/tuning/kernel_trial.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
-struct SolveParts : WorkParts<SystemOptions, SolveReport> {
+/// The parts of a solve that its own parts need.
+struct SolveParts {
+  const SystemOptions& options;
+  comm::RankGroup& group;
+  const Progress& progress;
+  SolveReport& report;
+  Session& session;
+
   [[nodiscard]] const Configuration& configuration() const { return report.configuration; }
   [[nodiscard]] bool has_several() const { return report.right_hand_side_count > 1; }
   /// The vectors that the product takes at once: at least as many as there are right-hand sides.
@@ -44,7 +50,7 @@ struct AssembledSystem {
   HugePageVector diagonal{};           ///< this rank's piece, where the preconditioner needs it
   kernels::CsrBlock diagonal_block{};  ///< A in the rows and columns of this rank's piece, where it is needed
   std::uint64_t value_hash = 0;        ///< of the matrix, for checkpoints
-  SolveGuardHooks* guard = nullptr;    ///< of this solve
+  SolveGuard* guard = nullptr;         ///< of this solve
 };
 
 /// Collective. Throws RunError (on every rank alike), MpiError, std::bad_alloc.

@@ -12,7 +12,6 @@
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/run/solve/solve_checkpoints.hpp"
-#include "cg/run/solve/solve_options.hpp"
 #include "cg/tuning/kernel_trial.hpp"
 
 namespace cg2d {

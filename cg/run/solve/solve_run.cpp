@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -70,15 +69,6 @@ std::size_t phases_of_product(const AssembledSystem& system) {
   system.matrix.apply();
   system.timer.detach(count);
   return count.count();
-}
-
-MeasuredSolver measured_parts(const AssembledSystem& system, SystemSolver& solver,
-                              const DistributedVectors& vectors) {
-  return {.timer = system.timer,
-          .observers = solver.observers(),
-          .sent = system.sent,
-          .dot_work = [&] { return vectors.dot_work(); },
-          .update_work = [&] { return vectors.update_work(); }};
 }
 
 }  // namespace
@@ -165,7 +155,7 @@ ReadyWork SolveRun::make() {
   preconditioner_ = make_preconditioner();
   solver_ = make_system_solver({system.matrix, *preconditioner_, *vectors_},
                                *find_cg_variant(options_.variant), parts_.vector_count());
-  return {.solver = measured_parts(system, *solver_, *vectors_),
+  return {.solver = {system.timer, solver_->observers(), system.sent, *vectors_},
           .trace_room = [this](int step_count) { return trace_room(step_count); },
           .matrix_bytes = system.matrix_bytes,
           .vector_bytes =

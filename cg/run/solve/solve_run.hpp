@@ -15,7 +15,6 @@
 #include "cg/run/solve/solve_operator.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
-#include "cg/run/workload.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/solve.hpp"
 #include "comm/rank_group.hpp"
@@ -36,7 +35,7 @@ class SolveRun final : public Workload {
       : options_(options),
         group_(group),
         session_(options, group, progress, report_, WorkKind::solve),
-        parts_{{options, group, progress, report_, session_}},
+        parts_{options, group, progress, report_, session_},
         kept_(kept) {}
 
   /// Inspects the machine, and checks what needs no matrix.

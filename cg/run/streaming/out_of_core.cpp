@@ -18,7 +18,6 @@
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/panels/storage_rate.hpp"
-#include "cg/run/streaming/storage_trial.hpp"
 
 namespace cg2d {
 namespace {
@@ -109,10 +108,15 @@ std::int64_t needed_bytes(const StreamedBlockParts& parts, const PanelFileKey& k
   return std::max(making_bytes, 2 * panel_bytes + stream_program_bytes);
 }
 
-/// For messages: the limit that would do where a rank needs so many bytes for its matrix data.
-std::string enough_limit_text(const StreamedBlockParts& parts, std::int64_t needed) {
+/// Where a rank needs so many bytes for its matrix data. whose: "a rank needs 2 GB", left_for: "it".
+[[noreturn]] void refuse_memory(const StreamedBlockParts& parts, std::int64_t needed, std::string_view whose,
+                                std::string_view left_for) {
   const auto rank_count = parts.share.node_rank_count;
-  return cg2d::enough_limit_text(parts.room, (needed - parts.memory_bytes) * rank_count, rank_count);
+  throw RunError(
+      ExitCode::memory,
+      fmt::format("not enough memory: {}, {} are left for {}; {}take more ranks", whose,
+                  format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0)), left_for,
+                  enough_limit_text(parts.room, (needed - parts.memory_bytes) * rank_count, rank_count)));
 }
 
 /// Throws where not even two panels fit, or their making does not. Collective: with more memory panels are longer, up to the least memory
@@ -131,13 +135,9 @@ void check_room(StreamedBlockParts parts, const PanelFileKey& key, Strips strips
   needed = parts.memory_bytes;
   parts.memory_bytes = left_bytes;
   agree_on(group, [&] {
-    throw RunError(
-        ExitCode::memory,
-        fmt::format(
-            "not enough memory: with --out-of-core a rank needs {} beside its vectors, {} are left for "
-            "it; {}take more ranks",
-            format_bytes(needed), format_bytes(std::max<std::int64_t>(left_bytes, 0)),
-            enough_limit_text(parts, needed)));
+    refuse_memory(parts, needed,
+                  fmt::format("with --out-of-core a rank needs {} beside its vectors", format_bytes(needed)),
+                  "it");
   });
 }
 
@@ -173,13 +173,10 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
   agree_on(group, [&] {
     const double bytes_per_nonzero = making_bytes_per_nonzero(*parts.kernel.kernel);
     const auto needed = saturated(bytes_per_nonzero * longest * static_cast<double>(key.column_count) / n);
-    if (needed <= parts.memory_bytes) return;
-    throw RunError(
-        ExitCode::memory,
-        fmt::format("not enough memory: rows that are converted together take about {}, {} are left "
-                    "for them; {}take more ranks",
-                    format_bytes(needed), format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0)),
-                    enough_limit_text(parts, needed)));
+    if (needed > parts.memory_bytes)
+      refuse_memory(parts, needed,
+                    fmt::format("rows that are converted together take about {}", format_bytes(needed)),
+                    "them");
   });
   return strips;
 }
@@ -373,12 +370,10 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
     if (!block.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
     const auto memory = memory_of(sizes_of(*file), parts, group.rank());
     if (!memory)
-      throw RunError(
-          ExitCode::memory,
-          fmt::format("not enough memory: two panels of {} take {}, {} are left for them; {}take more ranks",
-                      file->path(), format_bytes(2 * file->most_panel_bytes()),
-                      format_bytes(std::max<std::int64_t>(parts.memory_bytes, 0)),
-                      enough_limit_text(parts, 2 * file->most_panel_bytes() + stream_program_bytes)));
+      refuse_memory(
+          parts, 2 * file->most_panel_bytes() + stream_program_bytes,
+          fmt::format("two panels of {} take {}", file->path(), format_bytes(2 * file->most_panel_bytes())),
+          "them");
     block.figures = file->figures();
     block.kernel = std::make_unique<StreamedKernel>(*parts.kernel.kernel, options_of(parts.kernel),
                                                     std::move(file), *memory, usual_panel_io());

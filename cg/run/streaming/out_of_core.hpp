@@ -30,6 +30,9 @@ struct StreamTuning {
 /// The tuning of the profile for this folder and number of ranks on a node, or else the default.
 StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count);
 
+/// Bytes that a rank may use for buffers of panels: with more, the rest of its memory has to keep less of the matrix.
+constexpr std::int64_t most_buffer_bytes(std::int64_t memory_bytes) { return memory_bytes * 3 / 16; }
+
 /// How a rank shares the memory of its node.
 struct NodeShare {
   /// Memory of this rank beside its panels: vectors, and the process as it was before.

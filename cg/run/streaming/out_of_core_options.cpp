@@ -6,18 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "cg/base/errors.hpp"
-#include "cg/base/storage/folders.hpp"
-
 namespace cg2d {
-
-OutOfCoreOptions out_of_core_options_from(const std::string& text) {
-  return {.folders = folders_from("--out-of-core", text)};
-}
-
-void refuse_out_of_core_if(bool is_given, const std::string& reason) {
-  if (is_given) throw InputError(fmt::format("{}, not with --out-of-core", reason));
-}
 
 std::vector<const kernels::KernelRow*> streamed_kernels(int vector_count) {
   std::vector<const kernels::KernelRow*> rows;

@@ -2,7 +2,6 @@
 
 // Where the matrix of a run or solve is kept, and the kernels that can multiply it there.
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,10 +18,6 @@ struct OutOfCoreOptions {
   [[nodiscard]] bool is_used() const { return !folders.empty(); }
   [[nodiscard]] const std::string& folder_of(int rank) const { return folder_of_rank(folders, rank); }
 };
-/// "DIR1,DIR2"; empty: in memory. Throws InputError.
-OutOfCoreOptions out_of_core_options_from(const std::string& text);
-/// Throws InputError where that is given: the reason, and that it is one against --out-of-core.
-void refuse_out_of_core_if(bool is_given, const std::string& reason);
 
 /// The kernels whose blocks can be streamed for products with so many vectors at once, KernelOptions::vector_count.
 std::vector<const kernels::KernelRow*> streamed_kernels(int vector_count);

@@ -28,7 +28,7 @@ void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group
   constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
   constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
   constexpr std::int64_t strips_per_memory = 16;
-  const auto layout = layout_of_rows(order(), group.size());
+  const auto layout = comm::BlockLayout::even(order(), {.columns = 1, .rows = group.size()});
   const auto share_bytes = bytes_per_entry * source_->facts().nonzero_count / group.size();
   const auto strip_bytes = std::clamp(memory_bytes / strips_per_memory, least_bytes, most_bytes);
   const auto most_count = static_cast<double>(std::max<std::int64_t>(order() / group.size(), 1));
@@ -55,7 +55,7 @@ void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group
 
 template <typename Visit>
 void SourceMatrix::for_each_row(comm::RankGroup& group, const Visit& visit) const {
-  const auto layout = layout_of_rows(order(), group.size());
+  const auto layout = comm::BlockLayout::even(order(), {.columns = 1, .rows = group.size()});
   auto global_row = layout.row_block(group.rank()).begin;
   Agreement agreement(group);
   source_->build_strips(layout, group, 1, strips_, [&](const kernels::CsrBlock& strip) {

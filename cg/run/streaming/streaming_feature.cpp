@@ -10,7 +10,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/values.hpp"
-#include "cg/run/feature_section.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
@@ -19,8 +18,8 @@ namespace {
 constexpr std::string_view out_of_core_option = "--out-of-core";
 
 void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
-  const auto given = texts.find(out_of_core_option);
-  settings.set(given == texts.end() ? OutOfCoreOptions() : out_of_core_options_from(given->second));
+  if (const auto* const text = text_of(texts, out_of_core_option))
+    settings.set(OutOfCoreOptions{.folders = folders_from(out_of_core_option, *text)});
 }
 
 /// Choices that need the matrix in memory are not left open.
@@ -29,19 +28,20 @@ void resolve_streaming(const AskedWork& asked) {
     if (!feature.against_streaming.empty() && feature.is_used_by(asked.options))
       throw InputError(std::string(feature.against_streaming));
   }
-  refuse_out_of_core_if(!asked.against_streaming.empty(), std::string(asked.against_streaming));
+  const auto refuse_if = [](bool is_given, const std::string& reason) {
+    if (is_given) throw InputError(reason + ", not with --out-of-core");
+  };
+  const std::string in_memory = ": goes with a matrix in memory only";
+  refuse_if(!asked.against_streaming.empty(), std::string(asked.against_streaming));
   auto& configuration = asked.options.configuration;
-  refuse_out_of_core_if(configuration.thread_count > 1,
-                        "--threads: goes with a matrix in memory only; start more ranks instead");
-  refuse_out_of_core_if(configuration.cut == speed_cut, "--cut speed: goes with a matrix in memory only");
-  refuse_out_of_core_if(configuration.overlaps, "--overlap: goes with a matrix in memory only");
-  refuse_out_of_core_if(configuration.is_reproducible, "--reproducible: goes with a matrix in memory only");
-  refuse_out_of_core_if(!configuration.has_transport(),
-                        "--transport auto: measures with a matrix in memory; name one");
-  refuse_out_of_core_if(!asked.has_matrix, "--operator: has no matrix without --assembled");
-  refuse_out_of_core_if(
-      find_preconditioner(asked.preconditioner)->needs_diagonal_block,
-      fmt::format("--preconditioner {}: goes with a matrix in memory only", asked.preconditioner));
+  refuse_if(configuration.thread_count > 1, "--threads" + in_memory + "; start more ranks instead");
+  refuse_if(configuration.cut == speed_cut, "--cut speed" + in_memory);
+  refuse_if(configuration.overlaps, "--overlap" + in_memory);
+  refuse_if(configuration.is_reproducible, "--reproducible" + in_memory);
+  refuse_if(!configuration.has_transport(), "--transport auto: measures with a matrix in memory; name one");
+  refuse_if(!asked.has_matrix, "--operator: has no matrix without --assembled");
+  refuse_if(find_preconditioner(asked.preconditioner)->needs_diagonal_block,
+            fmt::format("--preconditioner {}{}", asked.preconditioner, in_memory));
   const auto has_name = [&](const auto* row) { return row->name == configuration.kernel; };
   auto options = asked.options.features.of<OutOfCoreOptions>();
   options.chooses_kernel = !configuration.has_kernel();
@@ -158,15 +158,7 @@ std::string stream_text(const OutOfCoreFacts& facts) {
   return text;
 }
 
-std::string stream_lines(const SessionReport& report) {
-  const auto* const facts = report.features.find<OutOfCoreFacts>();
-  return facts == nullptr ? std::string() : stream_text(*facts);
-}
-
 }  // namespace
-
-StreamingFeature::StreamingFeature(const FeatureContext& context)
-    : options_(context.options.features.of<OutOfCoreOptions>()), context_(context) {}
 
 StreamedBlockParts StreamingFeature::parts_of(const StreamedMatrix& matrix,
                                               const comm::BlockLayout& layout) const {
@@ -178,7 +170,7 @@ StreamedBlockParts StreamingFeature::parts_of(const StreamedMatrix& matrix,
           .matrix_hash = matrix.hash,
           .layout = layout,
           .kernel = report.kernel_choice,
-          .options = options_,
+          .options = context_.options.features.of<OutOfCoreOptions>(),
           .memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes,
           .sums_values = matrix.sums_values,
           .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
@@ -211,8 +203,8 @@ void StreamingFeature::check_region() {
 void StreamingFeature::finish() {
   if (kernel_ == nullptr) return;
   context_.report.is_streamed = true;
-  context_.report.features.set(
-      facts_of(block_, *kernel_, options_, context_.options.memory_limit_bytes, context_.group));
+  context_.report.features.set(facts_of(block_, *kernel_, context_.options.features.of<OutOfCoreOptions>(),
+                                        context_.options.memory_limit_bytes, context_.group));
 }
 
 std::int64_t StreamingFeature::panel_bytes() const {
@@ -241,12 +233,11 @@ FeatureRow streaming_feature() {
   return {.name = "streaming",
           .options = own_options,
           .read = read_streaming,
-          .is_used =
-              [](const SessionOptions& options) { return options.features.of<OutOfCoreOptions>().is_used(); },
+          .is_used = has_settings<OutOfCoreOptions>,
           .make = make_feature<StreamingFeature>,
           .resolve = resolve_streaming,
           .describe = describe_out_of_core,
-          .summary_lines = stream_lines};
+          .summary_lines = lines_of<OutOfCoreFacts, stream_text>};
 }
 
 }  // namespace cg2d

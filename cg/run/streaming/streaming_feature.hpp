@@ -24,7 +24,7 @@ struct StreamedMatrix {
 /// Makes the product in place of one of a block in memory. Collective in everything but the accessors.
 class StreamingFeature final : public Feature {
  public:
-  explicit StreamingFeature(const FeatureContext& context);
+  using Feature::Feature;
 
   [[nodiscard]] StreamedBlockParts parts_of(const StreamedMatrix& matrix,
                                             const comm::BlockLayout& layout) const;
@@ -40,8 +40,6 @@ class StreamingFeature final : public Feature {
   [[nodiscard]] std::int64_t panel_bytes() const;
 
  private:
-  OutOfCoreOptions options_;
-  FeatureContext context_;
   StreamedBlock block_;  // its kernel is in the product
   const StreamedKernel* kernel_ = nullptr;
 };

@@ -4,31 +4,103 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/progress.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/run/streaming/storage_trial.hpp"
-#include "cg/tuning/profile_file.hpp"
+#include "cg/panels/storage_rate.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/tuning/retried_measurement.hpp"
+#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr double mebibyte = 1 << 20;
+constexpr std::array<std::int64_t, 6> tried_mebibytes{1, 2, 4, 8, 16, 32};
+constexpr std::array tried_depths{2, 4, 6, 8, 12, 16};
+constexpr std::int64_t file_bytes_of_node = std::int64_t{256} << 20;
 
-/// A trial as a measurement that may be taken again. Storage varies by itself: its rates tell nothing of other load.
-struct StorageAttempt {
-  StorageTrial trial;
-  double spread = 0.0;
+/// One way to read, and what all ranks of a node got by it together.
+struct TriedReading {
+  PanelReading reading;
+  double bytes_per_s = 0.0;
 };
+
+struct StorageTrial {
+  std::vector<TriedReading> tried;  ///< by the size of panels, then by their number
+  TriedReading best;    ///< the one with the least memory of those that are about as fast as the fastest
+  double spread = 0.0;  ///< storage varies by itself: its rates tell nothing of other load
+};
+
+struct StorageTrialConfig {
+  const std::string& folder;  ///< this rank's folder
+  /// Memory of this rank, as StreamedBlockParts; its buffers get a part of it.
+  std::int64_t memory_bytes = 0;
+  int node_rank_count = 1;
+};
+
+/// The sizes of panels that are tried. The same on all ranks: those for which the rank with the least memory has room. Collective.
+std::vector<std::int64_t> tried_panel_bytes(const StorageTrialConfig& config, comm::RankGroup& group) {
+  const auto most = group.minimum(most_buffer_bytes(config.memory_bytes));
+  std::vector<std::int64_t> sizes;
+  for (const auto size : tried_mebibytes) {
+    // The smallest one always: a run takes it, too, however little memory there is.
+    if (sizes.empty() || tried_depths.front() * (size << 20) <= most) sizes.push_back(size << 20);
+  }
+  return sizes;
+}
+
+/// Reads unlinked temporary files, 256 MiB on each node, with panels of these sizes, several numbers of them under way, all ranks at once. `say`
+/// gets each size before it is tried. Cost: about six seconds. Collective; the same answer on all ranks. Throws RunError (cannot_create,
+/// cannot_write).
+StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std::int64_t>& sizes,
+                         comm::RankGroup& group, const std::function<void(std::int64_t)>& say) {
+  constexpr double reading_s = 0.05;
+  constexpr int round_count = 3;
+  const auto most = group.minimum(most_buffer_bytes(config.memory_bytes));
+  const auto largest = sizes.back();
+  const auto file_bytes =
+      std::max(file_bytes_of_node / config.node_rank_count / largest, std::int64_t{2}) * largest;
+  std::optional<StorageSample> sample;
+  agree_on(group, [&] { sample.emplace(config.folder, file_bytes); });
+  const auto measured = [&](const PanelReading& reading) {
+    std::vector<double> rates;
+    for (int round = 0; round < round_count; ++round) {
+      double rate = 0.0;
+      group.barrier();
+      agree_on(group, [&] { rate = sample->rate(usual_panel_io(), reading, reading_s); });
+      rates.push_back(static_cast<double>(group.sum(static_cast<std::int64_t>(rate))));
+    }
+    return middle_of(rates) * config.node_rank_count / group.size();
+  };
+  StorageTrial trial;
+  for (const auto size : sizes) {
+    say(size);
+    for (const int depth : tried_depths) {
+      const PanelReading reading{.panel_bytes = size, .depth = depth, .checks = true};
+      if (depth > tried_depths.front() && depth * size > most) break;
+      trial.tried.push_back({.reading = reading, .bytes_per_s = measured(reading)});
+    }
+  }
+  // Storage varies by about a tenth, and memory for buffers is missing elsewhere.
+  constexpr double about_as_fast = 0.9;
+  const double fastest = std::ranges::max_element(trial.tried, {}, &TriedReading::bytes_per_s)->bytes_per_s;
+  const auto buffers_of = [](const TriedReading& one) { return one.reading.panel_bytes * one.reading.depth; };
+  auto fast = trial.tried;
+  std::erase_if(fast, [&](const auto& one) { return one.bytes_per_s < about_as_fast * fastest; });
+  trial.best = *std::ranges::min_element(fast, {}, buffers_of);
+  return trial;
+}
 
 std::string stage_of(std::int64_t panel_bytes) {
   return fmt::format("panels of {:g} MiB", static_cast<double>(panel_bytes) / mebibyte);
@@ -36,20 +108,15 @@ std::string stage_of(std::int64_t panel_bytes) {
 
 /// A row for each size of panels, a column for each number of them under way.
 std::string table_text(const StorageTrial& trial) {
-  std::set<int> depths;
-  for (const auto& one : trial.tried) depths.insert(one.reading.depth);
-  std::string text = fmt::format(" {:>10}", "MiB");
-  for (const int depth : depths) text += fmt::format(" {:>8}", depth);
+  Table table;
   std::int64_t panel_bytes = 0;
-  for (const auto& one : trial.tried) {
-    if (one.reading.panel_bytes != panel_bytes) {
-      panel_bytes = one.reading.panel_bytes;
-      text += fmt::format("\n {:>10g}", static_cast<double>(panel_bytes) / mebibyte);
-    }
+  for (const auto& [reading, bytes_per_s] : trial.tried) {
+    if (std::exchange(panel_bytes, reading.panel_bytes) != reading.panel_bytes)
+      table.line().number("MiB", "{:g}", static_cast<double>(panel_bytes) / mebibyte);
     constexpr double gigabyte = 1e9;
-    text += fmt::format(" {:>8.2f}", one.bytes_per_s / gigabyte);
+    table.number(std::to_string(reading.depth), "{:.2f}", bytes_per_s / gigabyte);
   }
-  return text + "\n";
+  return table.text();
 }
 
 std::string trial_text(const std::string& folders, const StorageCase& found, const StorageTrial& trial) {
@@ -94,7 +161,7 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
                           .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
   const auto case_of = [&](const auto& one) {
-    const auto& best = one.result.trial.best;
+    const auto& best = one.result.best;
     return StorageCase{.folder = {},
                        .rank_count = rank_count,
                        .panel_bytes = best.reading.panel_bytes,
@@ -104,20 +171,17 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   };
   const auto measured = measure_or_refuse(
       group, retry, fmt::format("storage of {}", names),
-      [&] {
-        return StorageAttempt{
-            .trial = try_storage(config, sizes, group, [&](std::int64_t size) { say(stage_of(size)); })};
-      },
+      [&] { return try_storage(config, sizes, group, [&](std::int64_t size) { say(stage_of(size)); }); },
       [](const auto& /*result*/) { return std::string(); },
-      [&](const auto& refused) { print(trial_text(names, case_of(refused), refused.result.trial)); });
+      [&](const auto& refused) { print(trial_text(names, case_of(refused), refused.result)); });
   auto found = case_of(measured);
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       found.folder = storage_folder(folder);
-      if (file) file->add(processor, found);
+      if (file) file->add(processor, {.storages = {found}});
     }
   });
-  print(trial_text(names, found, measured.result.trial));
+  print(trial_text(names, found, measured.result));
   print(file ? fmt::format("\n Profile written to {}; --out-of-core of cg2d run and solve uses it\n",
                            file->path())
              : std::string("\n No profile written (--no-profile)\n"));

@@ -1,9 +1,12 @@
 #pragma once
 
-// A bound for the time that MPI takes to end.
+// Ends of a process: a bound for the time that MPI takes, and a rank that is not to go on, since the process that started it is gone or a
+// signal has asked for the end.
 
 #include <pthread.h>
+#include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -53,5 +56,36 @@ void remove_names_of_shared_memory();
 /// Ends all ranks with this code at once, from any thread, also where this rank's main thread is within MPI. No result may be
 /// outstanding. Does not return.
 [[noreturn]] void end_all_ranks(ExitCode code);
+
+/// A thread of each rank, from before MPI starts to after its end, so that no wait, of MPI_Init and of set-up neither, lasts for ever:
+///
+/// - The rank's parent, which is the launcher's process on this host, is gone, by kill -9 or the memory killer: the rank ends
+///   within two seconds. Only where there are several ranks; a process by itself may outlive its parent (nohup).
+/// - A signal asks for the end and there is no InterruptWatch: one line on stderr, and all ranks end with ExitCode::interrupted.
+///   Rank 0 speaks at once, and others where rank 0 has no signal and does not end them before.
+///
+/// The thread wakes once per second. Where the system gives none, handlers of signals end the process.
+class LifeWatch {
+ public:
+  /// has_others: whether the launcher has started other ranks, as far as the environment tells. Before MPI starts.
+  explicit LifeWatch(bool has_others);
+  ~LifeWatch();
+  LifeWatch(const LifeWatch&) = delete;
+  LifeWatch& operator=(const LifeWatch&) = delete;
+
+  /// MPI has started: from here on the watch can end all ranks, and signals ask it to.
+  void begin_ending_all(int rank, int rank_count);
+
+ private:
+  void watch();
+  void end_by_request() const;
+  [[noreturn]] void leave_as_orphan() const;
+
+  pid_t parent_;
+  std::atomic<bool> has_others_;
+  std::atomic<int> rank_ = 0;
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
 
 }  // namespace cg2d

@@ -25,8 +25,6 @@ class MatrixFreeSystem : public Interface {
   [[nodiscard]] virtual LinearOperator& matrix() = 0;
   /// The clocks of its phases; off unless they were asked for.
   [[nodiscard]] virtual PhaseTimer& timer() = 0;
-  /// The communicator of its sums over all ranks.
-  [[nodiscard]] virtual const comm::Communicator& communicator() const = 0;
   /// Messages and bytes that this rank has sent so far for an operation.
   [[nodiscard]] virtual comm::Traffic sent(comm::Operation operation) const = 0;
   /// The number of rows of the whole matrix.

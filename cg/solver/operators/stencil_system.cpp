@@ -35,7 +35,6 @@ class StencilSystem final : public MatrixFreeSystem {
 
   [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
   [[nodiscard]] PhaseTimer& timer() override { return timer_; }
-  [[nodiscard]] const comm::Communicator& communicator() const override { return *sums_; }
   [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
     return operation == comm::Operation::halo ? halo_->sent() : sums_->sent(operation);
   }

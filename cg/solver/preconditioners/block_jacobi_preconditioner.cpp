@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -46,18 +45,12 @@ class BlockJacobiPreconditioner final : public Preconditioner {
   std::string remark_;
 };
 
-double summed(LinearOperator& matrix, double value) {
-  std::array<double, 1> sum{value};
-  matrix.sum_over_ranks(sum);
-  return sum[0];
-}
-
 /// Ranks count what they cannot use before any of them throws.
 void require_block(const PreconditionerInput& input) {
   const auto size = static_cast<std::int64_t>(input.matrix.local_size());
   const auto* const block = input.diagonal_block;
   const bool fits = block != nullptr && block->row_count == size && block->column_count == size;
-  if (const double misfits = summed(input.matrix, fits ? 0.0 : 1.0); misfits > 0.0) {
+  if (const double misfits = input.matrix.sum_of_ranks(fits ? 0.0 : 1.0); misfits > 0.0) {
     throw InputError(fmt::format(
         "preconditioner block-jacobi: the diagonal block has another size than the vectors on {} ranks",
         misfits));
@@ -73,13 +66,13 @@ struct ShiftedFactors {
 
 ShiftedFactors factorize(const PreconditionerInput& input, std::span<const double> diagonal) {
   ShiftedFactors result{.factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, 0.0)};
-  result.shifted_ranks = summed(input.matrix, result.factors ? 0.0 : 1.0);
+  result.shifted_ranks = input.matrix.sum_of_ranks(result.factors ? 0.0 : 1.0);
   double failed_ranks = result.shifted_ranks;
   for (double shift = first_shift; failed_ranks > 0.0 && shift < largest_shift; shift *= 2.0) {
     if (!result.factors)
       result.factors = IncompleteCholesky::factorize(*input.diagonal_block, diagonal, shift);
     result.largest_shift = shift;
-    failed_ranks = summed(input.matrix, result.factors ? 0.0 : 1.0);
+    failed_ranks = input.matrix.sum_of_ranks(result.factors ? 0.0 : 1.0);
   }
   if (failed_ranks > 0.0)
     throw InputError(fmt::format(

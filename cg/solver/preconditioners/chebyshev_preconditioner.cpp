@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -150,21 +149,16 @@ class ChebyshevPreconditioner final : public Preconditioner {
 /// entry to all: others add 0.
 std::optional<double> only_entry(const PreconditionerInput& input) {
   const bool has_first = input.first_row == 0 && !input.diagonal.empty();
-  std::array<double, 1> first{has_first ? input.diagonal.front() : 0.0};
-  input.matrix.sum_over_ranks(first);
-  std::array<double, 1> others{static_cast<double>(
-      std::ranges::count_if(input.diagonal, [&](double entry) { return entry != first[0]; }))};
-  input.matrix.sum_over_ranks(others);
-  return others[0] == 0.0 ? std::optional(first[0]) : std::nullopt;
+  const double first = input.matrix.sum_of_ranks(has_first ? input.diagonal.front() : 0.0);
+  const auto others = std::ranges::count_if(input.diagonal, [&](double entry) { return entry != first; });
+  return input.matrix.sum_of_ranks(static_cast<double>(others)) == 0.0 ? std::optional(first) : std::nullopt;
 }
 
 std::unique_ptr<Preconditioner> make_chebyshev(const PreconditionerInput& input) {
   auto polynomial = input.polynomial;
   require_valid(polynomial);
   if (polynomial.degree == 0) polynomial.degree = usual_degree;
-  std::array<double, 1> known{static_cast<double>(input.diagonal.size())};
-  input.matrix.sum_over_ranks(known);
-  const bool is_known = known[0] > 0.0;
+  const bool is_known = input.matrix.sum_of_ranks(static_cast<double>(input.diagonal.size())) > 0.0;
   std::unique_ptr<Preconditioner> diagonal = std::make_unique<IdentityPreconditioner>();
   if (is_known) {
     require_positive("chebyshev", input.matrix, input.diagonal, input.first_row);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -133,24 +132,20 @@ HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block) {
 std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::span<const double> diagonal,
                                                 std::int64_t first_row) {
   const auto is_wrong = [](double entry) { return !(entry > 0.0); };
-  const auto summed = [&](double value) {
-    std::array<double, 1> sum{value};
-    matrix.sum_over_ranks(sum);
-    return sum[0];
-  };
   const auto found = std::ranges::find_if(diagonal, is_wrong);
   const bool has_one = found != diagonal.end();
-  if (summed(has_one ? 1.0 : 0.0) == 0.0) return std::nullopt;
+  if (matrix.sum_of_ranks(has_one ? 1.0 : 0.0) == 0.0) return std::nullopt;
   const std::int64_t mine = first_row + (found - diagonal.begin());
   // Ranks can only add, so they search for the first row by halves of all numbers.
   std::int64_t low = 0;
   std::int64_t high = std::int64_t{1} << 62;
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
-    const bool is_below = summed(has_one && mine < middle ? 1.0 : 0.0) > 0.0;
+    const bool is_below = matrix.sum_of_ranks(has_one && mine < middle ? 1.0 : 0.0) > 0.0;
     (is_below ? high : low) = middle;
   }
-  return DiagonalEntry{.global_row = low, .value = summed(has_one && mine == low ? *found : 0.0)};
+  return DiagonalEntry{.global_row = low,
+                       .value = matrix.sum_of_ranks(has_one && mine == low ? *found : 0.0)};
 }
 
 std::string sentence_of(const DiagonalEntry& entry) {

@@ -2,7 +2,6 @@
 
 // Incomplete Cholesky factors without fill-in, IC(0), of one rank's square block. Local, no MPI.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -1,9 +1,8 @@
-// The slab in a file: planes are read ahead and written behind while others are computed.
+#include "cg/stencil/plane_store.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -13,13 +12,39 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/scratch_file.hpp"
-#include "cg/stencil/plane_store.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
 namespace {
 
-/// Slots 0 ... depth-1 read, depth ... 2*depth-1 write. The planes of a pass take the former by turns; plane z is written by slot depth + z modulo
+/// Planes are read and written where they are.
+class MemoryStore final : public PlaneStore {
+ public:
+  MemoryStore(const PlaneLayout& layout, std::int64_t plane_count)
+      : plane_size_(layout.size()),
+        planes_(static_cast<std::size_t>(plane_size_) * static_cast<std::size_t>(plane_count)) {
+    std::ranges::fill(planes_.span(), 0.0);  // the system's part of it belongs to no pass
+  }
+
+  void begin_reading(const PlaneSequence& planes) override {
+    sequence_ = planes;
+    next_ = 0;
+  }
+  const double* next() override { return room(sequence_.plane(next_++)); }
+  double* room(std::int64_t z) override { return planes_.data() + z * plane_size_; }
+  void written(std::int64_t /*z*/) override {}
+  void finish_writing() override {}
+  [[nodiscard]] const StoreFigures& figures() const override { return figures_; }
+
+ private:
+  std::int64_t plane_size_;
+  kernels::PageBuffer<double> planes_;
+  PlaneSequence sequence_;
+  std::int64_t next_ = 0;
+  StoreFigures figures_;
+};
+
+/// Planes are read ahead and written behind while others are computed. Slots 0 ... depth-1 read, depth ... 2*depth-1 write. The planes of a pass take the former by turns; plane z is written by slot depth + z modulo
 /// depth.
 class FileStore final : public PlaneStore {
  public:
@@ -168,6 +193,10 @@ int store_depth(const PlaneLayout& layout, int planes_at_once) {
 
 std::int64_t store_buffer_bytes(const PlaneLayout& layout, int planes_at_once) {
   return 2 * std::int64_t{store_depth(layout, planes_at_once)} * layout.byte_count();
+}
+
+std::unique_ptr<PlaneStore> make_memory_store(const PlaneLayout& layout, std::int64_t plane_count) {
+  return std::make_unique<MemoryStore>(layout, plane_count);
 }
 
 std::unique_ptr<PlaneStore> make_file_store(const PlaneLayout& layout, const StoreFileOptions& options) {

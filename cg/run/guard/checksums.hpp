@@ -1,7 +1,9 @@
 #pragma once
 
-// The checksum of a block's product: the sum of q follows from p and the sums of the block's columns.
+// Checksums of a block: of its product, since the sum of q follows from p and the sums of the block's columns, and of its bytes, in the
+// format of its kernel.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -79,6 +81,25 @@ class ProductChecksums {
   bool has_joined_sums_;
   double largest_column_sum_ = 0.0;
   std::int64_t longest_row_ = 0;
+};
+
+/// CRC-32C of each piece of the block's arrays, taken when it is made. Local.
+class MatrixChecksum {
+ public:
+  /// The arrays must outlive this. Cost: one pass over them.
+  MatrixChecksum(const std::vector<kernels::StoredArray>& arrays, int thread_count);
+
+  /// Whether the pieces share, share + share_count, ... are as they were. Cost: a pass over them, on the threads.
+  [[nodiscard]] bool holds(int share, int share_count) const;
+
+ private:
+  struct Piece {
+    std::span<const std::byte> bytes;
+    std::uint32_t checksum = 0;
+  };
+
+  std::vector<Piece> pieces_;
+  int thread_count_;
 };
 
 }  // namespace cg2d

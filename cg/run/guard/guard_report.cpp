@@ -1,11 +1,8 @@
-#include "cg/run/guard/guard_record.hpp"
+#include "cg/run/guard/guard_report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "cg/base/describe.hpp"
-#include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
@@ -26,7 +23,7 @@ void describe_place(Members& m, Placed& placed, bool of_solve) {
 
 void describe_detection(Members& m, Detection& found, bool of_solve) {
   describe_place(m, found, of_solve);
-  m.one_of("check", found.check, guard_check_table());
+  m("check", found.check);
   m("error", found.error);
   m("tolerance", found.tolerance);
 }
@@ -50,7 +47,7 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
       "checks",
       [&] {
         for (std::size_t check = 0; check < guard_check_count; ++check)
-          m.object(guard_check_names[check], [&] {
+          m.object(guard_checks[check].name, [&] {
             m("count", guard.check_counts[check], at_least(0));
             m("largest_ratio", guard.largest_ratios[check],
               at_least(0,
@@ -75,6 +72,27 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
 
 }  // namespace
 
+std::string describe(const Detection& detection) {
+  const auto place = place_text(detection.rank, detection.outer_step, detection.product);
+  switch (detection.check) {
+    case GuardCheck::column_range:
+      return fmt::format("{}: a stored column number is out of range ({})", place, name_of(detection.check));
+    case GuardCheck::matrix_bytes:
+      return fmt::format("{}: the CRC-32C of the matrix block has changed ({})", place,
+                         name_of(detection.check));
+    case GuardCheck::block_product:
+    case GuardCheck::step_relation:
+    case GuardCheck::residual:
+      break;
+  }
+  const std::string_view relation =
+      detection.check == GuardCheck::block_product   ? "the sum of q differs from that of its columns"
+      : detection.check == GuardCheck::step_relation ? "alpha^2 ||q||^2 differs from (1 + beta) rho"
+                                                     : "x - A z differs from r";
+  return fmt::format("{}: {} by {:.3g}, tolerance {:.3g} ({})", place, relation, detection.error,
+                     detection.tolerance, name_of(detection.check));
+}
+
 void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
   const bool of_solve = kind == WorkKind::solve;
   const auto* const known = results.find<GuardReport>();
@@ -95,7 +113,7 @@ void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
 }
 
 std::string guard_text(const GuardReport& guard) {
-  std::string text;
+  std::string text = "\n";
   constexpr std::size_t most_lines = 20;
   if (guard.options.injects) {
     const auto made = std::ranges::count_if(guard.faults, &Fault::is_made);

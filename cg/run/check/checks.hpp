@@ -1,10 +1,10 @@
 #pragma once
 
-// Checks of q = A p on the whole grid: symmetry, convergence, and the benchmark of class S.
+// The checks of one kernel, of one transport, and of q = A p on the whole grid.
 
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "cg/matrix/problem.hpp"
 #include "cg/run/check/check.hpp"
@@ -17,6 +17,34 @@
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
+
+// ---------------------------------------------------------------- kernels
+
+/// A symmetric block, an operand, and the product by the reference kernel for whole storage.
+struct KnownProduct {
+  kernels::CsrBlock block;
+  std::vector<double> operand;
+  std::vector<double> product;
+  /// By how much two products may differ in each row, however their terms are added: (terms + 2) eps sum |a| |p|,
+  /// half of it for each (Higham, Accuracy and Stability, section 3.1), with a last addition to the result.
+  std::vector<double> rounding;
+};
+/// Blocks of awkward shapes: one row, dense, rows of 0 to 60 entries with one dense row, and several column blocks.
+std::vector<KnownProduct> make_known_products();
+
+/// The error of a kernel on every rank; at most 1 is allowed. Unavailable where no rank can make it. Collective.
+CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                         const std::vector<KnownProduct>& known, comm::RankGroup& group);
+
+// ---------------------------------------------------------------- transports
+
+/// Products and sums of whole numbers, whose results are exact: the wrong elements of all ranks on one grid, with every form of the sum that the transport has, on even pieces and on
+/// pieces some of which are empty; none are allowed. ranks_per_node: as in CommunicatorOptions. Collective. Throws
+/// MpiError.
+CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
+                            comm::RankGroup& group);
+
+// ---------------------------------------------------------------- operators
 
 /// The parts that make a product on one grid.
 struct ProductParts {
@@ -50,8 +78,7 @@ class DistributedSystem {
 
 /// The largest |x.Ay - y.Ax| over several pairs of vectors, in parts of n eps norm ||x|| ||y||. Each of the two numbers has
 /// at most a rounding error of n eps norm ||x|| ||y||: a row of A y and the dot product add up n terms each at most, and
-/// |x|.|A||y| <= norm ||x|| ||y||. So the figure of a symmetric operator is at most 2. Collective; the same on every rank.
-double symmetry_error(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order, double norm);
+/// |x|.|A||y| <= norm ||x|| ||y||. So at most 2 are allowed. Collective; the same on every rank.
 CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
                            double norm);
 
