@@ -1,7 +1,6 @@
 #include "cg/base/child_process.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,8 +70,8 @@ std::string file_beside_program(std::string_view folder_from_program, std::strin
     std::error_code error;
     if (std::filesystem::exists(place, error)) return place.lexically_normal().string();
   }
-  throw RunError(ExitCode::unavailable, fmt::format("{}: {} is missing; {}", subject,
-                                                    places.front().lexically_normal().string(), remedy));
+  throw RunError(ExitCode::unavailable, "{}: {} is missing; {}", subject,
+                 places.front().lexically_normal().string(), remedy);
 }
 
 ChildEnd run_child(std::vector<std::string> words, std::string_view subject) {
@@ -83,8 +82,7 @@ ChildEnd run_child(std::vector<std::string> words, std::string_view subject) {
   if (process == 0)
     become(const_cast<char**>(word_pointers.data()), const_cast<char**>(variable_pointers.data()));
   if (process < 0)
-    throw RunError(ExitCode::unavailable,
-                   fmt::format("{}: no process can be started: {}", subject, std::strerror(errno)));
+    throw RunError(ExitCode::unavailable, "{}: no process can be started: {}", subject, std::strerror(errno));
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }

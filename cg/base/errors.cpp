@@ -17,15 +17,14 @@ constexpr std::array exit_codes{
     ExitCodeRow{ExitCode::usage, "usage-error",
                 "usage: bad option, bad problem, or a grid that does not match the ranks", ""},
     ExitCodeRow{ExitCode::bad_data, "bad-data",
-                "bad input file (matrix, vector, checkpoint, results, file of "
-                "--out-of-core), or a matrix is not "
-                "symmetric",
+                "bad input file (matrix, vector, checkpoint, results, file of --out-of-core), or a matrix is "
+                "not symmetric",
                 "run solve convert sweep scaling tune model simulate stencil report batch"},
     ExitCodeRow{ExitCode::no_input, "no-input", "a file of results cannot be read", "report"},
     ExitCodeRow{ExitCode::unavailable, "unavailable",
                 "a requested kernel, transport, event, number of threads or tool is not available on this "
-                "machine; or its processor lacks an instruction of the program; or the launcher is "
-                "of another MPI than the program",
+                "machine; or its processor lacks an instruction of the program; or the launcher is of "
+                "another MPI than the program",
                 ""},
     ExitCodeRow{ExitCode::internal, "internal-error", "a defect of cg2d", ""},
     ExitCodeRow{ExitCode::memory, "not-enough-memory", "not enough memory", ""},

@@ -2,11 +2,14 @@
 
 // Exit codes of cg2d, and the exceptions that carry one.
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cg2d {
 
@@ -59,6 +62,10 @@ std::string one_line(std::string_view message);
 class RunError : public std::runtime_error {
  public:
   RunError(ExitCode code, std::string_view message) : std::runtime_error(one_line(message)), code_(code) {}
+  /// The message as fmt makes it.
+  template <typename First, typename... Others>
+  RunError(ExitCode code, fmt::format_string<First, Others...> message, First&& first, Others&&... others)
+      : RunError(code, fmt::format(message, std::forward<First>(first), std::forward<Others>(others)...)) {}
   [[nodiscard]] ExitCode code() const { return code_; }
 
  private:
@@ -70,6 +77,9 @@ class InputError : public RunError {
  public:
   explicit InputError(const std::string& message, ExitCode code = ExitCode::usage)
       : RunError(code, message) {}
+  template <typename First, typename... Others>
+  explicit InputError(fmt::format_string<First, Others...> message, First&& first, Others&&... others)
+      : RunError(ExitCode::usage, message, std::forward<First>(first), std::forward<Others>(others)...) {}
 };
 
 }  // namespace cg2d

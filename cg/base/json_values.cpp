@@ -36,12 +36,10 @@ bool nests_too_deep(std::string_view text) {
 }  // namespace
 
 nlohmann::ordered_json json_from(std::string_view text) {
-  if (nests_too_deep(text)) throw InputError(fmt::format("it is nested in more than {} levels", most_levels));
+  if (nests_too_deep(text)) throw InputError("it is nested in more than {} levels", most_levels);
   return nlohmann::ordered_json::parse(text);
 }
 
-std::string text_in_json(const std::string& text) {
-  return Json::parse(json_text(text)).get<std::string>();
-}
+std::string text_in_json(const std::string& text) { return Json::parse(json_text(text)).get<std::string>(); }
 
 }  // namespace cg2d

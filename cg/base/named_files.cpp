@@ -47,11 +47,10 @@ void require_files_on_disk(std::span<const FileOption> options) {
   for (const auto& [option, path, use] : options) {
     if (path != standard_output_name) continue;
     if (use == FileUse::updates) {
-      throw InputError(
-          fmt::format("{} -: this file is read, too, and standard output cannot be; name a file", option));
+      throw InputError("{} -: this file is read, too, and standard output cannot be; name a file", option);
     }
     if (use == FileUse::folder || use == FileUse::fills)
-      throw InputError(fmt::format("{} -: must be a folder, and standard output is none; name one", option));
+      throw InputError("{} -: must be a folder, and standard output is none; name one", option);
   }
 }
 
@@ -64,8 +63,8 @@ void require_different_files(std::span<const FileOption> options) {
       if (const auto identity = file_identity(a.path); identity.empty() || identity != file_identity(b.path))
         continue;
       const auto& [writer, other] = only_reads(a.use) ? std::pair(b, a) : std::pair(a, b);
-      throw InputError(fmt::format("{} and {} name the same file, {}: give each its own", writer.option,
-                                   other.option, writer.path));
+      throw InputError("{} and {} name the same file, {}: give each its own", writer.option, other.option,
+                       writer.path);
     }
   }
 }

@@ -1,7 +1,6 @@
 #include "cg/base/output_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -30,15 +29,14 @@ void cannot_create(const std::string& path) {
   const int error = errno;
   const bool is_folders =
       error == EACCES || error == EPERM || error == EROFS || error == ENOENT || error == ENOTDIR;
-  throw RunError(ExitCode::cannot_create,
-                 fmt::format("cannot create {}: {}{}", path, std::strerror(error),
-                             is_folders        ? "; name a file in a folder that can be written"
-                             : error == EISDIR ? "; name a file"
-                                               : ""));
+  throw RunError(ExitCode::cannot_create, "cannot create {}: {}{}", path, std::strerror(error),
+                 is_folders        ? "; name a file in a folder that can be written"
+                 : error == EISDIR ? "; name a file"
+                                   : "");
 }
 
 void cannot_write(const std::string& path) {
-  throw RunError(ExitCode::cannot_write, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  throw RunError(ExitCode::cannot_write, "cannot write {}: {}", path, std::strerror(errno));
 }
 
 namespace {
@@ -65,8 +63,7 @@ std::optional<std::string> text_of_file(const std::string& path) {
   const bool is_regular = !error;
   const std::int64_t most_bytes = is_regular ? 1'000'000'000 : 250'000'000;
   const auto require_size = [&](std::size_t size) {
-    if (std::cmp_greater(size, most_bytes))
-      throw InputError(fmt::format("it has more than {}", format_bytes(most_bytes)));
+    if (std::cmp_greater(size, most_bytes)) throw InputError("it has more than {}", format_bytes(most_bytes));
   };
   if (is_regular) require_size(file_bytes);
   errno = 0;
@@ -84,7 +81,7 @@ std::optional<std::string> text_of_file(const std::string& path) {
     return text;
   }
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-  throw InputError(fmt::format("it cannot be read ({})", std::strerror(errno)));
+  throw InputError("it cannot be read ({})", std::strerror(errno));
 }
 
 std::string text_of_named_file(const std::string& name, const std::string& path) {
@@ -92,7 +89,7 @@ std::string text_of_named_file(const std::string& name, const std::string& path)
     if (auto text = text_of_file(path)) return std::move(*text);
     throw InputError("no such file");
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", name, error.what()));
+    throw InputError("{}: {}", name, error.what());
   }
 }
 
@@ -119,8 +116,8 @@ std::string output_target(const std::string& path) {
         stat(folder_of(target.string()).c_str(), &folder) == 0 && folder.st_uid == link.st_uid;
     if (link.st_uid != geteuid() && link.st_uid != 0 && !is_its_owners) {
       throw RunError(ExitCode::cannot_create,
-                     fmt::format("cannot create {}: {} is a link of another user; name a file of your own",
-                                 path, target.string()));
+                     "cannot create {}: {} is a link of another user; name a file of your own", path,
+                     target.string());
     }
     std::error_code error;
     const auto next = std::filesystem::read_symlink(target, error);
@@ -309,9 +306,8 @@ void OutputFile::fail(int reason) const {
 }
 
 void OutputFile::fail_but_say_where(const std::string& where) const {
-  throw RunError(ExitCode::cannot_write,
-                 fmt::format("cannot write {}: {}; the result is in {}",
-                             path_.empty() ? "standard output" : path_, std::strerror(trouble_), where));
+  throw RunError(ExitCode::cannot_write, "cannot write {}: {}; the result is in {}",
+                 path_.empty() ? "standard output" : path_, std::strerror(trouble_), where);
 }
 
 void OutputFile::write(std::string_view text) {

@@ -39,6 +39,13 @@ std::int64_t mapped_bytes(const std::string& key) {
   return kibibytes_in("/proc/self/smaps_rollup", key).value_or(0);
 }
 
+/// Bytes; none without a limit. resource: RLIMIT_AS or RLIMIT_DATA.
+std::optional<std::int64_t> limit_of(auto resource) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return saturated(static_cast<double>(limit.rlim_cur));
+}
+
 MemoryRoom room_within(std::int64_t limit, std::int64_t used, MemoryRoom::Bound bound) {
   return {.available_bytes = limit - used, .bound = bound, .limit_bytes = limit};
 }
@@ -97,17 +104,15 @@ MemoryRoom free_room() {
 MemoryRoom enforced_room(int process_count, int thread_count) {
   MemoryRoom room;
   const auto groups = control_group_limits();
-  if (groups.available_bytes && groups.limit_bytes) {
+  if (groups.available_bytes && groups.limit_bytes)
     room.tighten({.available_bytes = *groups.available_bytes,
                   .bound = MemoryRoom::Bound::control_group,
                   .limit_bytes = *groups.limit_bytes});
-  }
   const auto tighten_by = [&](auto resource, const std::string& key, MemoryRoom::Bound bound) {
-    rlimit limit{};
-    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-    const auto bytes = saturated(static_cast<double>(limit.rlim_cur));
+    const auto limit = limit_of(resource);
+    if (!limit) return;
     const auto used = kibibytes_in("/proc/self/status", key).value_or(0) + stack_bytes_to_come(thread_count);
-    auto own = room_within(bytes, used, bound);
+    auto own = room_within(*limit, used, bound);
     own.available_bytes = saturated(planned_share * static_cast<double>(own.available_bytes) * process_count);
     room.tighten(own);
   };
@@ -143,11 +148,7 @@ std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes
 std::int64_t available_memory_bytes() { return memory_room().available_bytes; }
 
 void keep_heap_small_where_limited() {
-  const auto is_limited = [](auto resource) {
-    rlimit limit{};
-    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  };
-  if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA)) return;
+  if (!limit_of(RLIMIT_AS) && !limit_of(RLIMIT_DATA)) return;
   // By default glibc moves the border with the blocks that are freed, up to 32 MiB, and keeps what lies between (mallopt(3)).
   constexpr int mapped_bytes = 1 << 17;
   mallopt(M_MMAP_THRESHOLD, mapped_bytes);

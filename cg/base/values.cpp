@@ -1,6 +1,5 @@
 #include "cg/base/values.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
 
@@ -14,11 +13,6 @@
 
 namespace cg2d {
 namespace {
-
-std::optional<int> positive_integer(std::string_view text) {
-  const auto value = number_from<int>(text);
-  return value && *value >= 1 ? value : std::nullopt;
-}
 
 bool same_letter(char a, char b) { return lower_letter(a) == lower_letter(b); }
 
@@ -78,24 +72,22 @@ comm::ProcessGrid grid_of(std::int64_t columns, std::int64_t rows) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   const bool is_grid = columns >= 1 && rows >= 1 && columns <= most && rows <= most;
   if (!is_grid || columns * rows > most)
-    throw InputError(
-        fmt::format("a grid of {} x {} ranks is not valid: it must have 1 ... {}", columns, rows, most));
+    throw InputError("a grid of {} x {} ranks is not valid: it must have 1 ... {}", columns, rows, most);
   return {.columns = static_cast<int>(columns), .rows = static_cast<int>(rows)};
 }
 
 std::optional<comm::ProcessGrid> grid_from(std::string_view text, std::string_view other_words) {
   if (text == "auto") return std::nullopt;
-  const auto cross = text.find('x');
-  const auto columns = positive_integer(text.substr(0, cross));
-  const auto rows = cross == std::string_view::npos ? std::nullopt : positive_integer(text.substr(cross + 1));
-  if (!columns || !rows) {
-    throw InputError(fmt::format("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}{}", text,
-                                 other_words, did_you_mean(text, {"auto", "rule", "official"})));
-  }
+  const auto extents = split_at(text, 'x');
+  const int columns = number_from<int>(extents.front()).value_or(0);
+  const int rows = number_from<int>(extents.back()).value_or(0);
+  if (extents.size() != 2 || columns < 1 || rows < 1)
+    throw InputError("--grid {}: must be PXxPY (columns x rows of ranks), such as 2x4{}{}", text, other_words,
+                     did_you_mean(text, {"auto", "rule", "official"}));
   try {
-    return grid_of(*columns, *rows);
+    return grid_of(columns, rows);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--grid {}: {}", text, error.what()));
+    throw InputError("--grid {}: {}", text, error.what());
   }
 }
 
@@ -106,8 +98,8 @@ void require_known(const std::string& option, const std::string& value,
 
 void refuse_unknown(const std::string& option, const std::string& value,
                     const std::vector<std::string>& known) {
-  throw InputError(fmt::format("{} {}: unknown; valid: {}{}", option, value, fmt::join(known, ", "),
-                               did_you_mean(value, known)));
+  throw InputError("{} {}: unknown; valid: {}{}", option, value, fmt::join(known, ", "),
+                   did_you_mean(value, known));
 }
 
 std::string valid_grids(int rank_count) {
@@ -118,8 +110,8 @@ std::string valid_grids(int rank_count) {
 
 void require_grid_of(const comm::ProcessGrid& grid, int rank_count) {
   if (static_cast<std::int64_t>(grid.columns) * grid.rows == rank_count) return;
-  throw InputError(fmt::format("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
-                               format_count(rank_count, "rank"), valid_grids(rank_count)));
+  throw InputError("--grid {}: does not match the {}; valid (PXxPY): {}", grid.name(),
+                   format_count(rank_count, "rank"), valid_grids(rank_count));
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& names) {
@@ -145,17 +137,17 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 void require_within(const std::string& option, int value, int largest) {
   if (value < 1 || value > largest)
-    throw InputError(fmt::format("{} {}: must be within 1 ... {}", option, value, largest));
+    throw InputError("{} {}: must be within 1 ... {}", option, value, largest);
 }
 
 void require_started(const std::string& option, int rank_count, int started_count) {
   if (rank_count <= started_count) return;
-  throw InputError(fmt::format("{} {}: only {} started; start as many with mpiexec -n {}", option, rank_count,
-                               started_count, rank_count));
+  throw InputError("{} {}: only {} started; start as many with mpiexec -n {}", option, rank_count,
+                   started_count, rank_count);
 }
 
 void require_not_negative(const std::string& option, const std::optional<int>& value) {
-  if (value && *value < 0) throw InputError(fmt::format("{} {}: must not be negative", option, *value));
+  if (value && *value < 0) throw InputError("{} {}: must not be negative", option, *value);
 }
 
 std::string format_bytes(std::int64_t byte_count) {
@@ -200,8 +192,8 @@ std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view
   if (!text.starts_with(prefix)) return std::nullopt;
   const auto seed = number_from<std::uint64_t>(text.substr(prefix.size()));
   if (!seed)
-    throw InputError(fmt::format("{} {}: the seed must be a whole number up to {}, as in random:1", option,
-                                 text, std::numeric_limits<std::uint64_t>::max()));
+    throw InputError("{} {}: the seed must be a whole number up to {}, as in random:1", option, text,
+                     std::numeric_limits<std::uint64_t>::max());
   return seed;
 }
 
@@ -222,14 +214,13 @@ double seconds_from(std::string_view option, std::string_view text) {
   const auto number = number_from<double>(text);
   constexpr double a_year_s = 3.2e7;
   if (!number || !(*number >= 0.0 && *number * unit_s <= a_year_s))
-    throw InputError(fmt::format("{} {}: must be a time such as 90s, 10min or 2h", option, given));
+    throw InputError("{} {}: must be a time such as 90s, 10min or 2h", option, given);
   return *number * unit_s;
 }
 
 double limit_seconds_from(std::string_view option, std::string_view text) {
   const double limit_s = seconds_from(option, text);
-  if (limit_s <= 0.0)
-    throw InputError(fmt::format("{} {}: must be more than 0 s, such as 30s or 10min", option, text));
+  if (limit_s <= 0.0) throw InputError("{} {}: must be more than 0 s, such as 30s or 10min", option, text);
   return limit_s;
 }
 

@@ -16,15 +16,13 @@ namespace {
 void add_batch_options(OptionSet& options, BatchOptions& batch) {
   options.add({"FILE", "FILE",
                "tasks, a command line of run, solve, stencil or check in each line, after name=NAME, ranks=N "
-               "or time=TIME "
-               "where a task needs them"},
+               "or time=TIME where a task needs them"},
               batch.list, {.file = FileUse::reads, .is_required = true});
   options.add({"--ranks-per-task", "N", "ranks of a task that does not say ranks=N", "1"},
               batch.ranks_per_task, {.most = any_count});
   options.add_list({"--vary", "VALUES",
                     "do each task with each of these values, such as \"--shift 10:20:0.5\" or \"--kernel "
-                    "scalar,sell\"; may be "
-                    "given several times"},
+                    "scalar,sell\"; may be given several times"},
                    batch.varied, [](const std::string& text) { return varied_option_from("--vary", text); },
                    {.is_repeated = true});
   options.add({"--part", "K/N",
@@ -53,8 +51,7 @@ std::string usual_output(const BatchOptions& batch) {
 void check_batch(BatchOptions& batch, const OptionSet& /*given*/) {
   if (!batch.output.empty()) return;
   if (batch.list.starts_with("/dev/") || batch.list.starts_with("/proc/"))
-    throw InputError(
-        fmt::format("--output: {} is no place for the results; name a file for them", batch.list));
+    throw InputError("--output: {} is no place for the results; name a file for them", batch.list);
   batch.output = usual_output(batch);
 }
 

@@ -29,10 +29,9 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
     const auto comparison =
         compare_results(read_results(options.before), read_results(options.after), options.threshold,
                         labels.empty() ? SetNames{} : SetNames{.before = labels[0], .after = labels[1]});
-    if (comparison.common.empty()) {
-      throw InputError(fmt::format("{} and {}: no configuration is in both; {}", options.before,
-                                   options.after, difference_between(comparison)));
-    }
+    if (comparison.common.empty())
+      throw InputError("{} and {}: no configuration is in both; {}", options.before, options.after,
+                       difference_between(comparison));
     code = static_cast<std::int64_t>(comparison.exit_code());
     return options.format == "json" ? comparison_json(comparison) : comparison_text(comparison);
   });
@@ -41,8 +40,7 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
 
 double threshold_from(const std::string& text) {
   const auto threshold = percentage_from(text);
-  if (!threshold)
-    throw InputError(fmt::format("--threshold {}: must be a percentage from 0 on, such as 5%", text));
+  if (!threshold) throw InputError("--threshold {}: must be a percentage from 0 on, such as 5%", text);
   return *threshold;
 }
 

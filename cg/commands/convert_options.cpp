@@ -60,9 +60,8 @@ ExitCode convert_back(const ConvertOptions& options, const Environment& environm
   if (!options.scratch.empty())
     throw InputError("--scratch: a binary matrix is in order; leave it out to get the Matrix Market file");
   if (options.symmetrize_tolerance || options.mirrors)
-    throw InputError(
-        fmt::format("{}: a binary matrix is symmetric; leave it out to get the Matrix Market file",
-                    options.mirrors ? "--mirror" : "--symmetrize"));
+    throw InputError("{}: a binary matrix is symmetric; leave it out to get the Matrix Market file",
+                     options.mirrors ? "--mirror" : "--symmetrize");
   const Stopwatch watch;
   progress.say(fmt::format("reading {}", options.source));
   const auto file = open_output(options.target, group);
@@ -119,12 +118,11 @@ void add_convert_options(OptionSet& options, ConvertOptions& convert) {
                "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
                "A.mtx or -, standard output"},
               convert.target, {.file = FileUse::writes, .is_required = true});
-  options.add(
-      {"--scratch", "DIR,...",
-       "keep the entries in unlinked temporary files on local storage while they are put in order, in the "
-       "folder DIR or, by rank, in several: for a matrix that is larger than memory",
-       "in memory"},
-      convert.scratch, &folders_from, {.file = FileUse::folder});
+  options.add({"--scratch", "DIR,...",
+               "keep the entries in unlinked temporary files on local storage while they are put in order, "
+               "in the folder DIR or, by rank, in several: for a matrix that is larger than memory",
+               "in memory"},
+              convert.scratch, &folders_from, {.file = FileUse::folder});
   add_symmetrize_options(options, convert.symmetrize_tolerance, convert.mirrors);
   add_memory_limit_option(options, convert.memory_limit_bytes);
   add_progress_options(options, convert.progress);

@@ -21,22 +21,22 @@
 namespace cg2d {
 namespace {
 
-/// The parsed arguments of `cg2d help`, and the program that it is about.
+const CLI::App& program_of(const OptionSet& options) { return *options.parser().get_parent(); }
+
+/// The parsed arguments of `cg2d help`.
 struct HelpArguments {
-  const CLI::App* program = nullptr;
   std::string command;
   bool man = false;
 };
 
 void add_help_options(OptionSet& options, HelpArguments& arguments) {
-  arguments.program = options.parser().get_parent();
   options.add({"COMMAND", one_of(names_of(subcommand_table())), "a command of cg2d", "the program"},
               arguments.command, [](const std::string& text) { return text; });
   options.add_flag("--man", "print the manual page (roff), as man -l shows it", arguments.man);
 }
 
-Action help_action(HelpArguments& arguments, const OptionSet& /*given*/) {
-  const auto& program = *arguments.program;
+Action help_action(HelpArguments& arguments, const OptionSet& given) {
+  const auto& program = program_of(given);
   const auto print = [&](const CLI::App& parser) {
     return print_text(arguments.man ? man_page(parser, version_text()) : help_text(parser));
   };
@@ -44,10 +44,6 @@ Action help_action(HelpArguments& arguments, const OptionSet& /*given*/) {
   if (const auto* const command = find_command(program, arguments.command)) return print(*command);
   throw InputError(unknown_command_message(program, arguments.command));
 }
-
-struct VersionArguments {};
-
-void add_no_options(OptionSet& /*options*/, VersionArguments& /*arguments*/) {}
 
 /// The libraries that the program is built with, and what it does without those that it can do without.
 std::string build_text() {
@@ -72,24 +68,22 @@ std::string build_text() {
                        : "not here: " + no_uring);
 }
 
-Action version_action(VersionArguments& /*arguments*/, const OptionSet& /*given*/) {
+Action version_action() {
   return print_made_text([] { return version_text() + "\n" + build_text(); });
 }
 
 struct CompletionArguments {
-  const CLI::App* program = nullptr;
   std::string shell;
 };
 
 void add_completion_options(OptionSet& options, CompletionArguments& arguments) {
-  arguments.program = options.parser().get_parent();
   options.add({"SHELL", one_of(names_of(shell_table())), "the shell that the script is for"}, arguments.shell,
               {.is_required = true});
 }
 
-Action completion_action(CompletionArguments& arguments, const OptionSet& /*given*/) {
+Action completion_action(CompletionArguments& arguments, const OptionSet& given) {
   const auto row = std::ranges::find(shell_table(), arguments.shell, &ShellRow::name);
-  return print_text(row->script(*arguments.program));
+  return print_text(row->script(program_of(given)));
 }
 
 }  // namespace
@@ -106,7 +100,7 @@ SubcommandRow version_subcommand() {
   return {.name = "version",
           .description = "print the version, and the libraries that it was built with",
           .examples = {"cg2d version", "cg2d --version"},
-          .declare = subcommand_with<VersionArguments, add_no_options, version_action>,
+          .declare = [](OptionSet&) { return std::function(version_action); },
           .takes_config = false};
 }
 

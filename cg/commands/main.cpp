@@ -69,8 +69,7 @@ std::string stray_text(const cg2d::LauncherRanks& stray) {
                            : fmt::format("{} ranks", stray.size);
   return fmt::format(
       "the launcher has started {}, but MPI knows one: launcher and program are of different MPIs; start "
-      "cg2d with the launcher of "
-      "{}, or, for a run of one rank, with {} unset",
+      "cg2d with the launcher of {}, or, for a run of one rank, with {} unset",
       started, cg2d::name_of_mpi(), stray.variable);
 }
 
@@ -97,13 +96,14 @@ ExitCode part(ExitCode code, std::optional<cg2d::ExitWatch>& watch) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto limit = last.on_several_hosts ? limit_between_hosts : limit_on_one_host;
   const auto agreed = static_cast<ExitCode>(last.largest);
-  if (cg2d::comm::has_own_process()) {
-    watch.emplace(agreed, limit,
-                  rank == 0 ? fmt::format("MPI has not ended within {} s; all results are written, so "
-                                          "the ranks leave without it",
-                                          limit.count())
-                            : std::string());
-  }
+  if (cg2d::comm::has_own_process())
+    watch.emplace(
+        agreed, limit,
+        rank == 0
+            ? fmt::format(
+                  "MPI has not ended within {} s; all results are written, so the ranks leave without it",
+                  limit.count())
+            : std::string());
   cg2d::comm::exchange_and_keep_still(MPI_COMM_WORLD);
   return agreed;
 }

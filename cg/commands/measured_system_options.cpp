@@ -7,16 +7,15 @@
 namespace cg2d {
 
 void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance, bool& mirrors) {
-  options.add(
-      {"--symmetrize", "TOL",
-       "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)",
-       "they must be equal"},
-      tolerance, [](const std::string& option, const std::string& text) {
-        const auto value = decimal_from<double>(option, text);
-        if (!(value > 0.0 && value < 1.0))
-          throw InputError(fmt::format("{} {}: must be greater than 0 and less than 1", option, value));
-        return value;
-      });
+  options.add({"--symmetrize", "TOL",
+               "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)",
+               "they must be equal"},
+              tolerance, [](const std::string& option, const std::string& text) {
+                const auto value = decimal_from<double>(option, text);
+                if (!(value > 0.0 && value < 1.0))
+                  throw InputError("{} {}: must be greater than 0 and less than 1", option, value);
+                return value;
+              });
   options.add_flag("--mirror",
                    "FILE has one triangle of a symmetric matrix only, and does not say so: mirror it",
                    mirrors);
@@ -36,15 +35,15 @@ void add_matrix_options(OptionSet& options, SystemOptions& system, const std::st
 void add_form_options(OptionSet& options, SystemOptions& system) {
   auto values = names_of(preconditioner_table());
   values.emplace_back("chebyshev:DEGREE:LOW:HIGH");
-  options.add({"--preconditioner", one_of(values),
-               "makes CG take fewer iterations; chebyshev: a polynomial of even DEGREE, 2 to 8, for "
-               "eigenvalues of the "
-               "matrix over its diagonal from LOW to HIGH, which it estimates unless they are given",
-               system.preconditioner},
-              system.preconditioner, [](const std::string& option, const std::string& text) {
-                static_cast<void>(polynomial_from(option, text));
-                return text;
-              });
+  options.add(
+      {"--preconditioner", one_of(values),
+       "makes CG take fewer iterations; chebyshev: a polynomial of even DEGREE, 2 to 8, for eigenvalues of "
+       "the matrix over its diagonal from LOW to HIGH, which it estimates unless they are given",
+       system.preconditioner},
+      system.preconditioner, [](const std::string& option, const std::string& text) {
+        static_cast<void>(polynomial_from(option, text));
+        return text;
+      });
   options.add({"--variant", one_of(names_of(cg_variant_table())), "form of CG"}, system.variant);
 }
 
@@ -62,13 +61,13 @@ void check_system(const std::string& command, const SystemOptions& system, const
   if (system.matrix_path.empty()) given.refuse({"--symmetrize", "--mirror"}, "only with FILE");
   if (text.empty()) return given.refuse({"--assembled"}, "only with --operator");
   if (!system.matrix_path.empty())
-    throw InputError(fmt::format("cg2d {} takes a matrix: FILE, or --operator, and not both", command));
+    throw InputError("cg2d {} takes a matrix: FILE, or --operator, and not both", command);
   const bool compares_forms = system.assembles && command != "solve" && find_matrix_free(text) != nullptr;
   try {
     if (system.assembles) static_cast<void>(source_from(text));
     if (!system.assembles || compares_forms) static_cast<void>(matrix_free_row_of(text).size_of(text));
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--operator {}", error.what()));
+    throw InputError("--operator {}", error.what());
   }
 }
 

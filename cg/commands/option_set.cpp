@@ -103,7 +103,7 @@ std::string OptionSet::text_of(std::string_view option) const {
 
 void OptionSet::refuse(const std::vector<std::string_view>& options, std::string_view reason) const {
   for (const auto option : options) {
-    if (has(option)) throw InputError(fmt::format("{}: {}", option, reason));
+    if (has(option)) throw InputError("{}: {}", option, reason);
   }
 }
 

@@ -53,11 +53,10 @@ Number decimal_from(const std::string& option, const std::string& text) {
   const auto value = number_from<Number>(text);
   if constexpr (std::is_integral_v<Number>) {
     if (!value)
-      throw InputError(fmt::format("{}: \"{}\" is not a whole number up to {}", option, text,
-                                   std::numeric_limits<Number>::max()));
+      throw InputError("{}: \"{}\" is not a whole number up to {}", option, text,
+                       std::numeric_limits<Number>::max());
   } else {
-    if (!value || !std::isfinite(*value))
-      throw InputError(fmt::format("{}: \"{}\" is not a finite number", option, text));
+    if (!value || !std::isfinite(*value)) throw InputError("{}: \"{}\" is not a finite number", option, text);
   }
   return *value;
 }

@@ -22,23 +22,19 @@ std::vector<std::int64_t> default_byte_counts() {
 }
 
 RankPair pair_from(const std::string& text) {
-  const auto colon = text.find(':');
-  const std::string_view view = text;
-  const auto first = number_from<int>(view.substr(0, colon));
-  const auto second = number_from<int>(view.substr(colon == std::string::npos ? view.size() : colon + 1));
-  if (!first || !second || *first < 0 || *second < 0)
-    throw InputError(fmt::format("--pairs {}: must be two ranks A:B, such as 0:1", text));
-  if (*first == *second)
-    throw InputError(fmt::format("--pairs {}: must be two different ranks, such as 0:1", text));
+  const auto ranks = split_at(text, ':');
+  const auto first = number_from<int>(ranks.front());
+  const auto second = number_from<int>(ranks.back());
+  if (ranks.size() != 2 || !first || !second || *first < 0 || *second < 0)
+    throw InputError("--pairs {}: must be two ranks A:B, such as 0:1", text);
+  if (*first == *second) throw InputError("--pairs {}: must be two different ranks, such as 0:1", text);
   return {.first = *first, .second = *second};
 }
 
 std::int64_t variable_bytes_from(const std::string& option, const std::string& text) {
   const auto bytes = byte_count_from(option, text);
-  if (bytes > largest_variable_byte_count) {
-    throw InputError(
-        fmt::format("{} {}: must be within 1 ... {} bytes", option, bytes, largest_variable_byte_count));
-  }
+  if (bytes > largest_variable_byte_count)
+    throw InputError("{} {}: must be within 1 ... {} bytes", option, bytes, largest_variable_byte_count);
   return bytes;
 }
 

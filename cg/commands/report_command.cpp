@@ -72,16 +72,15 @@ ExitCode run_python(const PageOptions& options) {
   const auto& python = words.front();
   const auto end = run_child(words, "report");
   if (end.signal != 0)
-    throw RunError(ExitCode::internal, fmt::format("report: {} was ended by signal {}", python, end.signal));
+    throw RunError(ExitCode::internal, "report: {} was ended by signal {}", python, end.signal);
   if (end.code == page_made) return ExitCode::success;
   constexpr int wrong_words = 2;  // of the package, and of Python itself
   const bool is_of_python = end.code == 0 || end.code == 1 || end.code == wrong_words;
   if (!end.is_started || is_of_python)
     throw RunError(
-        ExitCode::unavailable,
-        fmt::format("report: {} {}; install Python 3.10 or later, or name it by CG2D_PYTHON", python,
-                    end.is_started ? fmt::format("ended with code {} and made no page", end.code)
-                                   : "cannot be started"));
+        ExitCode::unavailable, "report: {} {}; install Python 3.10 or later, or name it by CG2D_PYTHON",
+        python,
+        end.is_started ? fmt::format("ended with code {} and made no page", end.code) : "cannot be started");
   return static_cast<ExitCode>(end.code);
 }
 

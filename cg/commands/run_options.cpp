@@ -89,14 +89,12 @@ void add_run_options(OptionSet& options, RunArguments& run) {
 void check_plan(const RunOptions& run) {
   if (run.planned_ranks > 0 && !run.dry_run)
     throw InputError("--ranks: goes with --dry-run only; the launcher (mpiexec -n) starts ranks");
-  if (run.planned_ranks > 0 && run.memory_limit_bytes > 0) {
+  if (run.planned_ranks > 0 && run.memory_limit_bytes > 0)
     throw InputError(
         "--memory-limit: does not go with --ranks, which does not say how many ranks a node gets");
-  }
-  if (run.dry_run && !std::ranges::count(plan_formats, run.format)) {
-    throw InputError(fmt::format("--format {}: a plan (--dry-run) has no such form; valid: {}", run.format,
-                                 fmt::join(plan_formats, ", ")));
-  }
+  if (run.dry_run && !std::ranges::count(plan_formats, run.format))
+    throw InputError("--format {}: a plan (--dry-run) has no such form; valid: {}", run.format,
+                     fmt::join(plan_formats, ", "));
 }
 
 /// Options that go with a matrix in memory only.

@@ -1,7 +1,5 @@
 // The command line of `cg2d scaling`.
 
-#include <fmt/format.h>
-
 #include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
@@ -56,7 +54,7 @@ void check_weak(const ScalingOptions& scaling) {
   try {
     static_cast<void>(scaled_operator(text, 1, true));
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--weak: {}", error.what()));
+    throw InputError("--weak: {}", error.what());
   }
 }
 

@@ -48,7 +48,7 @@ void check_tuning(const kernels::Tuning& tuning, const Configuration& configurat
   require_not_negative("--cvl", tuning.critical_vector_length);
   require_not_negative("--prefetch", tuning.prefetch_distance);
   if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
-    throw InputError(fmt::format("--block-width {}: must be a power of two within 64 ... 65536", *width));
+    throw InputError("--block-width {}: must be a power of two within 64 ... 65536", *width);
   // The critical vector length counts for every kernel: the report says how many rows are shorter.
   const auto* const kernel = kernels::find_kernel(configuration.kernel);
   if (kernel == nullptr) return;
@@ -57,7 +57,7 @@ void check_tuning(const kernels::Tuning& tuning, const Configuration& configurat
        {std::pair<std::string_view, Member>("--prefetch", &kernels::Tuning::prefetch_distance),
         std::pair<std::string_view, Member>("--block-width", &kernels::Tuning::block_width)}) {
     if (!(tuning.*member) || kernel->defaults.*member) continue;
-    throw InputError(fmt::format("{}: --kernel {} has no such setting; leave it out", option, kernel->name));
+    throw InputError("{}: --kernel {} has no such setting; leave it out", option, kernel->name);
   }
 }
 

@@ -37,7 +37,7 @@ std::int64_t byte_count_from(const std::string& option, const std::string& text)
   const auto number = number_from<double>(rest);
   constexpr double largest = 9e18;  // within 63 bits
   if (lacks_prefix || !number || !(*number * unit >= 1.0 && *number * unit <= largest))
-    throw InputError(fmt::format("{}: \"{}\" is not a size, such as 8GB or 512MiB", option, text));
+    throw InputError("{}: \"{}\" is not a size, such as 8GB or 512MiB", option, text);
   return static_cast<std::int64_t>(*number * unit);
 }
 
@@ -62,7 +62,7 @@ void add_classes_option(OptionSet& options, std::vector<Problem>& problems, cons
 
 comm::ProcessGrid named_grid_from(const std::string& command, const std::string& text) {
   if (const auto grid = grid_from(text)) return *grid;
-  throw InputError(fmt::format("--grid auto: {} takes named grids, or all of them without --grid", command));
+  throw InputError("--grid auto: {} takes named grids, or all of them without --grid", command);
 }
 
 void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& command) {
@@ -146,7 +146,7 @@ void add_until_sure_options(OptionSet& options, std::optional<UntilSure>& until_
       until_sure, [](const std::string& text) {
         const auto precision = percentage_from(text);
         if (!precision || *precision <= 0.0)
-          throw InputError(fmt::format("--until-sure {}: must be a percentage above 0, such as 2%", text));
+          throw InputError("--until-sure {}: must be a percentage above 0, such as 2%", text);
         return UntilSure{.precision = *precision};
       });
   options.add_texts(
@@ -184,7 +184,7 @@ void add_label_option(OptionSet& options, std::vector<std::string>& labels, cons
   options.add_list({"--label", "NAME", "names of the sets, in their order", standing}, labels,
                    [](const std::string& option, const std::string& text) {
                      if (text.empty() || text_in_json(text) != text)
-                       throw InputError(fmt::format("{}: a name is text without control characters", option));
+                       throw InputError("{}: a name is text without control characters", option);
                      return text;
                    });
 }
@@ -286,10 +286,9 @@ Problem problem_from(const std::string& command, const ProblemArguments& argumen
     if (!arguments.nonzer) missing.emplace_back("--nonzer");
     if (!arguments.shift) missing.emplace_back("--shift");
     if (!arguments.niter) missing.emplace_back("--niter");
-    if (!missing.empty()) {
-      throw InputError(fmt::format("{}: which problem? give --class, or the missing {}", command,
-                                   fmt::join(missing, " ")));
-    }
+    if (!missing.empty())
+      throw InputError("{}: which problem? give --class, or the missing {}", command,
+                       fmt::join(missing, " "));
   }
   const auto numbers = [&] { return std::tuple(problem.n, problem.nonzer, problem.niter, problem.shift); };
   const auto of_class = numbers();

@@ -40,11 +40,10 @@ void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
               {.most = 1'000'000});
   options.add({"--trace", "FILE", "a time line of the ranks, for one class and grid, as of cg2d run --trace"},
               simulate.trace, {.file = FileUse::writes});
-  options.add_flag(
-      "--what-if",
-      "also with links twice as fast, half the latency, ranks four times as fast, one slow link, "
-      "and one slow node",
-      simulate.asks_what_if);
+  options.add_flag("--what-if",
+                   "also with links twice as fast, half the latency, ranks four times as fast, one slow "
+                   "link, and one slow node",
+                   simulate.asks_what_if);
   add_progress_options(options, simulate.progress);
   add_result_options(options, simulate.format, {"text", "json"}, simulate.output);
 }
@@ -57,7 +56,7 @@ void check_simulate(SimulateOptions& simulate, const OptionSet& /*given*/) {
     try {
       static_cast<void>(interconnect_from(simulate.interconnect));
     } catch (const InputError& error) {
-      throw InputError(fmt::format("--interconnect {}: {}", simulate.interconnect, error.what()));
+      throw InputError("--interconnect {}: {}", simulate.interconnect, error.what());
     }
   }
   if (simulate.problems.empty()) simulate.problems.push_back(problem_class("B"));

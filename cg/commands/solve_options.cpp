@@ -35,7 +35,7 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
 
 double tolerance_from(const std::string& option, const std::string& text) {
   const auto value = decimal_from<double>(option, text);
-  if (!(value >= 0.0)) throw InputError(fmt::format("{} {}: must not be negative", option, value));
+  if (!(value >= 0.0)) throw InputError("{} {}: must not be negative", option, value);
   return value;
 }
 

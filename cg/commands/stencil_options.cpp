@@ -16,7 +16,7 @@ namespace {
 double stencil_tolerance_from(const std::string& option, const std::string& text) {
   const auto value = decimal_from<double>(option, text);
   if (value < 0.0 || !(value < 1.0))
-    throw InputError(fmt::format("{} {}: must be at least 0, and less than 1", option, value));
+    throw InputError("{} {}: must be at least 0, and less than 1", option, value);
   return value;
 }
 

@@ -29,14 +29,11 @@
 namespace cg2d {
 namespace {
 
-/// The first line of an error text: users get one line.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// Quoted in an error message, a line break would make two lines of it.
 void refuse_line_breaks(int argument_count, const char* const* arguments) {
   for (int k = 1; k < argument_count; ++k) {
     if (std::string_view(arguments[k]).find_first_of("\r\n") == std::string_view::npos) continue;
-    throw InputError(fmt::format("argument {} contains a line break; arguments must be one line each", k));
+    throw InputError("argument {} contains a line break; arguments must be one line each", k);
   }
 }
 
@@ -217,26 +214,20 @@ void leave_out_report(const OptionSet& options) {
   if (std::ranges::any_of(options.named_files(), takes_standard_output)) output->add_result("/dev/null");
 }
 
-/// The action of a command, before which rank 0 looks for files with two uses. Standard output may be one of them, where a shell has
-/// redirected it and the result does not go elsewhere.
-Action with_different_files(Action action, std::vector<FileOption> files) {
+/// The action of a command, before which rank 0 looks for files with two uses, and writes the text of the options to a file, if one is
+/// named. Standard output may be one of the files, where a shell has redirected it and the result does not go elsewhere.
+Action with_checks(Action action, std::vector<FileOption> files, const std::string& saved_path,
+                   std::string text) {
   const auto output = std::ranges::find(files, "--output", &FileOption::option);
   if (output == files.end() || output->use == FileUse::updates)
     files.push_back({"standard output", "/dev/stdout"});
-  return [action = std::move(action), files = std::move(files)](comm::RankGroup& group) {
+  return [action = std::move(action), files = std::move(files), saved_path,
+          text = std::move(text)](comm::RankGroup& group) {
     agree_on(group, [&] {
       require_files_on_disk(files);
       if (group.rank() == 0) require_different_files(files);
     });
-    return action(group);
-  };
-}
-
-/// The action of a command, before which rank 0 writes the options as text to a file.
-Action saving(Action action, const std::string& path, std::string text) {
-  if (path.empty()) return action;
-  return [action = std::move(action), path, text = std::move(text)](comm::RankGroup& group) {
-    write_output(path, group, [&] { return text; });
+    if (!saved_path.empty()) write_output(saved_path, group, [&] { return text; });
     return action(group);
   };
 }
@@ -299,8 +290,8 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
     // An option that is not there may be the reason why another argument is missing or wrong.
     if (const auto message = unexpected_argument_message(app, parser()); !message.empty())
       throw InputError(message);
-    throw InputError(fmt::format("{} (see cg2d {} --help)", first_line(error.what()),
-                                 parser() != nullptr ? parser()->get_name() : "run"));
+    throw InputError("{} (see cg2d {} --help)", split_at(error.what(), '\n').front(),
+                     parser() != nullptr ? parser()->get_name() : "run");
   }
   if (parser() == nullptr) return {.action = print_text(help_text(app))};
   const auto& command = *std::ranges::find_if(
@@ -311,7 +302,7 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
   auto texts = command.options.all_texts();
   leave_out_report(command.options);
   command.options.convert();
-  auto action = with_different_files(saving(command.action(), saved_path, std::move(config)), files);
+  auto action = with_checks(command.action(), files, saved_path, std::move(config));
   return {
       .action = std::move(action), .row = &command.row, .given = std::move(texts), .files = std::move(files)};
 }

@@ -29,17 +29,16 @@ GridPair compared_grids_from(const std::vector<std::string>& texts) {
   std::vector<comm::ProcessGrid> grids;
   grids.reserve(texts.size());
   for (const auto& text : texts) grids.push_back(named_grid_from("sweep --why", text));
-  if (grids.size() != 2 || grids[0] == grids[1] || grids[0].rank_count() != grids[1].rank_count()) {
-    throw InputError(fmt::format("--why {}: must be two different grids of as many ranks, such as 2x4,1x8",
-                                 fmt::join(texts, ",")));
-  }
+  if (grids.size() != 2 || grids[0] == grids[1] || grids[0].rank_count() != grids[1].rank_count())
+    throw InputError("--why {}: must be two different grids of as many ranks, such as 2x4,1x8",
+                     fmt::join(texts, ","));
   return {.one = grids[0], .other = grids[1]};
 }
 
 int retries_from(const std::string& option, const std::string& text) {
   const int count = decimal_from<int>(option, text);
   if (count < 0 || count > most_sweep_retries)
-    throw InputError(fmt::format("{} {}: must be within 0 ... {}", option, count, most_sweep_retries));
+    throw InputError("{} {}: must be within 0 ... {}", option, count, most_sweep_retries);
   return count;
 }
 
@@ -120,9 +119,8 @@ void resolve_problems(SweepArguments& sweep, const OptionSet& given) {
   auto& problems = sweep.axes.problems;
   if (sweep.given_problem.has_any()) {
     if (problems.size() > 1) {
-      throw InputError(
-          fmt::format("--class {}: with --n, --nonzer, --shift, --niter or --reference give one at most",
-                      fmt::join(given.texts_of("--class"), ",")));
+      throw InputError("--class {}: with --n, --nonzer, --shift, --niter or --reference give one at most",
+                       fmt::join(given.texts_of("--class"), ","));
     }
     sweep.given_problem.class_letter = given.text_of("--class");
     problems = {problem_from("sweep", sweep.given_problem)};
@@ -140,15 +138,14 @@ void refuse_what_the_system_lacks(const SystemOptions& system, const OptionSet& 
   const bool has_matrix = system.operator_text.empty() || system.assembles;
   if (!cuts_domain) given.refuse({"--domain"}, "only with a Laplacian, which is cut as a domain");
   if (!has_matrix) given.refuse({"--cut"}, "only with a matrix: FILE, or --assembled");
-  if (cuts_domain && !has_matrix) {
+  if (cuts_domain && !has_matrix)
     given.refuse(
         {"--px", "--grid", "--kernel", "--sum", "--overlap"},
         fmt::format("{} without a matrix is cut by --domain; take --assembled for grids, too", row->name));
-  }
   if (find_preconditioner(system.preconditioner)->needs_diagonal_block && row != nullptr)
-    throw InputError(fmt::format(
+    throw InputError(
         "--preconditioner {}: needs the entries of a matrix, which --operator without one has not",
-        system.preconditioner));
+        system.preconditioner);
 }
 
 /// The system that was given, with the options of all runs. Adds its axes.

@@ -28,10 +28,9 @@ void add_tune_options(OptionSet& options, TuneOptions& tune) {
                "measure nothing: remove a processor, or the cases of a matrix, as --list names them"},
               tune.removes);
   add_progress_options(options, tune.progress);
-  for (const auto* const question : {"--list", "--remove"}) {
+  for (const auto* const question : {"--list", "--remove"})
     options.exclude_others(question,
                            {"--list", "--remove", "--profile", "--no-profile", "--progress", "--quiet"});
-  }
   for (const auto* const option : {"--threads", "--transport", "--bind"})
     options.exclude("--out-of-core", option);
 }
@@ -51,11 +50,10 @@ void check_tune(TuneOptions& tune, const OptionSet& given) {
   if (tune.problems.empty()) tune.problems.push_back(problem_class("A"));
   check_configuration(tune.configuration);
   tune.transport_is_default = !given.has("--transport");
-  if (!tune.configuration.has_transport()) {
+  if (!tune.configuration.has_transport())
     throw InputError(
         "--transport auto: tune compares kernels over one transport: name it; cg2d run --transport auto "
         "compares transports");
-  }
 }
 
 }  // namespace

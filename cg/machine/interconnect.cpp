@@ -1,6 +1,5 @@
 #include "cg/machine/interconnect.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +7,6 @@
 
 #include <array>
 #include <numeric>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

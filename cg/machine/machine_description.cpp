@@ -253,8 +253,8 @@ bool MachineDescription::has_kernel(std::string_view kernel_name) const {
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {
   const auto found = std::ranges::find(kernels, kernel_name, &KernelCost::name);
   if (found != kernels.end()) return *found;
-  throw InputError(fmt::format("machine {} has no kernel \"{}\"; it describes {}", name, kernel_name,
-                               fmt::join(names_of(kernels), ", ")));
+  throw InputError("machine {} has no kernel \"{}\"; it describes {}", name, kernel_name,
+                   fmt::join(names_of(kernels), ", "));
 }
 
 const MachineDescription& Machine::for_ranks(int rank_count) const {
@@ -290,7 +290,7 @@ Machine parse_machine(std::string_view text) {
   try {
     const auto json = json_from(text);
     if (json.is_object() && json.value("schema_version", Json()) != machine_version)
-      throw InputError(fmt::format("\"schema_version\" must be {}", machine_version));
+      throw InputError("\"schema_version\" must be {}", machine_version);
     const bool is_one = !json.is_object() || !json.contains("conditions");
     auto machine =
         is_one ? Machine{.conditions = {from_json<MachineDescription>(json)}} : from_json<Machine>(json);
@@ -317,8 +317,7 @@ Machine find_machine(const std::string& name_or_file) {
       if (machine.name == name_or_file) return parse_machine(machine.text);
     }
     if (const auto text = text_of_file(name_or_file)) return parse_machine(*text);
-    throw InputError(
-        fmt::format("is neither a file nor a machine that comes with cg2d ({})", shipped_machine_names()));
+    throw InputError("is neither a file nor a machine that comes with cg2d ({})", shipped_machine_names());
   } catch (const InputError& error) {
     throw InputError(fmt::format("--machine {}: {}", name_or_file, error.what()), error.code());
   }

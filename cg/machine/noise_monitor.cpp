@@ -91,19 +91,18 @@ double uncertainty_s(const LoadedNode& node) {
 /// Takes a node's load into the figures.
 void add_load(const LoadedNode& node, QuietResult& quiet) {
   const auto& load = *node.load;
-  if (load.processor_count > 0) {
-    double own_s = 0.0;
-    for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
-    const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
-    const auto processor_count = static_cast<double>(load.processor_count);
-    if (node.region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, node.region_s);
-    const double other_load = std::min(other_s / node.region_s, processor_count);
-    keep_larger(quiet.other_load, other_load);
-    keep_larger(quiet.other_share, other_load / processor_count);
-    constexpr double ticks_of_rounding = 2.0;
-    const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
-    keep_larger(quiet.steal_share, steal_s / node.region_s);
-  }
+  if (load.processor_count == 0) return;
+  double own_s = 0.0;
+  for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
+  const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
+  const auto processor_count = static_cast<double>(load.processor_count);
+  if (node.region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, node.region_s);
+  const double other_load = std::min(other_s / node.region_s, processor_count);
+  keep_larger(quiet.other_load, other_load);
+  keep_larger(quiet.other_share, other_load / processor_count);
+  constexpr double ticks_of_rounding = 2.0;
+  const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
+  keep_larger(quiet.steal_share, steal_s / node.region_s);
 }
 
 /// Takes the loops of one node's ranks into the figures.
@@ -153,22 +152,19 @@ double lost_to_switches(std::span<const RankQuiet> ranks, int thread_count) {
 /// The criteria that count only where each thread finds a core.
 void judge_threads(std::span<const RankQuiet> ranks, int thread_count, QuietResult& quiet) {
   if (quiet.delay_share) {
-    if (*quiet.delay_share > most_lost_share) {
+    if (*quiet.delay_share > most_lost_share)
       quiet.disturbances.push_back(
           fmt::format("a thread waited {:.1f} % of the time for a processor", 100.0 * *quiet.delay_share));
-    }
   } else if (lost_to_switches(ranks, thread_count) > most_lost_share) {
     quiet.disturbances.push_back(fmt::format("the system interrupted a rank {} times for other tasks",
                                              quiet.most_involuntary_switches));
   }
-  if (quiet.loop_spread > most_loop_difference) {
+  if (quiet.loop_spread > most_loop_difference)
     quiet.disturbances.push_back(
         fmt::format("CPU speed differs by {:.1f} % between ranks of a node", 100.0 * quiet.loop_spread));
-  }
-  if (std::abs(quiet.loop_change) > most_loop_difference) {
+  if (std::abs(quiet.loop_change) > most_loop_difference)
     quiet.disturbances.push_back(
         fmt::format("CPU speed changed by {:+.1f} % during the run", 100.0 * quiet.speed_change()));
-  }
 }
 
 }  // namespace
@@ -192,14 +188,12 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
     if (!node.ranks.empty()) add_loops(node, quiet);
   }
   if (!quiet.is_oversubscribed) judge_threads(ranks, thread_count, quiet);
-  if (quiet.steal_share.value_or(0.0) > most_lost_share) {
+  if (quiet.steal_share.value_or(0.0) > most_lost_share)
     quiet.disturbances.push_back(
         fmt::format("the hypervisor took {:.1f} % of a processor's time", 100.0 * *quiet.steal_share));
-  }
-  if (quiet.other_share.value_or(0.0) > most_lost_share) {
+  if (quiet.other_share.value_or(0.0) > most_lost_share)
     quiet.disturbances.push_back(
         fmt::format("other processes kept {:.2f} processors of a node busy", *quiet.other_load));
-  }
   return quiet;
 }
 

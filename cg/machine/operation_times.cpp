@@ -69,23 +69,18 @@ bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLay
 }
 
 /// A sum over all ranks whose result is known, and different in every call.
-class CheckedSum {
- public:
-  CheckedSum(const comm::RankGroup& group, std::function<double(double)> sum)
-      : rank_(group.rank()), ranks_(group.size()), sum_(std::move(sum)) {}
+struct CheckedSum {
+  std::string way;
+  double rank;
+  double rank_count;
+  std::function<double(double)> sum;
+  double calls = 0.0;
+  bool is_right = true;
 
-  void operator()() {
-    ++calls_;
-    is_right_ = is_right_ && sum_(calls_ + rank_) == ranks_ * calls_ + ranks_ * (ranks_ - 1.0) / 2.0;
+  void call() {
+    ++calls;
+    is_right = is_right && sum(calls + rank) == rank_count * calls + rank_count * (rank_count - 1.0) / 2.0;
   }
-  [[nodiscard]] bool is_right() const { return is_right_; }
-
- private:
-  double rank_;
-  double ranks_;
-  std::function<double(double)> sum_;
-  double calls_ = 0.0;
-  bool is_right_ = true;
 };
 
 std::vector<Sample> race_samples(comm::RankGroup& group, std::span<const std::function<void()>> works,
@@ -108,9 +103,8 @@ std::vector<Sample> time_operations(comm::RankGroup& group, std::span<const Time
     const bool is_right = delivers_one_product(communicator, timed.layout, group.rank());
     agree_on(group, [&] {
       if (!is_right) {
-        throw RunError(ExitCode::internal,
-                       fmt::format("transport {}: wrong data on rank {}, grid {}", timed.transport.name,
-                                   group.rank(), timed.layout.grid().name()));
+        throw RunError(ExitCode::internal, "transport {}: wrong data on rank {}, grid {}",
+                       timed.transport.name, group.rank(), timed.layout.grid().name());
       }
     });
     works.emplace_back([&communicator, operation = timed.operation] { call(communicator, operation); });
@@ -123,34 +117,34 @@ std::vector<SumTime> time_sums(comm::RankGroup& group, std::span<const comm::Tra
   const auto layout =
       equal_pieces(group.size(), {.columns = 1, .rows = group.size()});  // sums need no vectors
   std::vector<std::unique_ptr<comm::Communicator>> communicators;
-  std::vector<std::string> ways;
   std::vector<CheckedSum> sums;
+  const auto add = [&](std::string_view way, std::function<double(double)> sum) {
+    sums.push_back({.way = std::string(way),
+                    .rank = static_cast<double>(group.rank()),
+                    .rank_count = static_cast<double>(group.size()),
+                    .sum = std::move(sum)});
+  };
   for (const auto* transport : transports) {
     communicators.push_back(make_communicator(*transport, group, layout, {}));
-    ways.emplace_back(transport->name);
-    sums.emplace_back(group, [&communicator = *communicators.back()](double value) {
+    add(transport->name, [&communicator = *communicators.back()](double value) {
       communicator.sum_scalars({&value, 1});
       return value;
     });
   }
-  if (may_block) {
-    ways.emplace_back("MPI_Allreduce");
-    sums.emplace_back(group, [&](double value) { return comm::sum_blocking(group, value); });
-  }
-  ways.emplace_back("MPI_Iallreduce");
-  sums.emplace_back(group, [&](double value) { return comm::sum_nonblocking(group, value); });
+  if (may_block) add("MPI_Allreduce", [&](double value) { return comm::sum_blocking(group, value); });
+  add("MPI_Iallreduce", [&](double value) { return comm::sum_nonblocking(group, value); });
 
   std::vector<std::function<void()>> works;
   works.reserve(sums.size());
-  for (auto& sum : sums) works.emplace_back([&sum] { sum(); });
+  for (auto& sum : sums) works.emplace_back([&sum] { sum.call(); });
   auto samples = race_samples(group, works, limits);
   std::vector<SumTime> times;
-  for (std::size_t k = 0; k < ways.size(); ++k) {
+  for (std::size_t k = 0; k < sums.size(); ++k) {
     agree_on(group, [&] {
-      if (!sums[k].is_right())
-        throw RunError(ExitCode::internal, fmt::format("{}: a wrong sum on rank {}", ways[k], group.rank()));
+      if (!sums[k].is_right)
+        throw RunError(ExitCode::internal, "{}: a wrong sum on rank {}", sums[k].way, group.rank());
     });
-    times.push_back({.way = ways[k], .seconds = samples[k]});
+    times.push_back({.way = sums[k].way, .seconds = samples[k]});
   }
   return times;
 }

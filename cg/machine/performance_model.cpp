@@ -8,7 +8,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"

@@ -57,12 +57,27 @@ std::map<ProcessorSet, MaskGroup> groups_of(const HostCores& host) {
 }
 
 bool masks_overlap(const std::map<ProcessorSet, MaskGroup>& groups) {
-  for (auto left = groups.begin(); left != groups.end(); ++left) {
-    for (auto right = std::next(left); right != groups.end(); ++right) {
-      if (!common_processors(left->first, right->first).empty()) return true;
-    }
+  ProcessorSet all;
+  std::size_t size_sum = 0;
+  for (const auto& [mask, group] : groups) {
+    all = all_processors(all, mask);
+    size_sum += mask.size();
   }
-  return false;
+  return all.size() < size_sum;
+}
+
+/// assign: gives the cores of a group to its ranks, or returns why not.
+template <typename Assign>
+CoreAssignment assign_by_group(const HostCores& host, const Assign& assign) {
+  const auto groups = groups_of(host);
+  if (masks_overlap(groups)) return {.ranks = {}, .why_not = overlapping_masks};
+  CoreAssignment assignment;
+  assignment.ranks.resize(host.masks.size());
+  for (const auto& [mask, group] : groups) {
+    if (auto why_not = assign(group, assignment); !why_not.empty())
+      return {.ranks = {}, .why_not = std::move(why_not)};
+  }
+  return assignment;
 }
 
 /// The ranks of one node.
@@ -118,42 +133,31 @@ BindMode bind_mode_from(const std::string& name) {
 }
 
 CoreAssignment assign_cores(const HostCores& host, int thread_count) {
-  const auto groups = groups_of(host);
-  if (masks_overlap(groups)) return {.ranks = {}, .why_not = overlapping_masks};
-  CoreAssignment assignment;
-  assignment.ranks.resize(host.masks.size());
   const auto threads = static_cast<std::size_t>(thread_count);
-  for (const auto& [mask, group] : groups) {
+  return assign_by_group(host, [&](const MaskGroup& group, CoreAssignment& assignment) {
     const auto rank_count = group.ranks.size();
-    if (rank_count * threads > group.cores.size()) {
-      return {.ranks = {},
-              .why_not = fmt::format("{} x {} outnumber the {} that they may run on",
-                                     format_count(std::ssize(group.ranks), "rank"),
-                                     format_count(thread_count, "thread"),
-                                     format_count(std::ssize(group.cores), "core"))};
-    }
+    if (rank_count * threads > group.cores.size())
+      return fmt::format("{} x {} outnumber the {} that they may run on",
+                         format_count(std::ssize(group.ranks), "rank"), format_count(thread_count, "thread"),
+                         format_count(std::ssize(group.cores), "core"));
     for (std::size_t k = 0; k < rank_count; ++k) {
-      const auto first = group.cores.size() * k / rank_count;
-      for (std::size_t thread = 0; thread < threads; ++thread)
-        assignment.ranks[group.ranks[k]].push_back(group.cores[first + thread]);
+      const auto first =
+          group.cores.begin() + static_cast<std::ptrdiff_t>(group.cores.size() * k / rank_count);
+      assignment.ranks[group.ranks[k]].assign(first, first + thread_count);
     }
-  }
-  return assignment;
+    return std::string();
+  });
 }
 
 CoreAssignment share_cores(const HostCores& host) {
-  const auto groups = groups_of(host);
-  if (masks_overlap(groups)) return {.ranks = {}, .why_not = overlapping_masks};
-  CoreAssignment assignment;
-  assignment.ranks.resize(host.masks.size());
-  for (const auto& [mask, group] : groups) {
+  return assign_by_group(host, [&](const MaskGroup& group, CoreAssignment& assignment) {
     const auto rank_count = group.ranks.size();
     if (group.cores.size() < 2 || rank_count < 2 * group.cores.size())
-      return {.ranks = {}, .why_not = "one thread per rank"};
+      return std::string("one thread per rank");
     for (std::size_t k = 0; k < rank_count; ++k)
       assignment.ranks[group.ranks[k]] = {group.cores[group.cores.size() * k / rank_count]};
-  }
-  return assignment;
+    return std::string();
+  });
 }
 
 std::string describe_binding(const BindingResult& result) {
@@ -203,8 +207,7 @@ void try_threads(comm::RankGroup& group, int thread_count) {
 void require_threads(comm::RankGroup& group, int thread_count) {
   omp_set_dynamic(0);  // OMP_DYNAMIC: fewer threads where the system is busy
   const auto refuse = [&](const std::string& reason) {
-    throw RunError(ExitCode::unavailable,
-                   fmt::format("--threads {}: {} on rank {}", thread_count, reason, group.rank()));
+    throw RunError(ExitCode::unavailable, "--threads {}: {} on rank {}", thread_count, reason, group.rank());
   };
   agree_on(group, [&] {
     if (omp_get_thread_limit() < thread_count)

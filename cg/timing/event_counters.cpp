@@ -36,7 +36,7 @@ EventCounters::EventCounters(const std::vector<std::string>& event_names, bool m
   if (!software_names.empty()) take(*(software_ = std::make_unique<SoftwareCounters>(software_names, scope)));
   if (!papi_names.empty()) take(*(papi_ = std::make_unique<PapiCounters>(papi_names, multiplexed)));
   for (const auto& name : event_names) {
-    if (std::find(counted.begin(), counted.end(), name) != counted.end()) event_names_.push_back(name);
+    if (std::ranges::count(counted, name) > 0) event_names_.push_back(name);
   }
   if (software_) software_places_ = places_of(software_->event_names(), event_names_);
   if (papi_) papi_places_ = places_of(papi_->event_names(), event_names_);
@@ -44,14 +44,13 @@ EventCounters::EventCounters(const std::vector<std::string>& event_names, bool m
 
 void EventCounters::read(CounterValues& values) noexcept {
   CounterValues part{};
-  if (!software_places_.empty()) {
-    software_->read(part);
-    for (std::size_t k = 0; k < software_places_.size(); ++k) values[software_places_[k]] = part[k];
-  }
-  if (!papi_places_.empty()) {
-    papi_->read(part);
-    for (std::size_t k = 0; k < papi_places_.size(); ++k) values[papi_places_[k]] = part[k];
-  }
+  const auto take = [&](auto& counters, const std::vector<std::size_t>& places) {
+    if (places.empty()) return;
+    counters->read(part);
+    for (std::size_t k = 0; k < places.size(); ++k) values[places[k]] = part[k];
+  };
+  take(software_, software_places_);
+  take(papi_, papi_places_);
 }
 
 std::string why_not_counted(const std::string& event_name) {
@@ -66,12 +65,9 @@ std::vector<KnownEvent> known_events() {
   const SoftwareCounters counters(names, UsageScope::thread);
   const auto& counted = counters.event_names();
   for (const auto& row : software_event_table()) {
-    KnownEvent event{.name = full_name(row),
-                     .family = EventFamily::software,
-                     .description = std::string(row.description),
-                     .why_not = {},
-                     .trial_count = 0};
-    const auto place = std::find(counted.begin(), counted.end(), event.name);
+    KnownEvent event{
+        .name = full_name(row), .family = EventFamily::software, .description = std::string(row.description)};
+    const auto place = std::ranges::find(counted, event.name);
     if (place != counted.end()) {
       event.trial_count = counters.trial_counts()[static_cast<std::size_t>(place - counted.begin())];
     } else {
@@ -84,12 +80,9 @@ std::vector<KnownEvent> known_events() {
 
 void require_known_events(const std::vector<std::string>& event_names, std::string_view origin,
                           const std::vector<std::string>& other_names) {
-  const auto is_known = [&](const std::string& name) {
-    return std::find(other_names.begin(), other_names.end(), name) != other_names.end() ||
-           find_software_event(name) != nullptr || papi_knows(name);
-  };
   for (const auto& name : event_names) {
-    if (is_known(name)) continue;
+    if (std::ranges::count(other_names, name) > 0 || find_software_event(name) != nullptr || papi_knows(name))
+      continue;
     auto names = papi_event_names();
     // PAPI lists events that need a mask, but does not know them without one; it will say so.
     const auto is_listed = [&](const std::string& known) {
@@ -99,8 +92,8 @@ void require_known_events(const std::vector<std::string>& event_names, std::stri
     names.insert(names.end(), other_names.begin(), other_names.end());
     for (const auto& row : software_event_table()) names.push_back(full_name(row));
     const auto nearest = nearest_name(name, names);
-    throw InputError(fmt::format("{}: {} is no event{}; cg2d events --all lists all", origin, name,
-                                 nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest)));
+    throw InputError("{}: {} is no event{}; cg2d events --all lists all", origin, name,
+                     nearest.empty() ? "" : fmt::format(": did you mean {}?", nearest));
   }
 }
 

@@ -45,17 +45,15 @@ std::vector<std::string> event_names_from(const std::string& text, std::string_v
   for (const auto& name : names) {
     if (name.empty() || name.find_first_of(" \t\r\n") != std::string::npos) {
       throw InputError(
-          fmt::format("{} \"{}\": must be event names with commas between them, without spaces, such as "
-                      "PAPI_TOT_CYC,perf::TASK-CLOCK",
-                      origin, text));
+          "{} \"{}\": must be event names with commas between them, without spaces, such as "
+          "PAPI_TOT_CYC,perf::TASK-CLOCK",
+          origin, text);
     }
     if (std::ranges::count(names, name) > 1)
-      throw InputError(fmt::format("{}: {} is there twice; name each event once", origin, name));
+      throw InputError("{}: {} is there twice; name each event once", origin, name);
   }
-  if (names.size() > most_counted_events) {
-    throw InputError(
-        fmt::format("{}: {} events; at most {} can be counted", origin, names.size(), most_counted_events));
-  }
+  if (names.size() > most_counted_events)
+    throw InputError("{}: {} events; at most {} can be counted", origin, names.size(), most_counted_events);
   return names;
 }
 

@@ -1,6 +1,5 @@
 #include "cg/timing/papi.hpp"
 
-#include <fmt/format.h>
 #include <papi.h>
 #include <array>
 #include <string_view>
@@ -18,10 +17,9 @@ void start_papi() {
   if (PAPI_is_initialized() != PAPI_NOT_INITED) return;
   const int version = PAPI_library_init(PAPI_VER_CURRENT);
   if (version == PAPI_VER_CURRENT) return;
-  throw RunError(ExitCode::unavailable,
-                 fmt::format("--papi: PAPI did not start: {}",
-                             version > 0 ? "it is of another version than the one that cg2d was built with"
-                                         : PAPI_strerror(version)));
+  throw RunError(ExitCode::unavailable, "--papi: PAPI did not start: {}",
+                 version > 0 ? "it is of another version than the one that cg2d was built with"
+                             : PAPI_strerror(version));
 }
 
 std::string why_papi_is_disabled() {
@@ -35,12 +33,11 @@ std::string counting_remedy() {
   const std::string setting = paranoid ? fmt::format("kernel.perf_event_paranoid is {}", *paranoid)
                                        : std::string("kernel.perf_event_paranoid is not there");
   const auto* hardware = PAPI_get_hardware_info();
-  if (hardware != nullptr && hardware->virtualized != 0) {
+  if (hardware != nullptr && hardware->virtualized != 0)
     return fmt::format(
         "this is a virtual machine: its host must pass the processor's counters on (virtual PMU), or run on "
         "the hardware itself ({})",
         setting);
-  }
   constexpr int most_paranoid_that_counts = 2;
   if (!paranoid || *paranoid > most_paranoid_that_counts)
     return fmt::format("{}: set it to 2 or less (sysctl kernel.perf_event_paranoid=2)", setting);
@@ -76,7 +73,7 @@ bool is_generic(std::string_view event_name) {
   auto name = parts_of(event_name).name;
   if (!name.starts_with(perf_prefix)) return false;
   name.remove_prefix(perf_prefix.size());
-  return std::find(generic_events.begin(), generic_events.end(), name) != generic_events.end();
+  return std::ranges::count(generic_events, name) > 0;
 }
 
 struct EventTrial {
@@ -196,11 +193,7 @@ std::vector<KnownEvent> known_papi_events() {
   });
   if (const auto disabled = why_papi_is_disabled(); !disabled.empty()) {
     for (const auto name : generic_events) {
-      events.push_back({.name = fmt::format("{}{}", perf_prefix, name),
-                        .family = EventFamily::generic,
-                        .description = {},
-                        .why_not = {},
-                        .trial_count = 0});
+      events.push_back({.name = fmt::format("{}{}", perf_prefix, name), .family = EventFamily::generic});
     }
     for (auto& event : events) event.why_not = fmt::format("PAPI does not know this processor: {}", disabled);
   }
@@ -234,7 +227,7 @@ PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool mul
     event_names_.clear();
     make_set(multiplexed);
     for (const auto& name : names) {
-      if (std::find(still.begin(), still.end(), name) == still.end()) add(name);
+      if (std::ranges::count(still, name) == 0) add(name);
     }
     start();
   }
@@ -252,8 +245,8 @@ void PapiCounters::stop() {
 void PapiCounters::make_set(bool multiplexed) {
   const auto require = [](int result, std::string_view what) {
     if (result == PAPI_OK) return;
-    throw RunError(ExitCode::unavailable,
-                   fmt::format("--papi: {}: {}; {}", what, PAPI_strerror(result), counting_remedy()));
+    throw RunError(ExitCode::unavailable, "--papi: {}: {}; {}", what, PAPI_strerror(result),
+                   counting_remedy());
   };
   if (multiplexed) require(PAPI_multiplex_init(), "PAPI_multiplex_init");
   event_set_ = PAPI_NULL;

@@ -43,10 +43,9 @@ ResolvedEvents resolve_on_first_rank(const std::vector<std::string>& names, comm
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     found = resolve_groups(names, why_not_counted);
-    if (found.names.size() > most_counted_events) {
-      throw InputError(fmt::format("--papi: these groups have {} events here; at most {} can be counted",
-                                   found.names.size(), most_counted_events));
-    }
+    if (found.names.size() > most_counted_events)
+      throw InputError("--papi: these groups have {} events here; at most {} can be counted",
+                       found.names.size(), most_counted_events);
   });
   return *from_json_line<ResolvedEvents>(group.broadcast(json_line(found)));
 }
@@ -127,8 +126,8 @@ double PhaseCounters::measure_clocks_per_reading() {
 
 void refuse_ways_to_count(const CounterOptions& options) {
   if (options.multiplexed || options.strict)
-    throw InputError(fmt::format("{}: goes with --papi only, which names the events to count",
-                                 options.multiplexed ? "--papi-multiplex" : "--papi-strict"));
+    throw InputError("{}: goes with --papi only, which names the events to count",
+                     options.multiplexed ? "--papi-multiplex" : "--papi-strict");
 }
 
 std::vector<std::string> wanted_events(const CounterOptions& options, comm::RankGroup& group) {
@@ -166,7 +165,7 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
     }
   }
   if (options.strict && !setup.refused.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--papi-strict: {}", refusal_text(setup.refused)));
+    throw RunError(ExitCode::unavailable, "--papi-strict: {}", refusal_text(setup.refused));
   agree_on(group, [&] {
     if (counted == setup.counters->event_names()) return;
     setup.counters.reset();

@@ -142,12 +142,11 @@ std::string why_not_opened(int error) {
   if (error != EACCES && error != EPERM) return fmt::format("the kernel: {}", std::strerror(error));
   const auto paranoid = perf_event_paranoid();
   constexpr int most_paranoid_that_counts_the_kernel = 1;
-  if (paranoid && *paranoid > most_paranoid_that_counts_the_kernel) {
+  if (paranoid && *paranoid > most_paranoid_that_counts_the_kernel)
     return fmt::format(
         "it happens in the kernel, and kernel.perf_event_paranoid is {}: set it to 1 or less (sysctl "
         "kernel.perf_event_paranoid=1), or give the program CAP_PERFMON",
         *paranoid);
-  }
   return "the system forbids perf_event_open: a container's seccomp profile may do so";
 }
 

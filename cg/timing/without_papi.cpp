@@ -1,7 +1,5 @@
 // The events of the processor where cg2d is built without PAPI: there are none, and the kernel's software events are counted as ever.
 
-#include <fmt/format.h>
-
 #include "cg/base/errors.hpp"
 #include "cg/timing/papi.hpp"
 
@@ -23,8 +21,8 @@ std::optional<std::string> papi_version() { return std::nullopt; }
 /// Throws RunError for a name that looks like PAPI's own: nothing tells whether it is misspelt.
 bool papi_knows(const std::string& event_name) {
   if (!event_name.starts_with("PAPI_") && event_name.find("::") == std::string::npos) return false;
-  throw RunError(ExitCode::unavailable,
-                 fmt::format("--papi: {}: {}; cg2d events lists those of the kernel", event_name, no_papi));
+  throw RunError(ExitCode::unavailable, "--papi: {}: {}; cg2d events lists those of the kernel", event_name,
+                 no_papi);
 }
 
 std::vector<std::string> papi_event_names() { return {}; }

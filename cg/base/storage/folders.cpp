@@ -26,14 +26,13 @@ std::vector<std::string> folders_from(std::string_view option, const std::string
   if (text.empty()) return {};
   auto folders = split_at(text, ',');
   if (std::ranges::count(folders, "") > 0)
-    throw InputError(
-        fmt::format("{} {}: must be folders on local storage, such as /scratch1,/scratch2", option, text));
+    throw InputError("{} {}: must be folders on local storage, such as /scratch1,/scratch2", option, text);
   return folders;
 }
 
 void cannot_create_in(const std::string& folder) {
-  throw RunError(ExitCode::cannot_create,
-                 fmt::format("cannot create a file in the folder {}: {}", folder, std::strerror(errno)));
+  throw RunError(ExitCode::cannot_create, "cannot create a file in the folder {}: {}", folder,
+                 std::strerror(errno));
 }
 
 FolderRoom folder_room(const std::string& folder) {
@@ -60,10 +59,9 @@ void require_room(const RoomNeeded& needed, comm::RankGroup& group) {
   }
   agree_on(group, [&] {
     if (sum <= mine.room.available_bytes) return;
-    throw RunError(
-        ExitCode::cannot_create,
-        fmt::format("{} {}: not enough room: {} are needed on its device, {} are available", needed.option,
-                    needed.folder, format_bytes(sum), format_bytes(mine.room.available_bytes)));
+    throw RunError(ExitCode::cannot_create,
+                   "{} {}: not enough room: {} are needed on its device, {} are available", needed.option,
+                   needed.folder, format_bytes(sum), format_bytes(mine.room.available_bytes));
   });
 }
 
@@ -75,10 +73,9 @@ void make_folder(std::string_view option, const std::string& folder) {
   const int error = errno;
   std::error_code ignored;
   if (error == EEXIST && std::filesystem::is_directory(folder, ignored)) return;
-  throw RunError(
-      ExitCode::cannot_create,
-      fmt::format("cannot create the folder {}: {}; name one for {} in a folder that can be written", folder,
-                  std::strerror(error), option));
+  throw RunError(ExitCode::cannot_create,
+                 "cannot create the folder {}: {}; name one for {} in a folder that can be written", folder,
+                 std::strerror(error), option);
 }
 
 }  // namespace
@@ -102,9 +99,9 @@ bool FolderClaim::takes_lock() {
   if (is_locked_) return false;
   throw RunError(
       ExitCode::folder_in_use,
-      fmt::format(
-          "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end",
-          option_, folder_, holder(), lock_path_));
+
+      "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end", option_,
+      folder_, holder(), lock_path_);
 }
 
 /// For people: what cannot be written is not missed.

@@ -1,7 +1,6 @@
 #include "cg/base/storage/line_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -48,12 +47,11 @@ void LineFile::open() {
   if (!file_.is_open() || fstat(file_.number(), &status) != 0) cannot_create(path_);
   // A pipe or a device cannot be resumed.
   if (!S_ISREG(status.st_mode))
-    throw RunError(ExitCode::usage, fmt::format("{}: it is no regular file; name another one", path_));
+    throw RunError(ExitCode::usage, "{}: it is no regular file; name another one", path_);
   // File systems without locks (some network ones) fail with another error: then the file is not locked.
   if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw RunError(
-        ExitCode::usage,
-        fmt::format("{}: {} is writing it; wait for its end, or name another file", path_, writer_));
+    throw RunError(ExitCode::usage, "{}: {} is writing it; wait for its end, or name another file", path_,
+                   writer_);
 }
 
 std::string LineFile::content() const {
@@ -61,8 +59,7 @@ std::string LineFile::content() const {
   std::string text;
   if (fstat(file_.number(), &status) == 0) text.resize(static_cast<std::size_t>(status.st_size));
   const auto count = read_whole(file_.number(), 0, std::as_writable_bytes(std::span(text)));
-  if (!count)
-    throw RunError(ExitCode::usage, fmt::format("{}: it cannot be read ({})", path_, std::strerror(errno)));
+  if (!count) throw RunError(ExitCode::usage, "{}: it cannot be read ({})", path_, std::strerror(errno));
   text.resize(*count);
   return text;
 }
@@ -89,8 +86,7 @@ void LineFile::write_rest() {
     open();
     const auto found = content();
     if (!text_.starts_with(found))
-      throw RunError(ExitCode::cannot_write,
-                     fmt::format("cannot write {}: another process has changed it", path_));
+      throw RunError(ExitCode::cannot_write, "cannot write {}: another process has changed it", path_);
     written_ = found.size();
   }
   while (written_ < text_.size()) {
@@ -116,7 +112,7 @@ void LineFile::sync() try {
   const auto place = kept_elsewhere(path_, text_);
   if (place.empty()) throw RunError(ExitCode::cannot_write, error.what());
   path_ = place;
-  throw RunError(ExitCode::cannot_write, fmt::format("{}; all lines are in {}", error.what(), place));
+  throw RunError(ExitCode::cannot_write, "{}; all lines are in {}", error.what(), place);
 }
 
 void LineFile::remove() const {

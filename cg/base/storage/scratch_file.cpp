@@ -29,9 +29,8 @@ void ScratchFile::take_room(const FileRange& range) const {
     return;
   const int error = errno;
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
-  throw RunError(ExitCode::cannot_create,
-                 fmt::format("not enough room in the folder {} for a file of {}: {}", folder_,
-                             format_bytes(range.end), std::strerror(error)));
+  throw RunError(ExitCode::cannot_create, "not enough room in the folder {} for a file of {}: {}", folder_,
+                 format_bytes(range.end), std::strerror(error));
 }
 
 void ScratchFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
@@ -99,19 +98,18 @@ std::span<const std::byte> ScratchChunks::look_at(std::size_t chunk) {
 
 void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) const {
   throw RunError(ExitCode::cannot_write,
-                 fmt::format("the unlinked temporary file in the folder {} cannot be {} at byte {}: {}",
-                             file_.folder(), what, position_of(chunk), std::strerror(error)));
+                 "the unlinked temporary file in the folder {} cannot be {} at byte {}: {}", file_.folder(),
+                 what, position_of(chunk), std::strerror(error));
 }
 
 /// The system tells of a failed write-back once, to those that ask.
 void ScratchChunks::fail_by_damage(std::size_t chunk) const {
   if (!file_.file().put_on_disk()) fail("written", chunk, errno);
-  throw RunError(
-      ExitCode::bad_data,
-      fmt::format(
-          "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "
-          "was written there: its device loses data",
-          file_.folder(), position_of(chunk)));
+  throw RunError(ExitCode::bad_data,
+
+                 "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "
+                 "was written there: its device loses data",
+                 file_.folder(), position_of(chunk));
 }
 
 }  // namespace cg2d

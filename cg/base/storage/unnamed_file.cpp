@@ -140,9 +140,9 @@ void NewFile::reserve(std::int64_t byte_count) const {
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   if (!is_full && byte_count <= free_bytes) return;
   throw RunError(ExitCode::cannot_create,
-                 fmt::format("cannot create {}: it needs {}, and its file system has {} left for it{}", path_,
-                             format_bytes(byte_count), format_bytes(free_bytes),
-                             is_full ? fmt::format(" ({})", std::strerror(error)) : std::string()));
+                 "cannot create {}: it needs {}, and its file system has {} left for it{}", path_,
+                 format_bytes(byte_count), format_bytes(free_bytes),
+                 is_full ? fmt::format(" ({})", std::strerror(error)) : std::string());
 }
 
 void NewFile::end_at(std::int64_t byte_count) const {

@@ -47,11 +47,11 @@ void require_task(const Task& task, const ParsedCommand& command) {
   for (const auto& row : subcommand_table()) {
     if (row.is_task) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.name);
   }
-  throw InputError(fmt::format("{}; a task is one of {}",
-                               command.row == nullptr
-                                   ? task.command() + ": prints help or the version only, and is no task"
-                                   : fmt::format("{}: is no task", command.row->name),
-                               names));
+  throw InputError("{}; a task is one of {}",
+                   command.row == nullptr
+                       ? task.command() + ": prints help or the version only, and is no task"
+                       : fmt::format("{}: is no task", command.row->name),
+                   names);
 }
 
 /// The files of the batch itself, and those that tasks write whole: of two with the same one would be lost.
@@ -80,8 +80,7 @@ class WrittenFiles {
     if (identity.empty() || identity == standard_output_name) return;
     const bool is_whole = file.use == FileUse::writes || file.use == FileUse::writes_last;
     const auto earlier = uses_.find(identity);
-    if (earlier != uses_.end())
-      throw InputError(fmt::format("{} {}: {}, too", file.option, file.path, earlier->second));
+    if (earlier != uses_.end()) throw InputError("{} {}: {}, too", file.option, file.path, earlier->second);
     if (is_whole) uses_.emplace(identity, use);
   }
 
@@ -121,7 +120,7 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
       task.expected_s = expected_seconds(task, command);
       task.names_format = !command.text_of("--format").empty();
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: {}", task.place, error.what()));
+      throw InputError("{}: {}", task.place, error.what());
     }
   }
   return tasks;
@@ -214,10 +213,9 @@ class Boss {
           .command = task.command(),
           .sitting = journal_.sitting(),
           .end = {.code = ExitCode::internal,
-                  .messages = {fmt::format(
-                      "the job has ended {} times while it was under way, the last time alone; it is "
-                      "not tried again",
-                      most_ends)}}});
+                  .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
+                                           "alone; it is not tried again",
+                                           most_ends)}}});
   }
 
   void begin(const TaskStart& start, TaskCrew& crew) {

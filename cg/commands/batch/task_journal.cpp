@@ -89,8 +89,7 @@ std::vector<KnownTask> known_tasks(std::string_view text) {
                        .command = task.at("command").get<std::string>(),
                        .sitting = integer_at<int>(task, "sitting")});
     } catch (const nlohmann::json::exception& error) {
-      throw InputError(
-          fmt::format("line {} is no result of a task ({})", tasks.size() + 1, plain_text(error)));
+      throw InputError("line {} is no result of a task ({})", tasks.size() + 1, plain_text(error));
     }
   }
   return tasks;
@@ -129,8 +128,7 @@ TaskJournal::TaskJournal(const std::string& path, bool fresh) try
   under_way_.drop_cut_line();
   for (const auto& task : known_) sitting_ = std::max(sitting_, task.sitting + 1);
 } catch (const InputError& error) {
-  throw InputError(
-      fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path, error.what()));
+  throw InputError("--output {}: {}; --fresh starts the file anew, or name another one", path, error.what());
 }
 
 bool TaskJournal::has_result(const Task& task) const {
@@ -138,9 +136,9 @@ bool TaskJournal::has_result(const Task& task) const {
   if (found == known_.end()) return false;
   if (found->command != task.command())
     throw InputError(
-        fmt::format("{}: \"{}\" has a result of another command in {} ({}); give it another name, or "
-                    "start the results anew with --fresh",
-                    task.place, task.name, path_, found->command));
+        "{}: \"{}\" has a result of another command in {} ({}); give it another name, or start the results "
+        "anew with --fresh",
+        task.place, task.name, path_, found->command);
   return true;
 }
 

@@ -47,10 +47,10 @@ Task task_of_line(std::vector<std::string> words, const TaskListOptions& options
   Task task{.name = {}, .words = std::move(words), .rank_count = options.ranks_per_task};
   take_settings(task, options);
   if (!task.words.empty() && task.words.front() == "cg2d") task.words.erase(task.words.begin());
-  if (task.words.empty()) throw InputError(fmt::format("there is no command; must be {}", line_form));
+  if (task.words.empty()) throw InputError("there is no command; must be {}", line_form);
   if (task.words.front().starts_with("mpi") || task.words.front() == "srun")
-    throw InputError(fmt::format("\"{}\": tasks are not started by a launcher; must be {}",
-                                 task.words.front(), line_form));
+    throw InputError("\"{}\": tasks are not started by a launcher; must be {}", task.words.front(),
+                     line_form);
   return task;
 }
 
@@ -87,16 +87,16 @@ void require_unique_names(const std::vector<Task>& tasks) {
   for (const auto& task : tasks) {
     const auto [earlier, is_new] = known.emplace(task.name, &task);
     if (!is_new)
-      throw InputError(fmt::format("{}: \"{}\" is the name of {}, too; give one of them another by name=...",
-                                   task.place, task.name, earlier->second->place));
+      throw InputError("{}: \"{}\" is the name of {}, too; give one of them another by name=...", task.place,
+                       task.name, earlier->second->place);
   }
 }
 
 std::vector<std::string> range_of(const std::string& text, double first, double last, double step) {
   const auto count = std::floor((last - first) / step * (1.0 + 1e-12) + 1e-9) + 1.0;
   if (!(count >= 1.0 && count <= most_values))
-    throw InputError(fmt::format(
-        "{}: must be FIRST:LAST:STEP that reaches LAST from FIRST in at most {} steps", text, most_values));
+    throw InputError("{}: must be FIRST:LAST:STEP that reaches LAST from FIRST in at most {} steps", text,
+                     most_values);
   std::vector<std::string> values;
   values.reserve(static_cast<std::size_t>(count));
   while (static_cast<double>(values.size()) < count)
@@ -109,11 +109,11 @@ std::vector<std::string> range_of(const std::string& text, double first, double 
 std::string Task::command() const { return command_text(words); }
 
 ListPart list_part_from(const std::string& option, const std::string& text) {
-  const auto slash = std::min(text.find('/'), text.size());
-  const ListPart part{.number = number_from<int>(text.substr(0, slash)).value_or(0),
-                      .count = number_from<int>(text.substr(std::min(slash + 1, text.size()))).value_or(0)};
-  if (part.number < 1 || part.number > part.count)
-    throw InputError(fmt::format("{} {}: must be K/N with 1 <= K <= N, as in 3/8", option, text));
+  const auto numbers = split_at(text, '/');
+  const ListPart part{.number = number_from<int>(numbers.front()).value_or(0),
+                      .count = number_from<int>(numbers.back()).value_or(0)};
+  if (numbers.size() != 2 || part.number < 1 || part.number > part.count)
+    throw InputError("{} {}: must be K/N with 1 <= K <= N, as in 3/8", option, text);
   return part;
 }
 
@@ -121,9 +121,9 @@ VariedOption varied_option_from(const std::string& option, const std::string& te
   const auto words = words_of(text);
   if (!words || words->size() != 2 || !words->front().starts_with("--"))
     throw InputError(
-        fmt::format("{} \"{}\": must be an option and its values, as in \"--shift 10:20:0.5\" or "
-                    "\"--kernel scalar,sell\"",
-                    option, text));
+        "{} \"{}\": must be an option and its values, as in \"--shift 10:20:0.5\" or \"--kernel "
+        "scalar,sell\"",
+        option, text);
   const auto& values = words->back();
   const auto parts = split_at(values, ':');
   std::array<std::optional<double>, 3> numbers;
@@ -138,7 +138,7 @@ VariedOption varied_option_from(const std::string& option, const std::string& te
   auto ordered = varied.values;
   std::ranges::sort(ordered);
   if (const auto twice = std::ranges::adjacent_find(ordered); twice != ordered.end())
-    throw InputError(fmt::format("{} \"{}\": {} is there twice; give each value once", option, text, *twice));
+    throw InputError("{} \"{}\": {} is there twice; give each value once", option, text, *twice);
   return varied;
 }
 
@@ -147,22 +147,19 @@ std::optional<std::vector<std::string>> words_of(std::string_view line) {
   bool is_in_word = false;
   char quote = 0;
   for (const char letter : line) {
-    if (quote != 0) {
-      if (letter == quote) {
-        quote = 0;
-      } else {
-        words.back() += letter;
-      }
+    const bool is_quoted = quote != 0;
+    if (is_quoted && letter == quote) {
+      quote = 0;
       continue;
     }
-    if (blanks.find(letter) != std::string_view::npos) {
+    if (!is_quoted && blanks.find(letter) != std::string_view::npos) {
       is_in_word = false;
       continue;
     }
-    if (letter == '#' && !is_in_word) break;
+    if (!is_in_word && letter == '#') break;
     if (!is_in_word) words.emplace_back();
     is_in_word = true;
-    if (letter == '\'' || letter == '"') {
+    if (!is_quoted && (letter == '\'' || letter == '"')) {
       quote = letter;
     } else {
       words.back() += letter;
@@ -174,8 +171,7 @@ std::optional<std::vector<std::string>> words_of(std::string_view line) {
 std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& options) {
   for (const auto& [option, values] : options.varied) {
     if (std::ranges::count(options.varied, option, &VariedOption::option) > 1)
-      throw InputError(
-          fmt::format("--vary: {} is varied twice; give all of its values to one --vary", option));
+      throw InputError("--vary: {} is varied twice; give all of its values to one --vary", option);
   }
   std::vector<Task> all;
   const auto lines = lines_of(text);
@@ -187,10 +183,10 @@ std::vector<Task> tasks_from(std::string_view text, const TaskListOptions& optio
         all.push_back(std::move(task));
       }
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: {}", place, error.what()));
+      throw InputError("{}: {}", place, error.what());
     }
   }
-  if (all.empty()) throw InputError(fmt::format("{}: holds no task; a line is {}", options.path, line_form));
+  if (all.empty()) throw InputError("{}: holds no task; a line is {}", options.path, line_form);
   require_unique_names(all);
   std::vector<Task> mine;
   for (std::size_t k = 0; k < all.size(); ++k) {

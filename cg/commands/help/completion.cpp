@@ -12,8 +12,14 @@
 namespace cg2d {
 namespace {
 
-std::vector<const CLI::App*> commands_of(const CLI::App& program) {
-  return program.get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
+/// One line, with a backslash before each of these letters.
+std::string escaped(std::string_view text, std::string_view letters) {
+  std::string result;
+  for (const char letter : text) {
+    if (letters.find(letter) != std::string_view::npos) result += '\\';
+    result += letter == '\n' ? ' ' : letter;
+  }
+  return result;
 }
 
 // ---------------------------------------------------------------- bash
@@ -31,7 +37,7 @@ std::string bash_script(const CLI::App& program) {
   std::string values;
   std::string options;
   std::vector<std::string> names;
-  for (const auto* command : commands_of(program)) {
+  for (const auto* command : program.get_subcommands({})) {
     const auto& name = command->get_name();
     names.push_back(name);
     std::string arguments = "_cg2d_files";
@@ -92,14 +98,7 @@ complete -F _cg2d cg2d
 // ---------------------------------------------------------------- zsh
 
 /// Within brackets and between colons of an _arguments specification.
-std::string zsh_text(std::string_view text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '[' || letter == ']' || letter == ':' || letter == '\\') result += '\\';
-    result += letter == '\n' ? ' ' : letter;
-  }
-  return result;
-}
+std::string zsh_text(std::string_view text) { return escaped(text, "[]:\\"); }
 
 std::string zsh_action(const DescribedOption& option) {
   const auto literal = option.literal_values();
@@ -122,7 +121,7 @@ std::string zsh_option(const DescribedOption& option) {
 std::string zsh_script(const CLI::App& program) {
   std::string commands;
   std::string cases;
-  for (const auto* command : commands_of(program)) {
+  for (const auto* command : program.get_subcommands({})) {
     commands += fmt::format("    {}\n", shell_quoted(fmt::format("{}:{}", command->get_name(),
                                                                  zsh_text(command->get_description()))));
     std::string words;
@@ -158,14 +157,7 @@ _cg2d "$@"
 
 // ---------------------------------------------------------------- fish
 
-std::string fish_quoted(std::string_view text) {
-  std::string result;
-  for (const char letter : text) {
-    if (letter == '\'' || letter == '\\') result += '\\';
-    result += letter == '\n' ? ' ' : letter;
-  }
-  return "'" + result + "'";
-}
+std::string fish_quoted(std::string_view text) { return "'" + escaped(text, "'\\") + "'"; }
 
 std::string fish_option(const std::string& command, const DescribedOption& option) {
   auto line = fmt::format("complete -c cg2d -n '__fish_seen_subcommand_from {}'", command);
@@ -185,11 +177,10 @@ std::string fish_option(const std::string& command, const DescribedOption& optio
 
 std::string fish_script(const CLI::App& program) {
   std::string script = "# Completion of cg2d for fish. Made by: cg2d completion fish\n\n";
-  for (const auto* command : commands_of(program)) {
+  for (const auto* command : program.get_subcommands({}))
     script += fmt::format("complete -c cg2d -n __fish_use_subcommand -f -a {} -d {}\n", command->get_name(),
                           fish_quoted(command->get_description()));
-  }
-  for (const auto* command : commands_of(program)) {
+  for (const auto* command : program.get_subcommands({})) {
     for (const auto& option : described_options(*command)) script += fish_option(command->get_name(), option);
   }
   return script;

@@ -35,25 +35,22 @@ std::vector<std::string> names_in_files(const CLI::App& command) {
 const CLI::App& command_of(const CLI::App& program, const std::vector<std::string>& section) {
   const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
   if (command != nullptr) return *command;
-  throw InputError(fmt::format("[{}]: a section is for a command of cg2d, and there is none of that name{}",
-                               fmt::join(section, "."),
-                               did_you_mean(section.front(), command_names(program))));
+  throw InputError("[{}]: a section is for a command of cg2d, and there is none of that name{}",
+                   fmt::join(section, "."), did_you_mean(section.front(), command_names(program)));
 }
 
 /// Throws InputError for a key that is no option of the command, and for a value that is none.
 void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
   const auto* const option = option_of(command, item.name);
-  if (option == nullptr) {
-    throw InputError(fmt::format("{}: not an option of cg2d {}{}", item.name, command.get_name(),
-                                 did_you_mean(item.name, names_in_files(command))));
-  }
+  if (option == nullptr)
+    throw InputError("{}: not an option of cg2d {}{}", item.name, command.get_name(),
+                     did_you_mean(item.name, names_in_files(command)));
   if (!option->get_configurable())
-    throw InputError(fmt::format("{}: is given on the command line only, as --{}", item.name, item.name));
+    throw InputError("{}: is given on the command line only, as --{}", item.name, item.name);
   if (item.inputs.empty() || item.inputs.front() == "{}")
-    throw InputError(fmt::format("{}: has no value; leave the line out", item.name));
+    throw InputError("{}: has no value; leave the line out", item.name);
   if (std::ranges::any_of(item.inputs, has_open_quote))
-    throw InputError(
-        fmt::format("{}: a quote is not closed (# begins a comment within quotes, too)", item.name));
+    throw InputError("{}: a quote is not closed (# begins a comment within quotes, too)", item.name);
 }
 
 }  // namespace
@@ -69,7 +66,7 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
     const auto* const option = option_of(command_, item.name);
     if (std::ranges::any_of(own,
                             [&](const auto& other) { return option_of(command_, other.name) == option; }))
-      throw InputError(fmt::format("{}: given twice", item.name));
+      throw InputError("{}: given twice", item.name);
     own.push_back(std::move(item));
   };
   const std::string text(std::istreambuf_iterator<char>(input), {});
@@ -78,7 +75,7 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
     try {
       take(item);
     } catch (const InputError& error) {
-      throw InputError(fmt::format("--config {}: {}", path_, error.what()));
+      throw InputError("--config {}: {}", path_, error.what());
     }
   }
   return own;
@@ -86,7 +83,7 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
 
 void ConfigFile::require_readable() const {
   if (text_of_named_file("--config " + path_, path_).empty())
-    throw InputError(fmt::format("--config {}: is empty", path_));
+    throw InputError("--config {}: is empty", path_);
 }
 
 namespace {
@@ -106,9 +103,9 @@ void require_held(const CLI::Option& option, const std::vector<CLI::ConfigItem>&
   };
   if (!has_list && std::ranges::any_of(items, is_held)) return;
   throw InputError(
-      fmt::format("--save-config: {}: no file of options can hold {}; leave out quotes, #, commas, brackets "
-                  "and control characters",
-                  option.get_name(), fmt::join(values, ",")));
+      "--save-config: {}: no file of options can hold {}; leave out quotes, #, commas, brackets and control "
+      "characters",
+      option.get_name(), fmt::join(values, ","));
 }
 
 }  // namespace

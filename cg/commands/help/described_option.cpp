@@ -118,29 +118,25 @@ const CLI::App* find_command(const CLI::App& program, std::string_view name) {
 }
 
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
+  const auto line_break = "\n" + std::string(indent, ' ');
   std::string result;
-  std::size_t column = indent;
-  bool begins_line = true;
-  while (!text.empty()) {
-    const auto end = std::min(text.find_first_of(" \n"), text.size());
-    const auto word = text.substr(0, end);
-    if (!begins_line && column + 1 + word.size() > width) {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-      begins_line = true;
+  bool is_first = true;
+  for (const auto& line : split_at(text, '\n')) {
+    if (!std::exchange(is_first, false)) result += line_break;
+    std::size_t column = indent;
+    bool begins_line = true;
+    for (const auto& word : split_at(line, ' ')) {
+      if (!begins_line && column + 1 + word.size() > width) {
+        result += line_break;
+        column = indent;
+      } else if (!begins_line) {
+        result += ' ';
+        ++column;
+      }
+      result += word;
+      column += word.size();
+      begins_line = false;
     }
-    if (!begins_line) {
-      result += ' ';
-      ++column;
-    }
-    result += word;
-    column += word.size();
-    begins_line = end < text.size() && text[end] == '\n';
-    if (begins_line) {
-      result += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return result;
 }

@@ -74,13 +74,8 @@ std::string roff(std::string_view text) {
   for (const char letter : text) {
     if (begins_line && (letter == '.' || letter == '\'')) result += "\\&";
     begins_line = letter == '\n';
-    if (letter == '\\') {
-      result += "\\e";
-    } else if (letter == '-') {
-      result += "\\-";
-    } else {
-      result += letter;
-    }
+    if (letter == '\\' || letter == '-') result += '\\';
+    result += letter == '\\' ? 'e' : letter;
   }
   return result;
 }
