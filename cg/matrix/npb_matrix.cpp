@@ -247,9 +247,7 @@ std::vector<std::int64_t> NpbSource::balanced_piece_starts(std::span<const doubl
         nonzeros[static_cast<std::size_t>(position / rows_per_bin)] += std::ssize(positions);
     }
   });
-  std::vector<int> all_ranks(static_cast<std::size_t>(group.size()));
-  std::iota(all_ranks.begin(), all_ranks.end(), 0);
-  group.sums(all_ranks, nonzeros);
+  group.sums(nonzeros);
   const auto before = comm::sums_before(shares);
   const auto total = static_cast<double>(std::accumulate(nonzeros.begin(), nonzeros.end(), std::int64_t{0}));
   std::vector<std::int64_t> starts{0};

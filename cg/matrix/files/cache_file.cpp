@@ -39,10 +39,9 @@ void CacheReader::check_header() const {
 
 void CacheReader::check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const {
   if (crc32c(bytes) == checksums_[static_cast<std::size_t>(chunk)]) return;
-  file_.refuse(
-      fmt::format("found damaged data in bytes {} to {}, expected what meets its checksum",
-                  CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes,
-                  CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes + std::ssize(bytes) - 1));
+  const auto begin = CacheLayout::chunk_begin(chunk);
+  file_.refuse(fmt::format("found damaged data in bytes {} to {}, expected what meets its checksum", begin,
+                           begin + std::ssize(bytes) - 1));
 }
 
 /// Chunks that lie within the bytes are read to their place; those at the ends pass through a buffer.
@@ -51,8 +50,8 @@ void CacheReader::read(std::int64_t position, std::span<std::byte> bytes) const 
   std::vector<std::byte> buffer;
   while (!bytes.empty()) {
     const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
-    const auto begin = CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes;
-    const auto size = static_cast<std::size_t>(std::min(CacheLayout::chunk_bytes, layout.data_end - begin));
+    const auto begin = CacheLayout::chunk_begin(chunk);
+    const auto size = static_cast<std::size_t>(layout.chunk_size(chunk));
     const auto within = static_cast<std::size_t>(position - begin);
     const auto count = std::min(bytes.size(), size - within);
     const bool is_whole = count == size;

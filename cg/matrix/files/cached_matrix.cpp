@@ -26,10 +26,12 @@ constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
 
 // ---------------------------------------------------------------- writing
 
-/// A file that all ranks write, under a temporary name until it is complete.
+/// A file that all ranks write, under a temporary name until it is complete. Keeps what the data add to the checksums of their chunks:
+/// these are of what was meant, whatever the device has.
 class SharedOutput {
  public:
-  SharedOutput(std::string path, comm::RankGroup& group) : path_(std::move(path)) {
+  SharedOutput(std::string path, const CacheLayout& layout, comm::RankGroup& group)
+      : path_(std::move(path)), layout_(layout), shares_(static_cast<std::size_t>(layout.chunk_count)) {
     agree_on(group, [&] {
       if (group.rank() == 0) create();
     });
@@ -43,15 +45,37 @@ class SharedOutput {
   void write(std::int64_t position, std::span<const T> values) const {
     if (!file_->write_at(position, std::as_bytes(values))) cannot_write(path_);
   }
+  /// Bytes between CacheLayout::data_begin and data_end, in any order.
+  template <typename T>
+  void write_data(std::int64_t position, std::span<const T> values) {
+    write(position, values);
+    for (auto bytes = std::as_bytes(values); !bytes.empty();) {
+      const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
+      const auto end = CacheLayout::chunk_begin(chunk) + layout_.chunk_size(chunk);
+      const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
+      position += std::ssize(piece);
+      shares_[static_cast<std::size_t>(chunk)] ^=
+          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece), .bytes_after = end - position});
+      bytes = bytes.subspan(piece.size());
+    }
+  }
+  /// By number of the chunk: the share of what this rank has written, 0 for nothing.
+  [[nodiscard]] std::span<const std::uint32_t> shares() const { return shares_; }
   /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
   void put_on_disk() const {
     if (!file_->put_on_disk()) cannot_write(path_);
   }
-  /// From the device, where put_on_disk() was called before. A file without a part of these bytes has zeros there.
-  void read_back(std::int64_t position, std::span<std::byte> bytes) const {
-    file_->forget_cached(position, std::ssize(bytes));
-    std::ranges::fill(bytes, std::byte{0});
-    if (!file_->read_at(position, bytes)) cannot_write(path_);
+  /// Throws where the device, after put_on_disk(), does not have what was written to these chunks.
+  void require_written(const comm::IndexRange& chunks, std::span<const std::uint32_t> checksums) const {
+    std::vector<std::byte> bytes;
+    for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
+      const auto position = CacheLayout::chunk_begin(chunk);
+      file_->forget_cached(position, layout_.chunk_size(chunk));
+      bytes.assign(static_cast<std::size_t>(layout_.chunk_size(chunk)), std::byte{0});
+      if (!file_->read_at(position, bytes)) cannot_write(path_);
+      if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
+        fail_by_damage(position);
+    }
   }
   /// The header and the checksums can be read, and fit together.
   void require_readable() const {
@@ -61,12 +85,6 @@ class SharedOutput {
     } catch (const FileError&) {
       fail_by_damage(0);
     }
-  }
-  [[noreturn]] void fail_by_damage(std::int64_t position) const {
-    throw RunError(
-        ExitCode::cannot_write,
-        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
-                    path_, position));
   }
   /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
   void put_in_place() {
@@ -78,6 +96,12 @@ class SharedOutput {
   }
 
  private:
+  [[noreturn]] void fail_by_damage(std::int64_t position) const {
+    throw RunError(
+        ExitCode::cannot_write,
+        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
+                    path_, position));
+  }
   void create() {
     path_ = output_target(path_);
     struct stat status {};
@@ -108,41 +132,14 @@ class SharedOutput {
   }
 
   std::string path_;
+  const CacheLayout& layout_;
   std::string temporary_name_;
   std::optional<UnnamedFile> file_;
-};
-
-/// Writes data in any order, and keeps what they add to the checksums of the chunks: these are of what was meant, whatever the device has.
-class ChecksummedOutput {
- public:
-  ChecksummedOutput(const CacheLayout& layout, const SharedOutput& output)
-      : layout_(layout), output_(output), shares_(static_cast<std::size_t>(layout.chunk_count)) {}
-
-  /// Bytes between CacheLayout::data_begin and data_end.
-  template <typename T>
-  void write(std::int64_t position, std::span<const T> values) {
-    output_.write(position, values);
-    for (auto bytes = std::as_bytes(values); !bytes.empty();) {
-      const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
-      const auto end = CacheLayout::chunk_begin(chunk) + layout_.chunk_size(chunk);
-      const auto piece = bytes.first(std::min(bytes.size(), static_cast<std::size_t>(end - position)));
-      position += std::ssize(piece);
-      shares_[static_cast<std::size_t>(chunk)] ^=
-          crc32c_share(crc32c(piece), {.byte_count = std::ssize(piece), .bytes_after = end - position});
-      bytes = bytes.subspan(piece.size());
-    }
-  }
-  /// By number of the chunk: the share of what this rank has written, 0 for nothing.
-  [[nodiscard]] std::span<const std::uint32_t> shares() const { return shares_; }
-
- private:
-  const CacheLayout& layout_;
-  const SharedOutput& output_;
   std::vector<std::uint32_t> shares_;
 };
 
 /// This rank's rows, bucket by bucket, at their places.
-void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, ChecksummedOutput& output,
+void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOutput& output,
                 std::span<const std::int64_t> bucket_starts) {
   const auto& store = matrix.store();
   const auto& deal = store.deal();
@@ -170,16 +167,16 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, Checksumm
     if (store.failure()) throw RunError(*store.failure());
     std::int64_t next = start;
     for (auto& row_start : row_starts) row_start = std::exchange(next, next + row_start);
-    output.write<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
-    output.write<double>(layout.diagonal + 8 * first_row, diagonal);
-    output.write<double>(layout.values + 8 * start, values);
-    output.write<std::int32_t>(layout.columns + 4 * start, columns);
+    output.write_data<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
+    output.write_data<double>(layout.diagonal + 8 * first_row, diagonal);
+    output.write_data<double>(layout.values + 8 * start, values);
+    output.write_data<std::int32_t>(layout.columns + 4 * start, columns);
   }
 }
 
 /// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
 std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOwners& owners,
-                                        const ChecksummedOutput& output, comm::RankGroup& group) {
+                                        const SharedOutput& output, comm::RankGroup& group) {
   const auto mine = owners.range_of(group.rank());
   std::vector<std::uint32_t> checksums;
   for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
@@ -197,18 +194,6 @@ std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOw
   }
   rounds.finish();
   return checksums;
-}
-
-/// Throws where the file does not have what was written to it.
-void require_written(const CacheLayout& layout, const comm::IndexRange& chunks,
-                     std::span<const std::uint32_t> checksums, const SharedOutput& output) {
-  std::vector<std::byte> bytes;
-  for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
-    bytes.resize(static_cast<std::size_t>(layout.chunk_size(chunk)));
-    output.read_back(CacheLayout::chunk_begin(chunk), bytes);
-    if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
-      output.fail_by_damage(CacheLayout::chunk_begin(chunk));
-  }
 }
 
 // ---------------------------------------------------------------- reading
@@ -299,18 +284,17 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   CacheHeader header{
       .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
   const CacheLayout layout(header);
-  SharedOutput output(path, group);
+  SharedOutput output(path, layout, group);
   const auto bucket_starts = matrix.bucket_starts(group);
-  ChecksummedOutput checksummed(layout, output);
   agree_on(group, [&] {
-    write_rows(matrix, layout, checksummed, bucket_starts);
+    write_rows(matrix, layout, output, bucket_starts);
     if (group.rank() == 0)
-      checksummed.write<std::int64_t>(layout.row_starts + 8 * header.order,
+      output.write_data<std::int64_t>(layout.row_starts + 8 * header.order,
                                       std::span<const std::int64_t>(&header.nonzero_count, 1));
     output.put_on_disk();
   });
   const auto owners = RangeOwners::equal_shares(layout.chunk_count, group.size());
-  const auto own = checksums_of(layout, owners, checksummed, group);
+  const auto own = checksums_of(layout, owners, output, group);
   std::vector<std::uint32_t> all;
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
     all.insert(all.end(), theirs.begin(), theirs.end());
@@ -323,7 +307,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   });
   // After the last writing to the disk: nothing but the name follows.
   agree_on(group, [&] {
-    require_written(layout, owners.range_of(group.rank()), own, output);
+    output.require_written(owners.range_of(group.rank()), own);
     if (group.rank() == 0) output.require_readable();
   });
   agree_on(group, [&] {
@@ -441,7 +425,8 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
           });
     }
   });
-  return sums_over_ranks(group, counts);
+  group.sums(counts);
+  return counts;
 }
 
 void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,

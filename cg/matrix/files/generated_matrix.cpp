@@ -20,11 +20,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   const auto storing_bytes = expected.making_bytes;
   expected.making_bytes =
       block_bytes + std::max(storing_bytes, group.size() * source->plan(layout).working_bytes);
-  if (options.check_memory) {
-    options.check_memory(expected);
-  } else {
-    require_memory(options.text, expected.making_bytes, group);
-  }
+  require_memory(options.check_memory, options.text, expected, group);
   const auto first_row = layout.row_block(group.rank()).begin;
   const auto block = source->build(layout, group, 1).block;
   const double sign = source_row_of(options.text).is_negative_definite ? -1.0 : 1.0;

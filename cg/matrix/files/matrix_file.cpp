@@ -156,11 +156,7 @@ class MarketReading {
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
     const auto require = [&](const ExpectedMatrix& expected) {
-      if (options_.check_memory) {
-        options_.check_memory(expected);
-      } else {
-        require_memory(options_.path, expected.making_bytes, group_);
-      }
+      require_memory(options_.check_memory, options_.path, expected, group_);
     };
     if (options_.scratch_folder.empty()) {
       auto expected =

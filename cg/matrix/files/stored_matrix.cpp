@@ -115,6 +115,12 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
   });
 }
 
+void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
+                    comm::RankGroup& group) {
+  if (check) return check(matrix);
+  require_memory(name, matrix.making_bytes, group);
+}
+
 void require_intact(const EntryStore& store, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (store.failure()) throw RunError(*store.failure());
@@ -280,7 +286,8 @@ std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayo
     }
   });
   require_intact(store_, group);
-  return sums_over_ranks(group, counts);
+  group.sums(counts);
+  return counts;
 }
 
 // ---------------------------------------------------------------- blocks

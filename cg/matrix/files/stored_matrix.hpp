@@ -68,6 +68,10 @@ std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
 /// processes will take. Collective.
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);
 
+/// Asks `check`, or require_memory() where there is none. Collective.
+void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
+                    comm::RankGroup& group);
+
 /// Throws a store's failure() on every rank. Collective.
 void require_intact(const EntryStore& store, comm::RankGroup& group);
 

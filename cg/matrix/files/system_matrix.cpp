@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -87,18 +86,12 @@ std::vector<std::int64_t> SystemMatrix::balanced_piece_starts(std::span<const do
     ++row_count;
   });
   for (; piece <= piece_count; ++piece) rows_before[piece] = row_count;
-  return sums_over_ranks(group, rows_before);
+  group.sums(rows_before);
+  return rows_before;
 }
 
 std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
   return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
-}
-
-std::vector<std::int64_t> sums_over_ranks(comm::RankGroup& group, std::span<const std::int64_t> values) {
-  std::vector<std::int64_t> sums(values.size());
-  for (const auto& theirs : group.gather_all(values))
-    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
-  return sums;
 }
 
 void require_same_file(const std::string& path, comm::RankGroup& group) {
