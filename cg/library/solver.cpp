@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 

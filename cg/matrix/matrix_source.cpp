@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <string>
 
 #include "cg/base/errors.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

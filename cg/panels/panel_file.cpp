@@ -10,7 +10,6 @@
 #include <string_view>
 #include <utility>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"

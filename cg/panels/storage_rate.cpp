@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "cg/base/errors.hpp"
@@ -12,27 +13,19 @@
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
-namespace {
-
-/// Bytes that no storage can compress.
-void fill(std::span<std::byte> bytes, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  for (std::size_t k = 0; k + sizeof(std::uint64_t) <= bytes.size(); k += sizeof(std::uint64_t)) {
-    const std::uint64_t word = random();
-    std::memcpy(bytes.data() + k, &word, sizeof(word));
-  }
-}
-
-}  // namespace
-
 StorageSample::StorageSample(const std::string& folder, std::int64_t byte_count)
     : file_(folder, FileCaching::direct, byte_count), byte_count_(byte_count) {
   constexpr std::int64_t most_at_once = std::int64_t{1} << 20;
-  kernels::PageBuffer<std::byte> bytes(static_cast<std::size_t>(std::min(most_at_once, byte_count)));
-  for (std::int64_t position = 0; position < byte_count; position += std::ssize(bytes.span())) {
-    const auto count = std::min(std::ssize(bytes.span()), byte_count - position);
-    fill(bytes.span(), static_cast<std::uint64_t>(position));
-    file_.write_at(position, bytes.span().first(static_cast<std::size_t>(count)));
+  const auto word_count =
+      static_cast<std::size_t>(std::min(most_at_once, byte_count)) / sizeof(std::uint64_t);
+  kernels::PageBuffer<std::uint64_t> words(word_count);
+  std::mt19937_64 random;  // words that no storage can compress
+  for (std::int64_t position = 0; position < byte_count;) {
+    std::ranges::generate(words.span(), std::ref(random));
+    const auto bytes = std::as_bytes(words.span());
+    const auto count = std::min(std::ssize(bytes), byte_count - position);
+    file_.write_at(position, bytes.first(static_cast<std::size_t>(count)));
+    position += count;
   }
   file_.put_on_disk();
 }

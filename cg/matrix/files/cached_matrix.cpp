@@ -4,10 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -230,6 +228,21 @@ void for_each_window(const CacheReader& reader, const EntryWindows& windows, con
   }
 }
 
+/// Calls visit(row, column, value) for the entries of the rows with these starts, counted from the first.
+template <typename Visit>
+void for_each_entry(const CacheReader& reader, std::span<const std::int64_t> starts, std::int64_t window,
+                    const Visit& visit) {
+  std::size_t row = 0;
+  for_each_window(
+      reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
+      [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;
+          visit(row, columns[k], values[k]);
+        }
+      });
+}
+
 /// Rows of a block, whose columns are all taken: both arrays are read to their places.
 kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRange& rows,
                                   std::int64_t column_count) {
@@ -246,27 +259,18 @@ kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRa
 /// The entries of some columns. Room is reserved for all, and taken by those that are there.
 kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::IndexRange& rows,
                                        const comm::IndexRange& columns, std::int64_t window) {
-  const auto row_count = static_cast<std::size_t>(rows.size());
   const auto starts = row_starts_of(reader, rows);
-  const auto count = static_cast<std::size_t>(starts.back() - starts.front());
-  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(), count);
-  std::size_t row = 0;
+  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
+                                            static_cast<std::size_t>(starts.back() - starts.front()));
   std::size_t kept = 0;
-  const auto keep = [&](std::int64_t first, std::span<const std::int32_t> window_columns,
-                        std::span<const double> window_values) {
-    for (std::size_t k = 0; k < window_columns.size(); ++k) {
-      for (; first + static_cast<std::int64_t>(k) >= starts[row + 1]; ++row)
-        block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
-      if (!columns.contains(window_columns[k])) continue;
-      block.columns[kept] = static_cast<std::int32_t>(window_columns[k] - columns.begin);
-      block.values[kept] = window_values[k];
-      ++kept;
-    }
-  };
-  for_each_window(reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
-                  keep);
-  for (; row < row_count; ++row) block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
-  block.resize(kept);
+  for_each_entry(reader, starts, window, [&](std::size_t row, std::int32_t column, double value) {
+    if (!columns.contains(column)) return;
+    ++block.row_starts[row + 1];
+    block.columns[kept] = static_cast<std::int32_t>(column - columns.begin);
+    block.values[kept] = value;
+    ++kept;
+  });
+  block.make_room_by_lengths();
   return block;
 }
 
@@ -432,17 +436,11 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
 void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
                              int rank_count) const {
   const auto rows = comm::share_of(order(), rank, rank_count);
-  const auto starts = row_starts_of(*reader_, rows);
-  std::size_t row = 0;
-  for_each_window(
-      *reader_, {.entries = {.begin = starts.front(), .end = starts.back()}},
-      [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
-        for (std::size_t k = 0; k < columns.size(); ++k) {
-          while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;
-          collector.add(permutation(rows.begin + static_cast<std::int64_t>(row)), permutation(columns[k]),
-                        values[k]);
-        }
-      });
+  for_each_entry(*reader_, row_starts_of(*reader_, rows), window_entries,
+                 [&](std::size_t row, std::int32_t column, double value) {
+                   collector.add(permutation(rows.begin + static_cast<std::int64_t>(row)),
+                                 permutation(column), value);
+                 });
 }
 
 }  // namespace cg2d

@@ -63,44 +63,6 @@ struct Fault {
   std::string message{};
 };
 
-/// This rank's parts of the content after the header, one after the other.
-class Shares {
- public:
-  Shares(const ByteSource& source, std::int64_t body_offset, const comm::RankGroup& group) {
-    const std::int64_t rank = group.rank();
-    const std::int64_t rank_count = group.size();
-    if (source.can_be_cut()) {
-      const auto size = std::max<std::int64_t>(source.size() - body_offset, 0);
-      next_ = {.begin = body_offset + size * rank / rank_count,
-               .end = body_offset + size * (rank + 1) / rank_count};
-      stride_ = size + 1;  // beyond the end
-    } else if (rank_count == 1) {
-      next_ = {.begin = body_offset, .end = nowhere};
-      stride_ = 0;
-    } else {
-      // Parts much longer than a line: a reader may go beyond the end of one by a line.
-      constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
-      next_ = {.begin = body_offset + rank * part_bytes, .end = body_offset + (rank + 1) * part_bytes};
-      stride_ = rank_count * part_bytes;
-    }
-  }
-
-  /// Starts the next part; false after the last.
-  bool start_next(LineBlocks& blocks) {
-    if (is_started_ && (blocks.at_end_of_file() || stride_ == 0)) return false;
-    blocks.start(next_.begin, next_.end);
-    next_ = {.begin = next_.begin + stride_, .end = next_.end + stride_};
-    if (blocks.source().can_be_cut()) stride_ = 0;
-    is_started_ = true;
-    return true;
-  }
-
- private:
-  comm::IndexRange next_;
-  std::int64_t stride_ = 0;
-  bool is_started_ = false;
-};
-
 /// One reading of a Matrix Market file.
 class MarketReading {
  public:
@@ -192,14 +154,27 @@ class MarketReading {
   /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
   void parse_share(EntryCollector& collector) {
     LineBlocks blocks(open_source(options_.path));
-    Shares shares(blocks.source(), located_.body_offset, group_);
+    const auto& source = blocks.source();
+    const auto body = located_.body_offset;
+    // Parts of a stream are much longer than a line: a reader may go beyond the end of one by a line.
+    constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
+    const std::int64_t stride = group_.size() * part_bytes;
+    comm::IndexRange part{.begin = body, .end = LineBlocks::end_of_file};
+    if (source.can_be_cut()) {
+      part.end = std::max(source.size(), body);
+      part = comm::share_of(part, group_.rank(), group_.size());
+    } else if (group_.size() > 1) {
+      part = {.begin = body + group_.rank() * part_bytes, .end = body + (group_.rank() + 1) * part_bytes};
+    }
     try {
-      while (shares.start_next(blocks)) {
+      do {
+        blocks.start(part.begin, part.end);
         for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
           parse_lines(lines, blocks, collector);
           if (fault_.offset != nowhere) return;
         }
-      }
+        part = {.begin = part.begin + stride, .end = part.end + stride};
+      } while (!source.can_be_cut() && !blocks.at_end_of_file());
     } catch (const TextFault& fault) {  // a line that is too long
       fault_ = {.offset = fault.offset(), .message = fault.what()};
     }

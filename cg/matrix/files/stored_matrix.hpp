@@ -9,15 +9,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/entry_store.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
-#include "cg/matrix/matrix_facts.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"

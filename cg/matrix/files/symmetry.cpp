@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"

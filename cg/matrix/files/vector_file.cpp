@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
