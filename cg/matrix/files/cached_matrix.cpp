@@ -1,12 +1,13 @@
 #include "cg/matrix/files/cached_matrix.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -100,33 +101,30 @@ class SharedOutput {
         fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
                     path_, position));
   }
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw RunError(ExitCode::cannot_create, fmt::format("cannot create {}: {}", path_, reason));
+  }
   void create() {
     path_ = output_target(path_);
-    struct stat status {};
-    if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-      throw RunError(ExitCode::cannot_create,
-                     fmt::format("cannot create {}: it is {}; name a file", path_,
-                                 S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device"));
-    }
-    if (!can_be_replaced(path_)) {
-      throw RunError(ExitCode::cannot_create,
-                     fmt::format("cannot create {}: it cannot be replaced (a mount point, or another user's "
-                                 "file in a folder with the sticky "
-                                 "bit); name another file",
-                                 path_));
-    }
+    std::error_code unknown;
+    const auto status = std::filesystem::status(path_, unknown);
+    if (is_directory(status)) refuse("it is a directory; name a file");
+    if (exists(status) && !is_regular_file(status)) refuse("it is a pipe or a device; name a file");
+    if (!can_be_replaced(path_))
+      refuse(
+          "it cannot be replaced (a mount point, or another user's file in a folder with the sticky bit); "
+          "name another file");
     file_.emplace(path_, FileNaming::temporary_at_once);
     if (!file_->is_open()) cannot_create(path_);
     temporary_name_ = file_->temporary_name();
   }
   void open_on_rank(int rank) {
     file_.emplace(temporary_name_, FileNaming::of_another_process);
-    if (file_->is_open()) return;
-    throw RunError(
-        ExitCode::cannot_create,
-        fmt::format("cannot create {}: rank {} cannot open what rank 0 has made there ({}); name a "
-                    "file in a folder that all ranks can write",
-                    path_, rank, std::strerror(errno)));
+    if (!file_->is_open())
+      refuse(
+          fmt::format("rank {} cannot open what rank 0 has made there ({}); name a file in a folder that "
+                      "all ranks can write",
+                      rank, std::strerror(errno)));
   }
 
   std::string path_;
@@ -173,9 +171,9 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOut
 }
 
 /// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
-std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOwners& owners,
+std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const comm::BlockLayout& owners,
                                         const SharedOutput& output, comm::RankGroup& group) {
-  const auto mine = owners.range_of(group.rank());
+  const auto mine = owners.own_piece(group.rank());
   std::vector<std::uint32_t> checksums;
   for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
     checksums.push_back(crc32c_of_zeros(layout.chunk_size(chunk)));
@@ -297,7 +295,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
                                       std::span<const std::int64_t>(&header.nonzero_count, 1));
     output.put_on_disk();
   });
-  const auto owners = RangeOwners::equal_shares(layout.chunk_count, group.size());
+  const auto owners = comm::BlockLayout::even(layout.chunk_count, {.columns = 1, .rows = group.size()});
   const auto own = checksums_of(layout, owners, output, group);
   std::vector<std::uint32_t> all;
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
@@ -311,7 +309,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   });
   // After the last writing to the disk: nothing but the name follows.
   agree_on(group, [&] {
-    output.require_written(owners.range_of(group.rank()), own);
+    output.require_written(owners.own_piece(group.rank()), own);
     if (group.rank() == 0) output.require_readable();
   });
   agree_on(group, [&] {

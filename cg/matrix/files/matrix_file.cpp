@@ -118,22 +118,20 @@ class MarketReading {
     const auto entries = most_entries(options_.path, header());
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
-    const auto require = [&](const ExpectedMatrix& expected) {
-      require_memory(options_.check_memory, options_.path, expected, group_);
-    };
     if (options_.scratch_folder.empty()) {
       auto expected =
           expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group_.size());
       if (half_count > 0)
         expected.making_bytes =
             expected_matrix(order, half_count, EntryValues::any, group_.size()).making_bytes;
-      require(expected);
-      return;
+      return require_memory(options_.check_memory, options_.path, expected, group_);
     }
     const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
-    require({.order = order,
-             .entry_count = entries,
-             .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()});
+    require_memory(options_.check_memory, options_.path,
+                   {.order = order,
+                    .entry_count = entries,
+                    .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()},
+                   group_);
     require_room({.option = "--scratch",
                   .folder = options_.scratch_folder,
                   .byte_count = (stored_entry_bytes(values) * entries +

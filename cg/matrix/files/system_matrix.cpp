@@ -64,7 +64,7 @@ void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
 }
 
 HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
-  return scattered(RangeOwners::pieces_of(layout), group, [&](const auto& put) {
+  return scattered(layout, group, [&](const auto& put) {
     visit_own_rows(group, [&](const OwnRow& row) { put(row.row, row.diagonal); });
   });
 }
