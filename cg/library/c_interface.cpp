@@ -133,18 +133,14 @@ cg2d::SolverOptions options_from(const cg2d_options* options) {
   return options == nullptr ? cg2d::SolverOptions{} : options->options;
 }
 
-bool is_on(const std::string& name, const std::string& value) {
-  cg2d::require_known(name, value, {"off", "on"});
-  return value == "on";
-}
-
 void set_option(cg2d::SolverOptions& options, const std::string& name, const std::string& value) {
   if (name == "preconditioner") {
     options.preconditioner = value;
   } else if (name == "variant") {
     options.variant = value;
   } else if (name == "phases") {
-    options.times_phases = is_on(name, value);
+    cg2d::require_known(name, value, {"off", "on"});
+    options.times_phases = value == "on";
   } else if (name == "grid") {
     options.configuration.grid = cg2d::grid_from(value, "auto").value_or(cg2d::comm::ProcessGrid{0, 0});
   } else {

@@ -10,6 +10,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/library/built_in_choice.hpp"
+#include "cg/library/layout.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/lanczos.hpp"
@@ -130,10 +131,8 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
 
 /// One piece per rank, as long as the rank's vectors.
 comm::BlockLayout layout_of(const LinearOperator& matrix, comm::RankGroup& group) {
-  const auto sizes = group.gather_one(static_cast<std::int64_t>(matrix.local_size()));
-  std::vector<std::int64_t> starts{0};
-  for (const auto size : sizes) starts.push_back(starts.back() + size);
-  return {{.columns = 1, .rows = group.size()}, std::move(starts)};
+  const comm::ProcessGrid grid{.columns = 1, .rows = group.size()};
+  return {grid, piece_starts_of(static_cast<std::int64_t>(matrix.local_size()), grid, group)};
 }
 
 }  // namespace
@@ -235,14 +234,14 @@ class Solver::Parts {
 
   static void require_no_matrix_needed(const std::string& preconditioner) {
     if (!find_preconditioner(preconditioner)->needs_diagonal_block) return;
-    std::string valid;
+    std::vector<std::string_view> valid;
     for (const auto& row : preconditioner_table()) {
-      if (!row.needs_diagonal_block) valid += fmt::format("{}{}", valid.empty() ? "" : ", ", row.name);
+      if (!row.needs_diagonal_block) valid.push_back(row.name);
     }
     throw InputError(
         fmt::format("solver: the preconditioner {} needs the entries of the matrix, which an operator "
                     "does not have; valid: {}",
-                    preconditioner, valid));
+                    preconditioner, fmt::join(valid, ", ")));
   }
 
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {

@@ -85,7 +85,7 @@ void DrawnVectors::record_facts(comm::RankGroup& group) {
   for (const auto& part : parts_) {
     const auto local = needed - 1 - part.first_number;
     if (0 <= local && local < part.number_count)
-      last_pair = pair_of_number(problem_, draw_share(problem_, part.pairs, 0), local);
+      last_pair = pair_of_number(problem_, part.pairs.begin, local);
   }
   const std::int64_t pair_count = group.maximum(last_pair + 1);
   RandomStream stream;

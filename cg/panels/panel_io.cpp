@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "cg/base/values.hpp"
 
@@ -31,14 +30,10 @@ const PanelIoRow& usual_panel_io() {
   const auto table = panel_io_table();
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing in the program sets a variable
   if (const char* const name = std::getenv(variable); name != nullptr && *name != '\0') {
-    std::vector<std::string> names;
-    for (const auto& row : table) names.emplace_back(row.name);
-    require_known(variable, name, names);
+    require_known(variable, name, names_of(table));
     return *find_panel_io(name);
   }
-  const auto found =
-      std::ranges::find_if(table, [](const auto& row) { return row.why_unavailable().empty(); });
-  return found == table.end() ? fallback_panel_io() : *found;
+  return *std::ranges::find_if(table, [](const auto& row) { return row.why_unavailable().empty(); });
 }
 
 const PanelIoRow& fallback_panel_io() { return panel_io_table().back(); }

@@ -22,11 +22,8 @@ namespace {
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 
-/// The name of a file without its folders.
-std::string name_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
+/// The name of a file without its folders, if any (npos + 1 is 0).
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// The entries in so many lines, with those that symmetry adds.
 std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) {
