@@ -54,23 +54,16 @@ void refuse_to_symmetrize(const MatrixFileOptions& options) {
                                  options.mirrors ? "--mirror" : "--symmetrize", options.path));
 }
 
-/// The first line that a rank could not parse.
-struct Fault {
-  std::int64_t offset = nowhere;
-  std::string message{};
-};
-
 /// One reading of a Matrix Market file.
 class MarketReading {
  public:
   MarketReading(const MatrixFileOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group), agreement_(group) {}
+      : options_(options), group_(group) {}
 
   std::unique_ptr<StoredMatrix> read() {
     require_same_file(options_.path, group_);
-    agreement_.attempt([&] { located_ = read_market_header(options_.path); });
-    agreement_.reach();
     agree_on(group_, [&] {
+      located_ = read_market_header(options_.path);
       require_square();
       if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
       if (options_.mirrors && options_.symmetrize_tolerance)
@@ -82,9 +75,10 @@ class MarketReading {
     auto scratch = make_scratch();
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
     EntryCollector collector(header().row_count, group_, values, std::move(scratch));
-    agreement_.attempt([&] { parse_share(collector); });
+    Agreement agreement(group_);
+    agreement.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
-    agreement_.reach();
+    agreement.reach();
     require_complete();
     if (options_.mirrors) require_one_triangle();
     auto matrix =
@@ -166,12 +160,12 @@ class MarketReading {
         blocks.start(part.begin, part.end);
         for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
           parse_lines(lines, blocks, collector);
-          if (fault_.offset != nowhere) return;
+          if (fault_) return;
         }
         part = {.begin = part.begin + stride, .end = part.end + stride};
       } while (!source.can_be_cut() && !blocks.at_end_of_file());
     } catch (const TextFault& fault) {  // a line that is too long
-      fault_ = {.offset = fault.offset(), .message = fault.what()};
+      fault_ = fault;
     }
   }
 
@@ -193,7 +187,7 @@ class MarketReading {
         visit_images(entry, header().symmetry, add);
       });
     } catch (const TextFault& fault) {
-      fault_ = {.offset = blocks.offset() + fault.offset(), .message = fault.what()};
+      fault_ = TextFault(blocks.offset() + fault.offset(), fault.what());
     }
     if (options_.progress && blocks.source().can_be_cut())
       options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
@@ -214,10 +208,11 @@ class MarketReading {
 
   /// Throws the first fault of the file, whichever rank has met it.
   void require_complete() {
-    const auto offset = group_.minimum(fault_.offset);
+    const auto own_offset = fault_ ? fault_->offset() : nowhere;
+    const auto offset = group_.minimum(own_offset);
     const auto entry_count = group_.sum(entry_count_);
     if (offset == nowhere && entry_count == header().line_count) return;
-    const auto messages = group_.gather_all(fault_.offset == offset ? fault_.message : std::string());
+    const auto messages = group_.gather_all(own_offset == offset && fault_ ? fault_->what() : std::string());
     agree_on(group_, [&] {
       if (group_.rank() == 0) throw_fault(offset, *std::ranges::max_element(messages), entry_count);
     });
@@ -240,13 +235,12 @@ class MarketReading {
 
   const MatrixFileOptions& options_;
   comm::RankGroup& group_;
-  Agreement agreement_;
   LocatedHeader located_;
   std::optional<RandomPermutation> permutation_;
   std::int64_t entry_count_ = 0;
   std::int64_t lower_count_ = 0;  // entries that are not 0, of a triangle that is mirrored
   std::int64_t upper_count_ = 0;
-  Fault fault_;
+  std::optional<TextFault> fault_;  // the first line that this rank could not parse
 };
 
 }  // namespace

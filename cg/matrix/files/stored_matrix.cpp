@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -187,24 +186,13 @@ void StoredMatrix::visit_entries() {
 
 // ---------------------------------------------------------------- checks
 
-/// The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
-bool StoredMatrix::NotFinite::is_before(const NotFinite& other) const {
-  const auto key = [](const NotFinite& one) {
-    return std::tuple(std::max(one.row, one.column), std::min(one.row, one.column), one.row < one.column);
-  };
-  return key(*this) < key(other);
-}
-
 void StoredMatrix::record_not_finite(std::int64_t row, std::int64_t column, double value) {
   const NotFinite entry{.row = original(row), .column = original(column), .value = value};
-  if (entry.is_before(not_finite_)) not_finite_ = entry;
+  if (entry.key() < not_finite_.key()) not_finite_ = entry;
 }
 
 void StoredMatrix::require_finite(comm::RankGroup& group) const {
-  auto first = not_finite_;
-  for (const auto& theirs : group.gather_one(not_finite_)) {
-    if (theirs.is_before(first)) first = theirs;
-  }
+  const auto first = std::ranges::min(group.gather_one(not_finite_), {}, &NotFinite::key);
   if (first.row == NotFinite::none) return;
   throw RunError(
       ExitCode::not_finite,
@@ -235,9 +223,10 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
     throw RunError(ExitCode::bad_data,
                    fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", facts_.key.name,
                                tolerance, found.first.values_text(), found.first.difference_text()));
-  symmetrization_->largest_difference = found.largest.difference;
-  symmetrization_->row = found.largest.row;
-  symmetrization_->column = found.largest.column;
+  symmetrization_ = {.tolerance = tolerance,
+                     .largest_difference = found.largest.difference,
+                     .row = found.largest.row,
+                     .column = found.largest.column};
   store_ = mean_of_triangles(std::move(store_), std::move(scratch), group);
   survey(group);
 }

@@ -2,6 +2,7 @@
 
 // A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cg/matrix/files/entry_store.hpp"
@@ -110,7 +112,10 @@ class StoredMatrix final : public SystemMatrix {
     std::int64_t row = none;
     std::int64_t column = none;
     double value = 0.0;
-    [[nodiscard]] bool is_before(const NotFinite& other) const;
+    /// The first entry has the least. The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
+    [[nodiscard]] std::tuple<std::int64_t, std::int64_t, bool> key() const {
+      return {std::max(row, column), std::min(row, column), row < column};
+    }
   };
 
   void survey(comm::RankGroup& group);
