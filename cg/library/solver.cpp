@@ -185,9 +185,8 @@ class Solver::Parts {
   Solution solve(const SystemVectors& vectors, const StopRule& stop, const ToleranceOptions* tolerance) {
     require_arguments(vectors, tolerance);
     const int most_steps = tolerance == nullptr ? std::numeric_limits<int>::max() : tolerance->most_steps;
-    ResidualHistory history(most_steps);
-    LanczosEstimates estimates(most_steps);
-    const Observed observed(conjugate_gradient_->observers(), {&history, &estimates});
+    history_.emplace(most_steps);
+    estimates_.emplace(most_steps);
     timer_->reset();
     group_.barrier();
     const auto begin = std::chrono::steady_clock::now();
@@ -196,34 +195,16 @@ class Solver::Parts {
     if (function_ != nullptr) function_->throw_failure();
     time_s_ = group_.maximum(duration.count());
     record_phases();
-    const auto spectrum = estimates.estimate();
+    const auto spectrum = estimates_->estimate();
     result.condition_number = spectrum.condition_number();
     return {.result = result,
-            .history = history.norms(),
+            .history = history_->norms(),
             .spectrum = spectrum,
             .preconditioner_remark = preconditioner_->remark()};
   }
 
  private:
   friend class Solver;
-
-  /// Observers of one solve: removed when it ends, by an exception, too.
-  class Observed {
-   public:
-    Observed(StepObservers& all, std::vector<StepObserver*> observers)
-        : all_(all), observers_(std::move(observers)) {
-      for (auto* observer : observers_) all_.add(*observer);
-    }
-    ~Observed() {
-      for (auto* observer : observers_) all_.remove(*observer);
-    }
-    Observed(const Observed&) = delete;
-    Observed& operator=(const Observed&) = delete;
-
-   private:
-    StepObservers& all_;
-    std::vector<StepObserver*> observers_;
-  };
 
   static Configuration prepare(SystemMatrix& matrix, comm::RankGroup& group, const SolverOptions& options) {
     check_options(options, group);
@@ -252,6 +233,8 @@ class Solver::Parts {
     input.polynomial = polynomial_from("preconditioner", options.preconditioner);
     preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
+    conjugate_gradient_->observers().add(history_.emplace(0));
+    conjugate_gradient_->observers().add(estimates_.emplace(0));
   }
 
   void require_arguments(const SystemVectors& vectors, const ToleranceOptions* tolerance) {
@@ -297,6 +280,8 @@ class Solver::Parts {
   std::optional<DistributedVectors> vectors_{};
   std::unique_ptr<Preconditioner> preconditioner_{};
   std::optional<ConjugateGradient> conjugate_gradient_{};
+  std::optional<ResidualHistory> history_{};  // of the last solve, as the next; observers of the steps
+  std::optional<LanczosEstimates> estimates_{};
   CycleCalibration calibration_{};
   std::vector<PhaseTime> phases_{};
   double time_s_ = 0.0;

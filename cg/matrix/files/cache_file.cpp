@@ -67,13 +67,12 @@ void CacheReader::read(std::int64_t position, std::span<std::byte> bytes) const 
 
 void CacheReader::read_row_starts(std::int64_t first, std::span<std::int64_t> row_starts) const {
   read(CacheLayout(header_).row_starts + 8 * first, std::as_writable_bytes(row_starts));
-  bool is_sound = std::ranges::is_sorted(row_starts);
-  if (!row_starts.empty()) {
-    is_sound = is_sound && row_starts.front() >= 0 && row_starts.back() <= header_.nonzero_count;
-    if (first == 0) is_sound = is_sound && row_starts.front() == 0;
-    if (first + std::ssize(row_starts) == header_.order + 1)
-      is_sound = is_sound && row_starts.back() == header_.nonzero_count;
-  }
+  if (row_starts.empty()) return;
+  const bool has_last = first + std::ssize(row_starts) == header_.order + 1;
+  const bool is_sound = std::ranges::is_sorted(row_starts) && row_starts.front() >= 0 &&
+                        row_starts.back() <= header_.nonzero_count &&
+                        (first > 0 || row_starts.front() == 0) &&
+                        (!has_last || row_starts.back() == header_.nonzero_count);
   if (!is_sound)
     file_.refuse(fmt::format("found row starts out of order, expected numbers that rise from 0 to {}",
                              header_.nonzero_count));

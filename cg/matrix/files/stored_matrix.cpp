@@ -50,10 +50,8 @@ void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
 
 EntryStore EntryCollector::finish() {
   rounds_.finish();
-  agree_on(group_, [&] {
-    store_.seal();
-    if (store_.failure()) throw RunError(*store_.failure());
-  });
+  agree_on(group_, [&] { store_.seal(); });
+  require_intact(store_, group_);
   return std::move(store_);
 }
 
