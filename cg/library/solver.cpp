@@ -163,12 +163,11 @@ class Solver::Parts {
     prepare_solves(options, {.matrix = *operator_, .diagonal = diagonal, .diagonal_block = &diagonal_block});
   }
 
-  Parts(LinearOperator& matrix, FunctionOperator* function, comm::RankGroup& group,
-        const SolverOptions& options)
+  Parts(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
       : group_(group),
         configuration_(options.configuration),
         layout_((check_options(options, group), layout_of(matrix, group))),
-        function_(function) {
+        function_(dynamic_cast<FunctionOperator*>(&matrix)) {
     configuration_.grid = layout_.grid();
     require_no_matrix_needed(options.preconditioner);
     // Its clock tells waiting from working; the operator has its own exchanges.
@@ -290,9 +289,7 @@ class Solver::Parts {
 Solver::Solver(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options)
     : parts_(std::make_unique<Parts>(std::move(matrix), group, options)) {}
 Solver::Solver(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
-    : parts_(std::make_unique<Parts>(matrix, nullptr, group, options)) {}
-Solver::Solver(FunctionOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
-    : parts_(std::make_unique<Parts>(matrix, &matrix, group, options)) {}
+    : parts_(std::make_unique<Parts>(matrix, group, options)) {}
 Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 Solver& Solver::operator=(Solver&&) noexcept = default;

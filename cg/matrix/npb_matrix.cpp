@@ -160,8 +160,6 @@ class NpbSource final : public MatrixSource {
  private:
   SourceFacts make_strips(const StripMaking& making, const comm::BlockLayout& layout, comm::RankGroup& group,
                           int thread_count, const Strips& strips, const StripSink& sink) const;
-  [[nodiscard]] BlockAssembler assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
-                                             int thread_count) const;
 
   Problem problem_;
 };
@@ -187,14 +185,6 @@ SourcePlan NpbSource::plan_strips(const comm::BlockLayout& layout, const Strips&
           .strip_count = strips.count};
 }
 
-BlockAssembler NpbSource::assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
-                                        int thread_count) const {
-  const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
-                       (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
-  return {rows, columns, Problem::rcond - problem_.shift,
-          static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024, thread_count};
-}
-
 SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                                     const Strips& strips, const StripSink& sink) const {
   return make_strips(making_of(problem_, layout.grid(), strips), layout, group, thread_count, strips, sink);
@@ -213,10 +203,15 @@ SourceFacts NpbSource::make_strips(const StripMaking& making, const comm::BlockL
                                    const StripSink& sink) const {
   const DrawnVectors drawn(problem_, group, making.store);
   const int process_row = layout.grid().row_of(group.rank());
+  const auto columns = layout.columns_of(group.rank());
   std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
   for (int strip = 0; strip < strips.count; ++strip) {
-    auto assembler = assembler_for(strips.rows_of(strip, layout.row_block(process_row)),
-                                   layout.columns_of(group.rank()), thread_count);
+    const auto rows_of_strip = strips.rows_of(strip, layout.row_block(process_row));
+    const double share = static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) /
+                         (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
+    BlockAssembler assembler(rows_of_strip, columns, Problem::rcond - problem_.shift,
+                             static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
+                             thread_count);
     for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
       for (int block = 0; block < layout.grid().rows; ++block) {
         const auto rows = strips.rows_of(strip, layout.row_block(block));

@@ -124,23 +124,15 @@ void PanelFile::read_index() {
       file.fill(header_.index_position + std::ssize(entries), std::span(array_bytes_)) &&
       crc32c(std::as_bytes(std::span(array_bytes_)), crc32c(entries)) == header_.index_checksum;
   if (!is_intact) file.refuse("found a damaged index, expected one that meets its checksum");
+  for (const auto& entry : entries_) {
+    most_panel_bytes_ = std::max(most_panel_bytes_, entry.byte_count);
+    panel_bytes_ += entry.byte_count;
+  }
 }
 
 std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
   const auto count = static_cast<std::size_t>(header_.array_count);
   return std::span(array_bytes_).subspan(panel * count, count);
-}
-
-std::int64_t PanelFile::most_panel_bytes() const {
-  std::int64_t most = 0;
-  for (const auto& entry : entries_) most = std::max(most, entry.byte_count);
-  return most;
-}
-
-std::int64_t PanelFile::panel_bytes() const {
-  std::int64_t bytes = 0;
-  for (const auto& entry : entries_) bytes += entry.byte_count;
-  return bytes;
 }
 
 // ---------------------------------------------------------------- folder

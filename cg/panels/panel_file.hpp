@@ -129,9 +129,9 @@ class PanelFile {
   [[nodiscard]] const PanelFileFigures& figures() const { return header_.figures; }
   [[nodiscard]] std::span<const PanelEntry> panels() const { return entries_; }
   [[nodiscard]] std::span<const std::size_t> array_bytes(std::size_t panel) const;
-  [[nodiscard]] std::int64_t most_panel_bytes() const;
+  [[nodiscard]] std::int64_t most_panel_bytes() const { return most_panel_bytes_; }
   /// The bytes of all panels.
-  [[nodiscard]] std::int64_t panel_bytes() const;
+  [[nodiscard]] std::int64_t panel_bytes() const { return panel_bytes_; }
 
   /// For reading. Past the system's cache where the file system can do that (O_DIRECT).
   [[nodiscard]] int descriptor() const { return descriptor_; }
@@ -145,6 +145,8 @@ class PanelFile {
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
   std::vector<std::size_t> array_bytes_;
+  std::int64_t most_panel_bytes_ = 0;
+  std::int64_t panel_bytes_ = 0;
   int descriptor_ = -1;
 };
 
