@@ -17,18 +17,15 @@
 namespace cg2d {
 namespace {
 
-ssize_t move_bytes(int descriptor, PanelDirection direction, std::span<std::byte> bytes,
-                   std::int64_t position) {
-  return direction == PanelDirection::read ? pread(descriptor, bytes.data(), bytes.size(), position)
-                                           : pwrite(descriptor, bytes.data(), bytes.size(), position);
-}
-
 /// All bytes of a request.
 PanelResult move_all(int descriptor, const PanelRequest& request) {
   PanelResult result;
   while (result.byte_count < std::ssize(request.memory)) {
     const auto rest = request.memory.subspan(static_cast<std::size_t>(result.byte_count));
-    const auto count = move_bytes(descriptor, request.direction, rest, request.position + result.byte_count);
+    const auto position = request.position + result.byte_count;
+    const auto count = request.direction == PanelDirection::read
+                           ? pread(descriptor, rest.data(), rest.size(), position)
+                           : pwrite(descriptor, rest.data(), rest.size(), position);
     if (count < 0 && (errno == EINTR || errno == EAGAIN || gives_up_direct(descriptor))) continue;
     if (count < 0) result.error = errno;
     if (count <= 0) break;

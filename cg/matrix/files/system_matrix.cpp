@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -96,20 +97,15 @@ std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
 
 void require_same_file(const std::string& path, comm::RankGroup& group) {
   constexpr std::size_t compared_bytes = std::size_t{1} << 20;
-  struct Fingerprint {
-    std::int64_t size = 0;
-    std::int64_t checksum = 0;
-    bool operator==(const Fingerprint&) const = default;
-  } own;
+  std::array<std::int64_t, 2> own{};  // size and checksum
   agree_on(group, [&] {
     const OpenFile file(path);
     std::vector<std::byte> first(compared_bytes);
     const auto count = file.read_at(0, first);
-    own = {.size = file.size(), .checksum = crc32c(std::span(first).first(count))};
+    own = {file.size(), crc32c(std::span(first).first(count))};
   });
   const auto all = group.gather_one(own);
-  const auto other =
-      std::ranges::find_if(all, [&](const auto& fingerprint) { return !(fingerprint == all.front()); });
+  const auto other = std::ranges::find_if(all, [&](const auto& theirs) { return theirs != all.front(); });
   if (other == all.end()) return;
   throw FileError(path,
                   fmt::format("found another content on rank {} than on rank 0, expected the same file on "
