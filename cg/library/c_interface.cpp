@@ -42,7 +42,6 @@ struct cg2d_solver {
   std::unique_ptr<cg2d::FunctionOperator> product{};  // the user's product, where there is one
   std::optional<cg2d::Solver> solver{};
   cg2d::Solution solution{};
-  bool has_solved = false;
   std::string end{};
   std::string sentence{};
   std::vector<std::string> phase_names{};  // with an end that C sees
@@ -398,7 +397,6 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
               .absolute = tolerance->absolute,
               .most_steps = tolerance->most_steps};
     solver->solution = solver->solver->solve(vectors, stop);
-    solver->has_solved = true;
     solver->end = cg2d::name_of(solver->solution.result.end);
     solver->sentence = cg2d::sentence_of(solver->solution.result);
     solver->phase_names.clear();
@@ -412,7 +410,7 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
 void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
   if (result == nullptr) return;
   *result = {};
-  if (solver == nullptr || !solver->has_solved) return;
+  if (solver == nullptr) return;
   const auto& solution = solver->solution;
   *result = {.step_count = solution.result.step_count,
              .right_hand_side_norm = solution.result.right_hand_side_norm,

@@ -303,12 +303,10 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   const auto stored = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
   EntryCollector collector(order, group);
   for (std::int64_t row = 0; row < block.row_count; ++row) {
+    auto entry = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
     const auto stored_row = stored(first_row + row);
-    for (auto entry = block.row_starts[static_cast<std::size_t>(row)];
-         entry < block.row_starts[static_cast<std::size_t>(row) + 1]; ++entry) {
-      const auto place = static_cast<std::size_t>(entry);
-      collector.add(stored_row, stored(block.columns[place]), sign * block.values[place]);
-    }
+    for (const auto column : block.columns_of(row))
+      collector.add(stored_row, stored(column), sign * block.values[entry++]);
   }
   return std::make_unique<StoredMatrix>(collector.finish(), options.text, permutation, group);
 }
