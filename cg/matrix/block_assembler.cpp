@@ -190,14 +190,10 @@ void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vect
   reserve_behind(inverted.product_starts.back());
 
   const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
-  std::vector<std::int64_t> part_starts;
-  part_starts.reserve(static_cast<std::size_t>(thread_count_));
   std::vector<std::int64_t> part_ends(static_cast<std::size_t>(thread_count_));
-  for (int part = 0; part < thread_count_; ++part) {
-    part_starts.push_back(
-        finished_entries_ +
-        inverted.product_starts[static_cast<std::size_t>(part_borders[static_cast<std::size_t>(part)])]);
-  }
+  std::vector<std::int64_t> part_starts;
+  for (const auto border : part_borders)
+    part_starts.push_back(finished_entries_ + inverted.product_starts[static_cast<std::size_t>(border)]);
   std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
   std::exception_ptr failure;  // no exception may leave a parallel region
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
@@ -232,7 +228,7 @@ void BlockAssembler::close_gaps(const std::vector<std::int64_t>& part_borders,
                                 const std::vector<std::int64_t>& part_ends) {
   std::int64_t end = finished_entries_;
   std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
-  for (std::size_t part = 0; part < part_starts.size(); ++part) {
+  for (std::size_t part = 0; part < part_ends.size(); ++part) {
     const std::int64_t count = part_ends[part] - part_starts[part];
     const std::int64_t gap = part_starts[part] - end;
     if (gap > 0 && count > 0) {

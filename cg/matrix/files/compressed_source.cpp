@@ -88,7 +88,8 @@ class GzipSource final : public StreamSource {
     stream_.avail_out = room;
     while (stream_.avail_out == room) {
       if (stream_.avail_in == 0 && !refill()) break;
-      if (is_between_members_) begin_member();
+      if (is_between_members_) inflateReset(&stream_);
+      is_between_members_ = false;
       const int result = inflate(&stream_, Z_NO_FLUSH);
       if (result == Z_STREAM_END) {
         is_between_members_ = true;
@@ -109,10 +110,6 @@ class GzipSource final : public StreamSource {
     stream_.next_in = reinterpret_cast<Bytef*>(portion.data());
     stream_.avail_in = static_cast<uInt>(portion.size());
     return !portion.empty();
-  }
-  void begin_member() {
-    inflateReset(&stream_);
-    is_between_members_ = false;
   }
 
   z_stream stream_{};

@@ -302,15 +302,10 @@ class BlockBuilder {
   }
 
  private:
-  /// Entries of a row that lie in one column block.
-  struct Run {
-    int owner;
-    std::int64_t row;     // within the block
-    std::int64_t first;   // the number of the run's first entry within the block's row
-    std::int64_t origin;  // the first column of the block
-    std::span<const std::int32_t> columns;
-    std::span<const double> values;
-    bool is_all_ones;
+  /// Entries of a row that lie in one column block: row and first are those within the block.
+  struct Run : EntryStore::RowPart {
+    int owner = 0;
+    std::int64_t origin = 0;  // the first column of the block
   };
 
   /// Cuts the rows of a bucket at the borders of the column blocks.
@@ -330,13 +325,13 @@ class BlockBuilder {
                part.columns[end] < block_columns.end)
           ++end;
         first = process_column == column_before ? first : 0;
-        visit(Run{.owner = grid_.rank_at(process_row, process_column),
-                  .row = part.row - first_row,
-                  .first = first,
-                  .origin = block_columns.begin,
-                  .columns = part.columns.subspan(begin, end - begin),
-                  .values = part.values.subspan(begin, end - begin),
-                  .is_all_ones = part.is_all_ones});
+        visit(Run{{.row = part.row - first_row,
+                   .first = first,
+                   .columns = part.columns.subspan(begin, end - begin),
+                   .values = part.values.subspan(begin, end - begin),
+                   .is_all_ones = part.is_all_ones},
+                  grid_.rank_at(process_row, process_column),
+                  block_columns.begin});
         first += static_cast<std::int64_t>(end - begin);
         column_before = process_column;
         begin = end;
