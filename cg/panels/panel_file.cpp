@@ -102,9 +102,7 @@ void PanelFile::open_for_panels() {
 
 bool PanelFile::is_direct() const { return (fcntl(descriptor_, F_GETFL) & O_DIRECT) != 0; }
 
-PanelFile::~PanelFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
+PanelFile::~PanelFile() { close(descriptor_); }
 
 void PanelFile::read_index() {
   const OpenFile file(path_);

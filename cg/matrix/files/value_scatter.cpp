@@ -1,5 +1,8 @@
 #include "cg/matrix/files/value_scatter.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace cg2d {
 
 void fetch(const comm::BlockLayout& layout, std::span<const double> own,

@@ -2,12 +2,10 @@
 
 // Elements of a distributed vector on their way to their owners.
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <vector>
 
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/word_rounds.hpp"

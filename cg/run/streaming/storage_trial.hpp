@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/panels/storage_rate.hpp"
+#include "cg/panels/panel_io.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
