@@ -100,7 +100,8 @@ int status_of(const char* name, const Step& step) noexcept {
 
 template <typename... Pointers>
 void require_pointers(Pointers... pointers) {
-  if (((pointers == nullptr) || ...)) throw InputError(fmt::format("{}: an argument is NULL", function));
+  if (!(static_cast<bool>(pointers) && ...))
+    throw InputError(fmt::format("{}: an argument is NULL", function));
 }
 
 /// Without its handle a rank cannot tell the ranks of that communicator, which may wait for it: the job ends. A process
