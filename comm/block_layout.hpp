@@ -123,6 +123,9 @@ class BlockLayout {
     return grid_.rank_at(piece_number % grid_.rows, piece_number / grid_.rows);
   }
 
+  /// The rank that owns the element of a global index of such a vector; cost log(Px * Py).
+  [[nodiscard]] int owner_of(std::int64_t index) const { return column_owner_of(piece_of(index)); }
+
   /// The rank to which `rank` sends its row piece in the shuffle, and the rank that sends its column piece.
   /// Either may be `rank`.
   [[nodiscard]] int shuffle_destination(int rank) const { return column_owner_of(row_piece_of(rank)); }

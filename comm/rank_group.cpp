@@ -99,6 +99,10 @@ void RankGroup::maxima(const std::vector<int>& ranks, std::span<double> values) 
   reduce_in_place(part(ranks), values.data(), values.size(), MPI_DOUBLE, MPI_MAX);
 }
 
+void RankGroup::sums(std::span<std::int64_t> values) {
+  reduce_in_place(communicator_.get(), values.data(), values.size(), MPI_INT64_T, MPI_SUM);
+}
+
 void RankGroup::sums(const std::vector<int>& ranks, std::span<std::int64_t> values) {
   reduce_in_place(part(ranks), values.data(), values.size(), MPI_INT64_T, MPI_SUM);
 }

@@ -55,6 +55,8 @@ class RankGroup {
   void maxima(const std::vector<int>& ranks, std::span<double> values);
   /// Element by element the sum over these ranks; collective over them, as part(). Set-up only.
   void sums(const std::vector<int>& ranks, std::span<std::int64_t> values);
+  /// That over all ranks.
+  void sums(std::span<std::int64_t> values);
   /// Sum of the values of all lower ranks; 0 on rank 0.
   [[nodiscard]] std::int64_t sum_of_lower_ranks(std::int64_t value);
 

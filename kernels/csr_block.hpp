@@ -75,7 +75,7 @@ struct CsrBlock {
             .columns = PageBuffer<std::int32_t>(entry_count),
             .values = PageBuffer<double>(entry_count)};
   }
-  /// Makes row_starts of the lengths of the rows, that of row r in row_starts[r+1], and room for all entries.
+  /// Makes row_starts of the lengths of the rows, that of row r in row_starts[r+1], and room for exactly these entries; keeps the first ones.
   void make_room_by_lengths();
   /// Room for as many entries; keeps the first ones.
   void resize(std::size_t entry_count) {

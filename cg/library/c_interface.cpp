@@ -42,7 +42,6 @@ struct cg2d_solver {
   std::unique_ptr<cg2d::FunctionOperator> product{};  // the user's product, where there is one
   std::optional<cg2d::Solver> solver{};
   cg2d::Solution solution{};
-  bool has_solved = false;
   std::string end{};
   std::string sentence{};
   std::vector<std::string> phase_names{};  // with an end that C sees
@@ -101,7 +100,8 @@ int status_of(const char* name, const Step& step) noexcept {
 
 template <typename... Pointers>
 void require_pointers(Pointers... pointers) {
-  if (((pointers == nullptr) || ...)) throw InputError(fmt::format("{}: an argument is NULL", function));
+  if (!(static_cast<bool>(pointers) && ...))
+    throw InputError(fmt::format("{}: an argument is NULL", function));
 }
 
 /// Without its handle a rank cannot tell the ranks of that communicator, which may wait for it: the job ends. A process
@@ -133,18 +133,14 @@ cg2d::SolverOptions options_from(const cg2d_options* options) {
   return options == nullptr ? cg2d::SolverOptions{} : options->options;
 }
 
-bool is_on(const std::string& name, const std::string& value) {
-  cg2d::require_known(name, value, {"off", "on"});
-  return value == "on";
-}
-
 void set_option(cg2d::SolverOptions& options, const std::string& name, const std::string& value) {
   if (name == "preconditioner") {
     options.preconditioner = value;
   } else if (name == "variant") {
     options.variant = value;
   } else if (name == "phases") {
-    options.times_phases = is_on(name, value);
+    cg2d::require_known(name, value, {"off", "on"});
+    options.times_phases = value == "on";
   } else if (name == "grid") {
     options.configuration.grid = cg2d::grid_from(value, "auto").value_or(cg2d::comm::ProcessGrid{0, 0});
   } else {
@@ -402,7 +398,6 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
               .absolute = tolerance->absolute,
               .most_steps = tolerance->most_steps};
     solver->solution = solver->solver->solve(vectors, stop);
-    solver->has_solved = true;
     solver->end = cg2d::name_of(solver->solution.result.end);
     solver->sentence = cg2d::sentence_of(solver->solution.result);
     solver->phase_names.clear();
@@ -416,7 +411,7 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
 void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
   if (result == nullptr) return;
   *result = {};
-  if (solver == nullptr || !solver->has_solved) return;
+  if (solver == nullptr) return;
   const auto& solution = solver->solution;
   *result = {.step_count = solution.result.step_count,
              .right_hand_side_norm = solution.result.right_hand_side_norm,

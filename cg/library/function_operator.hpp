@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"

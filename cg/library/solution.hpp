@@ -12,7 +12,23 @@
 namespace cg2d {
 
 /// The code that `cg2d solve` ends with, and the status of a solve in the C interface.
-ExitCode exit_code_of(SolveEnd end);
+constexpr ExitCode exit_code_of(SolveEnd end) {
+  switch (end) {
+    case SolveEnd::converged:
+    case SolveEnd::zero_right_hand_side:
+      return ExitCode::success;
+    case SolveEnd::step_limit:
+    case SolveEnd::stagnated:
+      return ExitCode::not_converged;
+    case SolveEnd::not_positive_definite:
+      return ExitCode::not_positive_definite;
+    case SolveEnd::not_finite:
+      return ExitCode::not_finite;
+    case SolveEnd::stopped:
+      return ExitCode::interrupted;
+  }
+  return ExitCode::internal;
+}
 
 /// The result of a solve; the same on every rank.
 struct Solution {

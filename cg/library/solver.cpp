@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/library/built_in_choice.hpp"
+#include "cg/library/layout.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/lanczos.hpp"
@@ -132,10 +131,8 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
 
 /// One piece per rank, as long as the rank's vectors.
 comm::BlockLayout layout_of(const LinearOperator& matrix, comm::RankGroup& group) {
-  const auto sizes = group.gather_one(static_cast<std::int64_t>(matrix.local_size()));
-  std::vector<std::int64_t> starts{0};
-  for (const auto size : sizes) starts.push_back(starts.back() + size);
-  return {{.columns = 1, .rows = group.size()}, std::move(starts)};
+  const comm::ProcessGrid grid{.columns = 1, .rows = group.size()};
+  return {grid, piece_starts_of(static_cast<std::int64_t>(matrix.local_size()), grid, group)};
 }
 
 }  // namespace
@@ -166,12 +163,11 @@ class Solver::Parts {
     prepare_solves(options, {.matrix = *operator_, .diagonal = diagonal, .diagonal_block = &diagonal_block});
   }
 
-  Parts(LinearOperator& matrix, FunctionOperator* function, comm::RankGroup& group,
-        const SolverOptions& options)
+  Parts(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
       : group_(group),
         configuration_(options.configuration),
         layout_((check_options(options, group), layout_of(matrix, group))),
-        function_(function) {
+        function_(dynamic_cast<FunctionOperator*>(&matrix)) {
     configuration_.grid = layout_.grid();
     require_no_matrix_needed(options.preconditioner);
     // Its clock tells waiting from working; the operator has its own exchanges.
@@ -188,9 +184,8 @@ class Solver::Parts {
   Solution solve(const SystemVectors& vectors, const StopRule& stop, const ToleranceOptions* tolerance) {
     require_arguments(vectors, tolerance);
     const int most_steps = tolerance == nullptr ? std::numeric_limits<int>::max() : tolerance->most_steps;
-    ResidualHistory history(most_steps);
-    LanczosEstimates estimates(most_steps);
-    const Observed observed(conjugate_gradient_->observers(), {&history, &estimates});
+    history_.emplace(most_steps);
+    estimates_.emplace(most_steps);
     timer_->reset();
     group_.barrier();
     const auto begin = std::chrono::steady_clock::now();
@@ -199,34 +194,16 @@ class Solver::Parts {
     if (function_ != nullptr) function_->throw_failure();
     time_s_ = group_.maximum(duration.count());
     record_phases();
-    const auto spectrum = estimates.estimate();
+    const auto spectrum = estimates_->estimate();
     result.condition_number = spectrum.condition_number();
     return {.result = result,
-            .history = history.norms(),
+            .history = history_->norms(),
             .spectrum = spectrum,
             .preconditioner_remark = preconditioner_->remark()};
   }
 
  private:
   friend class Solver;
-
-  /// Observers of one solve: removed when it ends, by an exception, too.
-  class Observed {
-   public:
-    Observed(StepObservers& all, std::vector<StepObserver*> observers)
-        : all_(all), observers_(std::move(observers)) {
-      for (auto* observer : observers_) all_.add(*observer);
-    }
-    ~Observed() {
-      for (auto* observer : observers_) all_.remove(*observer);
-    }
-    Observed(const Observed&) = delete;
-    Observed& operator=(const Observed&) = delete;
-
-   private:
-    StepObservers& all_;
-    std::vector<StepObserver*> observers_;
-  };
 
   static Configuration prepare(SystemMatrix& matrix, comm::RankGroup& group, const SolverOptions& options) {
     check_options(options, group);
@@ -237,14 +214,14 @@ class Solver::Parts {
 
   static void require_no_matrix_needed(const std::string& preconditioner) {
     if (!find_preconditioner(preconditioner)->needs_diagonal_block) return;
-    std::string valid;
+    std::vector<std::string_view> valid;
     for (const auto& row : preconditioner_table()) {
-      if (!row.needs_diagonal_block) valid += fmt::format("{}{}", valid.empty() ? "" : ", ", row.name);
+      if (!row.needs_diagonal_block) valid.push_back(row.name);
     }
     throw InputError(
         fmt::format("solver: the preconditioner {} needs the entries of the matrix, which an operator "
                     "does not have; valid: {}",
-                    preconditioner, valid));
+                    preconditioner, fmt::join(valid, ", ")));
   }
 
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
@@ -255,6 +232,8 @@ class Solver::Parts {
     input.polynomial = polynomial_from("preconditioner", options.preconditioner);
     preconditioner_ = find_preconditioner(options.preconditioner)->make(input);
     conjugate_gradient_.emplace(*operator_, *preconditioner_, *vectors_, *find_cg_variant(options.variant));
+    conjugate_gradient_->observers().add(history_.emplace(0));
+    conjugate_gradient_->observers().add(estimates_.emplace(0));
   }
 
   void require_arguments(const SystemVectors& vectors, const ToleranceOptions* tolerance) {
@@ -300,6 +279,8 @@ class Solver::Parts {
   std::optional<DistributedVectors> vectors_{};
   std::unique_ptr<Preconditioner> preconditioner_{};
   std::optional<ConjugateGradient> conjugate_gradient_{};
+  std::optional<ResidualHistory> history_{};  // of the last solve, as the next; observers of the steps
+  std::optional<LanczosEstimates> estimates_{};
   CycleCalibration calibration_{};
   std::vector<PhaseTime> phases_{};
   double time_s_ = 0.0;
@@ -308,9 +289,7 @@ class Solver::Parts {
 Solver::Solver(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options)
     : parts_(std::make_unique<Parts>(std::move(matrix), group, options)) {}
 Solver::Solver(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
-    : parts_(std::make_unique<Parts>(matrix, nullptr, group, options)) {}
-Solver::Solver(FunctionOperator& matrix, comm::RankGroup& group, const SolverOptions& options)
-    : parts_(std::make_unique<Parts>(matrix, &matrix, group, options)) {}
+    : parts_(std::make_unique<Parts>(matrix, group, options)) {}
 Solver::~Solver() = default;
 Solver::Solver(Solver&&) noexcept = default;
 Solver& Solver::operator=(Solver&&) noexcept = default;

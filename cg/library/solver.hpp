@@ -59,10 +59,9 @@ class Solver {
   /// Takes the matrix over. Throws RunError: bad_data where A is not symmetric, with the first pair that differs;
   /// not_positive_definite where a diagonal entry is not positive; usage for a bad option; unavailable, memory.
   Solver(std::unique_ptr<SystemMatrix> matrix, comm::RankGroup& group, const SolverOptions& options = {});
-  /// For a user's operator, which must outlive the solver. Preconditioners that need the matrix itself are refused.
+  /// For a user's operator, which must outlive the solver. Preconditioners that need the matrix itself are refused. An exception of the
+  /// product of a FunctionOperator ends the solve with a RunError on every rank.
   Solver(LinearOperator& matrix, comm::RankGroup& group, const SolverOptions& options = {});
-  /// For a user's function; an exception of the product ends the solve with a RunError on every rank.
-  Solver(FunctionOperator& matrix, comm::RankGroup& group, const SolverOptions& options = {});
   ~Solver();
   Solver(Solver&&) noexcept;
   Solver& operator=(Solver&&) noexcept;

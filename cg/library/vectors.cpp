@@ -21,7 +21,7 @@ HugePageVector vector_from_elements(std::span<const VectorElement> elements, con
                                    group.rank(), n - 1));
     }
   });
-  return scattered(RangeOwners::pieces_of(place.layout), group, [&](const auto& put) {
+  return scattered(place.layout, group, [&](const auto& put) {
     for (const auto& element : elements)
       put(place.permutation ? (*place.permutation)(element.row) : element.row, element.value);
   });
@@ -46,7 +46,7 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
     const auto row = rows.begin + static_cast<std::int64_t>(k);
     return place.permutation ? (*place.permutation)(row) : row;
   };
-  fetch(RangeOwners::pieces_of(place.layout), piece, index_of, values, group);
+  fetch(place.layout, piece, index_of, values, group);
   return values;
 }
 

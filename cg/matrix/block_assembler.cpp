@@ -10,22 +10,21 @@
 #include "cg/matrix/vector_parts.hpp"
 
 namespace cg2d {
+namespace {
 
 /// One record in which a row occurs, with the row's factor.
-struct BlockAssembler::RowTerm {
+struct RowTerm {
   const std::uint64_t* record;
   double row_value;
 };
 
 /// The terms of every row of a strip, in the order of the vectors, and the number of products that they
 /// make.
-struct BlockAssembler::RowTerms {
+struct RowTerms {
   std::vector<std::int64_t> term_starts;     // per row of the strip, and the end
   std::vector<std::int64_t> product_starts;  // first product of each row of the strip, and the end
   std::vector<RowTerm> terms;
 };
-
-namespace {
 
 template <typename Visit>
 void for_each_record(std::span<const std::vector<std::uint64_t>> parts, const Visit& visit) {
@@ -38,9 +37,7 @@ void for_each_record(std::span<const std::vector<std::uint64_t>> parts, const Vi
   }
 }
 
-}  // namespace
-
-struct BlockAssembler::Product {
+struct Product {
   std::int32_t column;
   double value;
 };
@@ -48,7 +45,7 @@ struct BlockAssembler::Product {
 /// Orders products by column, equal columns keeping their order. Columns of NPB matrices are spread evenly,
 /// so one pass into as many buckets as there are products leaves next to nothing to do for the insertion sort
 /// that follows.
-class BlockAssembler::ColumnSorter {
+class ColumnSorter {
  public:
   explicit ColumnSorter(std::int64_t column_count) : column_count_(std::max<std::int64_t>(1, column_count)) {}
 
@@ -88,7 +85,7 @@ class BlockAssembler::ColumnSorter {
 };
 
 /// Makes one row after the other; one per thread.
-class BlockAssembler::RowBuilder {
+class RowBuilder {
  public:
   RowBuilder(std::int64_t column_count, double diagonal_shift)
       : sorter_(column_count), diagonal_shift_(diagonal_shift) {}
@@ -141,21 +138,14 @@ class BlockAssembler::RowBuilder {
   double diagonal_shift_;
 };
 
-BlockAssembler::BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, double diagonal_shift,
-                               std::int64_t expected_entry_count, int thread_count)
-    : rows_(rows), columns_(columns), diagonal_shift_(diagonal_shift), thread_count_(thread_count) {
-  block_ = kernels::CsrBlock::with_room(rows.size(), columns.size(),
-                                        static_cast<std::size_t>(expected_entry_count));
-}
-
-BlockAssembler::RowTerms BlockAssembler::invert(std::int64_t end_row,
-                                                std::span<const std::vector<std::uint64_t>> parts) const {
-  const auto strip_rows = static_cast<std::size_t>(end_row - finished_rows_);
+/// The terms of the local rows from first_row on.
+RowTerms terms_of_rows(std::int64_t first_row, std::size_t strip_rows,
+                       std::span<const std::vector<std::uint64_t>> parts) {
   RowTerms inverted;
   inverted.term_starts.assign(strip_rows + 1, 0);
   inverted.product_starts.assign(strip_rows + 1, 0);
   const auto strip_row = [&](std::int32_t local_row) {
-    return static_cast<std::size_t>(local_row - finished_rows_);
+    return static_cast<std::size_t>(local_row - first_row);
   };
   for_each_record(parts, [&](const std::uint64_t*, const VectorPart& part) {
     for (std::int32_t k = 0; k < part.row_count(); ++k) {
@@ -178,6 +168,15 @@ BlockAssembler::RowTerms BlockAssembler::invert(std::int64_t end_row,
   return inverted;
 }
 
+}  // namespace
+
+BlockAssembler::BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, double diagonal_shift,
+                               std::int64_t expected_entry_count, int thread_count)
+    : rows_(rows), columns_(columns), diagonal_shift_(diagonal_shift), thread_count_(thread_count) {
+  block_ = kernels::CsrBlock::with_room(rows.size(), columns.size(),
+                                        static_cast<std::size_t>(expected_entry_count));
+}
+
 void BlockAssembler::reserve_behind(std::int64_t entry_count) {
   const auto needed = static_cast<std::size_t>(finished_entries_ + entry_count);
   if (needed <= block_.values.size()) return;
@@ -185,19 +184,16 @@ void BlockAssembler::reserve_behind(std::int64_t entry_count) {
 }
 
 void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts) {
-  const RowTerms inverted = invert(end_row, parts);
+  const auto inverted =
+      terms_of_rows(finished_rows_, static_cast<std::size_t>(end_row - finished_rows_), parts);
   // A row has at most as many entries as products; the few that fall together leave gaps.
   reserve_behind(inverted.product_starts.back());
 
   const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
-  std::vector<std::int64_t> part_starts;
-  part_starts.reserve(static_cast<std::size_t>(thread_count_));
   std::vector<std::int64_t> part_ends(static_cast<std::size_t>(thread_count_));
-  for (int part = 0; part < thread_count_; ++part) {
-    part_starts.push_back(
-        finished_entries_ +
-        inverted.product_starts[static_cast<std::size_t>(part_borders[static_cast<std::size_t>(part)])]);
-  }
+  std::vector<std::int64_t> part_starts;
+  for (const auto border : part_borders)
+    part_starts.push_back(finished_entries_ + inverted.product_starts[static_cast<std::size_t>(border)]);
   std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
   std::exception_ptr failure;  // no exception may leave a parallel region
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
@@ -232,7 +228,7 @@ void BlockAssembler::close_gaps(const std::vector<std::int64_t>& part_borders,
                                 const std::vector<std::int64_t>& part_ends) {
   std::int64_t end = finished_entries_;
   std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
-  for (std::size_t part = 0; part < part_starts.size(); ++part) {
+  for (std::size_t part = 0; part < part_ends.size(); ++part) {
     const std::int64_t count = part_ends[part] - part_starts[part];
     const std::int64_t gap = part_starts[part] - end;
     if (gap > 0 && count > 0) {

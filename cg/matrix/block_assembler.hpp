@@ -35,14 +35,6 @@ class BlockAssembler {
   [[nodiscard]] kernels::CsrBlock finish();
 
  private:
-  struct RowTerm;
-  struct RowTerms;
-  struct Product;
-  class ColumnSorter;
-  class RowBuilder;
-
-  [[nodiscard]] RowTerms invert(std::int64_t end_row,
-                                std::span<const std::vector<std::uint64_t>> parts) const;
   void reserve_behind(std::int64_t entry_count);
   void close_gaps(const std::vector<std::int64_t>& part_borders, const std::vector<std::int64_t>& part_starts,
                   const std::vector<std::int64_t>& part_ends);

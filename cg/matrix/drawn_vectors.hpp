@@ -11,6 +11,7 @@
 #include "cg/matrix/problem.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -50,5 +51,19 @@ class DrawnVectors {
   std::vector<double> weights_;  // from vector first_ on
   std::vector<SparseVectors> kept_;
 };
+
+/// One rank's part of the sum of outer products that defines the matrix: A = V W V^T + diagonal * 1, where the columns of V are the vectors
+/// and W their weights. Blocks of V and V^T at the rank's place in the layout, by whose pieces the numbers of the
+/// vectors are cut like all other indices.
+struct NpbFactor {
+  kernels::CsrBlock factor;      ///< V: rows are positions, columns the numbers of vectors
+  kernels::CsrBlock transposed;  ///< V^T
+  std::vector<double> weights;   ///< weights of the vectors in this rank's column piece
+  double diagonal = 0.0;         ///< rcond - shift
+};
+
+/// The layout's size must be the order of the matrix, and its grid have a place for each rank. Collective. Cost: n
+/// (nonzer + 1) entries of each factor in all, of 16 bytes while they are sent. Throws MpiError, std::bad_alloc.
+NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group);
 
 }  // namespace cg2d

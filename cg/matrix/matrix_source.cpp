@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <string>
 
 #include "cg/base/errors.hpp"
@@ -34,10 +33,9 @@ const SourceRow& source_row_of(std::string_view text) {
   const auto table = source_table();
   const auto row = std::ranges::find(table, text.substr(0, text.find(':')), &SourceRow::name);
   if (row != table.end()) return *row;
-  std::string known;
-  for (const auto& other : table)
-    known += fmt::format("{}{}:{}", known.empty() ? "" : ", ", other.name, other.arguments);
-  throw InputError(fmt::format("{}: no such matrix; there are {}", text, known));
+  std::vector<std::string> known;
+  for (const auto& other : table) known.push_back(fmt::format("{}:{}", other.name, other.arguments));
+  throw InputError(fmt::format("{}: no such matrix; there are {}", text, fmt::join(known, ", ")));
 }
 
 std::unique_ptr<MatrixSource> source_from(std::string_view text) { return source_row_of(text).parse(text); }

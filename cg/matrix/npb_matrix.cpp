@@ -148,125 +148,106 @@ class NpbSource final : public MatrixSource {
  public:
   explicit NpbSource(const Problem& problem) : MatrixSource(facts_of(problem)), problem_(problem) {}
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
-  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override;
-  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                   int thread_count) const override;
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override {
+    const auto grid = layout.grid();
+    const double block_bytes = 12.0 * facts_.nonzero_count / grid.rank_count();
+    // A quarter of the block at most for records; small blocks are not worth a second strip.
+    constexpr double small_bytes = 16e6;
+    constexpr int most_strips = 64;
+    int strip_count = 1;
+    while (strip_count < most_strips &&
+           exchange_bytes(problem_, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
+      ++strip_count;
+    }
+    return {.working_bytes =
+                saturated(vector_bytes(problem_, grid) + exchange_bytes(problem_, grid, strip_count)),
+            .strip_count = strip_count};
+  }
+
+  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override {
+    return {.working_bytes = saturated(making_of(problem_, layout.grid(), strips).bytes),
+            .strip_count = strips.count};
+  }
+
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                           const Strips& strips, const StripSink& sink) const override;
+                           const Strips& strips, const StripSink& sink) const override {
+    return make_strips(making_of(problem_, layout.grid(), strips), layout, group, thread_count, strips, sink);
+  }
+
+  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                   int thread_count) const override {
+    SourcedBlock made;
+    made.facts = make_strips({.exchanges_per_strip = plan(layout).strip_count}, layout, group, thread_count,
+                             {}, [&](kernels::CsrBlock block) { made.block = std::move(block); });
+    return made;
+  }
+
+  /// A row has about as many nonzeros as the vectors that have its position; positions that meet twice are few. Counted in bins of rows, in which
+  /// they are about equally long.
   [[nodiscard]] std::vector<std::int64_t> balanced_piece_starts(std::span<const double> shares,
-                                                                comm::RankGroup& group) const override;
+                                                                comm::RankGroup& group) const override {
+    constexpr std::int64_t most_bins = std::int64_t{1} << 16;
+    const auto bin_count = std::clamp<std::int64_t>(problem_.n, 1, most_bins);
+    const auto rows_per_bin = (problem_.n + bin_count - 1) / bin_count;
+    std::vector<std::int64_t> nonzeros(static_cast<std::size_t>(bin_count));
+    DrawnVectors(problem_, group).visit([&](const SparseVectors& vectors) {
+      for (std::int64_t v = 0; v < vectors.count; ++v) {
+        const auto positions = vectors.positions_of(v);
+        for (const auto position : positions)
+          nonzeros[static_cast<std::size_t>(position / rows_per_bin)] += std::ssize(positions);
+      }
+    });
+    group.sums(nonzeros);
+    const auto before = comm::sums_before(shares);
+    const auto total =
+        static_cast<double>(std::accumulate(nonzeros.begin(), nonzeros.end(), std::int64_t{0}));
+    std::vector<std::int64_t> starts{0};
+    double nonzeros_before = 0.0;
+    std::size_t bin = 0;
+    for (std::size_t piece = 1; piece < shares.size(); ++piece) {
+      const double goal = total * before[piece] / before.back();
+      while (bin + 1 < nonzeros.size() && nonzeros_before + static_cast<double>(nonzeros[bin]) < goal)
+        nonzeros_before += static_cast<double>(nonzeros[bin++]);
+      const double part = (goal - nonzeros_before) / std::max(static_cast<double>(nonzeros[bin]), 1.0);
+      const double row =
+          (static_cast<double>(bin) + std::clamp(part, 0.0, 1.0)) * static_cast<double>(rows_per_bin);
+      starts.push_back(std::clamp<std::int64_t>(std::llround(row), starts.back(), problem_.n));
+    }
+    starts.push_back(problem_.n);
+    return starts;
+  }
 
  private:
   SourceFacts make_strips(const StripMaking& making, const comm::BlockLayout& layout, comm::RankGroup& group,
-                          int thread_count, const Strips& strips, const StripSink& sink) const;
-  [[nodiscard]] BlockAssembler assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
-                                             int thread_count) const;
+                          int thread_count, const Strips& strips, const StripSink& sink) const {
+    const DrawnVectors drawn(problem_, group, making.store);
+    const int process_row = layout.grid().row_of(group.rank());
+    const auto columns = layout.columns_of(group.rank());
+    std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
+    for (int strip = 0; strip < strips.count; ++strip) {
+      const auto rows_of_strip = strips.rows_of(strip, layout.row_block(process_row));
+      const double share = static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) /
+                           (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
+      BlockAssembler assembler(rows_of_strip, columns, Problem::rcond - problem_.shift,
+                               static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
+                               thread_count);
+      for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
+        for (int block = 0; block < layout.grid().rows; ++block) {
+          const auto rows = strips.rows_of(strip, layout.row_block(block));
+          rows_of_blocks[static_cast<std::size_t>(block)] = {
+              .rows = comm::share_of(rows, exchange, making.exchanges_per_strip), .first = rows.begin};
+        }
+        const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
+        assembler.append_rows(mine.rows.end - mine.first,
+                              exchange_records(drawn, layout, rows_of_blocks, group));
+      }
+      sink(assembler.finish());
+    }
+    return drawn.facts();
+  }
 
   Problem problem_;
 };
-
-SourcePlan NpbSource::plan(const comm::BlockLayout& layout) const {
-  const auto grid = layout.grid();
-  const double block_bytes = 12.0 * facts_.nonzero_count / grid.rank_count();
-  // A quarter of the block at most for records; small blocks are not worth a second strip.
-  constexpr double small_bytes = 16e6;
-  constexpr int most_strips = 64;
-  int strip_count = 1;
-  while (strip_count < most_strips &&
-         exchange_bytes(problem_, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
-    ++strip_count;
-  }
-  return {
-      .working_bytes = saturated(vector_bytes(problem_, grid) + exchange_bytes(problem_, grid, strip_count)),
-      .strip_count = strip_count};
-}
-
-SourcePlan NpbSource::plan_strips(const comm::BlockLayout& layout, const Strips& strips) const {
-  return {.working_bytes = saturated(making_of(problem_, layout.grid(), strips).bytes),
-          .strip_count = strips.count};
-}
-
-BlockAssembler NpbSource::assembler_for(const comm::IndexRange& rows, const comm::IndexRange& columns,
-                                        int thread_count) const {
-  const double share = static_cast<double>(rows.size()) * static_cast<double>(columns.size()) /
-                       (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
-  return {rows, columns, Problem::rcond - problem_.shift,
-          static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024, thread_count};
-}
-
-SourceFacts NpbSource::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                                    const Strips& strips, const StripSink& sink) const {
-  return make_strips(making_of(problem_, layout.grid(), strips), layout, group, thread_count, strips, sink);
-}
-
-SourcedBlock NpbSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                              int thread_count) const {
-  SourcedBlock made;
-  made.facts = make_strips({.exchanges_per_strip = plan(layout).strip_count}, layout, group, thread_count, {},
-                           [&](kernels::CsrBlock block) { made.block = std::move(block); });
-  return made;
-}
-
-SourceFacts NpbSource::make_strips(const StripMaking& making, const comm::BlockLayout& layout,
-                                   comm::RankGroup& group, int thread_count, const Strips& strips,
-                                   const StripSink& sink) const {
-  const DrawnVectors drawn(problem_, group, making.store);
-  const int process_row = layout.grid().row_of(group.rank());
-  std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
-  for (int strip = 0; strip < strips.count; ++strip) {
-    auto assembler = assembler_for(strips.rows_of(strip, layout.row_block(process_row)),
-                                   layout.columns_of(group.rank()), thread_count);
-    for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
-      for (int block = 0; block < layout.grid().rows; ++block) {
-        const auto rows = strips.rows_of(strip, layout.row_block(block));
-        rows_of_blocks[static_cast<std::size_t>(block)] = {
-            .rows = comm::share_of(rows, exchange, making.exchanges_per_strip), .first = rows.begin};
-      }
-      const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
-      assembler.append_rows(mine.rows.end - mine.first,
-                            exchange_records(drawn, layout, rows_of_blocks, group));
-    }
-    sink(assembler.finish());
-  }
-  return drawn.facts();
-}
-
-/// A row has about as many nonzeros as the vectors that have its position; positions that meet twice are few. Counted in bins of rows, in which
-/// they are about equally long.
-std::vector<std::int64_t> NpbSource::balanced_piece_starts(std::span<const double> shares,
-                                                           comm::RankGroup& group) const {
-  constexpr std::int64_t most_bins = std::int64_t{1} << 16;
-  const auto bin_count = std::clamp<std::int64_t>(problem_.n, 1, most_bins);
-  const auto rows_per_bin = (problem_.n + bin_count - 1) / bin_count;
-  std::vector<std::int64_t> nonzeros(static_cast<std::size_t>(bin_count));
-  DrawnVectors(problem_, group).visit([&](const SparseVectors& vectors) {
-    for (std::int64_t v = 0; v < vectors.count; ++v) {
-      const auto positions = vectors.positions_of(v);
-      for (const auto position : positions)
-        nonzeros[static_cast<std::size_t>(position / rows_per_bin)] += std::ssize(positions);
-    }
-  });
-  std::vector<int> all_ranks(static_cast<std::size_t>(group.size()));
-  std::iota(all_ranks.begin(), all_ranks.end(), 0);
-  group.sums(all_ranks, nonzeros);
-  const auto before = comm::sums_before(shares);
-  const auto total = static_cast<double>(std::accumulate(nonzeros.begin(), nonzeros.end(), std::int64_t{0}));
-  std::vector<std::int64_t> starts{0};
-  double nonzeros_before = 0.0;
-  std::size_t bin = 0;
-  for (std::size_t piece = 1; piece < shares.size(); ++piece) {
-    const double goal = total * before[piece] / before.back();
-    while (bin + 1 < nonzeros.size() && nonzeros_before + static_cast<double>(nonzeros[bin]) < goal)
-      nonzeros_before += static_cast<double>(nonzeros[bin++]);
-    const double part = (goal - nonzeros_before) / std::max(static_cast<double>(nonzeros[bin]), 1.0);
-    const double row =
-        (static_cast<double>(bin) + std::clamp(part, 0.0, 1.0)) * static_cast<double>(rows_per_bin);
-    starts.push_back(std::clamp<std::int64_t>(std::llround(row), starts.back(), problem_.n));
-  }
-  starts.push_back(problem_.n);
-  return starts;
-}
 
 std::unique_ptr<MatrixSource> npb_source_from(std::string_view text) {
   return std::make_unique<NpbSource>(class_from(text));

@@ -51,7 +51,6 @@ std::int64_t estimated_pair_count(const Problem& problem) {
 
 StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int64_t halo_count) {
   StreamShare share;
-  share.pairs = pairs;
   const int bits = position_bits(problem);
   const auto n = static_cast<std::uint64_t>(problem.n);
   const double share_in_range = static_cast<double>(problem.n) / std::exp2(bits);
@@ -69,11 +68,7 @@ StreamShare draw_share(const Problem& problem, comm::IndexRange pairs, std::int6
       share.values.push_back(value);
     }
   };
-  for (std::int64_t pair = 0; pair < pairs.size(); ++pair) {
-    if (pair % StreamShare::checkpoint_distance == 0)
-      share.checkpoints.push_back(static_cast<std::int64_t>(share.positions.size()));
-    draw_one();
-  }
+  for (std::int64_t pair = 0; pair < pairs.size(); ++pair) draw_one();
   share.own_count = static_cast<std::int64_t>(share.positions.size());
   const auto wanted = static_cast<std::size_t>(share.own_count + halo_count);
   while (share.positions.size() < wanted) draw_one();
@@ -196,19 +191,14 @@ std::vector<double> vector_weights(const Problem& problem, std::int64_t first, s
   return weights;
 }
 
-std::int64_t pair_of_number(const Problem& problem, const StreamShare& share, std::int64_t local_number) {
-  assert(0 <= local_number && local_number < share.own_count);
-  const auto after = std::upper_bound(share.checkpoints.begin(), share.checkpoints.end(), local_number);
-  const auto checkpoint = (after - share.checkpoints.begin()) - 1;
-  std::int64_t pair = share.pairs.begin + checkpoint * StreamShare::checkpoint_distance;
-  std::int64_t in_range = share.checkpoints[static_cast<std::size_t>(checkpoint)];
-  auto stream = stream_at_pair(pair);
+std::int64_t pair_of_number(const Problem& problem, std::int64_t first_pair, std::int64_t count) {
+  auto stream = stream_at_pair(first_pair);
   const int bits = position_bits(problem);
-  for (;; ++pair) {
+  for (auto pair = first_pair;; ++pair) {
     stream.next();
     const bool is_in_range =
         RandomStream::leading_bits(stream.next(), bits) < static_cast<std::uint64_t>(problem.n);
-    if (is_in_range && in_range++ == local_number) return pair;
+    if (is_in_range && count-- == 0) return pair;
   }
 }
 

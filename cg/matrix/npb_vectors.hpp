@@ -26,13 +26,9 @@ namespace cg2d {
 /// The pairs in range of one share of the stream, and some that follow it (the halo), in the order of the
 /// stream.
 struct StreamShare {
-  comm::IndexRange pairs;                 // the share, as numbers of all pairs
-  std::int64_t own_count = 0;             // pairs in range within the share
-  std::vector<std::int32_t> positions;    // own, then halo
-  std::vector<double> values;             // own values, then halo
-  std::vector<std::int64_t> checkpoints;  // pairs in range before every checkpoint_distance-th pair
-
-  static constexpr std::int64_t checkpoint_distance = 4096;
+  std::int64_t own_count = 0;           // pairs in range within the share
+  std::vector<std::int32_t> positions;  // own, then halo
+  std::vector<double> values;           // own values, then halo
 };
 
 /// A number of pairs that suffices for the whole matrix in all but one of a hundred million problems.
@@ -100,8 +96,7 @@ SparseVectors build_vectors(const Problem& problem, const StreamShare& share, st
 /// multiplication for each vector up to the last.
 std::vector<double> vector_weights(const Problem& problem, std::int64_t first, std::int64_t count);
 
-/// The number of the pair (among all pairs) whose number among the pairs in range is first_number +
-/// local_number.
-std::int64_t pair_of_number(const Problem& problem, const StreamShare& share, std::int64_t local_number);
+/// The number of the pair (among all pairs) before which, from `first_pair` on, `count` pairs are in range. Cost: one step per pair.
+std::int64_t pair_of_number(const Problem& problem, std::int64_t first_pair, std::int64_t count);
 
 }  // namespace cg2d

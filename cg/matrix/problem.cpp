@@ -30,8 +30,7 @@ const Problem* find_class(std::string_view letter) {
   if (letter.size() != 1) return nullptr;
   const auto upper = upper_letter(letter[0]);
   const auto classes = problem_classes();
-  const auto found =
-      std::find_if(classes.begin(), classes.end(), [&](const auto& c) { return c.class_name[0] == upper; });
+  const auto found = std::ranges::find(classes, upper, [](const auto& c) { return c.class_name[0]; });
   return found == classes.end() ? nullptr : &*found;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
@@ -54,15 +53,13 @@ comm::Extents extents_from(std::string_view text, const StencilKind& kind, std::
   std::int64_t order = 1;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const auto extent = number_from<std::int64_t>(parts[k]);
-    if (!extent || parts.size() != kind.dimension_count) {
+    if (!extent || parts.size() != kind.dimension_count)
       throw InputError(fmt::format("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name,
                                    kind.arguments, kind.example, extents_text));
-    }
     if (*extent < 1) throw InputError(fmt::format("{}: an extent must be at least 1, got {}", text, *extent));
-    if (__builtin_mul_overflow(order, *extent, &order)) {
+    if (__builtin_mul_overflow(order, *extent, &order))
       throw InputError(
           fmt::format("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max()));
-    }
     extents[k] = *extent;
   }
   return extents;
@@ -105,14 +102,12 @@ std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
     return extent == 1 ? std::array<std::int64_t, 3>{1, 0, 0} : std::array<std::int64_t, 3>{0, 2, extent - 2};
   };
   std::vector<std::int64_t> rows(static_cast<std::size_t>(stencil.point_count) + 1);
-  const auto along_x = positions_of(stencil.extents[0]);
-  const auto along_y = positions_of(stencil.extents[1]);
-  const auto along_z = positions_of(stencil.extents[2]);
-  for (std::size_t x = 0; x < along_x.size(); ++x) {
-    for (std::size_t y = 0; y < along_y.size(); ++y) {
-      for (std::size_t z = 0; z < along_z.size(); ++z) {
+  for (std::size_t x = 0; x < 3; ++x) {
+    for (std::size_t y = 0; y < 3; ++y) {
+      for (std::size_t z = 0; z < 3; ++z) {
         const auto length = stencil.has_corners() ? (1 + x) * (1 + y) * (1 + z) : 1 + x + y + z;
-        const auto count = along_x[x] * along_y[y] * along_z[z];
+        const auto count = positions_of(stencil.extents[0])[x] * positions_of(stencil.extents[1])[y] *
+                           positions_of(stencil.extents[2])[z];
         if (count > 0) rows[length] += count;
       }
     }

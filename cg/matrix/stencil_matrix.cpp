@@ -39,66 +39,48 @@ class PointWalk {
   std::array<std::int64_t, comm::dimension_count> point_;
 };
 
-/// The rows of one block, entry by entry.
-class StencilRows {
- public:
-  StencilRows(const Stencil& stencil, comm::IndexRange columns) : stencil_(stencil), columns_(columns) {}
-
-  /// Calls visit(column, value) for each entry of the row in the block, by rising columns, which count from
-  /// the first of the block.
-  template <typename Visit>
-  void visit_row(std::int64_t row, const PointWalk& point, const Visit& visit) const {
-    constexpr std::array<std::int64_t, 3> steps{-1, 0, 1};
+/// Calls visit(row, column, value) for the entries of these rows in these columns, both counted from the first, by rising columns in each
+/// row.
+template <typename Visit>
+void visit_entries(const Stencil& stencil, const comm::IndexRange& rows, const comm::IndexRange& columns,
+                   const Visit& visit) {
+  constexpr std::array<std::int64_t, 3> steps{-1, 0, 1};
+  PointWalk point(stencil.extents, rows.begin);
+  for (auto row = rows.begin; row < rows.end; ++row, point.next()) {
     for (const auto z : steps) {
       if (!point.has(2, z)) continue;
       for (const auto y : steps) {
         if (!point.has(1, y)) continue;
         for (const auto x : steps) {
-          if (!point.has(0, x) || !are_neighbours(x, y, z)) continue;
-          const auto column = row + x + stencil_.extents[0] * (y + stencil_.extents[1] * z);
-          if (columns_.contains(column))
-            visit(static_cast<std::int32_t>(column - columns_.begin),
-                  column == row ? stencil_.diagonal() : -1.0);
+          const bool are_neighbours = stencil.has_corners() || x * x + y * y + z * z <= 1;
+          if (!point.has(0, x) || !are_neighbours) continue;
+          const auto column = row + x + stencil.extents[0] * (y + stencil.extents[1] * z);
+          if (columns.contains(column))
+            visit(row - rows.begin, static_cast<std::int32_t>(column - columns.begin),
+                  column == row ? stencil.diagonal() : -1.0);
         }
       }
     }
   }
-  /// visit_row(row, visit) for all rows of the range.
-  template <typename Visit>
-  void visit_rows(const comm::IndexRange& rows, const Visit& visit) const {
-    PointWalk point(stencil_.extents, rows.begin);
-    for (auto row = rows.begin; row < rows.end; ++row, point.next())
-      visit_row(row, point,
-                [&](std::int32_t column, double value) { visit(row - rows.begin, column, value); });
-  }
-
- private:
-  [[nodiscard]] bool are_neighbours(std::int64_t x, std::int64_t y, std::int64_t z) const {
-    return stencil_.has_corners() || x * x + y * y + z * z <= 1;
-  }
-
-  Stencil stencil_;
-  comm::IndexRange columns_;
-};
+}
 
 /// The entries of these rows and columns, made in two passes: one counts, one writes.
 kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRange& rows,
                                      const comm::IndexRange& columns, int thread_count) {
-  const StencilRows entries(stencil, columns);
   auto block = kernels::CsrBlock::with_room(rows.size(), columns.size());
   auto* const starts = block.row_starts.data();
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
   for (int part = 0; part < thread_count; ++part) {
     const auto mine = comm::share_of(rows, part, thread_count);
     auto* const counts = starts + 1 + (mine.begin - rows.begin);
-    entries.visit_rows(mine, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
+    visit_entries(stencil, mine, columns, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
   }
   block.make_room_by_lengths();
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
   for (int part = 0; part < thread_count; ++part) {
     const auto mine = comm::share_of(rows, part, thread_count);
     auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
-    entries.visit_rows(mine, [&](std::int64_t, std::int32_t column, double value) {
+    visit_entries(stencil, mine, columns, [&](std::int64_t, std::int32_t column, double value) {
       block.columns[next] = column;
       block.values[next] = value;
       ++next;

@@ -3,6 +3,7 @@
 // Hashes of the entries of a matrix by their places: their sums do not depend on the cut.
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "kernels/csr_block.hpp"
@@ -25,7 +26,9 @@ constexpr std::uint64_t hash_of_pair(std::int64_t row, std::int64_t column) {
 }
 
 /// The hash of an element by its index and its bits.
-std::uint64_t hash_of_element(std::int64_t index, double value);
+constexpr std::uint64_t hash_of_element(std::int64_t index, double value) {
+  return mixed_bits(mixed_bits(static_cast<std::uint64_t>(index)) ^ std::bit_cast<std::uint64_t>(value));
+}
 
 /// The place of a block in its matrix.
 struct BlockOrigin {
@@ -34,6 +37,15 @@ struct BlockOrigin {
   std::int64_t order = 0;  ///< order of the matrix
 };
 /// The sum of hash_of_element() over the entries of a block, by their places in the matrix. Cost: one pass over the entries.
-std::uint64_t value_sum(const kernels::CsrBlock& block, const BlockOrigin& origin);
+inline std::uint64_t value_sum(const kernels::CsrBlock& block, const BlockOrigin& origin) {
+  std::uint64_t sum = 0;
+  for (std::int64_t row = 0; row < block.row_count; ++row) {
+    const auto row_begin = (origin.first_row + row) * origin.order + origin.first_column;
+    auto entry = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
+    for (const auto column : block.columns_of(row))
+      sum += hash_of_element(row_begin + column, block.values[entry++]);
+  }
+  return sum;
+}
 
 }  // namespace cg2d

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
+#include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
 
@@ -117,6 +120,10 @@ void PanelFile::read_index() {
       file.fill(header_.index_position + std::ssize(entries), std::span(array_bytes_)) &&
       crc32c(std::as_bytes(std::span(array_bytes_)), crc32c(entries)) == header_.index_checksum;
   if (!is_intact) file.refuse("found a damaged index, expected one that meets its checksum");
+  for (const auto& entry : entries_) {
+    most_panel_bytes_ = std::max(most_panel_bytes_, entry.byte_count);
+    panel_bytes_ += entry.byte_count;
+  }
 }
 
 std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
@@ -124,16 +131,30 @@ std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
   return std::span(array_bytes_).subspan(panel * count, count);
 }
 
-std::int64_t PanelFile::most_panel_bytes() const {
-  std::int64_t most = 0;
-  for (const auto& entry : entries_) most = std::max(most, entry.byte_count);
-  return most;
+// ---------------------------------------------------------------- folder
+
+PanelFolder::PanelFolder(std::string folder, int rank, int rank_count)
+    : folder_(std::move(folder)),
+      file_name_(fmt::format("{}-of-{}.panels", rank, rank_count)),
+      claim_({.option = "--out-of-core", .folder = folder_, .lock_name = fmt::format("{}.lock", rank)}) {
+  remove_unfinished_files(folder_, [this](std::string_view name) { return name == file_name_; });
 }
 
-std::int64_t PanelFile::panel_bytes() const {
-  std::int64_t bytes = 0;
-  for (const auto& entry : entries_) bytes += entry.byte_count;
-  return bytes;
+std::unique_ptr<PanelFile> PanelFolder::existing(const PanelFileKey& key, std::string& reason) const {
+  reason.clear();
+  if (access(file_path().c_str(), F_OK) != 0) return nullptr;
+  try {
+    auto file = std::make_unique<PanelFile>(file_path());
+    if (file->key() == key) return file;
+    reason = file_path() + ": found another matrix, kernel or layout";
+  } catch (const FileError& error) {
+    reason = error.what();
+  }
+  return nullptr;
+}
+
+void PanelFolder::remove_file() const {
+  if (unlink(file_path().c_str()) != 0 && errno != ENOENT) cannot_write(file_path());
 }
 
 }  // namespace cg2d

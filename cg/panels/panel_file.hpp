@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -18,6 +19,7 @@
 
 #include "cg/base/storage/file_header.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "cg/base/storage/folders.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "kernels/spmv.hpp"
@@ -124,9 +126,9 @@ class PanelFile {
   [[nodiscard]] const PanelFileFigures& figures() const { return header_.figures; }
   [[nodiscard]] std::span<const PanelEntry> panels() const { return entries_; }
   [[nodiscard]] std::span<const std::size_t> array_bytes(std::size_t panel) const;
-  [[nodiscard]] std::int64_t most_panel_bytes() const;
+  [[nodiscard]] std::int64_t most_panel_bytes() const { return most_panel_bytes_; }
   /// The bytes of all panels.
-  [[nodiscard]] std::int64_t panel_bytes() const;
+  [[nodiscard]] std::int64_t panel_bytes() const { return panel_bytes_; }
 
   /// For reading. Past the system's cache where the file system can do that (O_DIRECT).
   [[nodiscard]] int descriptor() const { return file_.number(); }
@@ -140,7 +142,32 @@ class PanelFile {
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;
   std::vector<std::size_t> array_bytes_;
+  std::int64_t most_panel_bytes_ = 0;
+  std::int64_t panel_bytes_ = 0;
   Descriptor file_;
+};
+
+/// A rank's place in a folder of panels: the name of its file, and a claim to it; makes the folder where it is missing. What a killed run has left there under temporary names is removed.
+class PanelFolder {
+ public:
+  /// Throws RunError, as FolderClaim.
+  PanelFolder(std::string folder, int rank, int rank_count);
+
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const FolderClaim& claim() const { return claim_; }
+  /// "3-of-4.panels"
+  [[nodiscard]] const std::string& file_name() const { return file_name_; }
+  [[nodiscard]] std::string file_path() const { return folder_ + "/" + file_name_; }
+
+  /// This rank's file, if it is there, intact and has this key; else nullptr, and `reason` says why (empty: there is none).
+  [[nodiscard]] std::unique_ptr<PanelFile> existing(const PanelFileKey& key, std::string& reason) const;
+  /// Removes this rank's file, if there is one.
+  void remove_file() const;
+
+ private:
+  std::string folder_;
+  std::string file_name_;
+  FolderClaim claim_;
 };
 
 }  // namespace cg2d

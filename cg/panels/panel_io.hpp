@@ -1,6 +1,7 @@
 #pragma once
 
-// Reading and writing of parts of a file while others are worked on: the interface of all ways to do it, and their table. No MPI.
+// Reading and writing of parts of a file while others are worked on: the interface of all ways to do it, their table,
+// and the rate at which the storage of a folder gives panels to them. No MPI.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include "cg/base/interface.hpp"
+#include "cg/base/storage/scratch_file.hpp"
 
 namespace cg2d {
 
@@ -72,5 +74,27 @@ const PanelIoRow& usual_panel_io();
 const PanelIoRow& fallback_panel_io();
 /// The line for users where a reader has met a refusal().
 std::string refusal_warning(int error);
+
+/// How panels are read: their size, and how many of them are under way.
+struct PanelReading {
+  std::int64_t panel_bytes = 0;
+  int depth = 1;
+  bool checks = false;  ///< computes the checksum of each, as products do
+};
+
+/// An unlinked temporary file, written for measuring; it is gone with this object.
+class StorageSample {
+ public:
+  /// Writes so many bytes, a multiple of panel_alignment. Throws RunError (cannot_create, cannot_write).
+  StorageSample(const std::string& folder, std::int64_t byte_count);
+
+  /// Bytes per second of reading panel after panel for at least so long, past the cache of the system where the file system can do
+  /// that. panel_bytes: a multiple of panel_alignment, at most the bytes of the file. Throws RunError (cannot_write, unavailable).
+  [[nodiscard]] double rate(const PanelIoRow& reader, const PanelReading& reading, double least_s) const;
+
+ private:
+  ScratchFile file_;
+  std::int64_t byte_count_;
+};
 
 }  // namespace cg2d

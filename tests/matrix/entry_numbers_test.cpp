@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/matrix/files/digit_run.hpp"
 #include "cg/matrix/files/market_text.hpp"
-#include "support/temporary_folder.hpp"
 
 namespace cg2d::entry_numbers_test {
 namespace {

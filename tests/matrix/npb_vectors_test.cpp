@@ -18,6 +18,7 @@ namespace {
 /// The shares of all ranks, and where each begins.
 struct DrawnShares {
   std::vector<StreamShare> shares;
+  std::vector<std::int64_t> first_pairs;
   std::vector<std::int64_t> first_numbers;
   Rejections rejections;
   std::int64_t drawn_count = 0;
@@ -32,6 +33,7 @@ DrawnShares draw_all(const Problem& problem, int share_count, std::int64_t pair_
   std::vector<Repetition> repetitions;
   for (int k = 0; k < share_count; ++k) {
     drawn.shares.push_back(draw_share(problem, layout.piece(k), window));
+    drawn.first_pairs.push_back(layout.piece(k).begin);
     drawn.first_numbers.push_back(drawn.drawn_count);
     const auto found = find_repetitions(drawn.shares.back(), drawn.drawn_count, window);
     repetitions.insert(repetitions.end(), found.begin(), found.end());
@@ -98,7 +100,7 @@ void expect_last_pair(const Problem& problem, const DrawnShares& drawn,
     const std::int64_t local = last_number - drawn.first_numbers[k];
     if (local < 0 || local >= drawn.shares[k].own_count) continue;
     EXPECT_EQ(last_pair, -1) << "the last pair belongs to two shares";
-    last_pair = pair_of_number(problem, drawn.shares[k], local);
+    last_pair = pair_of_number(problem, drawn.first_pairs[k], local);
   }
   EXPECT_EQ(last_pair + 1,
             problem.n * problem.nonzer + reference.duplicate_pairs + reference.out_of_range_pairs);

@@ -22,8 +22,7 @@
 
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "cg/panels/panel_folder.hpp"
-#include "cg/panels/storage_rate.hpp"
+#include "cg/panels/panel_io.hpp"
 #include "support/faulty_reader.hpp"
 #include "support/random_blocks.hpp"
 #include "support/temporary_folder.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/matrix/files/generated_matrix.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "cg/base/storage/open_file.hpp"
@@ -31,18 +32,17 @@ class PlainSource final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
-  constexpr std::array<char, 2> gzip_magic{'\x1f', '\x8b'};
-  constexpr std::array<char, 4> zstd_magic{'\x28', '\xb5', '\x2f', '\xfd'};
+  constexpr std::string_view gzip_magic = "\x1f\x8b";
+  constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
   // The magic number that pzstd begins its files with: one of 16 for frames to be skipped (RFC 8878, 3.1.2).
-  constexpr std::array<char, 4> skippable_magic{'\x50', '\x2a', '\x4d', '\x18'};
+  constexpr std::string_view skippable_magic = "\x50\x2a\x4d\x18";
   auto file = std::make_unique<OpenFile>(path);
   std::array<char, 4> first{};
   const auto count = file->read_at(0, std::as_writable_bytes(std::span(first)));
-  const auto begins_with = [&](const auto& magic) {
-    return count >= magic.size() && std::equal(magic.begin(), magic.end(), first.begin());
-  };
-  if (begins_with(gzip_magic)) return gzip_source(std::move(file));
-  if (begins_with(zstd_magic) || begins_with(skippable_magic)) return zstd_source(std::move(file));
+  const std::string_view begin(first.data(), count);
+  if (begin.starts_with(gzip_magic)) return gzip_source(std::move(file));
+  if (begin.starts_with(zstd_magic) || begin.starts_with(skippable_magic))
+    return zstd_source(std::move(file));
   return std::make_unique<PlainSource>(std::move(file));
 }
 

@@ -39,10 +39,9 @@ void CacheReader::check_header() const {
 
 void CacheReader::check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const {
   if (crc32c(bytes) == checksums_[static_cast<std::size_t>(chunk)]) return;
-  file_.refuse(
-      fmt::format("found damaged data in bytes {} to {}, expected what meets its checksum",
-                  CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes,
-                  CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes + std::ssize(bytes) - 1));
+  const auto begin = CacheLayout::chunk_begin(chunk);
+  file_.refuse(fmt::format("found damaged data in bytes {} to {}, expected what meets its checksum", begin,
+                           begin + std::ssize(bytes) - 1));
 }
 
 /// Chunks that lie within the bytes are read to their place; those at the ends pass through a buffer.
@@ -51,8 +50,8 @@ void CacheReader::read(std::int64_t position, std::span<std::byte> bytes) const 
   std::vector<std::byte> buffer;
   while (!bytes.empty()) {
     const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
-    const auto begin = CacheLayout::data_begin + chunk * CacheLayout::chunk_bytes;
-    const auto size = static_cast<std::size_t>(std::min(CacheLayout::chunk_bytes, layout.data_end - begin));
+    const auto begin = CacheLayout::chunk_begin(chunk);
+    const auto size = static_cast<std::size_t>(layout.chunk_size(chunk));
     const auto within = static_cast<std::size_t>(position - begin);
     const auto count = std::min(bytes.size(), size - within);
     const bool is_whole = count == size;
@@ -68,13 +67,12 @@ void CacheReader::read(std::int64_t position, std::span<std::byte> bytes) const 
 
 void CacheReader::read_row_starts(std::int64_t first, std::span<std::int64_t> row_starts) const {
   read(CacheLayout(header_).row_starts + 8 * first, std::as_writable_bytes(row_starts));
-  bool is_sound = std::ranges::is_sorted(row_starts);
-  if (!row_starts.empty()) {
-    is_sound = is_sound && row_starts.front() >= 0 && row_starts.back() <= header_.nonzero_count;
-    if (first == 0) is_sound = is_sound && row_starts.front() == 0;
-    if (first + std::ssize(row_starts) == header_.order + 1)
-      is_sound = is_sound && row_starts.back() == header_.nonzero_count;
-  }
+  if (row_starts.empty()) return;
+  const bool has_last = first + std::ssize(row_starts) == header_.order + 1;
+  const bool is_sound = std::ranges::is_sorted(row_starts) && row_starts.front() >= 0 &&
+                        row_starts.back() <= header_.nonzero_count &&
+                        (first > 0 || row_starts.front() == 0) &&
+                        (!has_last || row_starts.back() == header_.nonzero_count);
   if (!is_sound)
     file_.refuse(fmt::format("found row starts out of order, expected numbers that rise from 0 to {}",
                              header_.nonzero_count));

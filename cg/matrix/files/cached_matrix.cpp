@@ -1,14 +1,13 @@
 #include "cg/matrix/files/cached_matrix.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
-#include <functional>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -26,10 +25,12 @@ constexpr std::int64_t strip_window_entries = std::int64_t{1} << 18;
 
 // ---------------------------------------------------------------- writing
 
-/// A file that all ranks write, under a temporary name until it is complete.
+/// A file that all ranks write, under a temporary name until it is complete. Keeps what the data add to the checksums of their chunks:
+/// these are of what was meant, whatever the device has.
 class SharedOutput {
  public:
-  SharedOutput(std::string path, comm::RankGroup& group) : path_(std::move(path)) {
+  SharedOutput(std::string path, const CacheLayout& layout, comm::RankGroup& group)
+      : path_(std::move(path)), layout_(layout), shares_(static_cast<std::size_t>(layout.chunk_count)) {
     agree_on(group, [&] {
       if (group.rank() == 0) create();
     });
@@ -43,85 +44,10 @@ class SharedOutput {
   void write(std::int64_t position, std::span<const T> values) const {
     if (!file_->write_at(position, std::as_bytes(values))) cannot_write(path_);
   }
-  /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
-  void put_on_disk() const {
-    if (!file_->put_on_disk()) cannot_write(path_);
-  }
-  /// From the device, where put_on_disk() was called before. A file without a part of these bytes has zeros there.
-  void read_back(std::int64_t position, std::span<std::byte> bytes) const {
-    file_->forget_cached(position, std::ssize(bytes));
-    std::ranges::fill(bytes, std::byte{0});
-    if (!file_->read_at(position, bytes)) cannot_write(path_);
-  }
-  /// The header and the checksums can be read, and fit together.
-  void require_readable() const {
-    file_->forget_cached();
-    try {
-      const CacheReader reader(temporary_name_);
-    } catch (const FileError&) {
-      fail_by_damage(0);
-    }
-  }
-  [[noreturn]] void fail_by_damage(std::int64_t position) const {
-    throw RunError(
-        ExitCode::cannot_write,
-        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
-                    path_, position));
-  }
-  /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
-  void put_in_place() {
-    keep_permissions(path_, file_->descriptor());
-    if (file_->take_name(ExistingFile::is_replaced)) return;
-    const auto* const reason = std::strerror(errno);
-    throw RunError(ExitCode::cannot_write,
-                   fmt::format("cannot write {}: {}; the result is in {}", path_, reason, file_->keep()));
-  }
-
- private:
-  void create() {
-    path_ = output_target(path_);
-    struct stat status {};
-    if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-      throw RunError(ExitCode::cannot_create,
-                     fmt::format("cannot create {}: it is {}; name a file", path_,
-                                 S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device"));
-    }
-    if (!can_be_replaced(path_)) {
-      throw RunError(ExitCode::cannot_create,
-                     fmt::format("cannot create {}: it cannot be replaced (a mount point, or another user's "
-                                 "file in a folder with the sticky "
-                                 "bit); name another file",
-                                 path_));
-    }
-    file_.emplace(path_, FileNaming::temporary_at_once);
-    if (!file_->is_open()) cannot_create(path_);
-    temporary_name_ = file_->temporary_name();
-  }
-  void open_on_rank(int rank) {
-    file_.emplace(temporary_name_, FileNaming::of_another_process);
-    if (file_->is_open()) return;
-    throw RunError(
-        ExitCode::cannot_create,
-        fmt::format("cannot create {}: rank {} cannot open what rank 0 has made there ({}); name a "
-                    "file in a folder that all ranks can write",
-                    path_, rank, std::strerror(errno)));
-  }
-
-  std::string path_;
-  std::string temporary_name_;
-  std::optional<UnnamedFile> file_;
-};
-
-/// Writes data in any order, and keeps what they add to the checksums of the chunks: these are of what was meant, whatever the device has.
-class ChecksummedOutput {
- public:
-  ChecksummedOutput(const CacheLayout& layout, const SharedOutput& output)
-      : layout_(layout), output_(output), shares_(static_cast<std::size_t>(layout.chunk_count)) {}
-
-  /// Bytes between CacheLayout::data_begin and data_end.
+  /// Bytes between CacheLayout::data_begin and data_end, in any order.
   template <typename T>
-  void write(std::int64_t position, std::span<const T> values) {
-    output_.write(position, values);
+  void write_data(std::int64_t position, std::span<const T> values) {
+    write(position, values);
     for (auto bytes = std::as_bytes(values); !bytes.empty();) {
       const auto chunk = (position - CacheLayout::data_begin) / CacheLayout::chunk_bytes;
       const auto end = CacheLayout::chunk_begin(chunk) + layout_.chunk_size(chunk);
@@ -134,15 +60,82 @@ class ChecksummedOutput {
   }
   /// By number of the chunk: the share of what this rank has written, 0 for nothing.
   [[nodiscard]] std::span<const std::uint32_t> shares() const { return shares_; }
+  /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
+  void put_on_disk() const {
+    if (!file_->put_on_disk()) cannot_write(path_);
+  }
+  /// Throws where the device, after put_on_disk(), does not have what was written to these chunks.
+  void require_written(const comm::IndexRange& chunks, std::span<const std::uint32_t> checksums) const {
+    std::vector<std::byte> bytes;
+    for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
+      const auto position = CacheLayout::chunk_begin(chunk);
+      file_->forget_cached(position, layout_.chunk_size(chunk));
+      bytes.assign(static_cast<std::size_t>(layout_.chunk_size(chunk)), std::byte{0});
+      if (!file_->read_at(position, bytes)) cannot_write(path_);
+      if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
+        fail_by_damage(position);
+    }
+  }
+  /// The header and the checksums can be read, and fit together.
+  void require_readable() const {
+    file_->forget_cached();
+    try {
+      const CacheReader reader(temporary_name_);
+    } catch (const FileError&) {
+      fail_by_damage(0);
+    }
+  }
+  /// On rank 0, when all ranks have compared. The permissions come last: ranks must open the file before.
+  void put_in_place() {
+    keep_permissions(path_, file_->descriptor());
+    if (file_->take_name(ExistingFile::is_replaced)) return;
+    const auto* const reason = std::strerror(errno);
+    throw RunError(ExitCode::cannot_write,
+                   fmt::format("cannot write {}: {}; the result is in {}", path_, reason, file_->keep()));
+  }
 
  private:
+  [[noreturn]] void fail_by_damage(std::int64_t position) const {
+    throw RunError(
+        ExitCode::cannot_write,
+        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
+                    path_, position));
+  }
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw RunError(ExitCode::cannot_create, fmt::format("cannot create {}: {}", path_, reason));
+  }
+  void create() {
+    path_ = output_target(path_);
+    std::error_code unknown;
+    const auto status = std::filesystem::status(path_, unknown);
+    if (is_directory(status)) refuse("it is a directory; name a file");
+    if (exists(status) && !is_regular_file(status)) refuse("it is a pipe or a device; name a file");
+    if (!can_be_replaced(path_))
+      refuse(
+          "it cannot be replaced (a mount point, or another user's file in a folder with the sticky bit); "
+          "name another file");
+    file_.emplace(path_, FileNaming::temporary_at_once);
+    if (!file_->is_open()) cannot_create(path_);
+    temporary_name_ = file_->temporary_name();
+  }
+  void open_on_rank(int rank) {
+    file_.emplace(temporary_name_, FileNaming::of_another_process);
+    if (!file_->is_open())
+      refuse(
+          fmt::format("rank {} cannot open what rank 0 has made there ({}); name a file in a folder that "
+                      "all ranks can write",
+                      rank, std::strerror(errno)));
+  }
+
+  std::string path_;
   const CacheLayout& layout_;
-  const SharedOutput& output_;
+  std::string temporary_name_;
+  std::optional<UnnamedFile> file_;
   std::vector<std::uint32_t> shares_;
 };
 
 /// This rank's rows, bucket by bucket, at their places.
-void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, ChecksummedOutput& output,
+void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOutput& output,
                 std::span<const std::int64_t> bucket_starts) {
   const auto& store = matrix.store();
   const auto& deal = store.deal();
@@ -170,17 +163,17 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, Checksumm
     if (store.failure()) throw RunError(*store.failure());
     std::int64_t next = start;
     for (auto& row_start : row_starts) row_start = std::exchange(next, next + row_start);
-    output.write<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
-    output.write<double>(layout.diagonal + 8 * first_row, diagonal);
-    output.write<double>(layout.values + 8 * start, values);
-    output.write<std::int32_t>(layout.columns + 4 * start, columns);
+    output.write_data<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
+    output.write_data<double>(layout.diagonal + 8 * first_row, diagonal);
+    output.write_data<double>(layout.values + 8 * start, values);
+    output.write_data<std::int32_t>(layout.columns + 4 * start, columns);
   }
 }
 
 /// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
-std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOwners& owners,
-                                        const ChecksummedOutput& output, comm::RankGroup& group) {
-  const auto mine = owners.range_of(group.rank());
+std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const comm::BlockLayout& owners,
+                                        const SharedOutput& output, comm::RankGroup& group) {
+  const auto mine = owners.own_piece(group.rank());
   std::vector<std::uint32_t> checksums;
   for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
     checksums.push_back(crc32c_of_zeros(layout.chunk_size(chunk)));
@@ -197,18 +190,6 @@ std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const RangeOw
   }
   rounds.finish();
   return checksums;
-}
-
-/// Throws where the file does not have what was written to it.
-void require_written(const CacheLayout& layout, const comm::IndexRange& chunks,
-                     std::span<const std::uint32_t> checksums, const SharedOutput& output) {
-  std::vector<std::byte> bytes;
-  for (auto chunk = chunks.begin; chunk < chunks.end; ++chunk) {
-    bytes.resize(static_cast<std::size_t>(layout.chunk_size(chunk)));
-    output.read_back(CacheLayout::chunk_begin(chunk), bytes);
-    if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
-      output.fail_by_damage(CacheLayout::chunk_begin(chunk));
-  }
 }
 
 // ---------------------------------------------------------------- reading
@@ -245,6 +226,21 @@ void for_each_window(const CacheReader& reader, const EntryWindows& windows, con
   }
 }
 
+/// Calls visit(row, column, value) for the entries of the rows with these starts, counted from the first.
+template <typename Visit>
+void for_each_entry(const CacheReader& reader, std::span<const std::int64_t> starts, std::int64_t window,
+                    const Visit& visit) {
+  std::size_t row = 0;
+  for_each_window(
+      reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
+      [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;
+          visit(row, columns[k], values[k]);
+        }
+      });
+}
+
 /// Rows of a block, whose columns are all taken: both arrays are read to their places.
 kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRange& rows,
                                   std::int64_t column_count) {
@@ -261,27 +257,18 @@ kernels::CsrBlock read_whole_rows(const CacheReader& reader, const comm::IndexRa
 /// The entries of some columns. Room is reserved for all, and taken by those that are there.
 kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::IndexRange& rows,
                                        const comm::IndexRange& columns, std::int64_t window) {
-  const auto row_count = static_cast<std::size_t>(rows.size());
   const auto starts = row_starts_of(reader, rows);
-  const auto count = static_cast<std::size_t>(starts.back() - starts.front());
-  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(), count);
-  std::size_t row = 0;
+  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
+                                            static_cast<std::size_t>(starts.back() - starts.front()));
   std::size_t kept = 0;
-  const auto keep = [&](std::int64_t first, std::span<const std::int32_t> window_columns,
-                        std::span<const double> window_values) {
-    for (std::size_t k = 0; k < window_columns.size(); ++k) {
-      for (; first + static_cast<std::int64_t>(k) >= starts[row + 1]; ++row)
-        block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
-      if (!columns.contains(window_columns[k])) continue;
-      block.columns[kept] = static_cast<std::int32_t>(window_columns[k] - columns.begin);
-      block.values[kept] = window_values[k];
-      ++kept;
-    }
-  };
-  for_each_window(reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
-                  keep);
-  for (; row < row_count; ++row) block.row_starts[row + 1] = static_cast<std::int64_t>(kept);
-  block.resize(kept);
+  for_each_entry(reader, starts, window, [&](std::size_t row, std::int32_t column, double value) {
+    if (!columns.contains(column)) return;
+    ++block.row_starts[row + 1];
+    block.columns[kept] = static_cast<std::int32_t>(column - columns.begin);
+    block.values[kept] = value;
+    ++kept;
+  });
+  block.make_room_by_lengths();
   return block;
 }
 
@@ -299,18 +286,17 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   CacheHeader header{
       .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
   const CacheLayout layout(header);
-  SharedOutput output(path, group);
+  SharedOutput output(path, layout, group);
   const auto bucket_starts = matrix.bucket_starts(group);
-  ChecksummedOutput checksummed(layout, output);
   agree_on(group, [&] {
-    write_rows(matrix, layout, checksummed, bucket_starts);
+    write_rows(matrix, layout, output, bucket_starts);
     if (group.rank() == 0)
-      checksummed.write<std::int64_t>(layout.row_starts + 8 * header.order,
+      output.write_data<std::int64_t>(layout.row_starts + 8 * header.order,
                                       std::span<const std::int64_t>(&header.nonzero_count, 1));
     output.put_on_disk();
   });
-  const auto owners = RangeOwners::equal_shares(layout.chunk_count, group.size());
-  const auto own = checksums_of(layout, owners, checksummed, group);
+  const auto owners = comm::BlockLayout::even(layout.chunk_count, {.columns = 1, .rows = group.size()});
+  const auto own = checksums_of(layout, owners, output, group);
   std::vector<std::uint32_t> all;
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
     all.insert(all.end(), theirs.begin(), theirs.end());
@@ -323,7 +309,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
   });
   // After the last writing to the disk: nothing but the name follows.
   agree_on(group, [&] {
-    require_written(layout, owners.range_of(group.rank()), own, output);
+    output.require_written(owners.own_piece(group.rank()), own);
     if (group.rank() == 0) output.require_readable();
   });
   agree_on(group, [&] {
@@ -441,23 +427,18 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
           });
     }
   });
-  return sums_over_ranks(group, counts);
+  group.sums(counts);
+  return counts;
 }
 
 void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
                              int rank_count) const {
   const auto rows = comm::share_of(order(), rank, rank_count);
-  const auto starts = row_starts_of(*reader_, rows);
-  std::size_t row = 0;
-  for_each_window(
-      *reader_, {.entries = {.begin = starts.front(), .end = starts.back()}},
-      [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
-        for (std::size_t k = 0; k < columns.size(); ++k) {
-          while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;
-          collector.add(permutation(rows.begin + static_cast<std::int64_t>(row)), permutation(columns[k]),
-                        values[k]);
-        }
-      });
+  for_each_entry(*reader_, row_starts_of(*reader_, rows), window_entries,
+                 [&](std::size_t row, std::int32_t column, double value) {
+                   collector.add(permutation(rows.begin + static_cast<std::int64_t>(row)),
+                                 permutation(column), value);
+                 });
 }
 
 }  // namespace cg2d

@@ -88,7 +88,8 @@ class GzipSource final : public StreamSource {
     stream_.avail_out = room;
     while (stream_.avail_out == room) {
       if (stream_.avail_in == 0 && !refill()) break;
-      if (is_between_members_) begin_member();
+      if (is_between_members_) inflateReset(&stream_);
+      is_between_members_ = false;
       const int result = inflate(&stream_, Z_NO_FLUSH);
       if (result == Z_STREAM_END) {
         is_between_members_ = true;
@@ -110,10 +111,6 @@ class GzipSource final : public StreamSource {
     stream_.avail_in = static_cast<uInt>(portion.size());
     return !portion.empty();
   }
-  void begin_member() {
-    inflateReset(&stream_);
-    is_between_members_ = false;
-  }
 
   z_stream stream_{};
   bool is_between_members_ = false;
@@ -123,15 +120,12 @@ class GzipSource final : public StreamSource {
 class ZstdSource final : public StreamSource {
  public:
   explicit ZstdSource(std::unique_ptr<OpenFile> file)
-      : StreamSource(std::move(file)), stream_(ZSTD_createDStream()) {
+      : StreamSource(std::move(file)), stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
     if (stream_ == nullptr) throw std::bad_alloc();
     // Windows up to the format's own bound (zstd --long): the library refuses long ones unless it is told to take them.
-    ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax,
+    ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax,
                            ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
   }
-  ~ZstdSource() override { ZSTD_freeDStream(stream_); }
-  ZstdSource(const ZstdSource&) = delete;
-  ZstdSource& operator=(const ZstdSource&) = delete;
 
  private:
   std::size_t decompress(std::span<char> bytes) override {
@@ -140,7 +134,7 @@ class ZstdSource final : public StreamSource {
       // Bytes may wait inside the stream after the last input has been taken.
       if (input_.pos == input_.size && !refill() && is_between_frames_) break;
       const bool had_input = input_.pos < input_.size;
-      const std::size_t hint = ZSTD_decompressStream(stream_, &output, &input_);
+      const std::size_t hint = ZSTD_decompressStream(stream_.get(), &output, &input_);
       if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();
       if (ZSTD_isError(hint) != 0U)
         fail(fmt::format("damaged zstd data ({})", ZSTD_getErrorName(hint)), "a whole zstd file");
@@ -157,7 +151,7 @@ class ZstdSource final : public StreamSource {
     return !portion.empty();
   }
 
-  ZSTD_DStream* stream_;
+  std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
   ZSTD_inBuffer input_{};
   bool is_between_frames_ = false;
 };

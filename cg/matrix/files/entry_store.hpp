@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "cg/base/errors.hpp"

@@ -1,7 +1,6 @@
 #include "cg/matrix/files/market_text.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <clocale>
@@ -9,7 +8,6 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 #include "cg/base/values.hpp"

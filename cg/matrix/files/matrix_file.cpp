@@ -14,6 +14,7 @@
 #include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/market_text.hpp"
+#include "cg/matrix/matrix_source.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
@@ -21,11 +22,8 @@ namespace {
 
 constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 
-/// The name of a file without its folders.
-std::string name_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
+/// The name of a file without its folders, if any (npos + 1 is 0).
+std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 /// The entries in so many lines, with those that symmetry adds.
 std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) {
@@ -56,61 +54,16 @@ void refuse_to_symmetrize(const MatrixFileOptions& options) {
                                  options.mirrors ? "--mirror" : "--symmetrize", options.path));
 }
 
-/// The first line that a rank could not parse.
-struct Fault {
-  std::int64_t offset = nowhere;
-  std::string message{};
-};
-
-/// This rank's parts of the content after the header, one after the other.
-class Shares {
- public:
-  Shares(const ByteSource& source, std::int64_t body_offset, const comm::RankGroup& group) {
-    const std::int64_t rank = group.rank();
-    const std::int64_t rank_count = group.size();
-    if (source.can_be_cut()) {
-      const auto size = std::max<std::int64_t>(source.size() - body_offset, 0);
-      next_ = {.begin = body_offset + size * rank / rank_count,
-               .end = body_offset + size * (rank + 1) / rank_count};
-      stride_ = size + 1;  // beyond the end
-    } else if (rank_count == 1) {
-      next_ = {.begin = body_offset, .end = nowhere};
-      stride_ = 0;
-    } else {
-      // Parts much longer than a line: a reader may go beyond the end of one by a line.
-      constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
-      next_ = {.begin = body_offset + rank * part_bytes, .end = body_offset + (rank + 1) * part_bytes};
-      stride_ = rank_count * part_bytes;
-    }
-  }
-
-  /// Starts the next part; false after the last.
-  bool start_next(LineBlocks& blocks) {
-    if (is_started_ && (blocks.at_end_of_file() || stride_ == 0)) return false;
-    blocks.start(next_.begin, next_.end);
-    next_ = {.begin = next_.begin + stride_, .end = next_.end + stride_};
-    if (blocks.source().can_be_cut()) stride_ = 0;
-    is_started_ = true;
-    return true;
-  }
-
- private:
-  comm::IndexRange next_;
-  std::int64_t stride_ = 0;
-  bool is_started_ = false;
-};
-
 /// One reading of a Matrix Market file.
 class MarketReading {
  public:
   MarketReading(const MatrixFileOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group), agreement_(group) {}
+      : options_(options), group_(group) {}
 
   std::unique_ptr<StoredMatrix> read() {
     require_same_file(options_.path, group_);
-    agreement_.attempt([&] { located_ = read_market_header(options_.path); });
-    agreement_.reach();
     agree_on(group_, [&] {
+      located_ = read_market_header(options_.path);
       require_square();
       if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
       if (options_.mirrors && options_.symmetrize_tolerance)
@@ -122,9 +75,10 @@ class MarketReading {
     auto scratch = make_scratch();
     if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
     EntryCollector collector(header().row_count, group_, values, std::move(scratch));
-    agreement_.attempt([&] { parse_share(collector); });
+    Agreement agreement(group_);
+    agreement.attempt([&] { parse_share(collector); });
     auto store = collector.finish();
-    agreement_.reach();
+    agreement.reach();
     require_complete();
     if (options_.mirrors) require_one_triangle();
     auto matrix =
@@ -155,26 +109,20 @@ class MarketReading {
     const auto entries = most_entries(options_.path, header());
     // The halves of each entry, at both of its places, until they are in order.
     const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
-    const auto require = [&](const ExpectedMatrix& expected) {
-      if (options_.check_memory) {
-        options_.check_memory(expected);
-      } else {
-        require_memory(options_.path, expected.making_bytes, group_);
-      }
-    };
     if (options_.scratch_folder.empty()) {
       auto expected =
           expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group_.size());
       if (half_count > 0)
         expected.making_bytes =
             expected_matrix(order, half_count, EntryValues::any, group_.size()).making_bytes;
-      require(expected);
-      return;
+      return require_memory(options_.check_memory, options_.path, expected, group_);
     }
     const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
-    require({.order = order,
-             .entry_count = entries,
-             .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()});
+    require_memory(options_.check_memory, options_.path,
+                   {.order = order,
+                    .entry_count = entries,
+                    .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()},
+                   group_);
     require_room({.option = "--scratch",
                   .folder = options_.scratch_folder,
                   .byte_count = (stored_entry_bytes(values) * entries +
@@ -195,16 +143,29 @@ class MarketReading {
   /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
   void parse_share(EntryCollector& collector) {
     LineBlocks blocks(open_source(options_.path));
-    Shares shares(blocks.source(), located_.body_offset, group_);
+    const auto& source = blocks.source();
+    const auto body = located_.body_offset;
+    // Parts of a stream are much longer than a line: a reader may go beyond the end of one by a line.
+    constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
+    const std::int64_t stride = group_.size() * part_bytes;
+    comm::IndexRange part{.begin = body, .end = LineBlocks::end_of_file};
+    if (source.can_be_cut()) {
+      part.end = std::max(source.size(), body);
+      part = comm::share_of(part, group_.rank(), group_.size());
+    } else if (group_.size() > 1) {
+      part = {.begin = body + group_.rank() * part_bytes, .end = body + (group_.rank() + 1) * part_bytes};
+    }
     try {
-      while (shares.start_next(blocks)) {
+      do {
+        blocks.start(part.begin, part.end);
         for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
           parse_lines(lines, blocks, collector);
-          if (fault_.offset != nowhere) return;
+          if (fault_) return;
         }
-      }
+        part = {.begin = part.begin + stride, .end = part.end + stride};
+      } while (!source.can_be_cut() && !blocks.at_end_of_file());
     } catch (const TextFault& fault) {  // a line that is too long
-      fault_ = {.offset = fault.offset(), .message = fault.what()};
+      fault_ = fault;
     }
   }
 
@@ -226,7 +187,7 @@ class MarketReading {
         visit_images(entry, header().symmetry, add);
       });
     } catch (const TextFault& fault) {
-      fault_ = {.offset = blocks.offset() + fault.offset(), .message = fault.what()};
+      fault_ = TextFault(blocks.offset() + fault.offset(), fault.what());
     }
     if (options_.progress && blocks.source().can_be_cut())
       options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
@@ -247,10 +208,11 @@ class MarketReading {
 
   /// Throws the first fault of the file, whichever rank has met it.
   void require_complete() {
-    const auto offset = group_.minimum(fault_.offset);
+    const auto own_offset = fault_ ? fault_->offset() : nowhere;
+    const auto offset = group_.minimum(own_offset);
     const auto entry_count = group_.sum(entry_count_);
     if (offset == nowhere && entry_count == header().line_count) return;
-    const auto messages = group_.gather_all(fault_.offset == offset ? fault_.message : std::string());
+    const auto messages = group_.gather_all(own_offset == offset && fault_ ? fault_->what() : std::string());
     agree_on(group_, [&] {
       if (group_.rank() == 0) throw_fault(offset, *std::ranges::max_element(messages), entry_count);
     });
@@ -273,13 +235,12 @@ class MarketReading {
 
   const MatrixFileOptions& options_;
   comm::RankGroup& group_;
-  Agreement agreement_;
   LocatedHeader located_;
   std::optional<RandomPermutation> permutation_;
   std::int64_t entry_count_ = 0;
   std::int64_t lower_count_ = 0;  // entries that are not 0, of a triangle that is mirrored
   std::int64_t upper_count_ = 0;
-  Fault fault_;
+  std::optional<TextFault> fault_;  // the first line that this rank could not parse
 };
 
 }  // namespace
@@ -320,6 +281,34 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
         wanted_by, path, format_bytes(bytes)));
   });
   return std::make_unique<CachedMatrix>(path, name_of(path), group);
+}
+
+std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& options, comm::RankGroup& group) {
+  const auto source = source_from(options.text);
+  const auto order = source->facts().key.order;
+  const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
+  const auto nonzeros = static_cast<std::int64_t>(source->facts().nonzero_count);
+  auto expected = expected_matrix(order, nonzeros, EntryValues::any, group.size());
+  const auto block_bytes = 12 * nonzeros + 8 * order;  // made first, and then stored
+  // The source's working memory is gone when the rows are stored.
+  const auto storing_bytes = expected.making_bytes;
+  expected.making_bytes =
+      block_bytes + std::max(storing_bytes, group.size() * source->plan(layout).working_bytes);
+  require_memory(options.check_memory, options.text, expected, group);
+  const auto first_row = layout.row_block(group.rank()).begin;
+  const auto block = source->build(layout, group, 1).block;
+  const double sign = source_row_of(options.text).is_negative_definite ? -1.0 : 1.0;
+  std::optional<RandomPermutation> permutation;
+  if (options.permutation_seed) permutation.emplace(order, *options.permutation_seed);
+  const auto stored = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
+  EntryCollector collector(order, group);
+  for (std::int64_t row = 0; row < block.row_count; ++row) {
+    auto entry = static_cast<std::size_t>(block.row_starts[static_cast<std::size_t>(row)]);
+    const auto stored_row = stored(first_row + row);
+    for (const auto column : block.columns_of(row))
+      collector.add(stored_row, stored(column), sign * block.values[entry++]);
+  }
+  return std::make_unique<StoredMatrix>(collector.finish(), options.text, permutation, group);
 }
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads a user's matrix from a file, in parallel.
+// Reads a user's matrix from a file, in parallel, or makes one that is stored alike.
 
 #include <cstdint>
 #include <functional>
@@ -48,5 +48,19 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
 /// to make the binary form and what memory that takes. The rest as for open_matrix().
 std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
                                                  comm::RankGroup& group);
+
+/// A matrix of the library's own sources, stored like one that a user's file has.
+struct GeneratedMatrixOptions {
+  std::string text;  ///< as source_from() takes it
+  /// Rows and columns in a random order of this seed, the same for both.
+  std::optional<std::uint64_t> permutation_seed{};
+  /// Asked before anything is made; empty: require_memory().
+  MemoryCheck check_memory{};
+};
+
+/// Every rank generates an equal share of the rows, and sends the entries to the ranks that store them. A matrix
+/// that is negative definite (SourceRow) is stored as -A. Collective. Cost: 16 bytes per entry that moves; memory:
+/// the share beside the store. Throws InputError for a bad text, alike on every rank; MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

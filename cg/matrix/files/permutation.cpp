@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "cg/matrix/value_hash.hpp"
 
@@ -21,34 +22,23 @@ std::uint64_t RandomPermutation::round(std::uint64_t half, int number) const {
   return mixed_bits(half ^ keys_[static_cast<std::size_t>(number)]) & half_mask_;
 }
 
-std::int64_t RandomPermutation::operator()(std::int64_t index) const {
+/// The inverse takes the keys in the other order, and both halves swapped.
+template <bool is_inverse>
+std::int64_t RandomPermutation::walked(std::int64_t index) const {
   auto value = static_cast<std::uint64_t>(index);
   do {
     std::uint64_t left = value >> half_bits_;
     std::uint64_t right = value & half_mask_;
-    for (int k = 0; k < round_count; ++k) {
-      const std::uint64_t next = left ^ round(right, k);
-      left = right;
-      right = next;
-    }
+    if (is_inverse) std::swap(left, right);
+    for (int k = 0; k < round_count; ++k)
+      left = std::exchange(right, left ^ round(right, is_inverse ? round_count - 1 - k : k));
+    if (is_inverse) std::swap(left, right);
     value = (left << half_bits_) | right;
   } while (value >= static_cast<std::uint64_t>(size_));
   return static_cast<std::int64_t>(value);
 }
 
-std::int64_t RandomPermutation::inverse(std::int64_t index) const {
-  auto value = static_cast<std::uint64_t>(index);
-  do {
-    std::uint64_t left = value >> half_bits_;
-    std::uint64_t right = value & half_mask_;
-    for (int k = round_count - 1; k >= 0; --k) {
-      const std::uint64_t before = right ^ round(left, k);
-      right = left;
-      left = before;
-    }
-    value = (left << half_bits_) | right;
-  } while (value >= static_cast<std::uint64_t>(size_));
-  return static_cast<std::int64_t>(value);
-}
+std::int64_t RandomPermutation::operator()(std::int64_t index) const { return walked<false>(index); }
+std::int64_t RandomPermutation::inverse(std::int64_t index) const { return walked<true>(index); }
 
 }  // namespace cg2d

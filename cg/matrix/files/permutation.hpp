@@ -20,6 +20,8 @@ class RandomPermutation {
 
  private:
   static constexpr int round_count = 4;
+  template <bool is_inverse>
+  [[nodiscard]] std::int64_t walked(std::int64_t index) const;
   [[nodiscard]] std::uint64_t round(std::uint64_t half, int number) const;
 
   std::int64_t size_;

@@ -6,9 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -52,10 +50,8 @@ void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
 
 EntryStore EntryCollector::finish() {
   rounds_.finish();
-  agree_on(group_, [&] {
-    store_.seal();
-    if (store_.failure()) throw RunError(*store_.failure());
-  });
+  agree_on(group_, [&] { store_.seal(); });
+  require_intact(store_, group_);
   return std::move(store_);
 }
 
@@ -113,6 +109,12 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
                     format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
                     enough_limit_text(room, needed - room.available_bytes, rank_count)));
   });
+}
+
+void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
+                    comm::RankGroup& group) {
+  if (check) return check(matrix);
+  require_memory(name, matrix.making_bytes, group);
 }
 
 void require_intact(const EntryStore& store, comm::RankGroup& group) {
@@ -182,24 +184,13 @@ void StoredMatrix::visit_entries() {
 
 // ---------------------------------------------------------------- checks
 
-/// The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
-bool StoredMatrix::NotFinite::is_before(const NotFinite& other) const {
-  const auto key = [](const NotFinite& one) {
-    return std::tuple(std::max(one.row, one.column), std::min(one.row, one.column), one.row < one.column);
-  };
-  return key(*this) < key(other);
-}
-
 void StoredMatrix::record_not_finite(std::int64_t row, std::int64_t column, double value) {
   const NotFinite entry{.row = original(row), .column = original(column), .value = value};
-  if (entry.is_before(not_finite_)) not_finite_ = entry;
+  if (entry.key() < not_finite_.key()) not_finite_ = entry;
 }
 
 void StoredMatrix::require_finite(comm::RankGroup& group) const {
-  auto first = not_finite_;
-  for (const auto& theirs : group.gather_one(not_finite_)) {
-    if (theirs.is_before(first)) first = theirs;
-  }
+  const auto first = std::ranges::min(group.gather_one(not_finite_), {}, &NotFinite::key);
   if (first.row == NotFinite::none) return;
   throw RunError(
       ExitCode::not_finite,
@@ -230,9 +221,10 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
     throw RunError(ExitCode::bad_data,
                    fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", facts_.key.name,
                                tolerance, found.first.values_text(), found.first.difference_text()));
-  symmetrization_->largest_difference = found.largest.difference;
-  symmetrization_->row = found.largest.row;
-  symmetrization_->column = found.largest.column;
+  symmetrization_ = {.tolerance = tolerance,
+                     .largest_difference = found.largest.difference,
+                     .row = found.largest.row,
+                     .column = found.largest.column};
   store_ = mean_of_triangles(std::move(store_), std::move(scratch), group);
   survey(group);
 }
@@ -280,7 +272,8 @@ std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayo
     }
   });
   require_intact(store_, group);
-  return sums_over_ranks(group, counts);
+  group.sums(counts);
+  return counts;
 }
 
 // ---------------------------------------------------------------- blocks
@@ -309,15 +302,10 @@ class BlockBuilder {
   }
 
  private:
-  /// Entries of a row that lie in one column block.
-  struct Run {
-    int owner;
-    std::int64_t row;     // within the block
-    std::int64_t first;   // the number of the run's first entry within the block's row
-    std::int64_t origin;  // the first column of the block
-    std::span<const std::int32_t> columns;
-    std::span<const double> values;
-    bool is_all_ones;
+  /// Entries of a row that lie in one column block: row and first are those within the block.
+  struct Run : EntryStore::RowPart {
+    int owner = 0;
+    std::int64_t origin = 0;  // the first column of the block
   };
 
   /// Cuts the rows of a bucket at the borders of the column blocks.
@@ -337,13 +325,13 @@ class BlockBuilder {
                part.columns[end] < block_columns.end)
           ++end;
         first = process_column == column_before ? first : 0;
-        visit(Run{.owner = grid_.rank_at(process_row, process_column),
-                  .row = part.row - first_row,
-                  .first = first,
-                  .origin = block_columns.begin,
-                  .columns = part.columns.subspan(begin, end - begin),
-                  .values = part.values.subspan(begin, end - begin),
-                  .is_all_ones = part.is_all_ones});
+        visit(Run{{.row = part.row - first_row,
+                   .first = first,
+                   .columns = part.columns.subspan(begin, end - begin),
+                   .values = part.values.subspan(begin, end - begin),
+                   .is_all_ones = part.is_all_ones},
+                  grid_.rank_at(process_row, process_column),
+                  block_columns.begin});
         first += static_cast<std::int64_t>(end - begin);
         column_before = process_column;
         begin = end;

@@ -2,6 +2,7 @@
 
 // A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -9,15 +10,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
-#include "cg/base/process_memory.hpp"
 #include "cg/matrix/files/entry_store.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
-#include "cg/matrix/matrix_facts.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
@@ -68,6 +67,10 @@ std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count,
 /// processes will take. Collective.
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group);
 
+/// Asks `check`, or require_memory() where there is none. Collective.
+void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
+                    comm::RankGroup& group);
+
 /// Throws a store's failure() on every rank. Collective.
 void require_intact(const EntryStore& store, comm::RankGroup& group);
 
@@ -109,7 +112,10 @@ class StoredMatrix final : public SystemMatrix {
     std::int64_t row = none;
     std::int64_t column = none;
     double value = 0.0;
-    [[nodiscard]] bool is_before(const NotFinite& other) const;
+    /// The first entry has the least. The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
+    [[nodiscard]] std::tuple<std::int64_t, std::int64_t, bool> key() const {
+      return {std::max(row, column), std::min(row, column), row < column};
+    }
   };
 
   void survey(comm::RankGroup& group);

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
@@ -16,35 +15,24 @@ namespace {
 /// Values in single precision, or printed with seven digits, are so far apart.
 constexpr double most_by_rounding = 1e-6;
 
-/// An entry, and the diagonal entry of its row.
-struct EntryOfRow {
-  std::int64_t row;
-  std::int64_t column;
-  double value;
-  double diagonal;
-};
-
-/// Calls visit(EntryOfRow) for each entry beside the diagonal, on the rank that stores its mirror image. Collective.
+/// Calls visit(row, column, value, diagonal) for each entry beside the diagonal, with the diagonal entry of its row, on the rank that stores
+/// its mirror image. Collective.
 template <typename Visit>
 void visit_at_mirror_image(const MirroredRows& rows, comm::RankGroup& group, const Visit& visit) {
   constexpr std::size_t word_count = 3;
-  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
+  WordRounds rounds(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
     for (std::size_t k = 0; k < words.size(); k += word_count)
-      visit(EntryOfRow{.row = high_of(words[k]),
-                       .column = low_of(words[k]),
-                       .value = std::bit_cast<double>(words[k + 1]),
-                       .diagonal = std::bit_cast<double>(words[k + 2])});
-  };
+      visit(high_of(words[k]), low_of(words[k]), std::bit_cast<double>(words[k + 1]),
+            std::bit_cast<double>(words[k + 2]));
+  });
   const auto& store = rows.store;
-  WordRounds rounds(group, receive);
   store.for_each_part([&](const EntryStore::RowPart& part) {
     const auto diagonal = std::bit_cast<std::uint64_t>(rows.diagonal[store.local_row(part.row)]);
     for (std::size_t k = 0; k < part.columns.size(); ++k) {
       if (part.columns[k] == part.row) continue;
       auto& buffer = rounds.to(store.deal().owner_of(part.columns[k]), word_count);
-      buffer.push_back(pair_of(part.row, part.columns[k]));
-      buffer.push_back(std::bit_cast<std::uint64_t>(part.values[k]));
-      buffer.push_back(diagonal);
+      buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
+                                   std::bit_cast<std::uint64_t>(part.values[k]), diagonal});
     }
   });
   rounds.finish();
@@ -87,24 +75,21 @@ Asymmetry find_asymmetry(const MirroredRows& rows, std::optional<double> toleran
   const auto original = [&](std::int64_t index) {
     return rows.permutation ? rows.permutation->inverse(index) : index;
   };
-  visit_at_mirror_image(rows, group, [&](const EntryOfRow& entry) {
-    const double mirrored =
-        rows.store.value_at(entry.column, static_cast<std::int32_t>(entry.row)).value_or(0.0);
-    const auto row = original(entry.row);
-    const auto column = original(entry.column);
-    (row > column ? found.has_lower : found.has_upper) |= entry.value != 0.0;
-    if (mirrored == entry.value) return;
-    const double difference = relative_difference(entry.value, mirrored, entry.diagonal,
-                                                  rows.diagonal[rows.store.local_row(entry.column)]);
-    UnequalPair pair{
-        .row = row, .column = column, .lower = entry.value, .upper = mirrored, .difference = difference};
+  const auto compare = [&](std::int64_t row, std::int64_t column, double value, double diagonal) {
+    const double mirrored = rows.store.value_at(column, static_cast<std::int32_t>(row)).value_or(0.0);
+    UnequalPair pair{.row = original(row), .column = original(column), .lower = value, .upper = mirrored};
+    (pair.row > pair.column ? found.has_lower : found.has_upper) |= value != 0.0;
+    if (mirrored == value) return;
+    pair.difference =
+        relative_difference(value, mirrored, diagonal, rows.diagonal[rows.store.local_row(column)]);
     if (pair.row < pair.column) {
       std::swap(pair.row, pair.column);
       std::swap(pair.lower, pair.upper);
     }
     keep_largest(found.largest, pair);
-    if (!tolerance || difference > *tolerance) keep_first(found.first, pair);
-  });
+    if (!tolerance || pair.difference > *tolerance) keep_first(found.first, pair);
+  };
+  visit_at_mirror_image(rows, group, compare);
   for (const auto& theirs : group.gather_one(found)) {
     keep_largest(found.largest, theirs.largest);
     keep_first(found.first, theirs.first);

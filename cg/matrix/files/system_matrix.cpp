@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -65,7 +65,7 @@ void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
 }
 
 HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
-  return scattered(RangeOwners::pieces_of(layout), group, [&](const auto& put) {
+  return scattered(layout, group, [&](const auto& put) {
     visit_own_rows(group, [&](const OwnRow& row) { put(row.row, row.diagonal); });
   });
 }
@@ -87,36 +87,25 @@ std::vector<std::int64_t> SystemMatrix::balanced_piece_starts(std::span<const do
     ++row_count;
   });
   for (; piece <= piece_count; ++piece) rows_before[piece] = row_count;
-  return sums_over_ranks(group, rows_before);
+  group.sums(rows_before);
+  return rows_before;
 }
 
 std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word) {
   return static_cast<std::uint64_t>(group.sum(static_cast<std::int64_t>(word)));
 }
 
-std::vector<std::int64_t> sums_over_ranks(comm::RankGroup& group, std::span<const std::int64_t> values) {
-  std::vector<std::int64_t> sums(values.size());
-  for (const auto& theirs : group.gather_all(values))
-    std::ranges::transform(sums, theirs, sums.begin(), std::plus<>());
-  return sums;
-}
-
 void require_same_file(const std::string& path, comm::RankGroup& group) {
   constexpr std::size_t compared_bytes = std::size_t{1} << 20;
-  struct Fingerprint {
-    std::int64_t size = 0;
-    std::int64_t checksum = 0;
-    bool operator==(const Fingerprint&) const = default;
-  } own;
+  std::array<std::int64_t, 2> own{};  // size and checksum
   agree_on(group, [&] {
     const OpenFile file(path);
     std::vector<std::byte> first(compared_bytes);
     const auto count = file.read_at(0, first);
-    own = {.size = file.size(), .checksum = crc32c(std::span(first).first(count))};
+    own = {file.size(), crc32c(std::span(first).first(count))};
   });
   const auto all = group.gather_one(own);
-  const auto other =
-      std::ranges::find_if(all, [&](const auto& fingerprint) { return !(fingerprint == all.front()); });
+  const auto other = std::ranges::find_if(all, [&](const auto& theirs) { return theirs != all.front(); });
   if (other == all.end()) return;
   throw FileError(path,
                   fmt::format("found another content on rank {} than on rank 0, expected the same file on "

@@ -4,11 +4,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
@@ -85,9 +83,6 @@ MatrixFacts facts_of_rows(const MatrixKey& key, std::span<const std::uint32_t> r
 
 /// The sum of a number of 64 bits over all ranks, modulo 2^64. Collective.
 std::uint64_t sum_of_words(comm::RankGroup& group, std::uint64_t word);
-
-/// Element by element the sum over all ranks. Collective.
-std::vector<std::int64_t> sums_over_ranks(comm::RankGroup& group, std::span<const std::int64_t> values);
 
 /// Throws FileError on every rank where the ranks find different files under this name, as on nodes with folders of
 /// their own: by the sizes and the first MiB. Collective.

@@ -1,11 +1,14 @@
 #include "cg/matrix/files/value_scatter.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace cg2d {
 
-void fetch(const RangeOwners& owners, std::span<const double> own,
+void fetch(const comm::BlockLayout& layout, std::span<const double> own,
            const std::function<std::int64_t(std::size_t k)>& index_of, std::span<double> values,
            comm::RankGroup& group) {
-  const auto first = static_cast<std::uint64_t>(owners.range_of(group.rank()).begin);
+  const auto first = static_cast<std::uint64_t>(layout.own_piece(group.rank()).begin);
   const auto count = values.size();
   constexpr std::size_t part_size = std::size_t{1} << 20;
   const auto part_count = group.maximum(static_cast<std::int64_t>((count + part_size - 1) / part_size));
@@ -16,7 +19,7 @@ void fetch(const RangeOwners& owners, std::span<const double> own,
     std::vector<std::vector<std::size_t>> elements(indices.size());
     for (auto k = begin; k < end; ++k) {
       const auto index = index_of(k);
-      const auto owner = static_cast<std::size_t>(owners.owner_of(index));
+      const auto owner = static_cast<std::size_t>(layout.owner_of(index));
       indices[owner].push_back(static_cast<std::uint64_t>(index));
       elements[owner].push_back(k);
     }

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
@@ -88,7 +85,7 @@ HugePageVector read_vector(const std::string& path, const VectorPlace& place, co
     located = read_market_header(path);
     require_size(path, located, place);
   });
-  const auto shares = RangeOwners::equal_shares(place.size, group.size());
+  const auto shares = comm::BlockLayout::even(place.size, {.columns = 1, .rows = group.size()});
   Agreement agreement(group);
   LineFault fault{.line = no_line};
   const auto share = scattered(shares, group, [&](const auto& put) {
@@ -118,7 +115,7 @@ HugePageVector random_vector(std::uint64_t seed, const VectorPlace& place) {
 
 void write_vector(std::span<const double> piece, const VectorPlace& place, const std::string& title,
                   comm::RankGroup& group, OutputFile* file) {
-  const auto shares = RangeOwners::equal_shares(place.size, group.size());
+  const auto shares = comm::BlockLayout::even(place.size, {.columns = 1, .rows = group.size()});
   const auto values = scattered(shares, group, [&](const auto& put) {
     for (std::size_t k = 0; k < piece.size(); ++k) put(place.row_of(k), piece[k]);
   });

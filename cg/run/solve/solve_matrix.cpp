@@ -8,7 +8,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/matrix/files/generated_matrix.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/value_hash.hpp"

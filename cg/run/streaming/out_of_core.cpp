@@ -17,7 +17,7 @@
 #include "cg/matrix/half_storage.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "cg/matrix/value_hash.hpp"
-#include "cg/panels/storage_rate.hpp"
+#include "cg/panels/panel_io.hpp"
 
 namespace cg2d {
 namespace {

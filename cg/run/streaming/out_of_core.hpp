@@ -11,7 +11,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/panels/panel_folder.hpp"
+#include "cg/panels/panel_file.hpp"
 #include "cg/panels/streamed_kernel.hpp"
 #include "cg/run/streaming/out_of_core_options.hpp"
 #include "cg/tuning/kernel_choice.hpp"

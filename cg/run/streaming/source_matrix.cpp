@@ -125,7 +125,8 @@ std::vector<std::int64_t> SourceMatrix::nonzeros_of_blocks(const comm::BlockLayo
       ++counts[static_cast<std::size_t>(
           grid.rank_at(process_row, layout.column_block_of(strip.columns[static_cast<std::size_t>(k)])))];
   });
-  return sums_over_ranks(group, counts);
+  group.sums(counts);
+  return counts;
 }
 
 std::optional<std::uint64_t> SourceMatrix::content_hash() const {

@@ -17,7 +17,7 @@
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/panels/storage_rate.hpp"
+#include "cg/panels/panel_io.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/tuning_profile.hpp"
