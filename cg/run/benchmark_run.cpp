@@ -238,7 +238,7 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
 
 /// The storage as a limit of this run: a product waits for its panels.
 void BenchmarkRun::expect_storage() {
-  const double rate = streaming_->block().storage_bytes_per_s;
+  const double rate = storage_bytes_per_s(streaming_);
   const double reading_s =
       group_.maximum(rate > 0.0 ? session_.mine().streamed_bytes_per_product / rate : 0.0);
   if (!report_.prediction) return;

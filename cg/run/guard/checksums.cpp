@@ -64,10 +64,6 @@ double CheckedError::ratio() const {
   return error == 0.0 ? 0.0 : tolerance > 0.0 ? error / tolerance : std::numeric_limits<double>::infinity();
 }
 
-CheckedError ProductChecksums::CheckedSum::error() const {
-  return {.error = std::abs(found - expected), .tolerance = tolerance};
-}
-
 ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels::KernelRow& kernel,
                                    const comm::BlockLayout& layout, int rank)
     : has_joined_sums_(kernel.joins_sums) {
@@ -109,9 +105,8 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
                 .chain = of_columns.largest_count()};
 }
 
-ProductChecksums::CheckedSum ProductChecksums::sum_of(const Direction& direction, std::span<const double> p,
-                                                      std::span<const double> q,
-                                                      std::span<const double> q_low) {
+CheckedError ProductChecksums::excess_of(const Direction& direction, std::span<const double> p,
+                                         std::span<const double> q, std::span<const double> q_low) {
   const auto& weights = direction.weights;
   const auto expected = blocked_sums(weights.size(), [&](std::size_t k, double& sum, double& square) {
     sum += weights[k] * p[k];
@@ -125,25 +120,23 @@ ProductChecksums::CheckedSum ProductChecksums::sum_of(const Direction& direction
   const double roundings = direction.chain + additions_of_parts + roundings_of_blocked_sum(q.size()) +
                            roundings_of_blocked_sum(p.size()) + 2.0;
   return {
-      .found = sum_of_all(q) + sum_of_all(q_low),
-      .expected = expected.first,
+      .error = sum_of_all(q) + sum_of_all(q_low) - expected.first,
       .tolerance = safety * unit_roundoff * roundings * direction.absolute_norm * std::sqrt(expected.second)};
 }
 
 CheckedError ProductChecksums::error_of(comm::Communicator& communicator,
                                         std::span<const double> low_partial) const {
-  const auto row_sum = sum_of(by_columns_, communicator.column_block(), communicator.partial(), low_partial);
-  const auto rows = row_sum.error();
+  auto rows = excess_of(by_columns_, communicator.column_block(), communicator.partial(), low_partial);
   auto* const mirror = communicator.mirror();
-  if (mirror == nullptr || (!has_joined_sums_ && !rows.holds())) return rows;
-  const auto column_sum = sum_of(by_rows_, mirror->row_block(), mirror->column_partial(), {});
-  if (has_joined_sums_) {
-    const CheckedSum both{.found = row_sum.found + column_sum.found,
-                          .expected = row_sum.expected + column_sum.expected,
-                          .tolerance = row_sum.tolerance + column_sum.tolerance};
-    return both.error();
+  CheckedError columns;
+  if (mirror != nullptr) columns = excess_of(by_rows_, mirror->row_block(), mirror->column_partial(), {});
+  if (has_joined_sums_ && mirror != nullptr) {
+    rows.error += columns.error;
+    rows.tolerance += columns.tolerance;
+    columns = {};
   }
-  const auto columns = column_sum.error();
+  rows.error = std::abs(rows.error);
+  columns.error = std::abs(columns.error);
   return !columns.holds() || columns.ratio() > rows.ratio() ? columns : rows;
 }
 

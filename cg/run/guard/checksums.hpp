@@ -65,16 +65,9 @@ class ProductChecksums {
     double absolute_norm = 0.0;   // || w ||
     double chain = 0.0;           // entries of the longest row of this direction
   };
-  /// The sum of q, and what it should be.
-  struct CheckedSum {
-    double found = 0.0;
-    double expected = 0.0;
-    double tolerance = 0.0;
-
-    [[nodiscard]] CheckedError error() const;
-  };
-  [[nodiscard]] static CheckedSum sum_of(const Direction& direction, std::span<const double> p,
-                                         std::span<const double> q, std::span<const double> q_low);
+  /// The sum of q less what it should be, with its sign.
+  [[nodiscard]] static CheckedError excess_of(const Direction& direction, std::span<const double> p,
+                                              std::span<const double> q, std::span<const double> q_low);
 
   Direction by_columns_;
   Direction by_rows_;  // with half storage

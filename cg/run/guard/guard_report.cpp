@@ -72,25 +72,17 @@ void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
 
 }  // namespace
 
-std::string describe(const Detection& detection) {
-  const auto place = place_text(detection.rank, detection.outer_step, detection.product);
-  switch (detection.check) {
-    case GuardCheck::column_range:
-      return fmt::format("{}: a stored column number is out of range ({})", place, name_of(detection.check));
-    case GuardCheck::matrix_bytes:
-      return fmt::format("{}: the CRC-32C of the matrix block has changed ({})", place,
-                         name_of(detection.check));
-    case GuardCheck::block_product:
-    case GuardCheck::step_relation:
-    case GuardCheck::residual:
-      break;
-  }
-  const std::string_view relation =
-      detection.check == GuardCheck::block_product   ? "the sum of q differs from that of its columns"
-      : detection.check == GuardCheck::step_relation ? "alpha^2 ||q||^2 differs from (1 + beta) rho"
-                                                     : "x - A z differs from r";
-  return fmt::format("{}: {} by {:.3g}, tolerance {:.3g} ({})", place, relation, detection.error,
-                     detection.tolerance, name_of(detection.check));
+std::string describe(const Detection& found) {
+  static constexpr std::array<std::string_view, guard_check_count> texts{
+      "a stored column number is out of range", "the sum of q differs from that of its columns",
+      "alpha^2 ||q||^2 differs from (1 + beta) rho", "x - A z differs from r",
+      "the CRC-32C of the matrix block has changed"};
+  const bool has_size = found.check != GuardCheck::column_range && found.check != GuardCheck::matrix_bytes;
+  return fmt::format(
+      "{}: {}{} ({})", place_text(found.rank, found.outer_step, found.product),
+      texts[static_cast<std::size_t>(found.check)],
+      has_size ? fmt::format(" by {:.3g}, tolerance {:.3g}", found.error, found.tolerance) : "",
+      name_of(found.check));
 }
 
 void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {

@@ -228,20 +228,6 @@ double write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pa
   return writer->write_s();
 }
 
-RankStream stream_of(const StreamedBlock& block, const StreamedKernel& kernel) {
-  const auto& file = kernel.file();
-  return {.file_bytes = file.panel_bytes(),
-          .panel_count = std::ssize(file.panels()),
-          .most_panel_bytes = file.most_panel_bytes(),
-          .memory = kernel.memory(),
-          .figures = kernel.figures(),
-          .was_there = block.was_there,
-          .is_direct = file.is_direct(),
-          .storage_bytes_per_s = block.storage_bytes_per_s,
-          .share = block.share,
-          .tuning = block.tuning};
-}
-
 }  // namespace
 
 StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count) {
@@ -334,6 +320,7 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress) {
   StreamedBlock block;
+  auto& stream = block.stream;
   const auto key = key_of(parts, group.rank());
   std::unique_ptr<PanelFile> file;
   agree_on(group, [&] {
@@ -344,7 +331,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
     if (file && !memory_of(sizes_of(*file), parts, group.rank())) file = nullptr;
   });
   if (!block.folder->claim().is_locked()) progress.warn(block.folder->claim().warning());
-  block.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
+  stream.was_there = group.maximum(file ? 0.0 : 1.0) == 0.0;
   const auto strips = strips_for(parts, key, group);
   // Panels of a run of little memory would make one whose panels all stay in memory slower than it need be.
   constexpr std::int64_t much_shorter = 2;
@@ -352,12 +339,12 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   const bool may_be_short =
       group.minimum(will_stay(parts, key) ? 1 : 0) == 1 && panel_count >= much_shorter * strips.count;
   auto panels = strips;
-  if (!block.was_there || may_be_short) {
+  if (!stream.was_there || may_be_short) {
     check_room(parts, key, strips, group);
     panels = shortened(strips, parts, key, group);
-    block.was_there = block.was_there && panel_count < much_shorter * panels.count;
+    stream.was_there = stream.was_there && panel_count < much_shorter * panels.count;
   }
-  if (!block.was_there) {
+  if (!stream.was_there) {
     file = nullptr;
     progress.say(
         fmt::format("writing the matrix to {}, in {} panels per rank", block.folder->folder(), panels.count));
@@ -367,7 +354,7 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
     block.generation_s = group.maximum(stopwatch.seconds());
   }
   agree_on(group, [&] {
-    if (!block.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
+    if (!stream.was_there) file = std::make_unique<PanelFile>(block.folder->file_path());
     const auto memory = memory_of(sizes_of(*file), parts, group.rank());
     if (!memory)
       refuse_memory(
@@ -381,11 +368,17 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   // The storage is measured while all ranks read, and do nothing else.
   constexpr double least_s = 0.2;
   group.barrier();
-  block.storage_bytes_per_s = block.kernel->measure_reading(least_s);
+  stream.storage_bytes_per_s = block.kernel->measure_reading(least_s);
   if (const auto error = group.maximum(std::int64_t{block.kernel->reader_refusal()}); error != 0)
     progress.warn(refusal_warning(static_cast<int>(error)));
-  block.share = parts.share;
-  block.tuning = tuning_of(parts, group.rank());
+  const auto& written = block.kernel->file();
+  stream.file_bytes = written.panel_bytes();
+  stream.panel_count = std::ssize(written.panels());
+  stream.most_panel_bytes = written.most_panel_bytes();
+  stream.memory = block.kernel->memory();
+  stream.is_direct = written.is_direct();
+  stream.share = parts.share;
+  stream.tuning = tuning_of(parts, group.rank());
   return block;
 }
 
@@ -393,12 +386,14 @@ OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel
                         const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
                         comm::RankGroup& group) {
   const bool is_refused = group.maximum(std::int64_t{kernel.reader_refusal()}) != 0;
+  auto mine = block.stream;
+  mine.figures = kernel.figures();
   return {.folders = options.folders,
           .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
           .memory_limit_bytes = memory_limit_bytes,
-          .write_s = block.was_there ? 0.0 : block.generation_s,
+          .write_s = mine.was_there ? 0.0 : block.generation_s,
           .device_write_s = block.device_write_s,
-          .ranks = group.gather_one(stream_of(block, kernel))};
+          .ranks = group.gather_one(mine)};
 }
 
 }  // namespace cg2d

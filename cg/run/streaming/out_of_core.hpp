@@ -92,10 +92,7 @@ struct StreamedBlock {
   PanelFileFigures figures;
   double generation_s = 0.0;    ///< with writing; the slowest rank's
   double device_write_s = 0.0;  ///< OutOfCoreFacts::device_write_s
-  bool was_there = false;
-  double storage_bytes_per_s = 0.0;  ///< RankStream::storage_bytes_per_s
-  NodeShare share;
-  StreamTuning tuning;
+  RankStream stream;            ///< without the figures of products
 };
 
 /// Values of --memory-limit, rounded up.

@@ -218,7 +218,7 @@ std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFe
 }
 
 double storage_bytes_per_s(const StreamingFeature* streaming) {
-  return streaming == nullptr ? 0.0 : streaming->block().storage_bytes_per_s;
+  return streaming == nullptr ? 0.0 : streaming->block().stream.storage_bytes_per_s;
 }
 
 FeatureRow streaming_feature() {

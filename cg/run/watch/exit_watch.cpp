@@ -3,9 +3,11 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -39,26 +41,24 @@ void remove_names_of_shared_memory() {
   }
 }
 
+bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time) {
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  return !stopped.wait_for(lock, stop, time, [&] { return stop.stop_requested(); });
+}
+
 ExitWatch::ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string last_words)
     : code_(code), last_words_(std::move(last_words)), watched_(pthread_self()) {
   try {
-    thread_ = std::thread([this, limit] { leave_after(limit); });
+    thread_ = std::jthread([this, limit](const std::stop_token& stop) {
+      if (has_waited(stop, limit)) leave();
+    });
   } catch (const std::system_error&) {  // no room for a thread: the end is not watched
   }
 }
 
-ExitWatch::~ExitWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  changed_.notify_one();
-  if (thread_.joinable()) thread_.join();
-}
-
-void ExitWatch::leave_after(std::chrono::milliseconds limit) {
-  std::unique_lock lock(mutex_);
-  if (changed_.wait_for(lock, limit, [this] { return is_over_; })) return;
+void ExitWatch::leave() const {
   if (!last_words_.empty()) say_on_stderr(last_words_);
   remove_names_of_shared_memory();
   // Last of all, since the thread may hold a lock of the allocator.

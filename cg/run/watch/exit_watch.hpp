@@ -8,14 +8,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
 #include "cg/base/errors.hpp"
 
 namespace cg2d {
+
+/// Waits so long. False, and at once, where the thread is asked to stop.
+bool has_waited(const std::stop_token& stop, std::chrono::duration<double> time);
 
 /// Ends the process with a code when the object still exists after some time. For the end of a run, when its
 /// results are out and all ranks know the code, but MPI_Finalize may hang: launchers take the code of a
@@ -32,21 +34,17 @@ class ExitWatch {
   /// Watches the calling thread. From here on no result may be outstanding. `last_words`: one line for stderr,
   /// or empty. Where the system gives no thread there is no watch.
   ExitWatch(ExitCode code, std::chrono::milliseconds limit, std::string last_words);
-  /// The watch ends.
-  ~ExitWatch();
+  ~ExitWatch() = default;
   ExitWatch(const ExitWatch&) = delete;
   ExitWatch& operator=(const ExitWatch&) = delete;
 
  private:
-  void leave_after(std::chrono::milliseconds limit);
+  void leave() const;
 
   ExitCode code_;
   std::string last_words_;
   pthread_t watched_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_over_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 /// UCX gives its shared memory names and takes them away in MPI_Finalize; this takes them away where a process leaves without it. Other

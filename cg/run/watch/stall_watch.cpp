@@ -9,6 +9,7 @@
 
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/run/watch/exit_watch.hpp"
 #include "comm/waiter.hpp"
 
 namespace cg2d {
@@ -42,17 +43,13 @@ StallWatch::StallWatch(StallOptions options, comm::RankGroup& group, const Phase
     : options_(std::move(options)), group_(group), timer_(timer), observers_(observers) {
   observers_.add(*this);
   try {
-    thread_ = std::thread([this] { watch(); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
   } catch (const std::system_error&) {  // no room for a thread: nothing is watched
   }
 }
 
 StallWatch::~StallWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  changed_.notify_one();
+  thread_.request_stop();
   if (thread_.joinable()) thread_.join();
   observers_.remove(*this);
 }
@@ -75,23 +72,23 @@ StallWatch::Reached StallWatch::reached() const {
 }
 
 /// The thread's work.
-void StallWatch::watch() {
-  const double interval = interval_s(options_.limit_s);
+void StallWatch::watch(const std::stop_token& stop) {
+  const std::chrono::duration<double> interval(interval_s(options_.limit_s));
   auto seen = reached();
   double idle_s = 0.0;
   Stopwatch stopwatch;
   double looked_s = 0.0;
-  while (pause(interval)) {
+  while (has_waited(stop, interval)) {
     const double now_s = stopwatch.seconds();
     // Much longer than the interval: this process was stopped, or starved.
-    idle_s += std::min(now_s - looked_s, 2.0 * interval);
+    idle_s += std::min(now_s - looked_s, 2.0 * interval.count());
     looked_s = now_s;
     if (const auto now = reached(); now != seen) {
       seen = now;
       idle_s = 0.0;
     }
     if (idle_s < options_.limit_s) continue;
-    if (!end_all(seen)) return;
+    if (!end_all(seen, stop)) return;
     // It has gone on meanwhile.
     seen = reached();
     idle_s = 0.0;
@@ -101,26 +98,21 @@ void StallWatch::watch() {
 
 /// Ranks notice it at slightly different times: by a look, and by the time that the last step took them. Returns where the watch is
 /// over (false), or where this rank goes on after all (true): each rank decides by itself, so that one that still stands ends all.
-bool StallWatch::end_all(const Reached& seen) {
+bool StallWatch::end_all(const Reached& seen, const std::stop_token& stop) {
+  using Seconds = std::chrono::duration<double>;
   constexpr double slack_s = 1.0;
   const double turn = turn_s(group_.size());
-  if (!pause(turn * group_.rank())) return false;
+  if (!has_waited(stop, Seconds(turn * group_.rank()))) return false;
   if (reached() != seen) return true;
   say_on_stderr(
       fmt::format("rank {}: no progress for {:g} s in {}", group_.rank(), options_.limit_s, describe()));
-  if (!pause(turn * (group_.size() - group_.rank()) + slack_s)) return false;
+  if (!has_waited(stop, Seconds(turn * (group_.size() - group_.rank()) + slack_s))) return false;
   if (reached() != seen) {
     say_on_stderr(fmt::format("rank {}: goes on, so it does not end the run", group_.rank()));
     return true;
   }
   options_.end(ExitCode::stalled);
   return false;
-}
-
-/// False: the watch is over.
-bool StallWatch::pause(double seconds) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_over_; });
 }
 
 }  // namespace cg2d

@@ -3,10 +3,9 @@
 // Ends a run in which nothing goes on: each rank's thread looks at what the rank has come to.
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -68,9 +67,8 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
     friend bool operator==(const Reached&, const Reached&) = default;
   };
   [[nodiscard]] Reached reached() const;
-  void watch();
-  [[nodiscard]] bool end_all(const Reached& seen);
-  [[nodiscard]] bool pause(double seconds);
+  void watch(const std::stop_token& stop);
+  [[nodiscard]] bool end_all(const Reached& seen, const std::stop_token& stop);
 
   StallOptions options_;
   comm::RankGroup& group_;
@@ -81,10 +79,7 @@ class StallWatch final : public StepObserver, public OuterStepObserver {
   std::atomic<std::int64_t> ended_step_count_ = 0;
   std::atomic<int> outer_step_ = 0;
   std::atomic<int> repeat_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_over_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace cg2d
