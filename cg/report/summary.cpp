@@ -152,10 +152,7 @@ std::string limit_summary(const PhaseFigures& figures) {
 std::string choice_lines(const SessionReport& report, const RepeatReport& repeat, bool has_matrix) {
   const auto& configuration = report.configuration;
   const auto& grid = configuration.grid;
-  std::string text;
-  const auto line = [&](std::string_view label, std::string_view value) {
-    text += labelled_line(label, value);
-  };
+  LabelledLines line;
   if (has_matrix) {
     line("Grid",
          fmt::format("{} (Px x Py: {}, {}{})", grid.name(), format_count(grid.columns, "process column"),
@@ -171,7 +168,7 @@ std::string choice_lines(const SessionReport& report, const RepeatReport& repeat
   line("Kernel", has_matrix ? kernel_line(report) : configuration.kernel);
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));
-  return text;
+  return line.text;
 }
 
 std::string command_lines(const SessionReport& report) {

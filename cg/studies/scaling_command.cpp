@@ -73,8 +73,7 @@ class Scaling final : public StudyRuns {
     std::vector<std::size_t> numbers;
     for (const auto& ranking : rankings_of(study_)) {
       for (const auto index : open_alternatives(ranking.verdict, precision))
-        numbers.push_back(static_cast<std::size_t>(std::ranges::find(study_.cases, ranking.cases[index]) -
-                                                   study_.cases.begin()));
+        numbers.push_back(ranking.places[index]);
     }
     std::ranges::sort(numbers);
     return numbers;

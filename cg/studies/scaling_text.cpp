@@ -80,9 +80,9 @@ std::string case_name(const ScalingStudy& study, const ScalingCase& one) {
 std::string verdicts_of(const ScalingStudy& study) {
   std::string text;
   for (const auto& ranking : rankings_of(study)) {
-    if (ranking.cases.size() < 2) continue;
+    if (ranking.places.size() < 2) continue;
     std::vector<std::string> names;
-    for (const auto& one : ranking.cases) names.push_back(case_name(study, one));
+    for (const auto place : ranking.places) names.push_back(case_name(study, study.cases[place]));
     const auto& verdict = ranking.verdict;
     const auto& first = names[verdict.candidate];
     text += fmt::format("  {}: {} {}\n", format_count(ranking.core_count, "core"),
