@@ -213,21 +213,100 @@ class SStepCgMethod final : public StencilMethod {
       std::fill_n(line + layout_.r(), shape_[0], every_b);
     }
   }
-  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override;
+  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override {
+    // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
+    constexpr std::int64_t wavefront_step_count = 64;
+    constexpr std::int64_t far = std::int64_t{1} << 40;
+    const std::int64_t n = planes_at_once;
+    const MethodPlan plan{
+        .share = {.begin = far, .end = far + wavefront_step_count * n + 2 * std::int64_t{block}},
+        .block = block,
+        .planes_at_once = planes_at_once};
+    const auto pass = std::make_shared<CgPass>(layout_, plan);
+    pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
+    return [pass, n, begin = far + 2 * std::int64_t{block}, wavefront_step = std::int64_t{0}](
+               auto given, auto made) mutable {
+      pass->advance(begin + wavefront_step * n, given, made);
+      wavefront_step = (wavefront_step + 1) % wavefront_step_count;
+    };
+  }
 
-  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override;
+  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override {
+    plan_ = plan;
+    border_ = std::make_unique<BorderExchange>(group, layout_.stored, plan.share.size(),
+                                               planes_per_step() * plan.block);
+    agree_on(group, [&] {
+      pass_ = std::make_unique<CgPass>(layout_, plan);
+      keep_start_values();
+      sum_start_values();
+    });
+  }
   [[nodiscard]] comm::IndexRange slab() const override { return plan_.share; }
-  StencilPass begin_pass(int done_count, comm::RankGroup& group) override;
-  void exchange() override;
+  StencilPass begin_pass(int done_count, comm::RankGroup& group) override {
+    const Stopwatch stopwatch;
+    const auto sums = pass_->sums().over_all_planes(group);
+    communication_s_ += stopwatch.seconds();
+    const int step_count = steps_of(sums, done_count);
+    exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
+    return {.step_count = step_count,
+            .sweep = {.domain_planes = shape_[2]},
+            .read = plan_.share,
+            .written = plan_.share};
+  }
+  void exchange() override {
+    const Stopwatch stopwatch;
+    border_->exchange(exchange_depth_);
+    communication_s_ += stopwatch.seconds();
+  }
   [[nodiscard]] comm::IndexRange wavefront_steps() const override { return pass_->wavefront_steps(); }
   void advance(std::int64_t first, std::span<const double* const> given,
-               std::span<double* const> made) override;
+               std::span<double* const> made) override {
+    const auto& share = plan_.share;
+    std::vector<const double*> all_given(given.begin(), given.end());
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const auto z = first + static_cast<std::int64_t>(k);
+      if (!share.contains(z) && pass_->given_planes().contains(z))
+        all_given[k] = border_->received(z - share.begin);
+    }
+    pass_->advance(first, all_given, made);
+    for (std::size_t k = 0; k < made.size(); ++k) {
+      const auto z = first + static_cast<std::int64_t>(k) - pass_->step_count();
+      if (made[k] != nullptr) border_->keep(z - share.begin, made[k]);
+    }
+  }
   void end_pass() override {}
   [[nodiscard]] double communication_s() const override { return communication_s_; }
   [[nodiscard]] std::int64_t sent_bytes() const override { return border_->sent_bytes(); }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override;
-  void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override;
+  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
+    const auto& slab = plan_.share;
+    const auto x_at = [&](std::int64_t z) {
+      if (z < 0 || z >= shape_[2])
+        return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
+      return x_of(slab.contains(z) ? next() : border_->received(z - slab.begin));
+    };
+    std::vector<PlaneFigures> planes;
+    auto lower = x_at(slab.begin - 1);
+    auto middle = x_at(slab.begin);
+    for (auto z = slab.begin; z < slab.end; ++z) {
+      auto upper = x_at(z + 1);
+      planes.push_back(figures_of(lower, middle, upper));
+      lower = std::exchange(middle, std::move(upper));
+    }
+    return planes;
+  }
+  void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override {
+    double square_sum = 0.0;
+    for (const auto& plane : planes) square_sum += plane.squared_residual;
+    const double true_residual = std::sqrt(square_sum) / norm_;
+    report.solve = {.iterations = report.step_count,
+                    .residual = residual_,
+                    .true_residual = true_residual,
+                    .wanted_residual = tolerance_,
+                    .residuals = residuals_};
+    report.domain.largest_error = std::abs(true_residual - residual_);
+    report.domain.tolerance = rounding_tolerance;
+  }
 
  private:
   void keep_start_values();
@@ -236,7 +315,12 @@ class SStepCgMethod final : public StencilMethod {
   [[nodiscard]] int steps_after(int done_count) const {
     return std::min(plan_.block, step_limit_ - done_count);
   }
-  [[nodiscard]] std::vector<double> x_of(const double* plane) const;
+  [[nodiscard]] std::vector<double> x_of(const double* plane) const {
+    std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
+    for (std::int64_t y = 0; y < shape_[1]; ++y)
+      std::copy_n(plane + layout_.stored.line(y) + layout_.x(), shape_[0], x.data() + layout_.domain.line(y));
+    return x;
+  }
   [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
                                         const std::vector<double>& upper) const;
 
@@ -253,17 +337,6 @@ class SStepCgMethod final : public StencilMethod {
   double residual_ = 0.0;          // relative, as the recurrences have it
   std::vector<double> residuals_;  // relative residual after each step, as the recurrences have it
 };
-
-void SStepCgMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
-  plan_ = plan;
-  border_ = std::make_unique<BorderExchange>(group, layout_.stored, plan.share.size(),
-                                             planes_per_step() * plan.block);
-  agree_on(group, [&] {
-    pass_ = std::make_unique<CgPass>(layout_, plan);
-    keep_start_values();
-    sum_start_values();
-  });
-}
 
 /// Keeps the start values of planes that neighbours need at first.
 void SStepCgMethod::keep_start_values() {
@@ -293,18 +366,6 @@ void SStepCgMethod::sum_start_values() {
   }
 }
 
-StencilPass SStepCgMethod::begin_pass(int done_count, comm::RankGroup& group) {
-  const Stopwatch stopwatch;
-  const auto sums = pass_->sums().over_all_planes(group);
-  communication_s_ += stopwatch.seconds();
-  const int step_count = steps_of(sums, done_count);
-  exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
-  return {.step_count = step_count,
-          .sweep = {.domain_planes = shape_[2]},
-          .read = plan_.share,
-          .written = plan_.share};
-}
-
 /// The steps of the next pass, which is begun; 0: there is none.
 int SStepCgMethod::steps_of(const std::vector<kernels::PowerSums>& sums, int done_count) {
   residual_ = std::sqrt(sums.front().rr) / norm_;
@@ -319,70 +380,6 @@ int SStepCgMethod::steps_of(const std::vector<kernels::PowerSums>& sums, int don
   steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
   pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
   return steps.step_count;
-}
-
-void SStepCgMethod::exchange() {
-  const Stopwatch stopwatch;
-  border_->exchange(exchange_depth_);
-  communication_s_ += stopwatch.seconds();
-}
-
-void SStepCgMethod::advance(std::int64_t first, std::span<const double* const> given,
-                            std::span<double* const> made) {
-  const auto& share = plan_.share;
-  std::vector<const double*> all_given(given.begin(), given.end());
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    const auto z = first + static_cast<std::int64_t>(k);
-    if (!share.contains(z) && pass_->given_planes().contains(z))
-      all_given[k] = border_->received(z - share.begin);
-  }
-  pass_->advance(first, all_given, made);
-  for (std::size_t k = 0; k < made.size(); ++k) {
-    const auto z = first + static_cast<std::int64_t>(k) - pass_->step_count();
-    if (made[k] != nullptr) border_->keep(z - share.begin, made[k]);
-  }
-}
-
-StencilMethod::TrialAdvance SStepCgMethod::trial_advance(int block, int planes_at_once) const {
-  // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
-  constexpr std::int64_t wavefront_step_count = 64;
-  constexpr std::int64_t far = std::int64_t{1} << 40;
-  const std::int64_t n = planes_at_once;
-  const MethodPlan plan{
-      .share = {.begin = far, .end = far + wavefront_step_count * n + 2 * std::int64_t{block}},
-      .block = block,
-      .planes_at_once = planes_at_once};
-  const auto pass = std::make_shared<CgPass>(layout_, plan);
-  pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
-  return [pass, n, begin = far + 2 * std::int64_t{block}, wavefront_step = std::int64_t{0}](
-             auto given, auto made) mutable {
-    pass->advance(begin + wavefront_step * n, given, made);
-    wavefront_step = (wavefront_step + 1) % wavefront_step_count;
-  };
-}
-
-std::vector<double> SStepCgMethod::x_of(const double* plane) const {
-  std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
-  for (std::int64_t y = 0; y < shape_[1]; ++y)
-    std::copy_n(plane + layout_.stored.line(y) + layout_.x(), shape_[0], x.data() + layout_.domain.line(y));
-  return x;
-}
-
-std::vector<PlaneFigures> SStepCgMethod::check(const std::function<const double*()>& next) const {
-  const auto& slab = plan_.share;
-  const auto x_at = [&](std::int64_t z) {
-    if (z < 0 || z >= shape_[2]) return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
-    return x_of(slab.contains(z) ? next() : border_->received(z - slab.begin));
-  };
-  std::vector<PlaneFigures> planes;
-  auto lower = x_at(slab.begin - 1);
-  auto middle = x_at(slab.begin);
-  for (auto z = slab.begin; z < slab.end; ++z) {
-    auto upper = x_at(z + 1);
-    planes.push_back(figures_of(lower, middle, upper));
-    lower = std::exchange(middle, std::move(upper));
-  }
-  return planes;
 }
 
 PlaneFigures SStepCgMethod::figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
@@ -405,19 +402,6 @@ PlaneFigures SStepCgMethod::figures_of(const std::vector<double>& lower, const s
     figures.checksum = crc32c(std::as_bytes(std::span(middle).subspan(begin, count)), figures.checksum);
   }
   return figures;
-}
-
-void SStepCgMethod::judge(std::span<const PlaneFigures> planes, StencilReport& report) const {
-  double square_sum = 0.0;
-  for (const auto& plane : planes) square_sum += plane.squared_residual;
-  const double true_residual = std::sqrt(square_sum) / norm_;
-  report.solve = {.iterations = report.step_count,
-                  .residual = residual_,
-                  .true_residual = true_residual,
-                  .wanted_residual = tolerance_,
-                  .residuals = residuals_};
-  report.domain.largest_error = std::abs(true_residual - residual_);
-  report.domain.tolerance = rounding_tolerance;
 }
 
 }  // namespace
