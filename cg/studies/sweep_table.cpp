@@ -293,13 +293,10 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
 
 std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
-  bool is_empty = true;
   for (const auto& cell : cells) {
-    if (!cell.is_sound() || !cell.median_run().prediction) continue;
-    add_prediction(cell.median_run(), table);
-    is_empty = false;
+    if (cell.is_sound() && cell.median_run().prediction) add_prediction(cell.median_run(), table);
   }
-  if (is_empty) return {};
+  if (table.is_empty()) return {};
   return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"
          "  phases as means over the ranks; difference = predicted / measured - 1\n" +
          table.text("    ");
