@@ -133,7 +133,7 @@ class Scaling final : public StudyRuns {
     for (const int core_count : study_.core_counts) {
       auto system = *options_.system;
       auto& text = system.operator_text;
-      const auto* const row = text.empty() ? nullptr : find_matrix_free(text);
+      const auto* const row = find_matrix_free(text);
       if (!text.empty()) text = scaled_operator(text, core_count, study_.weak);
       ConfiguredProblem asked{.problem = system_name(system), .configuration = system.configuration};
       if (row != nullptr) {
