@@ -237,23 +237,20 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   const bool is_system = m.writes() && !study.problem;
   const auto& scaled = row.scaled;
   const auto cut = m.writes() ? scaled.cut() : std::string();
+  const auto way = m.writes() ? scaled.name() : std::string();
+  const auto form = scaled.form();
+  const auto order = m.writes() ? study.order_of(scaled) : 0;
   bool is_sound = row.is_sound();
   m.derived("cores", scaled.core_count(), at_least(1));
-  m.derived(
-      "way", [&] { return scaled.name(); },
-      meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
-  m.derived(
-      "form", [&] { return only_if(is_system, scaled.form()); },
-      meaning("Of a system: matrix or matrix-free."));
-  m.derived(
-      "transport", [&] { return scaled.transport(); }, meaning("With one rank it moves nothing."));
+  m.derived("way", way,
+            meaning("one core, ranks only, shared-memory ranks, ranks x threads or threads only"));
+  m.derived("form", only_if(is_system, form), meaning("Of a system: matrix or matrix-free."));
+  m.derived("transport", scaled.transport(), meaning("With one rank it moves nothing."));
   m.derived("ranks", scaled.rank_count, at_least(1));
   m.derived("threads", scaled.asked.configuration.thread_count, at_least(1, "Of each rank."));
   m.derived("matrix", only_if(is_system, scaled.matrix),
             meaning("Of a system: the file, or the operator as this number of cores has it."));
-  m.derived(
-      "n", [&] { return study.order_of(scaled); },
-      at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
+  m.derived("n", order, at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
   m.derived("cut", only_if(!cut.empty(), cut), meaning("As --cut has it, of a matrix on several ranks."));
   const auto failed = std::ranges::find_if_not(row.runs, &ScalingRun::succeeded);
   m.derived(
