@@ -237,9 +237,36 @@ class HeatMethod final : public StencilMethod {
   [[nodiscard]] bool is_in_wavefront_step(std::int64_t first, int step, std::int64_t z) const {
     return Wavefront::place(first, step, z) < plan_.planes_at_once;
   }
-  std::span<const double* const> borrow(std::int64_t first, std::span<const double* const> given);
-  void lend_given(std::int64_t first, std::span<const double* const> given);
-  void send_lent(std::int64_t first);
+  /// Waits for the planes of the next rank that this wavefront step reads. Returns what is given, with those among them.
+  std::span<const double* const> borrow(std::int64_t first, std::span<const double* const> given) {
+    given_.assign(given.begin(), given.end());
+    if (pass_.is_last()) return given_;
+    for (; borrowed_steps_ < pass_.step_count; ++borrowed_steps_) {
+      if (!is_in_wavefront_step(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
+      borders_->wait_for(borrowed_steps_);
+    }
+    const auto borrowed = pass_.borrowed(0);
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      if (const auto z = first + static_cast<std::int64_t>(k); borrowed.contains(z))
+        given_[k] = borders_->borrowed(0, z - borrowed.begin);
+    }
+    return given_;
+  }
+  /// Lends the planes of step 0; the others are made where they are lent from.
+  void lend_given(std::int64_t first, std::span<const double* const> given) {
+    const auto lent = pass_.lent(0);
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      if (const auto z = first + static_cast<std::int64_t>(k); lent.contains(z))
+        std::copy_n(given[k], layout_.size(), borders_->lent(0, z - lent.begin));
+    }
+  }
+  void send_lent(std::int64_t first) {
+    if (pass_.is_first()) return;
+    for (int step = borders_->sent_steps(); step < pass_.step_count; ++step) {
+      if (!is_in_wavefront_step(first, step, pass_.lent(step).end - 1)) break;
+      borders_->send_next();
+    }
+  }
 
   comm::Extents shape_;
   int step_count_;
@@ -255,39 +282,6 @@ class HeatMethod final : public StencilMethod {
   int borrowed_steps_ = 0;  // steps of this pass whose borrowed planes have been waited for
   std::vector<const double*> given_;
 };
-
-/// Waits for the planes of the next rank that this wavefront step reads. Returns what is given, with those among them.
-std::span<const double* const> HeatMethod::borrow(std::int64_t first, std::span<const double* const> given) {
-  given_.assign(given.begin(), given.end());
-  if (pass_.is_last()) return given_;
-  for (; borrowed_steps_ < pass_.step_count; ++borrowed_steps_) {
-    if (!is_in_wavefront_step(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
-    borders_->wait_for(borrowed_steps_);
-  }
-  const auto borrowed = pass_.borrowed(0);
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (const auto z = first + static_cast<std::int64_t>(k); borrowed.contains(z))
-      given_[k] = borders_->borrowed(0, z - borrowed.begin);
-  }
-  return given_;
-}
-
-/// Lends the planes of step 0; the others are made where they are lent from.
-void HeatMethod::lend_given(std::int64_t first, std::span<const double* const> given) {
-  const auto lent = pass_.lent(0);
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (const auto z = first + static_cast<std::int64_t>(k); lent.contains(z))
-      std::copy_n(given[k], layout_.size(), borders_->lent(0, z - lent.begin));
-  }
-}
-
-void HeatMethod::send_lent(std::int64_t first) {
-  if (pass_.is_first()) return;
-  for (int step = borders_->sent_steps(); step < pass_.step_count; ++step) {
-    if (!is_in_wavefront_step(first, step, pass_.lent(step).end - 1)) break;
-    borders_->send_next();
-  }
-}
 
 }  // namespace
 

@@ -309,9 +309,47 @@ class SStepCgMethod final : public StencilMethod {
   }
 
  private:
-  void keep_start_values();
-  void sum_start_values();
-  [[nodiscard]] int steps_of(const std::vector<kernels::PowerSums>& sums, int done_count);
+  /// Keeps the start values of planes that neighbours need at first.
+  void keep_start_values() {
+    std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
+    for (std::int64_t z = 0; z < plan_.share.size(); ++z) {
+      if (!border_->keeps(z)) continue;
+      fill_start(plan_.share.begin + z, plane.data());
+      border_->keep(z, plane.data());
+    }
+  }
+  /// Start values are known everywhere: no rank waits for another.
+  void sum_start_values() {
+    pass_->begin(shape_[2], {{}}, steps_after(0));
+    kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_at_once * layout_.stored.size()));
+    const auto planes = pass_->given_planes();
+    const auto wavefront_steps = pass_->wavefront_steps();
+    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += plan_.planes_at_once) {
+      std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_at_once));
+      for (std::int64_t k = 0; k < plan_.planes_at_once; ++k) {
+        if (!planes.contains(first + k)) continue;
+        double* const plane = room.data() + k * layout_.stored.size();
+        fill_start(first + k, plane);
+        given[static_cast<std::size_t>(k)] = plane;
+      }
+      pass_->make_sums(first, given);
+    }
+  }
+  /// The steps of the next pass, which is begun; 0: there is none.
+  [[nodiscard]] int steps_of(const std::vector<kernels::PowerSums>& sums, int done_count) {
+    residual_ = std::sqrt(sums.front().rr) / norm_;
+    if (std::isnan(residual_))
+      throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
+    const int asked = steps_after(done_count);
+    if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
+    auto steps = step_in_coordinates(
+        sums, {.step_count = asked, .wanted_square_sum = std::pow(tolerance_ * norm_, 2)});
+    if (steps.step_count == 0) return 0;  // no digit can be gained any more
+    for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
+    steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
+    pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
+    return steps.step_count;
+  }
   [[nodiscard]] int steps_after(int done_count) const {
     return std::min(plan_.block, step_limit_ - done_count);
   }
@@ -322,7 +360,26 @@ class SStepCgMethod final : public StencilMethod {
     return x;
   }
   [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
-                                        const std::vector<double>& upper) const;
+                                        const std::vector<double>& upper) const {
+    PlaneFigures figures;
+    for (std::int64_t y = 0; y < shape_[1]; ++y) {
+      const auto begin = static_cast<std::size_t>(layout_.domain.line(y));
+      const auto count = static_cast<std::size_t>(shape_[0]);
+      const auto stride = static_cast<std::size_t>(layout_.domain.stride());
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto place = begin + k;
+        const double before = y > 0 ? middle[place - stride] : 0.0;
+        const double after = y + 1 < shape_[1] ? middle[place + stride] : 0.0;
+        const double neighbours =
+            middle[place - 1] + middle[place + 1] + before + after + lower[place] + upper[place];
+        const double residual = every_b - (6.0 * middle[place] - neighbours);
+        figures.squared_residual += residual * residual;
+        figures.sum += middle[place];
+      }
+      figures.checksum = crc32c(std::as_bytes(std::span(middle).subspan(begin, count)), figures.checksum);
+    }
+    return figures;
+  }
 
   comm::Extents shape_;
   int step_limit_;
@@ -337,72 +394,6 @@ class SStepCgMethod final : public StencilMethod {
   double residual_ = 0.0;          // relative, as the recurrences have it
   std::vector<double> residuals_;  // relative residual after each step, as the recurrences have it
 };
-
-/// Keeps the start values of planes that neighbours need at first.
-void SStepCgMethod::keep_start_values() {
-  std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
-  for (std::int64_t z = 0; z < plan_.share.size(); ++z) {
-    if (!border_->keeps(z)) continue;
-    fill_start(plan_.share.begin + z, plane.data());
-    border_->keep(z, plane.data());
-  }
-}
-
-/// Start values are known everywhere: no rank waits for another.
-void SStepCgMethod::sum_start_values() {
-  pass_->begin(shape_[2], {{}}, steps_after(0));
-  kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_at_once * layout_.stored.size()));
-  const auto planes = pass_->given_planes();
-  const auto wavefront_steps = pass_->wavefront_steps();
-  for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += plan_.planes_at_once) {
-    std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_at_once));
-    for (std::int64_t k = 0; k < plan_.planes_at_once; ++k) {
-      if (!planes.contains(first + k)) continue;
-      double* const plane = room.data() + k * layout_.stored.size();
-      fill_start(first + k, plane);
-      given[static_cast<std::size_t>(k)] = plane;
-    }
-    pass_->make_sums(first, given);
-  }
-}
-
-/// The steps of the next pass, which is begun; 0: there is none.
-int SStepCgMethod::steps_of(const std::vector<kernels::PowerSums>& sums, int done_count) {
-  residual_ = std::sqrt(sums.front().rr) / norm_;
-  if (std::isnan(residual_))
-    throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
-  const int asked = steps_after(done_count);
-  if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
-  auto steps =
-      step_in_coordinates(sums, {.step_count = asked, .wanted_square_sum = std::pow(tolerance_ * norm_, 2)});
-  if (steps.step_count == 0) return 0;  // no digit can be gained any more
-  for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
-  steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
-  pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
-  return steps.step_count;
-}
-
-PlaneFigures SStepCgMethod::figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
-                                       const std::vector<double>& upper) const {
-  PlaneFigures figures;
-  for (std::int64_t y = 0; y < shape_[1]; ++y) {
-    const auto begin = static_cast<std::size_t>(layout_.domain.line(y));
-    const auto count = static_cast<std::size_t>(shape_[0]);
-    const auto stride = static_cast<std::size_t>(layout_.domain.stride());
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto place = begin + k;
-      const double before = y > 0 ? middle[place - stride] : 0.0;
-      const double after = y + 1 < shape_[1] ? middle[place + stride] : 0.0;
-      const double neighbours =
-          middle[place - 1] + middle[place + 1] + before + after + lower[place] + upper[place];
-      const double residual = every_b - (6.0 * middle[place] - neighbours);
-      figures.squared_residual += residual * residual;
-      figures.sum += middle[place];
-    }
-    figures.checksum = crc32c(std::as_bytes(std::span(middle).subspan(begin, count)), figures.checksum);
-  }
-  return figures;
-}
 
 }  // namespace
 
