@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -13,10 +14,10 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/stencil/border_exchange.hpp"
 #include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"
 #include "cg/stencil/stencil_method.hpp"
+#include "comm/transfer.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -173,6 +174,107 @@ class CgPass {
   SlabPass update_pass_;
   SlabPass basis_pass_;
   PlaneSums sums_;
+};
+
+/// A rank's first and last planes are kept in memory when they are made, so that an exchange needs no reading. Ranks follow each other
+/// along z; each slab has at least `depth` planes.
+class BorderExchange {
+ public:
+  /// depth: planes that are exchanged at most, the steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
+  BorderExchange(comm::RankGroup& group, const PlaneLayout& layout, std::int64_t plane_count, int depth)
+      : layout_(layout), depth_(depth), endpoint_(group, sent_) {
+    assert(group.size() == 1 || plane_count >= depth);
+    lower_.first_own = 0;
+    lower_.first_foreign = -depth;
+    upper_.first_own = plane_count - depth;
+    upper_.first_foreign = plane_count;
+    if (group.rank() > 0) connect(lower_, group.rank() - 1);
+    if (group.rank() + 1 < group.size()) connect(upper_, group.rank() + 1);
+  }
+  /// Memory of such an object.
+  static std::int64_t byte_count(const PlaneLayout& layout, int depth, int neighbour_count) {
+    return 2 * std::int64_t{neighbour_count} * depth * layout.byte_count();
+  }
+
+  /// Whether a neighbour needs plane z of the slab.
+  [[nodiscard]] bool keeps(std::int64_t z) const {
+    return lower_.keeps(z, depth_) || upper_.keeps(z, depth_);
+  }
+  /// Keeps plane z of the slab, if a neighbour needs it.
+  void keep(std::int64_t z, const double* plane) {
+    for (auto* side : {&lower_, &upper_}) {
+      if (side->keeps(z, depth_))
+        std::copy_n(plane, layout_.size(), side->kept.data() + (z - side->first_own) * layout_.size());
+    }
+  }
+  /// Sends what was kept last and receives the same of the neighbours: the planes that are not further away than `depth_now`. Collective.
+  /// Throws MpiError.
+  void exchange(int depth_now) {
+    const auto for_all = [&](bool is_received, const auto& action) {
+      for (const bool is_lower : {true, false}) {
+        auto& side = is_lower ? lower_ : upper_;
+        if (side.partner < 0) continue;
+        const auto range = nearest(is_lower, is_received, depth_now);
+        auto& transfers = is_received ? side.receives : side.sends;
+        for (auto k = range.begin; k < range.end; ++k) action(transfers[static_cast<std::size_t>(k)]);
+      }
+    };
+    for_all(true, [](auto& receive) { receive.start(); });
+    for_all(false, [&](auto& send) { endpoint_.start_send(comm::Operation::halo, send); });
+    for_all(false, [&](auto& send) { endpoint_.remind(send); });
+    for_all(true, [&](auto& receive) { endpoint_.wait_for_receive(receive); });
+    for_all(false, [&](auto& send) { endpoint_.wait_for_send(send); });
+  }
+  /// A plane that the last exchange brought: plane z of the slab's own count, -depth_now ... -1, or plane_count ... plane_count+depth_now-1.
+  [[nodiscard]] const double* received(std::int64_t z) const {
+    const auto& side = z < 0 ? lower_ : upper_;
+    return side.received.data() + (z - side.first_foreign) * layout_.size();
+  }
+  [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
+
+ private:
+  /// A neighbour. The planes in its buffers are in the order of z.
+  struct Side {
+    int partner = -1;            // none
+    std::int64_t first_own = 0;  // plane of the slab that `kept` begins with
+    std::int64_t first_foreign = 0;
+    kernels::PageBuffer<double> kept{};
+    kernels::PageBuffer<double> received{};
+    std::vector<comm::Transfer> sends{};
+    std::vector<comm::Transfer> receives{};
+
+    [[nodiscard]] bool keeps(std::int64_t z, int depth) const {
+      return partner >= 0 && first_own <= z && z < first_own + depth;
+    }
+  };
+  void connect(Side& side, int partner) {
+    const auto plane_size = static_cast<std::size_t>(layout_.size());
+    const auto size = plane_size * static_cast<std::size_t>(depth_);
+    side.partner = partner;
+    side.kept = kernels::PageBuffer<double>(size);
+    side.received = kernels::PageBuffer<double>(size);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(depth_); ++k) {
+      const auto sent = side.kept.span().subspan(k * plane_size, plane_size);
+      const auto received = side.received.span().subspan(k * plane_size, plane_size);
+      side.sends.push_back(
+          comm::Transfer::send(endpoint_.handle(), sent, comm::whole(sent), partner, comm::Operation::halo));
+      side.receives.push_back(comm::Transfer::receive(endpoint_.handle(), received, comm::whole(received),
+                                                      partner, comm::Operation::halo));
+    }
+  }
+  /// The `depth_now` of depth_ planes nearest to the other slab; is_lower: the neighbour's planes come
+  /// before.
+  [[nodiscard]] comm::IndexRange nearest(bool is_lower, bool is_received, int depth_now) const {
+    if (is_lower == is_received) return {.begin = depth_ - depth_now, .end = depth_};
+    return {.begin = 0, .end = depth_now};
+  }
+
+  PlaneLayout layout_;
+  int depth_;
+  comm::TrafficCounts sent_;
+  comm::Endpoint endpoint_;
+  Side lower_;
+  Side upper_;
 };
 
 class SStepCgMethod final : public StencilMethod {
