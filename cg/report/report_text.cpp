@@ -192,6 +192,7 @@ std::string own_lines(const RunReport& report) {
   line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                               problem.niter));
   line.text += choice_lines(report, repeat);
+  if (report.configuration.cut != even_cut) line("Cut", report.configuration.cut);
   line("Tuning", tuning_text(report));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {

@@ -213,6 +213,7 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   EXPECT_NE(other.not_kept_because.find("no tuning profile"), std::string::npos) << other.not_kept_because;
   expect_same_on_all_ranks(other.not_kept_because);
 
+  other.not_kept_because.clear();
   keep_transports(group(), {.is_used = false, .path = {}}, environment, conditions_of(), other);
   EXPECT_EQ(other.not_kept_because, "--no-profile");
   group().barrier();
