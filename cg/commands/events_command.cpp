@@ -18,7 +18,7 @@ struct EventsArguments {
 
 void add_events_options(OptionSet& options, EventsArguments& events) {
   options.add_flag("--all", "also list what cannot be counted here, with the reason", events.shows_all);
-  add_result_options(options, events.format, event_list_format_names(), events.output);
+  add_result_options(options, events.format, event_list_formats, events.output);
 }
 
 Action events_action(EventsArguments& events, const OptionSet& /*given*/) {

@@ -47,7 +47,7 @@ std::string messages_of(const ExplainedStep& step) {
       table.number("bytes", "{}", message.byte_count).word("", message.is_added ? "added" : "");
     }
   }
-  return step.rounds.empty() ? "" : table.text("   ");
+  return table.is_empty() ? "" : table.text("   ");
 }
 
 std::string held_by_ranks(const ExplainedStep& step) {

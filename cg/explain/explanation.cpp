@@ -99,10 +99,10 @@ void exchange_by(const ScheduleSource& source, const BlockLayout& layout, SumFor
 
 /// Every rank's piece goes to another owner.
 struct PieceMoves {
-  std::string_view vector;
-  int summed_ranks;  // as of HeldPiece, all of them
-  std::function<int(int rank)> number_of;
-  std::function<int(int rank)> receiver_of;
+  std::string_view vector{};
+  bool is_sum = false;  ///< of a process row
+  int (BlockLayout::*number_of)(int rank) const = nullptr;
+  int (BlockLayout::*receiver_of)(int rank) const = nullptr;
 };
 
 /// One round, with a message of each rank that does not keep its piece.
@@ -110,15 +110,14 @@ void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedSt
   step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
   step.held_before = step.held_after = none_of(layout);
   ExchangeRound round;
+  const int summed_ranks = moves.is_sum ? layout.grid().columns : 0;
   for (const int rank : step.groups.front().ranks) {
-    const int number = moves.number_of(rank);
-    const int receiver = moves.receiver_of(rank);
+    const int number = (layout.*moves.number_of)(rank);
+    const int receiver = (layout.*moves.receiver_of)(rank);
     const auto size = layout.piece(number).size();
     if (size == 0) continue;
-    const HeldPiece piece{.vector = moves.vector,
-                          .number = number,
-                          .summed_ranks = moves.summed_ranks,
-                          .rank_count = moves.summed_ranks};
+    const HeldPiece piece{
+        .vector = moves.vector, .number = number, .summed_ranks = summed_ranks, .rank_count = summed_ranks};
     step.held_before[index_of(rank)].push_back(piece);
     step.held_after[index_of(receiver)].push_back(piece);
     if (receiver == rank) continue;
@@ -131,22 +130,6 @@ void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedSt
   if (round.messages.empty()) return;
   round.held_after = step.held_after;
   step.rounds.push_back(std::move(round));
-}
-
-void shuffle(const BlockLayout& layout, ExplainedStep& step) {
-  move_pieces({.vector = "q",
-               .summed_ranks = layout.grid().columns,
-               .number_of = [&](int rank) { return layout.row_piece_of(rank); },
-               .receiver_of = [&](int rank) { return layout.shuffle_destination(rank); }},
-              layout, step);
-}
-
-void mirrored_shuffle(const BlockLayout& layout, ExplainedStep& step) {
-  move_pieces({.vector = "p",
-               .summed_ranks = 0,
-               .number_of = [&](int rank) { return layout.column_piece_of(rank); },
-               .receiver_of = [&](int rank) { return layout.shuffle_source(rank); }},
-              layout, step);
 }
 
 void multiply(const BlockLayout& layout, ExplainedStep& step) {
@@ -177,12 +160,13 @@ void dot(const BlockLayout& layout, ExplainedStep& step) {
   replay_groups(step, {exchange});
 }
 
-/// A step, in the order of a CG step: an exchange by a source, or one that is described. A new one is a row.
+/// A step, in the order of a CG step: an exchange by a source, moves of pieces, or one that is described. A new one is a row.
 struct StepRow {
   std::string_view name;
   bool is_mirrored;  // only of kernels that store half of the matrix
   std::string_view purpose;
   ScheduleSource source{};
+  PieceMoves moves{};
   void (*describe)(const BlockLayout& layout, ExplainedStep& step) = nullptr;
 };
 
@@ -197,7 +181,7 @@ constexpr std::array step_rows{
             true,
             "Half storage needs p by rows, too: each column piece of p goes to the owner of the row piece.",
             {},
-            mirrored_shuffle},
+            {"p", false, &BlockLayout::column_piece_of, &BlockLayout::shuffle_source}},
     StepRow{"mirrored-collection",
             true,
             "The ranks of a process row give each other their row pieces of p, until each has the row block.",
@@ -207,6 +191,7 @@ constexpr std::array step_rows{
             false,
             "Each rank multiplies its matrix block with the column block of p: partial sums of the row block "
             "of q.",
+            {},
             {},
             multiply},
     StepRow{
@@ -225,10 +210,11 @@ constexpr std::array step_rows{
             "Each row piece of q goes to the rank that holds the same piece of p: all vectors have the same "
             "distribution again.",
             {},
-            shuffle},
+            {"q", true, &BlockLayout::row_piece_of, &BlockLayout::shuffle_destination}},
     StepRow{"dot",
             false,
             "All ranks add up one number each: p.q, and later in the same way the square of r.",
+            {},
             {},
             dot},
 };
@@ -241,11 +227,12 @@ std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, boo
     auto& step = steps.emplace_back();
     step.name = row.name;
     step.purpose = row.purpose;
-    if (row.describe != nullptr) {
+    if (row.describe != nullptr)
       row.describe(layout, step);
-    } else {
+    else if (row.moves.number_of != nullptr)
+      move_pieces(row.moves, layout, step);
+    else
       exchange_by(row.source, layout, form, step);
-    }
   }
   return steps;
 }

@@ -118,8 +118,6 @@ EventList list_events() {
           .groups = std::move(groups)};
 }
 
-std::vector<std::string> event_list_format_names() { return {"text", "json"}; }
-
 std::string write_event_list(const EventList& list, const std::string& format, bool shows_all) {
   return format == "json" ? document_text(list) : write_text(list, shows_all);
 }

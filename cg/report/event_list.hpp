@@ -22,7 +22,7 @@ EventList list_events();
 class Members;
 void describe(Members& m, EventList& list);
 
-std::vector<std::string> event_list_format_names();
+inline const std::vector<std::string> event_list_formats{"text", "json"};
 /// The list in one of these formats. shows_all: as text, also events that cannot be counted here, with the
 /// reason; JSON has them always.
 std::string write_event_list(const EventList& list, const std::string& format, bool shows_all);

@@ -163,27 +163,21 @@ std::string system_text(const Provenance& provenance, const NodeInfo& node) {
 std::string origin_lines(const RunReport& report) {
   if (!report.provenance) return {};
   const auto& provenance = *report.provenance;
-  std::string text;
-  const auto line = [&](std::string_view label, std::string_view value) {
-    text += labelled_line(label, value);
-  };
+  LabelledLines line;
   line("Node", report.environment->nodes.front().name);
   line("System", system_text(provenance, report.environment->nodes.front()));
-  text += command_lines(report);
+  line.text += command_lines(report);
   std::string variables;
   for (const auto& [name, value] : provenance.variables)
     variables += fmt::format("{}{}={}", variables.empty() ? "" : " ", name, value);
   if (!variables.empty()) line("Environment", variables);
-  return text;
+  return line.text;
 }
 
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
   const auto& repeat = median_repeat(report);
-  std::string text;
-  const auto line = [&](std::string_view label, std::string_view value) {
-    text += labelled_line(label, value);
-  };
+  LabelledLines line;
   if (const auto times = repeat_times(report); times.spread()) {
     line("Seconds",
          fmt::format("{:.6f} (median of {}; minimum {:.6f}, quartiles {:.6f} and {:.6f}, maximum {:.6f}, "
@@ -199,7 +193,8 @@ std::string own_lines(const RunReport& report) {
                    report.nonzero_count, std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
   line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
                               problem.niter));
-  text += choice_lines(report, repeat);
+  line.text += choice_lines(report, repeat);
+  if (report.configuration.cut != even_cut) line("Cut", report.configuration.cut);
   line("Tuning", tuning_text(report));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
@@ -217,7 +212,8 @@ std::string own_lines(const RunReport& report) {
                      format_count(node.core_count, "core"), node.processor));
   }
   line("Quiet", quiet_text(report));
-  return text + origin_lines(report) + labelled_lines(run_figures(), json_of(run_document(report, &repeat)));
+  return line.text + origin_lines(report) +
+         labelled_lines(run_figures(), json_of(run_document(report, &repeat)));
 }
 
 std::string result_summary(const RunReport& report) {

@@ -18,7 +18,7 @@ namespace {
 
 const MeasuredConfiguration* find_in(const std::vector<MeasuredConfiguration>& all,
                                      const ConfiguredProblem& asked) {
-  const auto found = std::ranges::find_if(all, [&](const auto& known) { return known.asked == asked; });
+  const auto found = std::ranges::find(all, asked, &MeasuredConfiguration::asked);
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -51,16 +51,6 @@ std::optional<double> median_of(const MeasuredConfiguration& measured, const Sho
     }
   }
   return values.empty() ? std::nullopt : std::optional(middle_of(std::move(values)));
-}
-
-std::vector<ComparedFigure> compared_figures(const MeasuredConfiguration& before,
-                                             const MeasuredConfiguration& after) {
-  std::vector<ComparedFigure> figures;
-  for (const auto& metric : before.runs.front().metrics) {
-    if (const auto other = median_of(after, *metric.figure))
-      figures.push_back({metric.figure, *median_of(before, *metric.figure), *other});
-  }
-  return figures;
 }
 
 /// The different values of a fact, with commas.
@@ -103,7 +93,10 @@ ComparedConfiguration compared(const MeasuredConfiguration& before, const Measur
                              .disturbed_after = disturbed_runs(after)};
   if (pair.before && !pair.after) pair.change = Change::regression;
   if (!pair.before || !pair.after) return pair;
-  pair.figures = compared_figures(before, after);
+  for (const auto& metric : before.runs.front().metrics) {
+    if (const auto other = median_of(after, *metric.figure))
+      pair.figures.push_back({metric.figure, *median_of(before, *metric.figure), *other});
+  }
   pair.differences = differences_between(before, after);
   const auto ratios = ratios_of(before, after);
   pair.ratio = interval_of(ratios, tail_probability);
@@ -111,12 +104,6 @@ ComparedConfiguration compared(const MeasuredConfiguration& before, const Measur
   if (pair.change == Change::undecided && !pair.is_mostly_disturbed())
     pair.suggested_rounds = rounds_needed(ratios, 1.0 + threshold, tail_probability);
   return pair;
-}
-
-/// The ratios of all configurations, by round.
-void add_ratios(const std::vector<double>& ratios, std::vector<std::vector<double>>& rounds) {
-  if (rounds.size() < ratios.size()) rounds.resize(ratios.size());
-  for (std::size_t round = 0; round < ratios.size(); ++round) rounds[round].push_back(ratios[round]);
 }
 
 /// The columns of one set.
@@ -313,7 +300,11 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   std::vector<std::vector<double>> ratios_of_rounds;
   for (const auto& [one, other] : pairs) {
     comparison.common.push_back(compared(*one, *other, comparison, tail_probability));
-    if (one->is_sound() && other->is_sound()) add_ratios(ratios_of(*one, *other), ratios_of_rounds);
+    if (!one->is_sound() || !other->is_sound()) continue;
+    const auto ratios = ratios_of(*one, *other);
+    if (ratios_of_rounds.size() < ratios.size()) ratios_of_rounds.resize(ratios.size());
+    for (std::size_t round = 0; round < ratios.size(); ++round)
+      ratios_of_rounds[round].push_back(ratios[round]);
   }
   comparison.overall = common_interval(ratios_of_rounds, tail_probability);
   if (comparison.overall.round_count > 0)

@@ -73,32 +73,38 @@ std::size_t reported_repetition(const ResultRecord& record) {
   return static_cast<std::size_t>(found - record.times_s.begin());
 }
 
-/// One repetition, or a run that failed. Only one repetition of a run is recorded with its phases.
-std::string csv_line(const ResultRecord& record, std::optional<std::size_t> repetition, bool has_phases,
-                     const std::vector<std::string>& metrics) {
+/// The cells of one repetition, or of a run that failed, by column. Only one repetition of a run is recorded with its phases.
+Named<std::string> cells_of(const ResultRecord& record, std::optional<std::size_t> repetition,
+                            bool has_phases, const std::vector<std::string>& metrics) {
   const auto& configuration = record.asked.configuration;
-  auto line =
-      fmt::format("{},{},{},{},{}", csv_cell(record.asked.problem), record.n, configuration.grid.rank_count(),
-                  configuration.grid.columns, configuration.grid.rows);
+  const auto number = [](std::optional<double> value) {
+    return value ? fmt::format("{:.9g}", *value) : std::string();
+  };
+  Named<std::string> cells{{"class", csv_cell(record.asked.problem)},
+                           {"n", std::to_string(record.n)},
+                           {"ranks", std::to_string(configuration.grid.rank_count())},
+                           {"px", std::to_string(configuration.grid.columns)},
+                           {"py", std::to_string(configuration.grid.rows)}};
   for (const auto& axis : configuration_axes()) {
-    if (!axis.is_crossed()) continue;
-    line += "," + axis.print(configuration);
-    if (axis.name == "kernel") line += "," + record.kernel_used;
+    if (axis.is_crossed()) cells.emplace_back(axis.name, axis.print(configuration));
+    if (axis.name == "kernel") cells.emplace_back("kernel_used", record.kernel_used);
   }
-  line += fmt::format(",{},{},", record.round, record.status);
-  if (repetition) line += fmt::format("{:.9g}", record.times_s[*repetition]);
-  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
-    line +=
-        has_phases && record.phases_s ? fmt::format(",{:.9g}", record.phases_s->at(index)) : std::string(",");
-  line += record.prediction ? fmt::format(",{:.9g}", record.prediction->total_s()) : std::string(",");
-  line += fmt::format(",{},{},", record.attempt, record.is_disturbed() ? "yes" : "no");
-  if (repetition) line += std::to_string(*repetition + 1);
+  cells.emplace_back("round", std::to_string(record.round));
+  cells.emplace_back("status", record.status);
+  cells.emplace_back("time_s", repetition ? number(record.times_s[*repetition]) : "");
+  for (const auto phase : benchmark_phases)
+    cells.emplace_back(fmt::format("{}_s", phase_name(phase)),
+                       has_phases && record.phases_s ? number(record.phases_s->at(index_of(phase))) : "");
+  cells.emplace_back("predicted_s", record.prediction ? number(record.prediction->total_s()) : "");
+  cells.emplace_back("attempt", std::to_string(record.attempt));
+  cells.emplace_back("disturbed", record.is_disturbed() ? "yes" : "no");
+  cells.emplace_back("repeat", repetition ? std::to_string(*repetition + 1) : "");
   for (const auto& name : metrics) {
     const auto found =
         std::ranges::find(record.metrics, name, [](const auto& metric) { return metric.figure->column; });
-    line += found == record.metrics.end() ? "," : fmt::format(",{:.9g}", found->value);
+    cells.emplace_back(name, found == record.metrics.end() ? "" : number(found->value));
   }
-  return line + "\n";
+  return cells;
 }
 
 }  // namespace
@@ -124,23 +130,22 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
 }
 
 std::string csv_lines(const std::vector<ResultRecord>& records) {
-  std::string lines = "class,n,ranks,px,py";
-  for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed())
-      lines += fmt::format(",{}{}", axis.name, axis.name == "kernel" ? ",kernel_used" : "");
-  }
-  lines += ",round,status,time_s";
-  for (std::size_t index = 0; index < benchmark_phase_count; ++index)
-    lines += fmt::format(",{}_s", phase_name(phase_at(index)));
-  lines += ",predicted_s,attempt,disturbed,repeat";
   const auto metrics = metric_names(records);
-  for (const auto& name : metrics) lines += "," + name;
-  lines += '\n';
+  const auto joined = [](const Named<std::string>& cells, std::string Named<std::string>::value_type::*part) {
+    std::string line;
+    for (const auto& cell : cells) line += (&cell == cells.data() ? "" : ",") + cell.*part;
+    return line + "\n";
+  };
+  using Cell = Named<std::string>::value_type;
+  auto lines = joined(cells_of({}, {}, false, metrics), &Cell::first);
+  const auto add = [&](const ResultRecord& record, std::optional<std::size_t> repetition, bool has_phases) {
+    lines += joined(cells_of(record, repetition, has_phases, metrics), &Cell::second);
+  };
   for (const auto& record : records) {
     if (record.purpose != RunPurpose::time) continue;
-    if (!record.succeeded()) lines += csv_line(record, {}, false, metrics);
+    if (!record.succeeded()) add(record, {}, false);
     for (std::size_t k = 0; k < record.times_s.size() && record.succeeded(); ++k)
-      lines += csv_line(record, k, k == reported_repetition(record), metrics);
+      add(record, k, k == reported_repetition(record));
   }
   return lines;
 }

@@ -251,12 +251,6 @@ bool is_single_run(std::string_view text) {
   }
 }
 
-/// Throws InputError for another document.
-void require_no_other_document(const Json& json) {
-  if (const auto* const found = other_document(json))
-    throw InputError(fmt::format("it holds {}", found->text));
-}
-
 /// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
 /// taken for that, since it would be dropped.
 bool is_part_of_sweep_line(std::string_view text) {
@@ -420,7 +414,8 @@ std::vector<ResultRecord> parse_results(std::string_view text) {
   if (is_single_run(text)) {
     try {
       const auto json = json_from(text);
-      require_no_other_document(json);
+      if (const auto* const other = other_document(json))
+        throw InputError(fmt::format("it holds {}", other->text));
       return {record_from(json)};
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));

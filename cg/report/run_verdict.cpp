@@ -53,21 +53,18 @@ struct RowRuns {
   RecordedSession session{};  ///< the one that counts
 };
 
-std::vector<RowRuns> rows_of(const std::vector<const ResultRecord*>& runs) {
-  std::vector<RowRuns> rows;
-  for (const auto* run : runs) {
-    auto common = run->asked.without_arrangement();
-    const int rank_count = rank_count_of(run->asked);
-    auto row = std::ranges::find_if(
-        rows, [&](const auto& known) { return known.rank_count == rank_count && known.common == common; });
-    if (row == rows.end()) {
-      rows.push_back({.common = std::move(common), .rank_count = rank_count, .runs = {}, .session = {}});
-      row = rows.end() - 1;
-    }
-    row->runs.push_back(run);
-  }
-  for (auto& row : rows) row.session = greatest_session(row.runs);
-  return rows;
+/// The row of a configuration: those of one row differ in their arrangement alone. A new one where there is none yet.
+template <typename Row>
+Row& row_of(const ConfiguredProblem& asked, std::vector<Row>& rows) {
+  auto common = asked.without_arrangement();
+  const int rank_count = rank_count_of(asked);
+  const auto known = std::ranges::find_if(
+      rows, [&](const Row& row) { return row.rank_count == rank_count && row.common == common; });
+  if (known != rows.end()) return *known;
+  auto& row = rows.emplace_back();
+  row.common = std::move(common);
+  row.rank_count = rank_count;
+  return row;
 }
 
 /// Numbers of rounds: one for all runs of a sweep that were made in turns, one of its own for any other run.
@@ -113,12 +110,13 @@ void add_run(const ResultRecord& record, RoundNumbers& numbers, std::vector<Meas
   }
 }
 
-/// Nothing where the run is compared. row: nullptr if none of its runs may be.
-std::string why_left_out(const ResultRecord& record, const RowRuns* row) {
+/// Nothing where the run is compared. rows: of all runs that nothing slowed down.
+std::string why_left_out(const ResultRecord& record, std::vector<RowRuns>& rows) {
   if (!record.slowed_by.empty()) return fmt::format("it ran with {}", record.slowed_by);
-  if (row->session.has(record)) return {};
+  const auto& row = row_of(record.asked, rows);
+  if (row.session.has(record)) return {};
   return fmt::format("it is of another session than most of the {} with the same choices",
-                     format_count(std::ssize(row->runs), "run"));
+                     format_count(std::ssize(row.runs), "run"));
 }
 
 using ChoiceKey = std::tuple<std::string, int, int>;
@@ -143,19 +141,15 @@ const ResultRecord& MeasuredConfiguration::median_run() const {
 }
 
 ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
-  std::vector<const ResultRecord*> undisturbed;
+  std::vector<RowRuns> rows;
   for (const auto& record : records) {
-    if (record.slowed_by.empty()) undisturbed.push_back(&record);
+    if (record.slowed_by.empty()) row_of(record.asked, rows).runs.push_back(&record);
   }
-  const auto rows = rows_of(undisturbed);
+  for (auto& row : rows) row.session = greatest_session(row.runs);
   ComparableRuns comparable;
   RoundNumbers numbers;
   for (const auto& record : records) {
-    const auto row = std::ranges::find_if(rows, [&](const auto& known) {
-      return known.rank_count == rank_count_of(record.asked) &&
-             known.common == record.asked.without_arrangement();
-    });
-    const auto reason = why_left_out(record, row == rows.end() ? nullptr : &*row);
+    const auto reason = why_left_out(record, rows);
     if (reason.empty()) {
       add_run(record, numbers, comparable.configurations);
     } else {
@@ -215,19 +209,8 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
   auto comparable = comparable_runs(records);
   RunVerdicts verdicts;
   verdicts.left_out = std::move(comparable.left_out);
-  for (const auto& measured : comparable.configurations) {
-    auto common = measured.asked.without_arrangement();
-    const int rank_count = rank_count_of(measured.asked);
-    auto row = std::ranges::find_if(verdicts.grids, [&](const auto& known) {
-      return known.rank_count == rank_count && known.common == common;
-    });
-    if (row == verdicts.grids.end()) {
-      verdicts.grids.push_back(
-          {.common = std::move(common), .rank_count = rank_count, .cells = {}, .ranking = {}});
-      row = verdicts.grids.end() - 1;
-    }
-    row->cells.push_back(measured);
-  }
+  for (const auto& measured : comparable.configurations)
+    row_of(measured.asked, verdicts.grids).cells.push_back(measured);
   for (auto& row : verdicts.grids) {
     std::ranges::stable_sort(row.cells, {}, [](const auto& cell) {
       return std::pair(cell.asked.configuration.grid.columns, cell.asked.form);

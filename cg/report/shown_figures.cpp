@@ -202,13 +202,12 @@ std::string labelled_line(std::string_view label, std::string_view value) {
 }
 
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
-  std::string text;
+  LabelledLines line;
   for (const auto& figure : figures) {
-    if (figure.label.empty()) continue;
-    if (const auto value = figure.value_in(document); !value.is_null())
-      text += labelled_line(figure.label, shown_text(figure, value));
+    const auto value = figure.label.empty() ? Json(nullptr) : figure.value_in(document);
+    if (!value.is_null()) line(figure.label, shown_text(figure, value));
   }
-  return text;
+  return line.text;
 }
 
 std::string csv_cell(const std::string& text) {

@@ -27,6 +27,11 @@ std::vector<ShownFigure> shown_figures(const Json& type);
 
 /// The line " label = value".
 std::string labelled_line(std::string_view label, std::string_view value);
+/// Such lines, one after the other.
+struct LabelledLines {
+  std::string text{};
+  void operator()(std::string_view label, std::string_view value) { text += labelled_line(label, value); }
+};
 /// Lines "label = value unit".
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document);
 /// "0.001234 s", "1.2 MB", "12.3 %".

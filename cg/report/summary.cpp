@@ -8,7 +8,6 @@
 #include "cg/report/report_counters.hpp"
 #include "cg/report/shown_figures.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/solver/matrix_cut.hpp"
 #include "comm/communicator.hpp"
 
 namespace cg2d {
@@ -36,14 +35,15 @@ std::string words_of_trial(const Configuration& configuration, const RaceVerdict
   return is_fastest ? "the fastest of those tried" : "by a trial";
 }
 
-std::string transport_line(const SessionReport& report) {
+std::string transport_line(const SessionReport& report, bool has_matrix) {
   const auto& configuration = report.configuration;
   const auto per_node = configuration.ranks_per_node > 0
                             ? " with " + configuration_axis("ranks_per_node").title(configuration)
                             : "";
-  const auto overlap = !configuration.overlaps        ? ""
-                       : configuration.grid.rows == 1 ? ", overlap on (one process row: nothing to overlap)"
-                                                      : ", overlap on";
+  const auto overlap = !configuration.overlaps ? ""
+                       : has_matrix && configuration.grid.rows == 1
+                           ? ", overlap on (one process row: nothing to overlap)"
+                           : ", overlap on";
   return fmt::format("{}{}{}, sum {}, waiting ranks {}{}{}", configuration.transport,
                      report.transport_origin == ChoiceOrigin::built_in_rule ? " (default)" : "", per_node,
                      sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode), overlap,
@@ -152,26 +152,22 @@ std::string limit_summary(const PhaseFigures& figures) {
 std::string choice_lines(const SessionReport& report, const RepeatReport& repeat, bool has_matrix) {
   const auto& configuration = report.configuration;
   const auto& grid = configuration.grid;
-  std::string text;
-  const auto line = [&](std::string_view label, std::string_view value) {
-    text += labelled_line(label, value);
-  };
+  LabelledLines line;
   if (has_matrix) {
     line("Grid",
          fmt::format("{} (Px x Py: {}, {}{})", grid.name(), format_count(grid.columns, "process column"),
                      format_count(grid.rows, "process row"),
                      report.grid_is_automatic ? ", chosen by auto" : ""));
     if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
-    if (configuration.cut != even_cut) line("Cut", configuration.cut);
     if (report.speed_trial)
       line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
   }
-  line("Transport", transport_line(report));
+  line("Transport", transport_line(report, has_matrix));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
   line("Kernel", has_matrix ? kernel_line(report) : configuration.kernel);
   line("Threads", fmt::format("{} per rank", configuration.thread_count));
   if (report.binding) line("Binding", describe_binding(*report.binding));
-  return text;
+  return line.text;
 }
 
 std::string command_lines(const SessionReport& report) {

@@ -41,12 +41,16 @@ struct Operation {
   double after_s = 0.0;
 };
 
+struct Part {
+  double seconds = 0.0;
+  std::int64_t message_count = 0;
+  std::int64_t byte_count = 0;
+};
+
 struct Rank {
   std::size_t node = 0;
   std::vector<Operation> operations;
-  std::vector<double> phase_s;
-  std::vector<std::int64_t> message_counts;
-  std::vector<std::int64_t> byte_counts;
+  std::vector<Part> parts;  // by phase
   std::vector<std::pair<double, double>> events{};
 };
 
@@ -84,6 +88,7 @@ void replay(Rank& rank, std::size_t number, const Extent& extent) {
   }
   for (std::size_t repeat = 0; repeat < extent.repeats; ++repeat) {
     for (const auto& operation : rank.operations) {
+      auto& part = rank.parts[operation.phase];
       const double begin_s = s4u::Engine::get_clock();
       wait(operation.before_s);
       s4u::CommPtr sent;
@@ -98,13 +103,13 @@ void replay(Rank& rank, std::size_t number, const Extent& extent) {
       if (operation.from >= 0) {
         const auto size =
             mailbox(static_cast<std::size_t>(operation.from), number)->get_unique<std::uint64_t>();
-        ++rank.message_counts[operation.phase];
-        rank.byte_counts[operation.phase] += static_cast<std::int64_t>(*size);
+        ++part.message_count;
+        part.byte_count += static_cast<std::int64_t>(*size);
       }
       if (sent) sent->wait();
       wait(operation.after_s);
       const double end_s = s4u::Engine::get_clock();
-      rank.phase_s[operation.phase] += end_s - begin_s;
+      part.seconds += end_s - begin_s;
       if (extent.has_events) rank.events.emplace_back(begin_s, end_s);
     }
   }
@@ -125,9 +130,7 @@ std::vector<Rank> read_ranks(std::istream& plan, std::size_t phase_count, std::s
       operation.from = next<int>(plan);
       operation.after_s = next<double>(plan);
     }
-    rank.phase_s.resize(phase_count);
-    rank.message_counts.resize(phase_count);
-    rank.byte_counts.resize(phase_count);
+    rank.parts.resize(phase_count);
   }
   return ranks;
 }
@@ -172,9 +175,8 @@ void simulate(s4u::Engine& engine, const std::string& plan_path, const std::stri
   std::ofstream result(result_path);
   result.precision(17);
   for (const auto& rank : ranks) {
-    for (std::size_t phase = 0; phase < phase_count; ++phase)
-      result << rank.phase_s[phase] << ' ' << rank.message_counts[phase] << ' ' << rank.byte_counts[phase]
-             << ' ';
+    for (const auto& part : rank.parts)
+      result << part.seconds << ' ' << part.message_count << ' ' << part.byte_count << ' ';
     for (const auto& [begin_s, end_s] : rank.events) result << begin_s << ' ' << end_s << ' ';
     result << '\n';
   }

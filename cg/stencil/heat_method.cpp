@@ -162,15 +162,53 @@ class HeatMethod final : public StencilMethod {
     return {.begin = lowest.begin, .end = highest.end};
   }
   void fill_start(std::int64_t z, double* plane) const override { field_.fill(z, 0, plane); }
-  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override;
+  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override {
+    constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
+    const auto wavefront = std::make_shared<Wavefront>(
+        layout_, Wavefront::Options{.most_steps = block, .planes_at_once = planes_at_once});
+    wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
+    // Where every step has begun, and nothing is lent any more.
+    return [wavefront, planes_at_once, first = far + 2 * std::int64_t{block} + SkewedPass::border_planes](
+               auto given, auto made) mutable {
+      wavefront->advance(first, given, made);
+      first += planes_at_once;
+    };
+  }
 
-  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override;
+  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override {
+    plan_ = plan;
+    slab_ = moved(plan.share, -planes_below(plan.block));
+    borders_ = std::make_unique<StepBorders>(group, layout_, plan.block);
+    agree_on(group, [&] {
+      wavefront_ = std::make_unique<Wavefront>(
+          layout_, Wavefront::Options{.most_steps = plan.block, .planes_at_once = plan.planes_at_once});
+    });
+  }
   [[nodiscard]] comm::IndexRange slab() const override { return slab_; }
-  StencilPass begin_pass(int done_count, comm::RankGroup& group) override;
+  /// Passes go up and down by turns, so that slabs come back.
+  StencilPass begin_pass(int done_count, comm::RankGroup& /*group*/) override {
+    sweep_ = {.domain_planes = shape_[2], .is_downward = is_next_downward_};
+    pass_ = {.domain_planes = shape_[2],
+             .slab = sweep_.numbers_of(slab_),
+             .step_count = std::min(plan_.block, step_count_ - done_count)};
+    if (pass_.step_count == 0) return {};
+    is_next_downward_ = !is_next_downward_;
+    wavefront_->begin(pass_, {.lent = borders_->lent(0, 0),
+                              .borrowed = borders_->borrowed(0, 0),
+                              .look = [this] { borders_->look(); }});
+    borrowed_steps_ = 0;
+    const auto before = slab_;
+    slab_ = sweep_.numbers_of(pass_.planes(pass_.step_count));
+    return {.step_count = pass_.step_count, .sweep = sweep_, .read = before, .written = slab_};
+  }
   void exchange() override { borders_->begin(sweep_, pass_.step_count); }
   [[nodiscard]] comm::IndexRange wavefront_steps() const override { return wavefront_->wavefront_steps(); }
   void advance(std::int64_t first, std::span<const double* const> given,
-               std::span<double* const> made) override;
+               std::span<double* const> made) override {
+    lend_given(first, given);
+    wavefront_->advance(first, borrow(first, given), made);
+    send_lent(first);
+  }
   void end_pass() override { borders_->finish(); }
   [[nodiscard]] double communication_s() const override { return borders_->waited_s(); }
   [[nodiscard]] std::int64_t sent_bytes() const override { return borders_->sent_bytes(); }
@@ -199,9 +237,36 @@ class HeatMethod final : public StencilMethod {
   [[nodiscard]] bool is_in_wavefront_step(std::int64_t first, int step, std::int64_t z) const {
     return Wavefront::place(first, step, z) < plan_.planes_at_once;
   }
-  std::span<const double* const> borrow(std::int64_t first, std::span<const double* const> given);
-  void lend_given(std::int64_t first, std::span<const double* const> given);
-  void send_lent(std::int64_t first);
+  /// Waits for the planes of the next rank that this wavefront step reads. Returns what is given, with those among them.
+  std::span<const double* const> borrow(std::int64_t first, std::span<const double* const> given) {
+    given_.assign(given.begin(), given.end());
+    if (pass_.is_last()) return given_;
+    for (; borrowed_steps_ < pass_.step_count; ++borrowed_steps_) {
+      if (!is_in_wavefront_step(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
+      borders_->wait_for(borrowed_steps_);
+    }
+    const auto borrowed = pass_.borrowed(0);
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      if (const auto z = first + static_cast<std::int64_t>(k); borrowed.contains(z))
+        given_[k] = borders_->borrowed(0, z - borrowed.begin);
+    }
+    return given_;
+  }
+  /// Lends the planes of step 0; the others are made where they are lent from.
+  void lend_given(std::int64_t first, std::span<const double* const> given) {
+    const auto lent = pass_.lent(0);
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      if (const auto z = first + static_cast<std::int64_t>(k); lent.contains(z))
+        std::copy_n(given[k], layout_.size(), borders_->lent(0, z - lent.begin));
+    }
+  }
+  void send_lent(std::int64_t first) {
+    if (pass_.is_first()) return;
+    for (int step = borders_->sent_steps(); step < pass_.step_count; ++step) {
+      if (!is_in_wavefront_step(first, step, pass_.lent(step).end - 1)) break;
+      borders_->send_next();
+    }
+  }
 
   comm::Extents shape_;
   int step_count_;
@@ -217,86 +282,6 @@ class HeatMethod final : public StencilMethod {
   int borrowed_steps_ = 0;  // steps of this pass whose borrowed planes have been waited for
   std::vector<const double*> given_;
 };
-
-void HeatMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
-  plan_ = plan;
-  slab_ = moved(plan.share, -planes_below(plan.block));
-  borders_ = std::make_unique<StepBorders>(group, layout_, plan.block);
-  agree_on(group, [&] {
-    wavefront_ = std::make_unique<Wavefront>(
-        layout_, Wavefront::Options{.most_steps = plan.block, .planes_at_once = plan.planes_at_once});
-  });
-}
-
-/// Passes go up and down by turns, so that slabs come back.
-StencilPass HeatMethod::begin_pass(int done_count, comm::RankGroup& /*group*/) {
-  sweep_ = {.domain_planes = shape_[2], .is_downward = is_next_downward_};
-  pass_ = {.domain_planes = shape_[2],
-           .slab = sweep_.numbers_of(slab_),
-           .step_count = std::min(plan_.block, step_count_ - done_count)};
-  if (pass_.step_count == 0) return {};
-  is_next_downward_ = !is_next_downward_;
-  wavefront_->begin(pass_, {.lent = borders_->lent(0, 0),
-                            .borrowed = borders_->borrowed(0, 0),
-                            .look = [this] { borders_->look(); }});
-  borrowed_steps_ = 0;
-  const auto before = slab_;
-  slab_ = sweep_.numbers_of(pass_.planes(pass_.step_count));
-  return {.step_count = pass_.step_count, .sweep = sweep_, .read = before, .written = slab_};
-}
-
-void HeatMethod::advance(std::int64_t first, std::span<const double* const> given,
-                         std::span<double* const> made) {
-  lend_given(first, given);
-  wavefront_->advance(first, borrow(first, given), made);
-  send_lent(first);
-}
-
-/// Waits for the planes of the next rank that this wavefront step reads. Returns what is given, with those among them.
-std::span<const double* const> HeatMethod::borrow(std::int64_t first, std::span<const double* const> given) {
-  given_.assign(given.begin(), given.end());
-  if (pass_.is_last()) return given_;
-  for (; borrowed_steps_ < pass_.step_count; ++borrowed_steps_) {
-    if (!is_in_wavefront_step(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
-    borders_->wait_for(borrowed_steps_);
-  }
-  const auto borrowed = pass_.borrowed(0);
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (const auto z = first + static_cast<std::int64_t>(k); borrowed.contains(z))
-      given_[k] = borders_->borrowed(0, z - borrowed.begin);
-  }
-  return given_;
-}
-
-/// Lends the planes of step 0; the others are made where they are lent from.
-void HeatMethod::lend_given(std::int64_t first, std::span<const double* const> given) {
-  const auto lent = pass_.lent(0);
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (const auto z = first + static_cast<std::int64_t>(k); lent.contains(z))
-      std::copy_n(given[k], layout_.size(), borders_->lent(0, z - lent.begin));
-  }
-}
-
-void HeatMethod::send_lent(std::int64_t first) {
-  if (pass_.is_first()) return;
-  for (int step = borders_->sent_steps(); step < pass_.step_count; ++step) {
-    if (!is_in_wavefront_step(first, step, pass_.lent(step).end - 1)) break;
-    borders_->send_next();
-  }
-}
-
-StencilMethod::TrialAdvance HeatMethod::trial_advance(int block, int planes_at_once) const {
-  constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
-  const auto wavefront = std::make_shared<Wavefront>(
-      layout_, Wavefront::Options{.most_steps = block, .planes_at_once = planes_at_once});
-  wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
-  // Where every step has begun, and nothing is lent any more.
-  return [wavefront, planes_at_once, first = far + 2 * std::int64_t{block} + SkewedPass::border_planes](
-             auto given, auto made) mutable {
-    wavefront->advance(first, given, made);
-    first += planes_at_once;
-  };
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -13,10 +14,10 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/stencil/border_exchange.hpp"
 #include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"
 #include "cg/stencil/stencil_method.hpp"
+#include "comm/transfer.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -175,6 +176,107 @@ class CgPass {
   PlaneSums sums_;
 };
 
+/// A rank's first and last planes are kept in memory when they are made, so that an exchange needs no reading. Ranks follow each other
+/// along z; each slab has at least `depth` planes.
+class BorderExchange {
+ public:
+  /// depth: planes that are exchanged at most, the steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
+  BorderExchange(comm::RankGroup& group, const PlaneLayout& layout, std::int64_t plane_count, int depth)
+      : layout_(layout), depth_(depth), endpoint_(group, sent_) {
+    assert(group.size() == 1 || plane_count >= depth);
+    lower_.first_own = 0;
+    lower_.first_foreign = -depth;
+    upper_.first_own = plane_count - depth;
+    upper_.first_foreign = plane_count;
+    if (group.rank() > 0) connect(lower_, group.rank() - 1);
+    if (group.rank() + 1 < group.size()) connect(upper_, group.rank() + 1);
+  }
+  /// Memory of such an object.
+  static std::int64_t byte_count(const PlaneLayout& layout, int depth, int neighbour_count) {
+    return 2 * std::int64_t{neighbour_count} * depth * layout.byte_count();
+  }
+
+  /// Whether a neighbour needs plane z of the slab.
+  [[nodiscard]] bool keeps(std::int64_t z) const {
+    return lower_.keeps(z, depth_) || upper_.keeps(z, depth_);
+  }
+  /// Keeps plane z of the slab, if a neighbour needs it.
+  void keep(std::int64_t z, const double* plane) {
+    for (auto* side : {&lower_, &upper_}) {
+      if (side->keeps(z, depth_))
+        std::copy_n(plane, layout_.size(), side->kept.data() + (z - side->first_own) * layout_.size());
+    }
+  }
+  /// Sends what was kept last and receives the same of the neighbours: the planes that are not further away than `depth_now`. Collective.
+  /// Throws MpiError.
+  void exchange(int depth_now) {
+    const auto for_all = [&](bool is_received, const auto& action) {
+      for (const bool is_lower : {true, false}) {
+        auto& side = is_lower ? lower_ : upper_;
+        if (side.partner < 0) continue;
+        const auto range = nearest(is_lower, is_received, depth_now);
+        auto& transfers = is_received ? side.receives : side.sends;
+        for (auto k = range.begin; k < range.end; ++k) action(transfers[static_cast<std::size_t>(k)]);
+      }
+    };
+    for_all(true, [](auto& receive) { receive.start(); });
+    for_all(false, [&](auto& send) { endpoint_.start_send(comm::Operation::halo, send); });
+    for_all(false, [&](auto& send) { endpoint_.remind(send); });
+    for_all(true, [&](auto& receive) { endpoint_.wait_for_receive(receive); });
+    for_all(false, [&](auto& send) { endpoint_.wait_for_send(send); });
+  }
+  /// A plane that the last exchange brought: plane z of the slab's own count, -depth_now ... -1, or plane_count ... plane_count+depth_now-1.
+  [[nodiscard]] const double* received(std::int64_t z) const {
+    const auto& side = z < 0 ? lower_ : upper_;
+    return side.received.data() + (z - side.first_foreign) * layout_.size();
+  }
+  [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
+
+ private:
+  /// A neighbour. The planes in its buffers are in the order of z.
+  struct Side {
+    int partner = -1;            // none
+    std::int64_t first_own = 0;  // plane of the slab that `kept` begins with
+    std::int64_t first_foreign = 0;
+    kernels::PageBuffer<double> kept{};
+    kernels::PageBuffer<double> received{};
+    std::vector<comm::Transfer> sends{};
+    std::vector<comm::Transfer> receives{};
+
+    [[nodiscard]] bool keeps(std::int64_t z, int depth) const {
+      return partner >= 0 && first_own <= z && z < first_own + depth;
+    }
+  };
+  void connect(Side& side, int partner) {
+    const auto plane_size = static_cast<std::size_t>(layout_.size());
+    const auto size = plane_size * static_cast<std::size_t>(depth_);
+    side.partner = partner;
+    side.kept = kernels::PageBuffer<double>(size);
+    side.received = kernels::PageBuffer<double>(size);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(depth_); ++k) {
+      const auto sent = side.kept.span().subspan(k * plane_size, plane_size);
+      const auto received = side.received.span().subspan(k * plane_size, plane_size);
+      side.sends.push_back(
+          comm::Transfer::send(endpoint_.handle(), sent, comm::whole(sent), partner, comm::Operation::halo));
+      side.receives.push_back(comm::Transfer::receive(endpoint_.handle(), received, comm::whole(received),
+                                                      partner, comm::Operation::halo));
+    }
+  }
+  /// The `depth_now` of depth_ planes nearest to the other slab; is_lower: the neighbour's planes come
+  /// before.
+  [[nodiscard]] comm::IndexRange nearest(bool is_lower, bool is_received, int depth_now) const {
+    if (is_lower == is_received) return {.begin = depth_ - depth_now, .end = depth_};
+    return {.begin = 0, .end = depth_now};
+  }
+
+  PlaneLayout layout_;
+  int depth_;
+  comm::TrafficCounts sent_;
+  comm::Endpoint endpoint_;
+  Side lower_;
+  Side upper_;
+};
+
 class SStepCgMethod final : public StencilMethod {
  public:
   explicit SStepCgMethod(const StencilOptions& options)
@@ -213,32 +315,173 @@ class SStepCgMethod final : public StencilMethod {
       std::fill_n(line + layout_.r(), shape_[0], every_b);
     }
   }
-  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override;
+  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override {
+    // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
+    constexpr std::int64_t wavefront_step_count = 64;
+    constexpr std::int64_t far = std::int64_t{1} << 40;
+    const std::int64_t n = planes_at_once;
+    const MethodPlan plan{
+        .share = {.begin = far, .end = far + wavefront_step_count * n + 2 * std::int64_t{block}},
+        .block = block,
+        .planes_at_once = planes_at_once};
+    const auto pass = std::make_shared<CgPass>(layout_, plan);
+    pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
+    return [pass, n, begin = far + 2 * std::int64_t{block}, wavefront_step = std::int64_t{0}](
+               auto given, auto made) mutable {
+      pass->advance(begin + wavefront_step * n, given, made);
+      wavefront_step = (wavefront_step + 1) % wavefront_step_count;
+    };
+  }
 
-  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override;
+  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override {
+    plan_ = plan;
+    border_ = std::make_unique<BorderExchange>(group, layout_.stored, plan.share.size(),
+                                               planes_per_step() * plan.block);
+    agree_on(group, [&] {
+      pass_ = std::make_unique<CgPass>(layout_, plan);
+      keep_start_values();
+      sum_start_values();
+    });
+  }
   [[nodiscard]] comm::IndexRange slab() const override { return plan_.share; }
-  StencilPass begin_pass(int done_count, comm::RankGroup& group) override;
-  void exchange() override;
+  StencilPass begin_pass(int done_count, comm::RankGroup& group) override {
+    const Stopwatch stopwatch;
+    const auto sums = pass_->sums().over_all_planes(group);
+    communication_s_ += stopwatch.seconds();
+    const int step_count = steps_of(sums, done_count);
+    exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
+    return {.step_count = step_count,
+            .sweep = {.domain_planes = shape_[2]},
+            .read = plan_.share,
+            .written = plan_.share};
+  }
+  void exchange() override {
+    const Stopwatch stopwatch;
+    border_->exchange(exchange_depth_);
+    communication_s_ += stopwatch.seconds();
+  }
   [[nodiscard]] comm::IndexRange wavefront_steps() const override { return pass_->wavefront_steps(); }
   void advance(std::int64_t first, std::span<const double* const> given,
-               std::span<double* const> made) override;
+               std::span<double* const> made) override {
+    const auto& share = plan_.share;
+    std::vector<const double*> all_given(given.begin(), given.end());
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      const auto z = first + static_cast<std::int64_t>(k);
+      if (!share.contains(z) && pass_->given_planes().contains(z))
+        all_given[k] = border_->received(z - share.begin);
+    }
+    pass_->advance(first, all_given, made);
+    for (std::size_t k = 0; k < made.size(); ++k) {
+      const auto z = first + static_cast<std::int64_t>(k) - pass_->step_count();
+      if (made[k] != nullptr) border_->keep(z - share.begin, made[k]);
+    }
+  }
   void end_pass() override {}
   [[nodiscard]] double communication_s() const override { return communication_s_; }
   [[nodiscard]] std::int64_t sent_bytes() const override { return border_->sent_bytes(); }
 
-  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override;
-  void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override;
+  [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
+    const auto& slab = plan_.share;
+    const auto x_at = [&](std::int64_t z) {
+      if (z < 0 || z >= shape_[2])
+        return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
+      return x_of(slab.contains(z) ? next() : border_->received(z - slab.begin));
+    };
+    std::vector<PlaneFigures> planes;
+    auto lower = x_at(slab.begin - 1);
+    auto middle = x_at(slab.begin);
+    for (auto z = slab.begin; z < slab.end; ++z) {
+      auto upper = x_at(z + 1);
+      planes.push_back(figures_of(lower, middle, upper));
+      lower = std::exchange(middle, std::move(upper));
+    }
+    return planes;
+  }
+  void judge(std::span<const PlaneFigures> planes, StencilReport& report) const override {
+    double square_sum = 0.0;
+    for (const auto& plane : planes) square_sum += plane.squared_residual;
+    const double true_residual = std::sqrt(square_sum) / norm_;
+    report.solve = {.iterations = report.step_count,
+                    .residual = residual_,
+                    .true_residual = true_residual,
+                    .wanted_residual = tolerance_,
+                    .residuals = residuals_};
+    report.domain.largest_error = std::abs(true_residual - residual_);
+    report.domain.tolerance = rounding_tolerance;
+  }
 
  private:
-  void keep_start_values();
-  void sum_start_values();
-  [[nodiscard]] int steps_of(const std::vector<kernels::PowerSums>& sums, int done_count);
+  /// Keeps the start values of planes that neighbours need at first.
+  void keep_start_values() {
+    std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
+    for (std::int64_t z = 0; z < plan_.share.size(); ++z) {
+      if (!border_->keeps(z)) continue;
+      fill_start(plan_.share.begin + z, plane.data());
+      border_->keep(z, plane.data());
+    }
+  }
+  /// Start values are known everywhere: no rank waits for another.
+  void sum_start_values() {
+    pass_->begin(shape_[2], {{}}, steps_after(0));
+    kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_at_once * layout_.stored.size()));
+    const auto planes = pass_->given_planes();
+    const auto wavefront_steps = pass_->wavefront_steps();
+    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += plan_.planes_at_once) {
+      std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_at_once));
+      for (std::int64_t k = 0; k < plan_.planes_at_once; ++k) {
+        if (!planes.contains(first + k)) continue;
+        double* const plane = room.data() + k * layout_.stored.size();
+        fill_start(first + k, plane);
+        given[static_cast<std::size_t>(k)] = plane;
+      }
+      pass_->make_sums(first, given);
+    }
+  }
+  /// The steps of the next pass, which is begun; 0: there is none.
+  [[nodiscard]] int steps_of(const std::vector<kernels::PowerSums>& sums, int done_count) {
+    residual_ = std::sqrt(sums.front().rr) / norm_;
+    if (std::isnan(residual_))
+      throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
+    const int asked = steps_after(done_count);
+    if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
+    auto steps = step_in_coordinates(
+        sums, {.step_count = asked, .wanted_square_sum = std::pow(tolerance_ * norm_, 2)});
+    if (steps.step_count == 0) return 0;  // no digit can be gained any more
+    for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
+    steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
+    pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
+    return steps.step_count;
+  }
   [[nodiscard]] int steps_after(int done_count) const {
     return std::min(plan_.block, step_limit_ - done_count);
   }
-  [[nodiscard]] std::vector<double> x_of(const double* plane) const;
+  [[nodiscard]] std::vector<double> x_of(const double* plane) const {
+    std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
+    for (std::int64_t y = 0; y < shape_[1]; ++y)
+      std::copy_n(plane + layout_.stored.line(y) + layout_.x(), shape_[0], x.data() + layout_.domain.line(y));
+    return x;
+  }
   [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
-                                        const std::vector<double>& upper) const;
+                                        const std::vector<double>& upper) const {
+    PlaneFigures figures;
+    for (std::int64_t y = 0; y < shape_[1]; ++y) {
+      const auto begin = static_cast<std::size_t>(layout_.domain.line(y));
+      const auto count = static_cast<std::size_t>(shape_[0]);
+      const auto stride = static_cast<std::size_t>(layout_.domain.stride());
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto place = begin + k;
+        const double before = y > 0 ? middle[place - stride] : 0.0;
+        const double after = y + 1 < shape_[1] ? middle[place + stride] : 0.0;
+        const double neighbours =
+            middle[place - 1] + middle[place + 1] + before + after + lower[place] + upper[place];
+        const double residual = every_b - (6.0 * middle[place] - neighbours);
+        figures.squared_residual += residual * residual;
+        figures.sum += middle[place];
+      }
+      figures.checksum = crc32c(std::as_bytes(std::span(middle).subspan(begin, count)), figures.checksum);
+    }
+    return figures;
+  }
 
   comm::Extents shape_;
   int step_limit_;
@@ -253,172 +496,6 @@ class SStepCgMethod final : public StencilMethod {
   double residual_ = 0.0;          // relative, as the recurrences have it
   std::vector<double> residuals_;  // relative residual after each step, as the recurrences have it
 };
-
-void SStepCgMethod::make_ready(const MethodPlan& plan, comm::RankGroup& group) {
-  plan_ = plan;
-  border_ = std::make_unique<BorderExchange>(group, layout_.stored, plan.share.size(),
-                                             planes_per_step() * plan.block);
-  agree_on(group, [&] {
-    pass_ = std::make_unique<CgPass>(layout_, plan);
-    keep_start_values();
-    sum_start_values();
-  });
-}
-
-/// Keeps the start values of planes that neighbours need at first.
-void SStepCgMethod::keep_start_values() {
-  std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
-  for (std::int64_t z = 0; z < plan_.share.size(); ++z) {
-    if (!border_->keeps(z)) continue;
-    fill_start(plan_.share.begin + z, plane.data());
-    border_->keep(z, plane.data());
-  }
-}
-
-/// Start values are known everywhere: no rank waits for another.
-void SStepCgMethod::sum_start_values() {
-  pass_->begin(shape_[2], {{}}, steps_after(0));
-  kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_at_once * layout_.stored.size()));
-  const auto planes = pass_->given_planes();
-  const auto wavefront_steps = pass_->wavefront_steps();
-  for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += plan_.planes_at_once) {
-    std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_at_once));
-    for (std::int64_t k = 0; k < plan_.planes_at_once; ++k) {
-      if (!planes.contains(first + k)) continue;
-      double* const plane = room.data() + k * layout_.stored.size();
-      fill_start(first + k, plane);
-      given[static_cast<std::size_t>(k)] = plane;
-    }
-    pass_->make_sums(first, given);
-  }
-}
-
-StencilPass SStepCgMethod::begin_pass(int done_count, comm::RankGroup& group) {
-  const Stopwatch stopwatch;
-  const auto sums = pass_->sums().over_all_planes(group);
-  communication_s_ += stopwatch.seconds();
-  const int step_count = steps_of(sums, done_count);
-  exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
-  return {.step_count = step_count,
-          .sweep = {.domain_planes = shape_[2]},
-          .read = plan_.share,
-          .written = plan_.share};
-}
-
-/// The steps of the next pass, which is begun; 0: there is none.
-int SStepCgMethod::steps_of(const std::vector<kernels::PowerSums>& sums, int done_count) {
-  residual_ = std::sqrt(sums.front().rr) / norm_;
-  if (std::isnan(residual_))
-    throw RunError(ExitCode::not_finite, "s-step CG: a sum of products is not a number");
-  const int asked = steps_after(done_count);
-  if (asked == 0 || residual_ <= tolerance_ || residual_ == 0.0) return 0;
-  auto steps =
-      step_in_coordinates(sums, {.step_count = asked, .wanted_square_sum = std::pow(tolerance_ * norm_, 2)});
-  if (steps.step_count == 0) return 0;  // no digit can be gained any more
-  for (const double square_sum : steps.square_sums) residuals_.push_back(std::sqrt(square_sum) / norm_);
-  steps.weights.resize(static_cast<std::size_t>(steps.step_count) + 1);
-  pass_->begin(shape_[2], std::move(steps.weights), steps_after(done_count + steps.step_count));
-  return steps.step_count;
-}
-
-void SStepCgMethod::exchange() {
-  const Stopwatch stopwatch;
-  border_->exchange(exchange_depth_);
-  communication_s_ += stopwatch.seconds();
-}
-
-void SStepCgMethod::advance(std::int64_t first, std::span<const double* const> given,
-                            std::span<double* const> made) {
-  const auto& share = plan_.share;
-  std::vector<const double*> all_given(given.begin(), given.end());
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    const auto z = first + static_cast<std::int64_t>(k);
-    if (!share.contains(z) && pass_->given_planes().contains(z))
-      all_given[k] = border_->received(z - share.begin);
-  }
-  pass_->advance(first, all_given, made);
-  for (std::size_t k = 0; k < made.size(); ++k) {
-    const auto z = first + static_cast<std::int64_t>(k) - pass_->step_count();
-    if (made[k] != nullptr) border_->keep(z - share.begin, made[k]);
-  }
-}
-
-StencilMethod::TrialAdvance SStepCgMethod::trial_advance(int block, int planes_at_once) const {
-  // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
-  constexpr std::int64_t wavefront_step_count = 64;
-  constexpr std::int64_t far = std::int64_t{1} << 40;
-  const std::int64_t n = planes_at_once;
-  const MethodPlan plan{
-      .share = {.begin = far, .end = far + wavefront_step_count * n + 2 * std::int64_t{block}},
-      .block = block,
-      .planes_at_once = planes_at_once};
-  const auto pass = std::make_shared<CgPass>(layout_, plan);
-  pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
-  return [pass, n, begin = far + 2 * std::int64_t{block}, wavefront_step = std::int64_t{0}](
-             auto given, auto made) mutable {
-    pass->advance(begin + wavefront_step * n, given, made);
-    wavefront_step = (wavefront_step + 1) % wavefront_step_count;
-  };
-}
-
-std::vector<double> SStepCgMethod::x_of(const double* plane) const {
-  std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
-  for (std::int64_t y = 0; y < shape_[1]; ++y)
-    std::copy_n(plane + layout_.stored.line(y) + layout_.x(), shape_[0], x.data() + layout_.domain.line(y));
-  return x;
-}
-
-std::vector<PlaneFigures> SStepCgMethod::check(const std::function<const double*()>& next) const {
-  const auto& slab = plan_.share;
-  const auto x_at = [&](std::int64_t z) {
-    if (z < 0 || z >= shape_[2]) return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
-    return x_of(slab.contains(z) ? next() : border_->received(z - slab.begin));
-  };
-  std::vector<PlaneFigures> planes;
-  auto lower = x_at(slab.begin - 1);
-  auto middle = x_at(slab.begin);
-  for (auto z = slab.begin; z < slab.end; ++z) {
-    auto upper = x_at(z + 1);
-    planes.push_back(figures_of(lower, middle, upper));
-    lower = std::exchange(middle, std::move(upper));
-  }
-  return planes;
-}
-
-PlaneFigures SStepCgMethod::figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
-                                       const std::vector<double>& upper) const {
-  PlaneFigures figures;
-  for (std::int64_t y = 0; y < shape_[1]; ++y) {
-    const auto begin = static_cast<std::size_t>(layout_.domain.line(y));
-    const auto count = static_cast<std::size_t>(shape_[0]);
-    const auto stride = static_cast<std::size_t>(layout_.domain.stride());
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto place = begin + k;
-      const double before = y > 0 ? middle[place - stride] : 0.0;
-      const double after = y + 1 < shape_[1] ? middle[place + stride] : 0.0;
-      const double neighbours =
-          middle[place - 1] + middle[place + 1] + before + after + lower[place] + upper[place];
-      const double residual = every_b - (6.0 * middle[place] - neighbours);
-      figures.squared_residual += residual * residual;
-      figures.sum += middle[place];
-    }
-    figures.checksum = crc32c(std::as_bytes(std::span(middle).subspan(begin, count)), figures.checksum);
-  }
-  return figures;
-}
-
-void SStepCgMethod::judge(std::span<const PlaneFigures> planes, StencilReport& report) const {
-  double square_sum = 0.0;
-  for (const auto& plane : planes) square_sum += plane.squared_residual;
-  const double true_residual = std::sqrt(square_sum) / norm_;
-  report.solve = {.iterations = report.step_count,
-                  .residual = residual_,
-                  .true_residual = true_residual,
-                  .wanted_residual = tolerance_,
-                  .residuals = residuals_};
-  report.domain.largest_error = std::abs(true_residual - residual_);
-  report.domain.tolerance = rounding_tolerance;
-}
 
 }  // namespace
 

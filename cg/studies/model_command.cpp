@@ -287,48 +287,30 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
   }
 }
 
-/// The file of a calibration. Before anything is measured it is checked that it can be written, and that it
-/// does not hold anything but a description.
-class MachineFile {
- public:
-  explicit MachineFile(const ModelOptions& options)
-      : path_(options.machine.empty() ? default_place() : options.machine) {
-    std::error_code ignored;
-    if (options.machine.empty())
-      std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    static_cast<void>(read());
-    const OutputFile writable(path_);
+/// The descriptions in the file of a calibration; none where it is missing. Throws InputError for any other file.
+Machine machine_in(const std::string& path) {
+  try {
+    const auto text = text_of_file(path);
+    return text && !text->empty() ? parse_machine(*text) : Machine{};
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("--machine {}: is there, and no machine description: {}; name another file or "
+                    "remove it",
+                    path, error.what()),
+        error.code());
   }
+}
 
-  [[nodiscard]] const std::string& path() const { return path_; }
-
-  /// Descriptions of other machines and other numbers of ranks are kept, those that other processes add at the
-  /// same time among them.
-  void add(const MachineDescription& condition) const {
-    update_file(path_, [&] {
-      auto known = read();
-      known.put(condition);
-      return format_machine(known);
-    });
-  }
-
- private:
-  [[nodiscard]] Machine read() const {
-    try {
-      const auto text = text_of_file(path_);
-      if (!text || text->empty()) return {};
-      return parse_machine(*text);
-    } catch (const InputError& error) {
-      throw InputError(
-          fmt::format(
-              "--machine {}: is there, and no machine description: {}; name another file or remove it", path_,
-              error.what()),
-          error.code());
-    }
-  }
-
-  std::string path_;
-};
+/// The file of a calibration, checked before anything is measured: it can be written, and holds nothing but descriptions.
+std::string writable_place(const ModelOptions& options) {
+  auto path = options.machine.empty() ? default_place() : options.machine;
+  std::error_code ignored;
+  if (options.machine.empty())
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  static_cast<void>(machine_in(path));
+  const OutputFile writable(path);
+  return path;
+}
 
 std::string network_line(std::string_view transport, const NetworkCost& network) {
   const auto rate = std::isfinite(network.bytes_per_s)
@@ -372,9 +354,9 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   group.waiter().set_tick_source(&read_cycle_counter);
   const ThreadBinding binding(group, environment, BindMode::automatic, options.configuration.thread_count);
   const auto profile = load_profile({}, environment, group);
-  std::optional<MachineFile> file;
+  std::string place;  // on rank 0
   agree_on(group, [&] {
-    if (group.rank() == 0) file.emplace(options);
+    if (group.rank() == 0) place = writable_place(options);
   });
   const auto output = open_output(options.output, group);
   std::vector<std::unique_ptr<MatrixSource>> sources;
@@ -402,7 +384,13 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
   bool is_kept = false;
   write_each(group, {[&] {
                        agree_on(group, [&] {
-                         if (file) file->add(machine);
+                         if (group.rank() != 0) return;
+                         // Other descriptions stay, those that other processes add at the same time among them.
+                         update_file(place, [&] {
+                           auto known = machine_in(place);
+                           known.put(machine);
+                           return format_machine(known);
+                         });
                        });
                        is_kept = true;
                      },
@@ -411,7 +399,7 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
                          const auto text = calibration_text(machine);
                          return is_kept
                                     ? text + fmt::format("\n Written to {}; cg2d model and cg2d run use it\n",
-                                                         file->path())
+                                                         place)
                                     : text;
                        });
                      }});

@@ -119,44 +119,41 @@ std::string study_text(const PaperStudy& study) {
     return fmt::format("here: {}, kernel {}", choices, kernel_text(rows));
   };
   const auto on_largest = fmt::format("{} PU", largest.rank_count);
-  std::string text = fmt::format(
-      "\nTable 2. Execution time [s] (the paper: the compiler's loop, critical vector length 50, 16 to 256 "
-      "PU;\n{})\n",
-      here(first));
-  text += seconds_table(first);
-  text += fmt::format(
-      "\nTable 3. Clocks per iteration (the paper: 256 PU, the compiler's loop; {}, {};\nmatvec with its "
-      "communication, "
-      "dotpro: all dot products of a step with their sums, daxpy: all vector updates)\n",
-      here(first), on_largest);
-  text += clocks_table(largest,
-                       {{"matvec", {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}},
-                        {"dotpro", {Phase::dot}},
-                        {"daxpy", {Phase::vector_updates}}},
-                       ClocksPer::iteration);
-  text += fmt::format("\nTable 4. Clocks per matvec (the paper: 256 PU, critical vector length 50; {}, {})\n",
-                      here(first), on_largest);
-  text += clocks_table(largest,
-                       {{"Collection", {Phase::collection}},
-                        {"Multiply", {Phase::multiply}},
-                        {"Summation", {Phase::summation}},
-                        {"Shuffle", {Phase::shuffle}}},
-                       ClocksPer::product);
+  const auto seconds = [&](int number, std::string_view loop, const KernelRows& rows) {
+    return fmt::format("\nTable {}. Execution time [s] (the paper: {}, 16 to 256 PU;\n{})\n", number, loop,
+                       here(rows)) +
+           seconds_table(rows);
+  };
+  const auto clocks = [&](int number, std::string_view what, std::string_view paper, const KernelRows& rows,
+                          const std::vector<ClockLine>& lines, ClocksPer unit) {
+    return fmt::format("\nTable {}. Clocks {} (the paper: 256 PU, {}; {}, {})\n", number, what, paper,
+                       here(rows), on_largest) +
+           clocks_table(*rows.back(), lines, unit);
+  };
+  auto text = seconds(2, "the compiler's loop, critical vector length 50", first) +
+              clocks(3,
+                     "per iteration: matvec with its communication, dotpro: all dot products of a step with "
+                     "their sums,\ndaxpy: all vector updates",
+                     "the compiler's loop", first,
+                     {{"matvec", {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}},
+                      {"dotpro", {Phase::dot}},
+                      {"daxpy", {Phase::vector_updates}}},
+                     ClocksPer::iteration) +
+              clocks(4, "per matvec", "critical vector length 50", first,
+                     {{"Collection", {Phase::collection}},
+                      {"Multiply", {Phase::multiply}},
+                      {"Summation", {Phase::summation}},
+                      {"Shuffle", {Phase::shuffle}}},
+                     ClocksPer::product);
   if (study.kernels.size() < 2)
     return text +
            "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
            "here.\n";
   const auto& second = study.kernels[1];
-  text += fmt::format(
-      "\nTable 5. Clocks of Multiply (the paper: 256 PU, a loop by hand, critical vector length 20; {}, "
-      "{})\n",
-      here(second), on_largest);
-  text += clocks_table(*second.back(), {{"Multiply", {Phase::multiply}}}, ClocksPer::product);
-  text += fmt::format(
-      "\nTable 6. Execution time [s] (the paper: a loop by hand, critical vector length 20, 16 to 256 "
-      "PU;\n{})\n",
-      here(second));
-  return text + seconds_table(second);
+  return text +
+         clocks(5, "of Multiply", "a loop by hand, critical vector length 20", second,
+                {{"Multiply", {Phase::multiply}}}, ClocksPer::product) +
+         seconds(6, "a loop by hand, critical vector length 20", second);
 }
 
 }  // namespace

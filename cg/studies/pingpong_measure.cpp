@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
@@ -102,20 +103,6 @@ class CheckedTransfers {
   bool is_right_ = true;
 };
 
-/// A time as ranks send it.
-struct PackedTime {
-  std::int32_t method = 0;  // its place in the options
-  std::int32_t variable_count = 0;
-  std::int64_t byte_count = 0;
-  Sample seconds;
-};
-
-/// The result of the pair's first rank, for rank 0.
-struct PairFindings {
-  std::vector<PackedTime> times;
-  std::vector<std::pair<std::string, std::string>> left_out;
-};
-
 /// The two ranks of a pair, between themselves.
 class PairRace {
  public:
@@ -127,14 +114,14 @@ class PairRace {
     for (const auto& row : comm::pingpong_table()) add_row(row, largest, share_a_core);
   }
 
-  PairFindings measure() {
+  PairResult measure() {
     for (const auto byte_count : transfers_.byte_counts) {
       for (const int variable_count : transfers_.variable_counts) {
         measure_shape({.count = static_cast<std::size_t>(variable_count),
                        .byte_count = static_cast<std::size_t>(byte_count)});
       }
     }
-    return std::move(findings_);
+    return std::move(result_);
   }
 
  private:
@@ -146,10 +133,10 @@ class PairRace {
       const auto& method = row.methods[k];
       if (std::ranges::find(transfers_.methods, method.name) == transfers_.methods.end()) continue;
       if (!reason.empty()) {
-        findings_.left_out.emplace_back(method.name, reason);
+        result_.left_out.emplace_back(method.name, reason);
       } else if (method.blocks && share_a_core) {
-        findings_.left_out.emplace_back(
-            method.name, "the two ranks share a core, and this method keeps it while it waits");
+        result_.left_out.emplace_back(method.name,
+                                      "the two ranks share a core, and this method keeps it while it waits");
       } else {
         if (memory == nullptr) memory = &make_memory(row, largest);
         methods_.emplace_back(*memory, k, method, pair_.rank());
@@ -177,11 +164,10 @@ class PairRace {
     require_right(shape);
     for (std::size_t k = 0; k < methods_.size(); ++k) {
       for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
-      const auto place = std::ranges::find(transfers_.methods, methods_[k].name());
-      findings_.times.push_back({.method = static_cast<std::int32_t>(place - transfers_.methods.begin()),
-                                 .variable_count = static_cast<std::int32_t>(shape.count),
-                                 .byte_count = static_cast<std::int64_t>(shape.byte_count),
-                                 .seconds = sample_of(std::move(turns[k]))});
+      result_.times.push_back({.method = std::string(methods_[k].name()),
+                               .variable_count = static_cast<int>(shape.count),
+                               .byte_count = static_cast<std::int64_t>(shape.byte_count),
+                               .seconds = sample_of(std::move(turns[k]))});
     }
   }
 
@@ -200,7 +186,7 @@ class PairRace {
   bool same_node_;
   std::vector<std::unique_ptr<comm::PingPong>> memories_;
   std::vector<CheckedTransfers> methods_;
-  PairFindings findings_;
+  PairResult result_;
 };
 
 /// The transfers of one variable, method by method.
@@ -252,30 +238,18 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
                         const Configuration& configuration) {
   const auto nodes = comm::make_node_map(group, configuration.ranks_per_node);
   const bool same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second);
-  PairFindings mine;
+  std::string found;  // as JSON
   agree_on(group, [&] {
     if (group.rank() != pair.first && group.rank() != pair.second) return;
     comm::RankGroup both(group.part({pair.first, pair.second}));
-    auto findings = PairRace(both, transfers, same_node).measure();
-    if (group.rank() == pair.first) mine = std::move(findings);
+    auto mine = PairRace(both, transfers, same_node).measure();
+    mine.pair = pair;
+    mine.same_node = same_node;
+    if (group.rank() == pair.first) found = json_text(json_of(mine));
   });
-  PairResult result{.pair = pair, .same_node = same_node};
-  const auto index = static_cast<std::size_t>(pair.first);
-  const auto times = group.gather_all(std::span<const PackedTime>(mine.times))[index];
-  for (const auto& time : times) {
-    result.times.push_back({.method = transfers.methods[static_cast<std::size_t>(time.method)],
-                            .variable_count = time.variable_count,
-                            .byte_count = time.byte_count,
-                            .seconds = time.seconds});
-  }
+  auto result =
+      from_json<PairResult>(json_from(group.gather_all(found).at(static_cast<std::size_t>(pair.first))));
   result.lines = lines_of(result.times);
-  const auto count = group.maximum(static_cast<std::int64_t>(mine.left_out.size()));
-  for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
-    const bool is_mine = k < mine.left_out.size();
-    const auto names = group.gather_all(is_mine ? mine.left_out[k].first : std::string());
-    const auto reasons = group.gather_all(is_mine ? mine.left_out[k].second : std::string());
-    result.left_out.emplace_back(names[index], reasons[index]);
-  }
   return result;
 }
 

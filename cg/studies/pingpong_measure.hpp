@@ -59,6 +59,8 @@ struct PairResult {
   [[nodiscard]] const TransferTime* find(std::string_view method, int variable_count,
                                          std::int64_t byte_count) const;
 };
+class Members;
+void describe(Members& m, PairResult& pair);
 
 /// Names of all methods, in the order of the table.
 std::vector<std::string> pingpong_method_names();
@@ -69,7 +71,7 @@ std::int64_t transfer_bytes(const TransferOptions& transfers);
 /// Every method in turns, size by size. Only the two ranks work; the others wait in `group`, whose mode
 /// should be sleep. Every transfer is checked by a word of each variable, and every shape once byte by byte.
 /// configuration: its nodes decide whether the two ranks share one. Collective over all ranks of the group;
-/// the result is on rank 0. Throws RunError (on every rank alike), MpiError.
+/// the same result on every rank. Throws RunError (on every rank alike), MpiError.
 PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
                         const Configuration& configuration);
 

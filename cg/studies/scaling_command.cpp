@@ -73,8 +73,7 @@ class Scaling final : public StudyRuns {
     std::vector<std::size_t> numbers;
     for (const auto& ranking : rankings_of(study_)) {
       for (const auto index : open_alternatives(ranking.verdict, precision))
-        numbers.push_back(static_cast<std::size_t>(std::ranges::find(study_.cases, ranking.cases[index]) -
-                                                   study_.cases.begin()));
+        numbers.push_back(ranking.places[index]);
     }
     std::ranges::sort(numbers);
     return numbers;
@@ -134,7 +133,7 @@ class Scaling final : public StudyRuns {
     for (const int core_count : study_.core_counts) {
       auto system = *options_.system;
       auto& text = system.operator_text;
-      const auto* const row = text.empty() ? nullptr : find_matrix_free(text);
+      const auto* const row = find_matrix_free(text);
       if (!text.empty()) text = scaled_operator(text, core_count, study_.weak);
       ConfiguredProblem asked{.problem = system_name(system), .configuration = system.configuration};
       if (row != nullptr) {
@@ -222,17 +221,18 @@ class Scaling final : public StudyRuns {
     }
   }
 
-  /// Rank 0 takes part in every case, so it sees what the others see, and broadcasts one letter per case.
+  /// Rank 0 takes part in every case, so it sees what the others see.
   void leave_out_cases_without_room() {
-    std::string stays;
+    std::vector<std::size_t> without;
     std::vector<std::string> bound;
-    for (const auto& one : study_.cases) {
+    for (std::size_t place = 0; place < study_.cases.size(); ++place) {
+      const auto& one = study_.cases[place];
       auto* const group = first_ranks_.of(one.rank_count);
       const auto seen = group != nullptr ? inspect_environment(*group, one.asked.configuration.thread_count)
                                          : Environment{};
       if (group_.rank() != 0) continue;
       const auto room = room_for(one, *study_.machine, seen);
-      stays += room == Room::enough || room == Room::shared ? 'y' : 'n';
+      if (room == Room::bound || room == Room::no_node) without.push_back(place);
       if (room == Room::bound) bound.push_back(one.label());
       if (room == Room::no_node)
         warn(one.label() + ": left out, since no node has a core for each of its threads");
@@ -246,9 +246,10 @@ class Scaling final : public StudyRuns {
           "the ranks unbound (mpiexec -bind-to none)",
           fmt::join(bound, "; ")));
     }
-    stays = group_.broadcast(std::move(stays));
-    std::size_t index = 0;
-    std::erase_if(study_.cases, [&](const auto& /*way*/) { return stays[index++] == 'n'; });
+    without = group_.gather_all(std::span<const std::size_t>(without)).front();
+    std::ranges::reverse(without);
+    for (const auto place : without)
+      study_.cases.erase(study_.cases.begin() + static_cast<std::ptrdiff_t>(place));
   }
 
   /// From the runs, which rank 0 has.

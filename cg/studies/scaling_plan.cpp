@@ -21,18 +21,6 @@ bool reads_in_place(const std::string& transport) {
   return row != nullptr && row->reads_in_place;
 }
 
-int core_count_of(const Environment& environment) {
-  int count = 0;
-  for (const auto& node : environment.nodes) count += node.core_count;
-  return count;
-}
-
-/// Cores of the node of that name, as the ranks of an environment see it.
-int core_count_on(const Environment& environment, const std::string& host) {
-  const auto node = std::ranges::find(environment.nodes, host, &NodeInfo::host);
-  return node == environment.nodes.end() ? 0 : node->core_count;
-}
-
 }  // namespace
 
 std::string ScalingCase::name() const {
@@ -132,13 +120,16 @@ std::string scaled_operator(const std::string& text, int core_count, bool weak) 
 
 Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case) {
   auto room = Room::enough;
+  int all_cores = 0;
+  for (const auto& node : all.nodes) all_cores += node.core_count;
   for (const auto& node : of_case.nodes) {
     const int needed = node.rank_count * one.asked.configuration.thread_count;
     if (needed <= node.core_count) continue;
     // Ranks of one thread run in any case: the benchmark then reports that they share cores.
     if (one.asked.configuration.thread_count > 1) {
-      if (needed <= core_count_on(all, node.host)) return Room::bound;
-      if (one.core_count() <= core_count_of(all)) return Room::no_node;
+      const auto same = std::ranges::find(all.nodes, node.host, &NodeInfo::host);
+      if (same != all.nodes.end() && needed <= same->core_count) return Room::bound;
+      if (one.core_count() <= all_cores) return Room::no_node;
     }
     room = Room::shared;
   }

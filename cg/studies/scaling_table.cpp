@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "cg/base/values.hpp"
 
@@ -33,52 +35,41 @@ ScalingRow row_of(const ScalingStudy& study, const ScalingCase& one) {
   return row;
 }
 
-/// Seconds by round.
-RoundTimes rounds_of(const ScalingRow& row) {
-  RoundTimes rounds;
-  for (const auto& run : row.runs) rounds.emplace(run.round, run.time_s);
-  return rounds;
-}
-
-CaseRanking ranking_on(const std::vector<ScalingRow>& rows, int core_count) {
-  CaseRanking ranking{.core_count = core_count, .cases = {}, .medians_s = {}, .verdict = {}};
-  std::vector<RoundTimes> rounds;
-  std::int64_t disturbed_count = 0;
-  std::int64_t run_count = 0;
-  for (const auto& row : rows) {
-    if (row.scaled.core_count() != core_count || !row.is_sound()) continue;
-    ranking.cases.push_back(row.scaled);
-    rounds.push_back(rounds_of(row));
+/// Ranks the rows of each number of cores, and notes in them how they compare.
+std::vector<CaseRanking> rank(std::vector<ScalingRow>& rows) {
+  std::map<int, CaseRanking> by_cores;
+  for (std::size_t place = 0; place < rows.size(); ++place) {
+    const auto& row = rows[place];
+    if (!row.is_sound()) continue;
+    auto& ranking = by_cores[row.scaled.core_count()];
+    ranking.core_count = row.scaled.core_count();
+    ranking.places.push_back(place);
     ranking.medians_s.push_back(row.time_s->median);
-    disturbed_count += row.disturbed_count();
-    run_count += std::ssize(row.runs);
   }
-  if (!rounds.empty()) ranking.verdict = find_best(rounds);
-  note_disturbed_runs(disturbed_count, run_count, ranking.verdict);
-  return ranking;
-}
-
-std::vector<CaseRanking> rankings_of(const std::vector<ScalingRow>& rows) {
   std::vector<CaseRanking> rankings;
-  for (const auto& row : rows) {
-    const int core_count = row.scaled.core_count();
-    if (!row.is_sound() ||
-        std::ranges::find(rankings, core_count, &CaseRanking::core_count) != rankings.end())
-      continue;
-    rankings.push_back(ranking_on(rows, core_count));
+  for (auto& [core_count, ranking] : by_cores) {
+    auto& verdict = ranking.verdict;
+    std::vector<RoundTimes> rounds;
+    std::int64_t disturbed_count = 0;
+    std::int64_t run_count = 0;
+    for (const auto place : ranking.places) {
+      auto& seconds = rounds.emplace_back();
+      for (const auto& run : rows[place].runs) seconds.emplace(run.round, run.time_s);
+      disturbed_count += rows[place].disturbed_count();
+      run_count += std::ssize(rows[place].runs);
+    }
+    verdict = find_best(rounds);
+    note_disturbed_runs(disturbed_count, run_count, verdict);
+    for (std::size_t k = 0; k < ranking.places.size(); ++k) {
+      auto& row = rows[ranking.places[k]];
+      row.is_candidate = k == verdict.candidate;
+      row.may_be_best = !verdict.is_better_than(k);
+      row.certainty = verdict.certainty();
+      row.ratio_to_best = row.is_candidate ? 1.0 : verdict.against[k].median;
+    }
+    rankings.push_back(std::move(ranking));
   }
   return rankings;
-}
-
-/// The figures of a row that need the others on as many cores.
-void rank_row(ScalingRow& row, const CaseRanking& ranking) {
-  const auto place =
-      static_cast<std::size_t>(std::ranges::find(ranking.cases, row.scaled) - ranking.cases.begin());
-  const auto& verdict = ranking.verdict;
-  row.is_candidate = place == verdict.candidate;
-  row.may_be_best = !verdict.is_better_than(place);
-  row.certainty = verdict.certainty();
-  row.ratio_to_best = row.is_candidate ? 1.0 : verdict.against[place].median;
 }
 
 bool is_same_problem(const Problem& one, const Problem& other) {
@@ -104,10 +95,9 @@ std::int64_t ScalingStudy::order_of(const ScalingCase& one) const {
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   std::vector<ScalingRow> rows;
   for (const auto& one : study.cases) rows.push_back(row_of(study, one));
-  const auto rankings = rankings_of(rows);
+  static_cast<void>(rank(rows));
   for (auto& row : rows) {
     if (!row.is_sound()) continue;
-    rank_row(row, *std::ranges::find(rankings, row.scaled.core_count(), &CaseRanking::core_count));
     const auto base = std::ranges::find_if(rows, [&](const auto& other) {
       return other.scaled.core_count() == 1 && other.scaled.form() == row.scaled.form() && other.is_sound();
     });
@@ -118,7 +108,10 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   return rows;
 }
 
-std::vector<CaseRanking> rankings_of(const ScalingStudy& study) { return rankings_of(rows_of(study)); }
+std::vector<CaseRanking> rankings_of(const ScalingStudy& study) {
+  auto rows = rows_of(study);
+  return rank(rows);
+}
 
 double ZetaAgreement::relative_difference() const {
   const double largest = std::max(std::abs(minimum), std::abs(maximum));

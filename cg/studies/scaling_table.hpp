@@ -76,9 +76,9 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study);
 /// The cases on one number of cores whose runs succeeded, by their times in the same rounds.
 struct CaseRanking {
   int core_count = 1;
-  std::vector<ScalingCase> cases;  ///< in the order of the plan
-  std::vector<double> medians_s;   ///< of these
-  BestVerdict verdict;             ///< its indices are those of `cases`
+  std::vector<std::size_t> places;  ///< of these cases in the plan
+  std::vector<double> medians_s;
+  BestVerdict verdict;  ///< its indices are those of `places`
 };
 /// One for each number of cores that has a case.
 std::vector<CaseRanking> rankings_of(const ScalingStudy& study);

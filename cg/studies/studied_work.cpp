@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -153,13 +154,7 @@ class SystemWork final : public StudiedWork {
   }
 
  private:
-  struct Key {
-    std::string text;
-    int rank_count = 1;
-    std::optional<std::uint64_t> seed;
-    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes the comparison's zero for a pointer
-    auto operator<=>(const Key&) const = default;
-  };
+  using Key = std::tuple<std::string, int, std::optional<std::uint64_t>>;  // text, ranks, seed
 
   [[nodiscard]] const SystemOptions& system_of(const ConfiguredProblem& asked) const {
     return *std::ranges::find(systems_, asked.problem, &system_name);
@@ -169,9 +164,7 @@ class SystemWork final : public StudiedWork {
   /// read_system().
   KeptSystem kept_for(const SystemOptions& options, comm::RankGroup& ranks, const Progress& progress) {
     if (options.is_matrix_free()) return {};
-    const Key key{
-        .text = options.matrix_text(), .rank_count = ranks.size(), .seed = permutation_seed_of(options)};
-    auto& matrix = matrices_[key];
+    auto& matrix = matrices_[{options.matrix_text(), ranks.size(), permutation_seed_of(options)}];
     if (!matrix) {
       const auto environment =
           inspect_environment(ranks, options.configuration.thread_count, options.memory_limit_bytes);
@@ -184,7 +177,8 @@ class SystemWork final : public StudiedWork {
     // Whatever moves the vectors: the transport makes no difference to blocks.
     auto any_transport = options.configuration;
     any_transport.transport = comm::default_transport().name;
-    const auto place = fmt::format("{} {} {}", key.text, ranks.size(), configuration_key(any_transport));
+    const auto place =
+        fmt::format("{} {} {}", options.matrix_text(), ranks.size(), configuration_key(any_transport));
     return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
   }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -44,6 +45,11 @@ std::vector<std::size_t> all_numbers(std::size_t case_count) {
   return numbers;
 }
 
+std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps) {
+  const bool is_first = group.rank() == 0;
+  return group.gather_all(is_first ? std::span(steps) : std::span<const StudyStep>()).front();
+}
+
 void repeat_step(std::vector<StudyStep>& steps, std::size_t index) {
   auto again = steps[index];
   ++again.attempt;
@@ -78,38 +84,26 @@ bool StudyRounds::perform(std::vector<StudyStep> steps) {
 bool StudyRounds::perform_until_sure(const UntilSure& until_sure) {
   const Stopwatch added;
   for (;;) {
-    plan_more_rounds(until_sure, added.seconds());
-    if (steps_.empty()) return true;
-    if (!perform(std::move(steps_))) return false;
+    std::vector<StudyStep> steps;
+    if (group_.rank() == 0) steps = more_rounds(until_sure, added.seconds());
+    steps = of_rank_0(group_, steps);
+    if (steps.empty()) return true;
+    if (!perform(std::move(steps))) return false;
   }
 }
 
-/// Rank 0 decides and broadcasts one letter per case.
-void StudyRounds::plan_more_rounds(const UntilSure& until_sure, double spent_s) {
-  std::string is_open(cases_.size(), 'n');
-  RoundRange rounds{.first = 0, .last = 0};
-  if (group_.rank() == 0) {
-    const auto open = runs_.open_cases(until_sure.precision);
-    int last = 0;
-    for (const auto number : open) {
-      is_open[number] = 'y';
-      last = std::max(last, last_rounds_[number]);
-    }
-    const double round_s =
-        std::max(1e-3, expected_s(durations_, cases_, interleaved(open, {})).value_or(0.0));
-    const auto affordable =
-        static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
-    if (!open.empty() && affordable == 0)
-      say_on_stderr("--budget is spent; the table says what is not distinguishable");
-    rounds = {.first = last + 1,
-              .last = std::min(rounds_after_next_block(last, open.size()), last + affordable)};
-  }
-  is_open = group_.broadcast(std::move(is_open));
-  rounds = {.first = static_cast<int>(group_.maximum(std::int64_t{rounds.first})),
-            .last = static_cast<int>(group_.maximum(std::int64_t{rounds.last}))};
-  auto open = all_numbers(cases_.size());
-  std::erase_if(open, [&](std::size_t number) { return is_open[number] != 'y'; });
-  steps_ = interleaved(open, rounds);
+/// On rank 0.
+std::vector<StudyStep> StudyRounds::more_rounds(const UntilSure& until_sure, double spent_s) const {
+  const auto open = runs_.open_cases(until_sure.precision);
+  if (open.empty()) return {};
+  int last = 0;
+  for (const auto number : open) last = std::max(last, last_rounds_[number]);
+  const double round_s = std::max(1e-3, expected_s(durations_, cases_, interleaved(open, {})).value_or(0.0));
+  const auto affordable =
+      static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
+  if (affordable == 0) say_on_stderr("--budget is spent; the table says what is not distinguishable");
+  return interleaved(open, {.first = last + 1,
+                            .last = std::min(rounds_after_next_block(last, open.size()), last + affordable)});
 }
 
 void StudyRounds::perform_step(std::size_t index) {

@@ -49,6 +49,9 @@ std::vector<std::size_t> all_numbers(std::size_t case_count);
 /// steps of later rounds have not.
 void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
 
+/// Those of rank 0. Collective.
+std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps);
+
 /// The caller of the rounds: runs each, and keeps the results.
 class StudyRuns : public Interface {
  public:
@@ -84,7 +87,7 @@ class StudyRounds {
 
  private:
   void perform_step(std::size_t index);
-  void plan_more_rounds(const UntilSure& until_sure, double spent_s);
+  [[nodiscard]] std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
   [[nodiscard]] const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
   [[nodiscard]] std::string place_of(std::size_t index) const;
   void expect_from(std::size_t index) const;

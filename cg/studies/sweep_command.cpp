@@ -158,36 +158,32 @@ class GridSweep final : public StudyRuns {
     if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
   }
 
-  /// Those that the file lacks. Rank 0 reads the file and broadcasts one letter per step: 'y' if the file has it, else the number
-  /// of its next attempt.
+  /// Those that the file lacks, each with the number of its next attempt.
   [[nodiscard]] std::vector<StudyStep> missing_of(const std::vector<StudyStep>& steps) const {
-    std::string is_there;
+    std::vector<StudyStep> missing;
     if (group_.rank() == 0) {
-      for (const auto& step : steps) is_there += letter_of(step);
-      const auto present = std::ranges::count(is_there, 'y');
+      for (auto step : steps) {
+        step.attempt = next_attempt(step);
+        if (step.attempt > 0) missing.push_back(step);
+      }
+      const auto present = steps.size() - missing.size();
       if (present > 0)
         progress_.say(
             fmt::format("{}: {} of {} runs are there already", options_.output, present, steps.size()));
     }
-    is_there = group_.broadcast(std::move(is_there));
-    std::vector<StudyStep> missing;
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      if (is_there[k] == 'y') continue;
-      missing.push_back(steps[k]);
-      missing.back().attempt = is_there[k] - '0';
-    }
-    return missing;
+    return of_rank_0(group_, missing);
   }
 
-  [[nodiscard]] char letter_of(const StudyStep& step) const {
+  /// 0: the file has the run.
+  [[nodiscard]] int next_attempt(const StudyStep& step) const {
     const auto last = std::ranges::find_if(file_->records(), [&](const ResultRecord& record) {
       return record.round == step.round && record.purpose == step.purpose &&
              record.asked == configurations_[step.number] && !record.is_replaced;
     });
-    if (last == file_->records().end()) return '1';
+    if (last == file_->records().end()) return 1;
     const bool lacks_its_trace =
         step.purpose == RunPurpose::trace && last->succeeded() && !std::filesystem::exists(trace_file());
-    return must_repeat(*last) || lacks_its_trace ? static_cast<char>('1' + last->attempt) : 'y';
+    return must_repeat(*last) || lacks_its_trace ? last->attempt + 1 : 0;
   }
 
   /// A failed run is never replaced.
@@ -205,15 +201,12 @@ class GridSweep final : public StudyRuns {
   bool make_extra_runs(StudyRounds& rounds) {
     if (!rounds.perform(missing_of(extra_steps(configurations_.size(), options_.extras)))) return false;
     if (!options_.extras.traces_best) return true;
-    // Rank 0 knows the best one, and tells its number.
-    auto number = configurations_.size();
-    if (group_.rank() == 0) {
-      if (const auto traced = traced_configuration(records_of_plan())) number = number_of(*traced);
-    }
-    number = static_cast<std::size_t>(group_.minimum(static_cast<std::int64_t>(number)));
     std::vector<StudyStep> steps;
-    if (number < configurations_.size()) steps.push_back({.number = number, .purpose = RunPurpose::trace});
-    return rounds.perform(missing_of(steps));
+    if (group_.rank() == 0) {
+      if (const auto traced = traced_configuration(records_of_plan()))
+        steps.push_back({.number = number_of(*traced), .purpose = RunPurpose::trace});
+    }
+    return rounds.perform(missing_of(of_rank_0(group_, steps)));
   }
 
   /// The file may have other configurations, too.

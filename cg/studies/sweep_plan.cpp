@@ -59,11 +59,6 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axe
   return grids;
 }
 
-/// The row of an operator that is to be measured without a matrix, or nullptr.
-const MatrixFreeRow* matrix_free_row(const SystemOptions& system) {
-  return system.operator_text.empty() ? nullptr : find_matrix_free(system.operator_text);
-}
-
 std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::string& operator_text,
                                              int rank_count) {
   const auto extents = stencil_from(operator_text).extents;
@@ -80,14 +75,6 @@ std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::s
                                  axes.domains.empty() ? "has points for each" : "is among these"));
   }
   return domains;
-}
-
-/// Stencils have neither a kernel nor a form of the sum.
-std::vector<Configuration> configurations_of_stencils(const SweepAxes& axes, const Configuration& common) {
-  auto values = axes.values;
-  values.erase("kernel");
-  values.erase("sum_form");
-  return crossed(common, values);
 }
 
 }  // namespace
@@ -117,7 +104,7 @@ std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const 
   std::vector<Configuration> all;
   const auto add = [&](Configuration one, const comm::ProcessGrid& grid) {
     one.grid = grid;
-    if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
+    if (!has(all, one)) all.push_back(std::move(one));
   };
   require_used(axes.named, axes.rank_counts);
   for (const int rank_count : axes.rank_counts) {
@@ -135,7 +122,7 @@ std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Co
     for (const auto& configuration : configurations) {
       ConfiguredProblem one{.problem = problem_name(problem)};
       one.configuration = with_cut(configuration, one.usual_cut());
-      if (std::ranges::find(all, one) == all.end()) all.push_back(std::move(one));
+      if (!has(all, one)) all.push_back(std::move(one));
     }
   }
   return all;
@@ -151,11 +138,14 @@ std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, cons
     one.configuration = with_cut(one.configuration, one.usual_cut());
     if (!has(all, one)) all.push_back(std::move(one));
   };
-  const auto* const row = matrix_free_row(system);
+  const auto* const row = find_matrix_free(system.operator_text);
   if (row != nullptr && row->uses_grid) {
     for (const auto& one : configurations_on_grids(axes, common)) add(one, factor_form);
   } else if (row != nullptr) {
-    const auto of_a_domain = configurations_of_stencils(axes, common);
+    auto values = axes.values;  // stencils have neither a kernel nor a form of the sum
+    values.erase("kernel");
+    values.erase("sum_form");
+    const auto of_a_domain = crossed(common, values);
     for (const int rank_count : axes.rank_counts) {
       for (const auto& domain : wanted_domains(axes, system.operator_text, rank_count)) {
         for (auto one : of_a_domain) {
@@ -229,7 +219,7 @@ std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecor
   const auto add = [&](const Ranking& ranking) {
     for (const auto index : open_alternatives(ranking.verdict, precision)) {
       const auto& asked = ranking.alternatives[index].asked;
-      if (std::ranges::find(open, asked) == open.end()) open.push_back(asked);
+      if (!has(open, asked)) open.push_back(asked);
     }
   };
   const auto verdicts = verdicts_of(records);

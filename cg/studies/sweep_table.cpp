@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -102,25 +104,22 @@ std::string lines_of(const GridTable& table) {
   for (const auto& cell : cells_of(table)) all_columns.insert(cell.asked.configuration.grid.columns);
   Table lines;
   for (const auto& row : table.rows) {
-    if (!table.common.cuts_domain()) lines.line().number("P", "{}", row.rank_count);
+    if (table.common.cuts_domain()) {
+      for (const auto& cell : row.cells) {
+        lines.line().number("P", "{}", row.rank_count).word("Px x Py x Pz", cell.asked.arrangement());
+        lines.number("seconds", cell_text(cell, row.ranking));
+      }
+      continue;
+    }
+    lines.line().number("P", "{}", row.rank_count);
     for (const int columns : all_columns) {
-      if (table.common.cuts_domain()) break;
       const auto cell = std::ranges::find(
           row.cells, columns, [](const auto& one) { return one.asked.configuration.grid.columns; });
       lines.number(fmt::format("Px = {:<8}", columns),
                    cell == row.cells.end() ? std::string() : cell_text(*cell, row.ranking));
     }
-    for (const auto& cell : row.cells) {
-      if (!table.common.cuts_domain()) break;
-      lines.line().number("P", "{}", row.rank_count).word("Px x Py x Pz", cell.asked.arrangement());
-      lines.number("seconds", cell_text(cell, row.ranking));
-    }
   }
   return lines.text("     ");
-}
-
-std::string verdict_on(const GridVerdict& row) {
-  return fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
 }
 
 std::string failures_of(const GridTable& table) {
@@ -151,23 +150,22 @@ std::string disturbances_of(const GridTable& table) {
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
 std::string reasons_of(const GridTable& table, const std::vector<ResultRecord>& records,
                        const std::optional<GridPair>& why) {
-  std::string text;
-  if (why) {
-    for (const auto& row : table.rows) {
-      const auto difference = difference_of_pair(row, *why, records);
-      if (difference) text += difference_text(*difference, records);
-    }
-    return text;
+  std::vector<GridDifference> differences;
+  if (!why) differences = differences_from_best(table.rows.back(), records);
+  for (const auto& row : table.rows) {
+    auto found = why ? difference_of_pair(row, *why, records) : std::nullopt;
+    if (found) differences.push_back(*std::move(found));
   }
-  for (const auto& difference : differences_from_best(table.rows.back(), records))
-    text += difference_text(difference, records);
+  std::string text;
+  for (const auto& difference : differences) text += difference_text(difference, records);
   return text;
 }
 
 std::string table_text(const GridTable& table, const NamedAxes& axes,
                        const std::vector<ResultRecord>& records, const SweepTableOptions& options) {
   std::string text = title_of(table, axes) + lines_of(table);
-  for (const auto& row : table.rows) text += verdict_on(row);
+  for (const auto& row : table.rows)
+    text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
   return text + failures_of(table) + disturbances_of(table) + reasons_of(table, records, options.why) +
          extra_run_tables(cells, records) + prediction_lines(cells);
@@ -244,24 +242,23 @@ std::string left_out_text(const std::vector<LeftOutRun>& left_out) {
 /// one process column sums.
 void add_prediction(const ResultRecord& run, Table& table) {
   const auto& prediction = *run.prediction;
-  const auto cells = [&](std::string_view grid, std::string_view what, const auto& text_of) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const auto line = [&](std::string_view grid, std::string_view what, const auto& text_of) {
     table.line().word("grid", grid).word("of", what);
     for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-      table.number(
-          phase_name(phase_at(k)),
-          text_of(run.phases_s ? std::optional((*run.phases_s)[k]) : std::nullopt, prediction.phases[k]));
-    table.number("total", text_of(std::optional(run.time_s), prediction.total_s()));
+      table.number(phase_name(phase_at(k)),
+                   text_of(run.phases_s ? (*run.phases_s)[k] : unknown, prediction.phases[k]));
+    table.number("total", text_of(run.time_s, prediction.total_s()));
   };
-  const auto seconds = [](std::optional<double> value) {
-    return value ? fmt::format("{:.6f}", *value) : std::string();
+  const auto seconds = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{:.6f}", value);
   };
-  cells(run.asked.configuration.grid.name(), "measured",
-        [&](std::optional<double> measured, double /*predicted*/) { return seconds(measured); });
-  cells(" ", "predicted",
-        [&](std::optional<double> /*measured*/, double predicted) { return seconds(predicted); });
-  cells(" ", "difference", [](std::optional<double> measured, double predicted) {
-    const bool are_known = measured.value_or(0.0) > 0.0 && predicted > 0.0;
-    return are_known ? fmt::format("{:+.1f} %", 100.0 * (predicted / *measured - 1.0)) : std::string();
+  line(run.asked.configuration.grid.name(), "measured",
+       [&](double measured, double /*predicted*/) { return seconds(measured); });
+  line(" ", "predicted", [&](double /*measured*/, double predicted) { return seconds(predicted); });
+  line(" ", "difference", [](double measured, double predicted) {
+    const bool are_known = measured > 0.0 && predicted > 0.0;
+    return are_known ? fmt::format("{:+.1f} %", 100.0 * (predicted / measured - 1.0)) : std::string();
   });
 }
 
@@ -293,13 +290,10 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
 
 std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
-  bool is_empty = true;
   for (const auto& cell : cells) {
-    if (!cell.is_sound() || !cell.median_run().prediction) continue;
-    add_prediction(cell.median_run(), table);
-    is_empty = false;
+    if (cell.is_sound() && cell.median_run().prediction) add_prediction(cell.median_run(), table);
   }
-  if (is_empty) return {};
+  if (table.is_empty()) return {};
   return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"
          "  phases as means over the ranks; difference = predicted / measured - 1\n" +
          table.text("    ");

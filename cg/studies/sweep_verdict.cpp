@@ -24,11 +24,14 @@ std::string iteration_text(const MeasuredConfiguration& measured, double time_s)
   return fmt::format("{:.4g} ms per iteration", 1e3 * time_s / measured.runs.front().iteration_count);
 }
 
-/// names: those of the alternatives. Nothing succeeded: nothing.
-std::string ranking_text(const Ranking& ranking, const std::vector<std::string>& names) {
-  if (ranking.candidate() == nullptr) return {};
+/// At least one alternative has succeeded. name_of: by which they are told apart.
+std::string ranking_text(const Ranking& ranking, std::string (ConfiguredProblem::*name_of)() const) {
+  std::vector<std::string> names;
   std::vector<double> medians_s;
-  for (const auto& one : ranking.alternatives) medians_s.push_back(sample_of(one.times_s).median);
+  for (const auto& one : ranking.alternatives) {
+    names.push_back((one.asked.*name_of)());
+    medians_s.push_back(sample_of(one.times_s).median);
+  }
   const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
   const auto per_iteration = iteration_text(*ranking.candidate(), medians_s.front());
   const auto named = fmt::format("{} with {:.4g} s{}", names.front(), medians_s.front(),
@@ -193,17 +196,13 @@ void describe(Members& m, SweepVerdicts& sweep) {
 
 std::string grid_verdict_text(const GridVerdict& row) {
   if (row.ranking.candidate() == nullptr) return "no grid succeeded";
-  std::vector<std::string> names;
-  for (const auto& one : row.ranking.alternatives) names.push_back(one.asked.arrangement());
-  const auto text = ranking_text(row.ranking, names);
+  const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement);
   return row.common.is_system() ? text : text + "; " + official_text(row);
 }
 
 std::string choice_verdict_text(const ChoiceVerdict& choice) {
   if (choice.ranking.candidate() == nullptr) return "nothing succeeded";
-  std::vector<std::string> names;
-  for (const auto& one : choice.ranking.alternatives) names.push_back(one.asked.choices());
-  return ranking_text(choice.ranking, names);
+  return ranking_text(choice.ranking, &ConfiguredProblem::choices);
 }
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {

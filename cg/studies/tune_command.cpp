@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 
 #include "cg/base/agreement.hpp"
@@ -23,10 +24,28 @@
 namespace cg2d {
 namespace {
 
-/// The grids to tune; throws InputError that lists the valid ones when one does not match the rank count.
-std::vector<comm::ProcessGrid> resolve_grids(const TuneOptions& options, int rank_count) {
+/// A matrix on a grid.
+struct PlannedCase {
+  const Problem& problem;
+  std::shared_ptr<MatrixSource> source;
+  Configuration configuration;
+};
+
+/// All of them. Throws InputError that lists the valid grids when one does not match the rank count.
+std::vector<PlannedCase> cases_of(const TuneOptions& options, int rank_count) {
   for (const auto& grid : options.grids.grids) require_grid_of(grid, rank_count);
-  return grids_for(options.grids, rank_count);
+  std::vector<PlannedCase> cases;
+  for (const auto& problem : options.problems) {
+    const std::shared_ptr<MatrixSource> source = default_source().make(problem);
+    for (const auto& grid : grids_for(options.grids, rank_count)) {
+      cases.push_back({.problem = problem,
+                       .source = source,
+                       .configuration = {.grid = grid,
+                                         .transport = options.configuration.transport,
+                                         .thread_count = options.configuration.thread_count}});
+    }
+  }
+  return cases;
 }
 
 std::string setting_text(const std::optional<int>& value) { return value ? vector_length_text(*value) : "-"; }
@@ -75,55 +94,35 @@ std::string case_text(const TunedCase& tuned) {
 
 constexpr const char* curve_stage = "rows of one length";
 
-Configuration configuration_of(const TuneOptions& options, const comm::ProcessGrid& grid) {
-  return {.grid = grid,
-          .transport = options.configuration.transport,
-          .thread_count = options.configuration.thread_count};
-}
-
 /// All stages, in their order.
-std::vector<Work> works_of(const TuneOptions& options, const std::vector<comm::ProcessGrid>& grids) {
+std::vector<Work> works_of(const std::vector<PlannedCase>& cases) {
   constexpr double curve_s = 1.9;  // most of it are budgets of its races
   std::vector<Work> works{{curve_stage, "curve", curve_s}};
-  for (const auto& problem : options.problems) {
-    const auto source = default_source().make(problem);
-    for (const auto& grid : grids) {
-      const auto configuration = configuration_of(options, grid);
-      auto of_case = works_of_case(*source, {.configuration = configuration});
-      std::ranges::move(of_case, std::back_inserter(works));
-    }
-  }
+  for (const auto& planned : cases)
+    std::ranges::move(works_of_case(*planned.source, {.configuration = planned.configuration}),
+                      std::back_inserter(works));
   return works;
-}
-
-/// Throws RunError where the memory of a node does not suffice for all that will be measured. Collective.
-void require_memory(const TuneOptions& options, const std::vector<comm::ProcessGrid>& grids,
-                    const Environment& environment, comm::RankGroup& group) {
-  agree_on(group, [&] {
-    check_memory(environment, [&](int rank) {
-      auto most = row_length_bytes();
-      for (const auto& problem : options.problems) {
-        const auto source = default_source().make(problem);
-        for (const auto& grid : grids)
-          most = std::max(most, case_bytes(*source, configuration_of(options, grid), rank));
-      }
-      return most;
-    });
-  });
 }
 
 ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   if (options.transport_is_default)
     options.configuration = with_default_transport(group, options.configuration);
   const Progress progress(options.progress, group.rank());
-  const auto grids = resolve_grids(options, group.size());
+  const auto cases = cases_of(options, group.size());
   const auto environment = inspect_environment(group, options.configuration.thread_count,
                                                options.storage.memory_limit_bytes, progress);
   group.waiter().set_mode(environment.wait_mode());
   const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
-  require_memory(options, grids, environment, group);
+  agree_on(group, [&] {
+    check_memory(environment, [&](int rank) {
+      auto most = row_length_bytes();
+      for (const auto& planned : cases)
+        most = std::max(most, case_bytes(*planned.source, planned.configuration, rank));
+      return most;
+    });
+  });
   const ThreadBinding binding(group, environment, options.bind, options.configuration.thread_count);
   std::optional<ProfileFile> file;
   agree_on(group, [&] {
@@ -135,7 +134,7 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   };
 
   print(head_text(environment, options, group.size()));
-  PlannedProgress planned(progress, works_of(options, grids));
+  PlannedProgress planned(progress, works_of(cases));
   const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   const int thread_count = options.configuration.thread_count;
   const RetryConfig retry{.environment = environment,
@@ -155,23 +154,19 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   keep_curve(measure_or_refuse(
       group, retry, curve_stage, [&] { return measure_row_lengths(group, thread_count); },
       [&](const auto& result) { return why_unphysical(result.points, thread_count); }, keep_curve));
-  for (const auto& problem : options.problems) {
-    const auto source = default_source().make(problem);
-    for (const auto& grid : grids) {
-      const auto configuration = configuration_of(options, grid);
-      const CaseConfig config{.configuration = configuration,
-                              .shift = problem.shift,
-                              .critical_vector_length = critical_vector_length};
-      const auto keep_case = [&](const auto& measured) {
-        found.cases.push_back(measured.result.tuned);
-        found.cases.back().measured = measured.record;
-        print(case_text(found.cases.back()));
-      };
-      keep_case(measure_or_refuse(
-          group, retry, fmt::format("class {}, grid {}", problem.class_name, grid.name()),
-          [&] { return measure_case(group, *source, config, say); },
-          [](const auto& result) { return why_unphysical(result.tuned); }, keep_case));
-    }
+  for (const auto& [problem, source, configuration] : cases) {
+    const CaseConfig config{.configuration = configuration,
+                            .shift = problem.shift,
+                            .critical_vector_length = critical_vector_length};
+    const auto keep_case = [&](const auto& measured) {
+      found.cases.push_back(measured.result.tuned);
+      found.cases.back().measured = measured.record;
+      print(case_text(found.cases.back()));
+    };
+    const auto name = fmt::format("class {}, grid {}", problem.class_name, configuration.grid.name());
+    keep_case(measure_or_refuse(
+        group, retry, name, [&, &source = source] { return measure_case(group, *source, config, say); },
+        [](const auto& result) { return why_unphysical(result.tuned); }, keep_case));
   }
   agree_on(group, [&] {
     if (file) file->add(environment.nodes.front().processor_with_caches(), found);

@@ -61,34 +61,25 @@ std::vector<comm::ProcessGrid> shortlist_by_model(const ShortlistConfig& config,
   return grids;
 }
 
-/// The rule's shortlist; where speeds are known, with the time of the products.
-std::vector<comm::ProcessGrid> shortlist_by_rule_and_speeds(const ShortlistConfig& config,
-                                                            const GridsBySpeed& by_speed, int rank_count) {
-  if (by_speed.reached.empty())
-    return shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids);
-  const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
-  const auto product_s = [&](const comm::ProcessGrid& grid) {
-    return config.matrix.nonzero_count / (ideal * by_speed.share_of(grid));
-  };
-  return shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids, product_s);
-}
-
 /// On rank 0.
 GridShortlist local_shortlist(const ShortlistConfig& config, int rank_count) {
   const auto shares = shares_on_grids(config, rank_count);
+  const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
   GridShortlist list{.grids = shortlist_by_model(config, rank_count, shares), .made_by = "model"};
   if (!config.speeds.empty()) {
     auto equal = config;
     equal.speeds.clear();
     equal.ranks = {};
     list.by_speed.equal_ranks = local_shortlist(equal, rank_count).grids.front();
-    const double ideal = std::accumulate(config.speeds.begin(), config.speeds.end(), 0.0);
     for (const auto& placed : shares)
       list.by_speed.reached.push_back({.grid = {.columns = placed.grid.columns, .rows = placed.grid.rows},
                                        .share = placed.reachable / ideal});
   }
   if (list.grids.empty()) {
-    list.grids = shortlist_by_rule_and_speeds(config, list.by_speed, rank_count);
+    const auto product_s = [&](const comm::ProcessGrid& grid) {
+      return ideal > 0.0 ? config.matrix.nonzero_count / (ideal * list.by_speed.share_of(grid)) : 0.0;
+    };
+    list.grids = shortlist_by_rule(config.matrix, config.configuration, rank_count, most_grids, product_s);
     list.made_by = "rule";
   }
   return list;

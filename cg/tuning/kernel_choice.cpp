@@ -14,29 +14,12 @@
 namespace cg2d {
 namespace {
 
-/// The text of a profile, or why there is none.
-struct FoundText {
-  std::string absence{};
-  std::string text{};
-};
-
-/// Reads a profile. Throws InputError for a file that was named and is no profile.
-FoundText find_text(const std::string& path, const ProfileSource& source) {
-  const bool was_named = !source.path.empty();
-  try {
-    const auto text = text_of_file(path);
-    if (!text && was_named && !source.may_be_new) throw InputError("there is no such file");
-    if (!text) return {.absence = fmt::format("no profile at {}; cg2d tune makes one", path)};
-    static_cast<void>(parse_profile(*text));
-    return {.text = *text};
-  } catch (const InputError& error) {
-    if (was_named) {
-      throw InputError(
-          fmt::format("--profile {}: is no tuning profile: {}; cg2d tune makes one", path, error.what()),
-          error.code());
-    }
-    return {.absence = fmt::format("{} is no tuning profile: {}; cg2d tune makes one", path, error.what())};
-  }
+/// Empty where there is no file. Throws InputError for a file that is no profile, or is missing and must be there.
+std::string text_of_profile(const std::string& path, bool must_be_there) {
+  const auto text = text_of_file(path);
+  if (!text && must_be_there) throw InputError("there is no such file");
+  if (text) static_cast<void>(parse_profile(*text));
+  return text.value_or("");
 }
 
 /// For a profile that knows nothing of the processors here: throws InputError where it was named and is not to be added to.
@@ -99,20 +82,27 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
     return loaded;
   }
   const bool was_named = !source.path.empty();
-  FoundText found;
+  std::string text;
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     const auto path = was_named ? std::optional(source.path) : default_profile_path();
-    if (path) {
-      loaded.path = *path;
-      found = find_text(*path, source);
-    } else {
-      found.absence = "no place for profiles: neither XDG_CACHE_HOME nor HOME is set";
+    if (!path) {
+      loaded.absence = "no place for profiles: neither XDG_CACHE_HOME nor HOME is set";
+      return;
+    }
+    loaded.path = *path;
+    try {
+      text = text_of_profile(*path, was_named && !source.may_be_new);
+      if (text.empty()) loaded.absence = fmt::format("no profile at {}; cg2d tune makes one", *path);
+    } catch (const InputError& error) {
+      const auto reason = fmt::format("is no tuning profile: {}; cg2d tune makes one", error.what());
+      if (was_named) throw InputError(fmt::format("--profile {}: {}", *path, reason), error.code());
+      loaded.absence = fmt::format("{} {}", *path, reason);
     }
   });
   loaded.path = group.broadcast(loaded.path);
-  loaded.absence = group.broadcast(found.absence);
-  const auto text = group.broadcast(found.text);
+  loaded.absence = group.broadcast(loaded.absence);
+  text = group.broadcast(text);
   if (!loaded.absence.empty()) return loaded;
   const auto profile = parse_profile(text);
   const auto first = profile.find(environment.nodes.front().processor_with_caches());

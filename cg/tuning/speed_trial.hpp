@@ -10,8 +10,8 @@
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/tuning/kept_result.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/retried_measurement.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/speed_shares.hpp"
 

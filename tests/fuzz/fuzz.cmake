@@ -163,7 +163,7 @@ set(text_parsers
     cg/timing/events.cpp
     cg/timing/race.cpp
     cg/tuning/grid_trial.cpp
-    cg/tuning/kept_result.cpp
+    cg/tuning/retried_measurement.cpp
     cg/tuning/kernel_choice.cpp
     cg/tuning/kernel_trial.cpp
     cg/tuning/speed_trial.cpp
@@ -208,10 +208,9 @@ set(command_parsers
     cg/stencil/stencil_report.cpp
     cg/studies/pingpong_measure.cpp
     cg/studies/pingpong_report.cpp
-    cg/studies/scaling_json.cpp
+    cg/studies/scaling_report.cpp
     cg/studies/scaling_plan.cpp
     cg/studies/scaling_table.cpp
-    cg/studies/scaling_text.cpp
     cg/studies/studied_work.cpp
     cg/timing/phase_counters.cpp
     comm/domain_layout.cpp

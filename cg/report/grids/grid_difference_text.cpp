@@ -152,7 +152,6 @@ std::string event_lines(const GridDifference& difference) {
 std::string event_table(const std::vector<MeasuredConfiguration>& cells,
                         const std::vector<ResultRecord>& records) {
   Table table;
-  bool is_empty = true;
   for (const auto& cell : cells) {
     const auto* const run = counted_run(records, cell.asked);
     if (run == nullptr || !has_known_steps(*run)) continue;
@@ -162,17 +161,15 @@ std::string event_table(const std::vector<MeasuredConfiguration>& cells,
         table.number(phase_name(phase_at(k)), grouped(event.counts[k] / run->work->step_count));
       table.number("all phases", grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) /
                                          run->work->step_count));
-      is_empty = false;
     }
   }
-  if (is_empty) return {};
+  if (table.is_empty()) return {};
   return "  Events per CG step, mean over the ranks, each grid in a run of its own\n" + table.text("    ");
 }
 
 std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
                         const std::vector<ResultRecord>& records) {
   Table table;
-  bool is_empty = true;
   for (const auto& cell : cells) {
     const auto* const run = limited_run(records, cell.asked);
     if (run == nullptr || !has_known_steps(*run)) continue;
@@ -189,9 +186,8 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
          [&](std::size_t phase) { return grouped(limits.at(phase).byte_count / run->work->step_count); });
     line("flops",
          [&](std::size_t phase) { return grouped(limits.at(phase).flop_count / run->work->step_count); });
-    is_empty = false;
   }
-  if (is_empty) return {};
+  if (table.is_empty()) return {};
   return "  Limits of the machine, each grid in a run of its own: the share that each phase reaches, and its "
          "work per\n"
          "  CG step, mean over the ranks (-: no work, or from a faster cache than the limit was measured "

@@ -28,10 +28,7 @@ std::string kept_words(const SystemSolveResult& result) {
 }
 
 std::string solution_lines(const SystemOptions& options, const Solution& solution) {
-  std::string text;
-  const auto line = [&](std::string_view label, std::string_view value) {
-    text += labelled_line(label, value);
-  };
+  LabelledLines line;
   const auto& result = solution.result;
   const auto reason = reason_of(solution);
   line("Ended", !reason.empty()                                ? std::string(reason)
@@ -55,14 +52,11 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
   line("Right-hand side", vector_text(options.right_hand_side));
   const auto& remark = solution.preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
-  return text;
+  return line.text;
 }
 
 std::string table_of_several(const SystemOptions& options, const SolveReport& report) {
-  std::string text;
-  const auto line = [&](std::string_view label, std::string_view value) {
-    text += labelled_line(label, value);
-  };
+  LabelledLines line;
   line("Ended", report.reason.empty() ? "converged" : report.reason);
   line("Iterations", fmt::format("{}, all right-hand sides together", step_count_of(report)));
   line("Right-hand sides",
@@ -77,23 +71,20 @@ std::string table_of_several(const SystemOptions& options, const SolveReport& re
     table.number("target", norm_text(solution.target_norm, 6));
     table.number("|| b ||", norm_text(result.right_hand_side_norm, 6));
   }
-  text += "\n" + table.text();
-  text += '\n';
+  line.text += "\n" + table.text();
+  line.text += '\n';
   const auto& remark = report.solution->preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
-  return text;
+  return line.text;
 }
 
 std::string matrix_lines(const SolveReport& report) {
   const auto& matrix = *report.matrix;
-  std::string text;
-  const auto line = [&](std::string_view label, std::string_view value) {
-    text += labelled_line(label, value);
-  };
+  LabelledLines line;
   if (report.matrix_free) {
     line("Operator", fmt::format("{}, n {}, without a matrix", matrix.name, matrix.order));
     line("Arrangement", report.matrix_free->arrangement);
-    return text;
+    return line.text;
   }
   line("Matrix", fmt::format("{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count));
   const auto other =
@@ -104,7 +95,7 @@ std::string matrix_lines(const SolveReport& report) {
   line("Cut",
        fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", report.configuration.cut,
                    matrix.balance.largest, 100.0 * matrix.balance.imbalance(), other));
-  return text;
+  return line.text;
 }
 
 /// How the iteration ended, and after how many iterations.
