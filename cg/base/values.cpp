@@ -1,5 +1,6 @@
 #include "cg/base/values.hpp"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
 

@@ -1,9 +1,11 @@
 #include "cg/machine/interconnect.hpp"
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 #include <array>
 #include <numeric>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -11,7 +12,6 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/storage/node_room.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "kernels/cpu_features.hpp"
