@@ -60,7 +60,7 @@ class ExplainTest(ProgramTest):
         arguments = ("--grid", "2x3", "--sum", "whole-block", "--n", "1000")
         document, text = self.document(*arguments), self.explain(*arguments)
         messages = [message for step in document["steps"] for round in step["rounds"] for message in round["messages"]]
-        in_text = re.findall(r"rank (\d+) +-> rank (\d+) .* (\d+)\n", text)
+        in_text = re.findall(r"rank (\d+) +-> rank (\d+) .*? (\d+)(?:  .*)?\n", text)
         self.assertEqual([tuple(map(int, found)) for found in in_text], [(m["from"], m["to"], m["bytes"]) for m in messages])
         total = document["per_cg_step"]
         self.assertRegex(
