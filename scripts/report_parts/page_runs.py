@@ -2,6 +2,7 @@
 
 from .html_parts import definitions, details, escape, table
 from .quiet import disturbed_count
+from .schema import schema_of, values_at
 
 
 def several(values):
@@ -95,6 +96,18 @@ def group_row(key, runs):
     )  # fmt: skip
 
 
+def metrics_of(documents):
+    """[(name, least to largest)] of what cg2d compare compares; of a list over the ranks the largest counts."""
+    pairs = []
+    for label, unit, path in schema_of("solve" if "system" in documents[0] else "run").metrics:
+        values = [max(found) for document in documents if (found := values_at(document, path))]
+        if values:
+            scale, name = (1e-6, "MB") if unit == "B" else (1, unit)
+            ends = dict.fromkeys(f"{scale * end:.4g}" for end in (min(values), max(values)))
+            pairs.append((label.lower(), f"{' to '.join(ends)} {name}".rstrip()))
+    return pairs
+
+
 def facts_of(runs):
     documents = [run.document for run in runs]
     environments = [document["environment"] for document in documents]
@@ -115,7 +128,7 @@ def facts_of(runs):
         ("first command", " ".join(map(str, next((origin["command"] for origin in origins if "command" in origin), [])))),
         ("crowded", f"{crowded or 'none'} of {counted(len(runs), 'run')} had more ranks or threads than cores"),
     ]
-    return [(name, text) for name, text in pairs if text]
+    return [(name, text) for name, text in pairs if text] + metrics_of(documents)
 
 
 def runs_html(runs):

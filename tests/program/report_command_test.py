@@ -94,6 +94,13 @@ class OnePage(ReportCommand):
         for word in ("1x4", "2x2", "4x1", "multiply", "shuffle", "PAPI_L3_TCM"):
             self.assertIn(word, text)
 
+    def test_figures_that_are_compared_stand_with_the_runs(self):
+        """Under the labels and in the units that the schema gives them: the page has no list of them."""
+        text = self.made(self.sweep).text_of("runs")
+        peaks = [rank["peak_bytes"] for line in self.sweep.read_text().splitlines() for rank in json.loads(line)["setup"]["ranks"]]
+        self.assertRegex(text, rf"peak memory\s*(\S+ to )?{max(peaks) / 1e6:.4g} MB")
+        self.assertRegex(text, r"conversion time\s*\S+( to \S+)? s")
+
     def test_files_without_runs_are_enough(self):
         page = self.made(*(path for path in self.files if path.name in ("pingpong.json", "solve.json")))
         self.assertEqual([name for name in page.sections if name != "left-out"], ["messages", "solves"])
