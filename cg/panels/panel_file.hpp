@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "cg/base/storage/file_header.hpp"
-#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/row_lengths.hpp"
 #include "kernels/spmv.hpp"

@@ -117,7 +117,8 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   PhaseRecord before_;
   std::uint64_t clocks_before_ = 0;
   Stopwatch watch_;
-  VectorWork work_sum_;  // of this rank's products: one of each outer iteration, between which its block changes
+  VectorWork
+      work_sum_;  // of this rank's products: one of each outer iteration, between which its block changes
   std::int64_t work_count_ = 0;
   RebalanceReport report_;
 };
