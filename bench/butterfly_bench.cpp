@@ -60,8 +60,8 @@ class CheckedCommunicator {
  private:
   // Element g of the operand is g + first_value_.
   bool collects() {
-    const auto mine = layout_.piece(layout_.column_piece_of(group_.rank()));
-    const auto block = layout_.column_block(layout_.grid().column_of(group_.rank()));
+    const auto mine = layout_.own_piece(group_.rank());
+    const auto block = layout_.columns_of(group_.rank());
     for (std::int64_t k = 0; k < mine.size(); ++k) {
       communicator_->piece()[static_cast<std::size_t>(k)] = whole(mine.begin + k + first_value_);
     }
@@ -77,8 +77,8 @@ class CheckedCommunicator {
   // Process column j adds (g + first_value_) (j + 1) to element g.
   bool sums_and_shuffles() {
     const auto grid = layout_.grid();
-    const auto block = layout_.row_block(grid.row_of(group_.rank()));
-    const auto mine = layout_.piece(layout_.column_piece_of(group_.rank()));
+    const auto block = layout_.rows_of(group_.rank());
+    const auto mine = layout_.own_piece(group_.rank());
     for (std::int64_t k = 0; k < block.size(); ++k) {
       communicator_->partial()[static_cast<std::size_t>(k)] =
           whole((block.begin + k + first_value_) * (grid.column_of(group_.rank()) + 1));

@@ -41,8 +41,8 @@ SparseVectors draw_all_vectors(const Problem& problem) {
 
 kernels::CsrBlock generate_block(const Problem& problem, const SparseVectors& vectors,
                                  const comm::BlockLayout& layout, int rank) {
-  const auto rows = layout.row_block(layout.grid().row_of(rank));
-  const auto columns = layout.column_block(layout.grid().column_of(rank));
+  const auto rows = layout.rows_of(rank);
+  const auto columns = layout.columns_of(rank);
   std::array<std::vector<std::uint64_t>, 1> parts;
   for (std::int64_t v = 0; v < vectors.count; ++v) {
     const auto row_part = part_within(rows, vectors.positions_of(v), vectors.values_of(v));

@@ -22,7 +22,7 @@ struct IndexRange {
 
 /// Part number `part` of [0, total), cut into part_count parts that differ in size by one at most.
 IndexRange share_of(std::int64_t total, std::int64_t part, std::int64_t part_count);
-/// The same of a range.
+/// Cuts a range into such shares.
 inline IndexRange share_of(const IndexRange& range, std::int64_t part, std::int64_t part_count) {
   const auto share = share_of(range.size(), part, part_count);
   return {.begin = range.begin + share.begin, .end = range.begin + share.end};

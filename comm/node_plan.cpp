@@ -72,7 +72,7 @@ NodeSums sums_between(const BlockLayout& layout, const NodeMap& nodes, SummedOve
   NodeSums sums;
   for (const int rank : nodes.ranks_of(to)) {
     const auto group = ranks_of_group(layout, over, summing_group(layout, over, rank));
-    const auto size = layout.piece(layout.column_piece_of(rank)).size();
+    const auto size = layout.own_piece(rank).size();
     const bool contributes =
         std::ranges::any_of(group, [&](int other) { return nodes.node_of(other) == from; });
     if (!contributes || size == 0) continue;

@@ -230,7 +230,7 @@ std::int64_t put_memory_size(const BlockLayout& layout, int rank, const Communic
   const auto grid = layout.grid();
   const auto columns = collection_pieces(layout, rank);
   const auto rows = summation_pieces(layout, rank);
-  const auto piece_size = layout.piece(layout.column_piece_of(rank)).size();
+  const auto piece_size = layout.own_piece(rank).size();
   const auto column_size = round_up(columns.size());
   const auto row_size = round_up(rows.size());
   std::int64_t size = column_size + row_size + round_up(piece_size) + round_up(1);

@@ -205,7 +205,7 @@ Traffic mirrored_summation_traffic(const BlockLayout& layout, int rank, SumForm 
 }
 
 Traffic mirrored_shuffle_traffic(const BlockLayout& layout, int rank) {
-  return traffic_of_piece(layout.piece(layout.column_piece_of(rank)), layout.shuffle_source(rank) == rank);
+  return traffic_of_piece(layout.own_piece(rank), layout.shuffle_source(rank) == rank);
 }
 
 Traffic dot_traffic(int rank_count, int rank, int value_count) {

@@ -25,11 +25,9 @@ SharedAreas::SharedAreas(const BlockLayout& layout, const NodeMap& nodes, int no
   for (const int rank : nodes.ranks_of(node)) {
     PartPlan plan;
     plan.byte_count = sizeof(RankControl);
-    plan.partial[index_of(SummedOver::process_row)] =
-        plan.add_vector(layout.row_block(grid.row_of(rank)).size());
+    plan.partial[index_of(SummedOver::process_row)] = plan.add_vector(layout.rows_of(rank).size());
     if (mirrored) {
-      plan.partial[index_of(SummedOver::process_column)] =
-          plan.add_vector(layout.column_block(grid.column_of(rank)).size());
+      plan.partial[index_of(SummedOver::process_column)] = plan.add_vector(layout.columns_of(rank).size());
     }
     plans_.push_back(plan);
   }

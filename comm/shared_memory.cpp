@@ -67,7 +67,7 @@ class SharedMemory final : public Communicator, private MirroredExchange {
         order_(static_cast<int>(stand_.local_ranks().size())) {
     areas_.set_parts(place_.parts);
     if (place_.make_link) link_ = place_.make_link(sent_counts());
-    my_piece_ = layout.piece(layout.column_piece_of(place_.rank));
+    my_piece_ = layout.own_piece(place_.rank);
     column_ = layout.grid().column_of(place_.rank);
     row_ = layout.grid().row_of(place_.rank);
     local_counts_ = ranks_on_node(layout_, place_.nodes, SummedOver::process_column, stand_.node());

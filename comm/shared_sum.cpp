@@ -31,8 +31,7 @@ void add_up(const std::vector<const double*>& sources, std::span<double> sum) {
 std::vector<const double*> local_sources(const SharedStand& stand, SummedOver over, int rank) {
   const auto& layout = stand.layout;
   const int group = summing_group(layout, over, rank);
-  const auto offset =
-      layout.piece(layout.column_piece_of(rank)).begin - block_of_group(layout, over, group).begin;
+  const auto offset = layout.own_piece(rank).begin - block_of_group(layout, over, group).begin;
   std::vector<const double*> sources;
   for (const int other : ranks_of_group(layout, over, group)) {
     if (stand.nodes.node_of(other) == stand.node())
@@ -55,8 +54,7 @@ SharedSum::SharedSum(const SharedStand& stand, SummedOver over, NodeLink* link,
   find_sources();
   if (in_place_) return;
   local_counts_ = ranks_on_node(stand.layout, stand.nodes, over, stand.node());
-  result_ = Buffer(
-      memory, static_cast<std::size_t>(stand.layout.piece(stand.layout.column_piece_of(stand.rank)).size()));
+  result_ = Buffer(memory, static_cast<std::size_t>(stand.layout.own_piece(stand.rank).size()));
   if (stand.nodes.node_count() == 1) return;
   find_shares();
   prepare_exchange(link);
@@ -91,7 +89,7 @@ void SharedSum::find_shares() {
     if (node == stand_.node()) continue;
     const auto sums = sums_between(stand_.layout, stand_.nodes, over_, stand_.node(), node);
     for (const auto& piece : sums.pieces) {
-      const auto size = stand_.layout.piece(stand_.layout.column_piece_of(piece.rank)).size();
+      const auto size = stand_.layout.own_piece(piece.rank).size();
       const auto piece_begin = node_begin + piece.offset;
       const auto begin = std::max(share.begin, piece_begin);
       const auto end = std::min(share.end, piece_begin + size);

@@ -181,7 +181,7 @@ class Members {
                  const Note& note = {}) {
     object(name, is_there, true, describe_members, note);
   }
-  /// The same of a value, whose members describe_members(value) names. Without it nothing is read.
+  /// An optional value, whose members describe_members(value) names. Without it nothing is read.
   template <typename T, std::invocable<T&> Describe>
   void object_if(std::optional<T>& value, std::string_view name, const Describe& describe_members,
                  const Note& note = {}) {

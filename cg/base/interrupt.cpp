@@ -5,12 +5,12 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
-#include <csignal>
-#include <string_view>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
+#include <string_view>
 #include <thread>
 
 #include "cg/base/errors.hpp"

@@ -5,18 +5,18 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <chrono>
-#include <functional>
-#include <span>
-#include <system_error>
-#include <utility>
-#include <vector>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <span>
+#include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"

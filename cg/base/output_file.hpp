@@ -143,7 +143,7 @@ void write_output(OutputFile* file, comm::RankGroup& group, const Make& make) {
   });
 }
 
-/// The same to a file that is opened for it.
+/// Opens the file, and writes the output to it.
 template <typename Make>
 void write_output(const std::string& path, comm::RankGroup& group, const Make& make) {
   write_output(open_output(path, group).get(), group, make);

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <algorithm>
-#include <limits>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"

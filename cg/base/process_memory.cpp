@@ -4,12 +4,12 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/resource.h>
+
 #include <array>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <cstring>
 
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"

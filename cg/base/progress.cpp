@@ -3,15 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <thread>
-#include <utility>
-
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <set>
+#include <thread>
+#include <utility>
 
 #include "cg/base/progress_display.hpp"
 #include "cg/base/redirected_streams.hpp"

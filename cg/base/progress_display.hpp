@@ -39,7 +39,7 @@ std::optional<int> find_terminal();
 /// Waits until the other end of a pipe has read all of it, for two seconds at most.
 void wait_until_read(int pipe);
 
-/// What a text is about. Only `task` has a plain line.
+/// A text is about one of these. Only `task` has a plain line.
 enum class ProgressStep { task, task_without_line, part };
 
 /// One line on a terminal that is rewritten, or plain lines. A thread shows the time going on, once a second (in plain

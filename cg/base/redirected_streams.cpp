@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cstddef>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <iostream>
 #include <span>

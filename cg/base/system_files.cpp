@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
-#include <string_view>
-#include <system_error>
-
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +14,8 @@
 #include <locale>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include "cg/base/values.hpp"
 

@@ -1,9 +1,9 @@
 // The command line of `cg2d batch`.
 
 #include <fmt/format.h>
-#include <string>
 
 #include <filesystem>
+#include <string>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/batch_command.hpp"

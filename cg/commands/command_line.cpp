@@ -1,13 +1,13 @@
 #include "cg/commands/command_line.hpp"
 
 #include <fmt/format.h>
-#include <functional>
-#include <new>
-#include <string>
 
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <new>
+#include <string>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/progress.hpp"

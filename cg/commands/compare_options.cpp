@@ -1,6 +1,7 @@
 // The command line of `cg2d compare`.
 
 #include <fmt/format.h>
+
 #include <string>
 #include <vector>
 

@@ -1,10 +1,10 @@
 // The command line of `cg2d convert`.
 
 #include <fmt/format.h>
-#include <optional>
-#include <string>
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <system_error>
 
 #include "cg/base/output_file.hpp"

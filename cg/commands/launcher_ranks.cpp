@@ -2,16 +2,16 @@
 
 #include <sched.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <vector>
-
-#include <cstdlib>
-#include <filesystem>
 
 #include "cg/base/system_files.hpp"
 #include "cg/base/values.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the launcher's environment tells before MPI is there: the ranks, and how the threads of OpenMP are to wait.
+// The launcher's environment tells before MPI is there: the ranks, and how the threads of OpenMP are to wait.
 
 #include <optional>
 #include <string>

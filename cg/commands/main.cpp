@@ -4,16 +4,16 @@
 #include <omp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
-
-#include <algorithm>
-#include <cstdio>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"

@@ -1,6 +1,7 @@
 // The command line of `cg2d model`.
 
 #include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 

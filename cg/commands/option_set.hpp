@@ -3,16 +3,16 @@
 // The options of one command. A row describes each once: parser, help, manual page, completion and file of options follow from it.
 
 #include <fmt/format.h>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/named_files.hpp"

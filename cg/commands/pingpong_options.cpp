@@ -1,6 +1,7 @@
 // The command line of `cg2d pingpong`.
 
 #include <fmt/format.h>
+
 #include <string>
 #include <vector>
 

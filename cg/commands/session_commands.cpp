@@ -1,6 +1,7 @@
 #include "cg/commands/session_commands.hpp"
 
 #include <fmt/format.h>
+
 #include <exception>
 #include <functional>
 #include <memory>
@@ -72,11 +73,11 @@ void add_grid_options(OptionSet& options, SessionOptions& session) {
               session.open_grid.columns);
   for (const auto& axis : configuration_axes()) add_axis_option(options, axis.name, session.configuration);
   options.add({"--cvl", "N", "critical vector length of the csr kernels: shorter rows take a scalar loop",
-               "the profile\'s"},
+               "the profile's"},
               session.tuning.critical_vector_length);
-  options.add({"--prefetch", "N", "how many entries ahead a kernel fetches the matrix", "the profile\'s"},
+  options.add({"--prefetch", "N", "how many entries ahead a kernel fetches the matrix", "the profile's"},
               session.tuning.prefetch_distance);
-  options.add({"--block-width", "N", "columns of a kernel's column blocks: a power of 2", "the profile\'s"},
+  options.add({"--block-width", "N", "columns of a kernel's column blocks: a power of 2", "the profile's"},
               session.tuning.block_width);
   add_profile_options(options, session.profile);
   add_keep_disturbed_option(options, session.profile);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
 #include <string>
 
 #include "cg/commands/shared_options.hpp"

@@ -1,6 +1,7 @@
 // The command line of `cg2d stencil`.
 
 #include <fmt/format.h>
+
 #include <string>
 
 #include "cg/commands/shared_options.hpp"

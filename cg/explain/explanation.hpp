@@ -34,7 +34,7 @@ struct ExplainedStep {
   std::vector<ExchangeRound> rounds;  ///< none where nothing is sent
   AllPieces held_after;
 
-  /// What the ranks hold "before", "after round 1" and so on, and "after".
+  /// The ranks hold this "before", "after round 1" and so on, and "after".
   struct State {
     std::string name;
     const AllPieces* held;

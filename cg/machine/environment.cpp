@@ -4,11 +4,11 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
 #include <algorithm>
 #include <array>
-#include <utility>
-
 #include <fstream>
+#include <utility>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/describe_json.hpp"

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <numeric>
 #include <string_view>
 #include <utility>
-
-#include <array>
-#include <numeric>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"

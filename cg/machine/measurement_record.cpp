@@ -2,10 +2,10 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <cstddef>
-#include <optional>
 
+#include <cstddef>
 #include <ctime>
+#include <optional>
 
 #include "cg/base/describe.hpp"
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
-#include <algorithm>
-#include <utility>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "cg/base/describe.hpp"
 

@@ -1,10 +1,10 @@
 #include "cg/machine/operation_times.hpp"
 
 #include <fmt/format.h>
-#include <memory>
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -36,19 +36,19 @@ void call(comm::Communicator& communicator, comm::Operation operation) {
 /// all that arrived is right.
 bool delivers_one_product(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank) {
   const auto grid = layout.grid();
-  const auto mine = layout.piece(layout.column_piece_of(rank));
+  const auto mine = layout.own_piece(rank);
   const auto value_at = [](std::int64_t index) { return static_cast<double>(index + 1); };
   const auto piece = communicator.piece();
   for (std::size_t k = 0; k < piece.size(); ++k)
     piece[k] = value_at(mine.begin + static_cast<std::int64_t>(k));
   communicator.collect();
   bool is_right = true;
-  const auto block = layout.column_block(grid.column_of(rank));
+  const auto block = layout.columns_of(rank);
   const auto collected = communicator.column_block();
   for (std::size_t k = 0; k < collected.size(); ++k)
     is_right = is_right && collected[k] == value_at(block.begin + static_cast<std::int64_t>(k));
 
-  const auto rows = layout.row_block(grid.row_of(rank));
+  const auto rows = layout.rows_of(rank);
   const auto partial = communicator.partial();
   for (std::size_t k = 0; k < partial.size(); ++k)
     partial[k] = value_at(rows.begin + static_cast<std::int64_t>(k));

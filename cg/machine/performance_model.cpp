@@ -1,14 +1,14 @@
 #include "cg/machine/performance_model.hpp"
 
 #include <fmt/format.h>
-#include <cstdint>
-#include <span>
-#include <utility>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <numeric>
+#include <span>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -73,9 +73,7 @@ double shuffle_seconds(const MessageSeconds& cost, const comm::BlockLayout& layo
   if (destination != rank || cost.shuffles_kept_pieces())
     seconds = cost.message(destination, static_cast<double>(layout.piece(layout.row_piece_of(rank)).size()));
   if (source != rank)
-    seconds = std::max(
-        seconds,
-        cost.message(source, static_cast<double>(layout.piece(layout.column_piece_of(rank)).size())));
+    seconds = std::max(seconds, cost.message(source, static_cast<double>(layout.own_piece(rank).size())));
   return seconds;
 }
 

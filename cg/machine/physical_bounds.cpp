@@ -1,11 +1,11 @@
 #include "cg/machine/physical_bounds.hpp"
 
 #include <fmt/format.h>
-#include <string_view>
 
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <string_view>
 
 #include "comm/communicator.hpp"
 

@@ -4,17 +4,17 @@
 #include <fmt/ranges.h>
 #include <omp.h>
 #include <sched.h>
+
 #include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <system_error>
-#include <vector>
-
 #include <iterator>
 #include <latch>
 #include <map>
+#include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"

@@ -3,8 +3,8 @@
 #include "cg/machine/topology.hpp"
 
 #include <fmt/format.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <compare>
 #include <filesystem>
 #include <fstream>

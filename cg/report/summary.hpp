@@ -44,7 +44,7 @@ std::string choice_lines(const SessionReport& report, const RepeatReport& repeat
 std::string command_lines(const SessionReport& report);
 /// The phases, with the limits of the machine and the counted events where they were measured.
 std::string figures_text(const PhaseFigures& figures, const TextDetail& detail);
-/// Of features, and the warnings.
+/// The lines of features, and the warnings.
 std::string closing_lines(const SessionReport& report);
 
 }  // namespace cg2d

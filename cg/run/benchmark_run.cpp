@@ -136,7 +136,7 @@ ReadyWork BenchmarkRun::make() {
   const double set_up_s = block_s + of_communicator.seconds();
   guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, *assembled_);
   solver_.emplace(*assembled_, options_.problem.shift, guard_, iteration_of(options_.problem));
-  piece_ = layout.piece(layout.column_piece_of(group_.rank()));
+  piece_ = layout.own_piece(group_.rank());
   const auto parts = product->part_count();
   auto& iteration = solver_->iteration();
   return {.solver = {.timer = solver_->timer(),
@@ -163,7 +163,7 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   const auto x = moved_piece(solver_->iteration().x(), before, layout, group_);
   assembled_->release();
   session_.reconnect(*assembled_, layout, make_in_memory(layout));
-  piece_ = layout.piece(layout.column_piece_of(group_.rank()));
+  piece_ = layout.own_piece(group_.rank());
   solver_->iteration().lay_out(x);
   std::tie(report_.generation_s, report_.conversion_s) = set_up;
 }

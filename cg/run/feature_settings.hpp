@@ -27,7 +27,7 @@ struct FeatureOption {
 
 /// The options that were given, with their texts.
 using OptionTexts = std::map<std::string, std::string, std::less<>>;
-/// That of an option; nullptr where it was not given.
+/// The text of an option; nullptr where it was not given.
 inline const std::string* text_of(const OptionTexts& texts, std::string_view option) {
   const auto given = texts.find(option);
   return given == texts.end() ? nullptr : &given->second;

@@ -1,4 +1,4 @@
-// What a measurement records beside its times: events of the phases (--papi), a trace (--trace), the machine's quiet, and the limits of the
+// A measurement records beside its times: events of the phases (--papi), a trace (--trace), the machine's quiet, and the limits of the
 // machine (--roofline).
 
 #include <fmt/format.h>
@@ -112,7 +112,7 @@ class QuietFeature final : public Feature {
   std::optional<NoiseMonitor> meter_;
 };
 
-/// What this machine can read and compute, beside what the phases reach.
+/// Measures what this machine can read and compute, beside what the phases reach.
 class LimitsFeature final : public Feature {
  public:
   using Feature::Feature;

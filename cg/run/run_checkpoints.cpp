@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -24,7 +23,7 @@ std::string numbers_text(const Problem& problem) {
 /// The state depends on nothing else. Files keep the value.
 std::uint64_t hash_of(const Problem& problem) { return hash_of_text("run " + numbers_text(problem)); }
 
-/// What a checkpoint has besides x.
+/// A checkpoint has this besides x.
 struct RunState {
   Problem problem;
   CurvatureSigns signs;  ///< of p . A p
@@ -51,11 +50,9 @@ RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem) {
   if (header.kind != CheckpointKind::run)
     throw FileError(folder, "found a checkpoint of cg2d solve, expected one of cg2d run");
   auto state = from_json_line<RunState>(checkpoint.state);
-  const bool is_possible = state && header.vector_count == 1 && header.step >= 1 &&
-                           std::ssize(state->steps) == header.step &&
-                           std::ranges::all_of(state->steps, [](const auto& step) {
-                             return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
-                           });
+  const bool is_possible =
+      state && header.vector_count == 1 && header.step >= 1 && std::ssize(state->steps) == header.step &&
+      std::ranges::all_of(state->steps, [](const auto& step) { return is_finite(step); });
   if (!is_possible) throw FileError(folder, "found an impossible state, expected one of cg2d run");
   if (header.matrix_hash != hash_of(problem) || header.order != problem.n || header.step >= problem.niter)
     throw FileError(folder,

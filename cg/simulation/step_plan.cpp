@@ -213,10 +213,9 @@ PlacedRun place_run(const MachineDescription& machine, std::string_view shape, c
 
 RankCosts costs_of(const PlacedRun& run, int rank) {
   const auto& vectors = run.machine.vectors;
-  const auto& grid = run.layout.grid();
-  const auto rows = static_cast<double>(run.layout.row_block(grid.row_of(rank)).size());
-  const auto columns = static_cast<double>(run.layout.column_block(grid.column_of(rank)).size());
-  const auto piece = static_cast<double>(run.layout.piece(run.layout.column_piece_of(rank)).size());
+  const auto rows = static_cast<double>(run.layout.rows_of(rank).size());
+  const auto columns = static_cast<double>(run.layout.columns_of(rank).size());
+  const auto piece = static_cast<double>(run.layout.own_piece(rank).size());
   const auto block =
       block_costs(run.machine, run.machine.kernel(run.configuration.kernel), rows, columns, run.row_lengths);
   const double factor = run.work_factor;
@@ -232,7 +231,7 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
   const bool is_symmetric = run.machine.kernel(run.configuration.kernel).is_symmetric;
   const auto form = run.configuration.sum_form;
   const auto costs = costs_of(run, rank);
-  const auto piece = layout.piece(layout.column_piece_of(rank)).size();
+  const auto piece = layout.own_piece(rank).size();
   const auto row_piece = layout.piece(layout.row_piece_of(rank)).size();
   const auto over_column = comm::collection_pieces(layout, rank);
   const auto over_row = comm::summation_pieces(layout, rank);

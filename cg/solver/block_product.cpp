@@ -32,8 +32,7 @@ kernels::CsrBlock take_strip(kernels::CsrBlock& block, const comm::IndexRange& c
 }  // namespace
 
 kernels::KernelOptions placed(kernels::KernelOptions options, const comm::BlockLayout& layout, int rank) {
-  options.column_of_row_0 = layout.row_block(layout.grid().row_of(rank)).begin -
-                            layout.column_block(layout.grid().column_of(rank)).begin;
+  options.column_of_row_0 = layout.rows_of(rank).begin - layout.columns_of(rank).begin;
   return options;
 }
 
@@ -63,13 +62,7 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
   }
   if (!instruction_set_.empty()) return;
   // A block without entries gets a kernel that fills the partial sums with zeros.
-  kernels::CsrBlock rows{
-      .row_count = row_count,
-      .column_count = 0,
-      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
-      .columns = {},
-      .values = {}};
-  parts_.back().push_back({.kernel = make_kernel(std::move(rows), options)});
+  parts_.back().push_back({.kernel = make_kernel(kernels::CsrBlock::with_room(row_count, 0), options)});
 }
 
 BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernels::SpmvKernel> kernel,

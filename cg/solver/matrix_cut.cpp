@@ -134,15 +134,15 @@ std::vector<double> shares_in(std::string_view text, const std::string& path, in
 
 HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayout& from,
                            const comm::BlockLayout& to, comm::RankGroup& group) {
-  const auto old_range = from.piece(from.column_piece_of(group.rank()));
-  const auto new_range = to.piece(to.column_piece_of(group.rank()));
+  const auto old_range = from.own_piece(group.rank());
+  const auto new_range = to.own_piece(group.rank());
   const auto overlap = [](const comm::IndexRange& one, const comm::IndexRange& other) {
     const auto begin = std::max(one.begin, other.begin);
     return comm::IndexRange{.begin = begin, .end = std::max(begin, std::min(one.end, other.end))};
   };
   std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
   for (int rank = 0; rank < group.size(); ++rank) {
-    const auto shared = overlap(old_range, to.piece(to.column_piece_of(rank)));
+    const auto shared = overlap(old_range, to.own_piece(rank));
     auto& words = outgoing[static_cast<std::size_t>(rank)];
     for (auto index = shared.begin; index < shared.end; ++index)
       words.push_back(std::bit_cast<std::uint64_t>(piece[static_cast<std::size_t>(index - old_range.begin)]));
@@ -150,7 +150,7 @@ HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayou
   const auto incoming = group.exchange(std::move(outgoing));
   HugePageVector moved(static_cast<std::size_t>(new_range.size()));
   for (int rank = 0; rank < group.size(); ++rank) {
-    const auto shared = overlap(from.piece(from.column_piece_of(rank)), new_range);
+    const auto shared = overlap(from.own_piece(rank), new_range);
     const auto& words = incoming[static_cast<std::size_t>(rank)];
     if (words.empty()) continue;
     std::ranges::transform(words, moved.begin() + (shared.begin - new_range.begin),

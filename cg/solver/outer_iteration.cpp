@@ -8,10 +8,6 @@ namespace cg2d {
 
 IterationRow npb_iteration();
 
-bool is_finite(const OuterStep& step) {
-  return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
-}
-
 bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }
 
 OuterIteration::OuterIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count)

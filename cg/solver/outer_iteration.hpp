@@ -2,6 +2,7 @@
 
 // Outer iterations on the benchmark's matrix, whatever one of them computes; and the table of their kinds.
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,7 +26,9 @@ struct OuterStep {
   bool stop_asked = false;     ///< some rank requested to stop
   bool is_refused = false;     ///< its guard says that it is wrong, and stays so
 };
-[[nodiscard]] bool is_finite(const OuterStep& step);
+[[nodiscard]] inline bool is_finite(const OuterStep& step) {
+  return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
+}
 /// True where the iteration must not go on: on request, since numbers are no longer finite, or since its guard says so.
 [[nodiscard]] bool must_stop(const OuterStep& step);
 

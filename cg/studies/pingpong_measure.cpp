@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
@@ -245,10 +245,10 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
     auto mine = PairRace(both, transfers, same_node).measure();
     mine.pair = pair;
     mine.same_node = same_node;
-    if (group.rank() == pair.first) found = json_text(json_of(mine));
+    if (group.rank() == pair.first) found = json_line(mine);
   });
   auto result =
-      from_json<PairResult>(json_from(group.gather_all(found).at(static_cast<std::size_t>(pair.first))));
+      from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();
   result.lines = lines_of(result.times);
   return result;
 }

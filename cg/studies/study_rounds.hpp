@@ -49,7 +49,7 @@ std::vector<std::size_t> all_numbers(std::size_t case_count);
 /// steps of later rounds have not.
 void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
 
-/// Those of rank 0. Collective.
+/// Returns the steps of rank 0. Collective.
 std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps);
 
 /// The caller of the rounds: runs each, and keeps the results.

@@ -158,7 +158,7 @@ class GridSweep final : public StudyRuns {
     if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
   }
 
-  /// Those that the file lacks, each with the number of its next attempt.
+  /// Returns the steps that the file lacks, each with the number of its next attempt.
   [[nodiscard]] std::vector<StudyStep> missing_of(const std::vector<StudyStep>& steps) const {
     std::vector<StudyStep> missing;
     if (group_.rank() == 0) {

@@ -98,7 +98,7 @@ std::string title_of(const GridTable& table, const NamedAxes& axes) {
   return text + threads + (common.storage.empty() ? "" : ", " + common.storage) + "\n";
 }
 
-/// Of a domain a line for each division, else a line for each rank count and a column for each Px.
+/// Has a line for each division of a domain, else a line for each rank count and a column for each Px.
 std::string lines_of(const GridTable& table) {
   std::set<int> all_columns;
   for (const auto& cell : cells_of(table)) all_columns.insert(cell.asked.configuration.grid.columns);

@@ -1,6 +1,7 @@
 #include "cg/timing/event_counters.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cg/base/errors.hpp"

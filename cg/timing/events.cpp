@@ -1,6 +1,7 @@
 #include "cg/timing/events.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -1,11 +1,11 @@
 #include "cg/timing/papi.hpp"
 
 #include <papi.h>
-#include <array>
-#include <string_view>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <string_view>
 
 #include "cg/base/errors.hpp"
 #include "cg/timing/events.hpp"

@@ -1,11 +1,11 @@
 #include "cg/timing/phase_counters.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
-#include <string_view>
-
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "cg/base/agreement.hpp"

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cerrno>

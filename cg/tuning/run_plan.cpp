@@ -42,7 +42,7 @@ struct StripCost {
 StripCost strip_cost(const Configuration& configuration, const comm::BlockLayout& layout, int rank) {
   StripCost cost;
   if (!configuration.overlaps || layout.grid().rows == 1) return cost;
-  const auto columns = layout.column_block(layout.grid().column_of(rank)).size();
+  const auto columns = layout.columns_of(rank).size();
   std::int64_t copied = 0;
   std::int64_t last = 0;
   for (const auto& part : comm::collection_parts(layout, rank)) {
@@ -90,9 +90,9 @@ MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configur
 MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
                        const Configuration& configuration, const comm::BlockLayout& layout, int rank) {
   const auto& kernel = planned_kernel(configuration);
-  const auto rows = layout.row_block(layout.grid().row_of(rank));
-  const auto columns = layout.column_block(layout.grid().column_of(rank));
-  const auto piece = layout.piece(layout.column_piece_of(rank));
+  const auto rows = layout.rows_of(rank);
+  const auto columns = layout.columns_of(rank);
+  const auto piece = layout.own_piece(rank);
   MemoryPlan plan;
   const auto strips = strip_cost(configuration, layout, rank);
   const auto nonzeros = expected_block_nonzeros(matrix, rows, columns);
@@ -119,7 +119,7 @@ MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
 
 std::int64_t piece_bytes(const MatrixFacts& matrix, const comm::BlockLayout& layout, int rank,
                          const PieceMemory& memory) {
-  const auto row_count = static_cast<double>(layout.piece(layout.column_piece_of(rank)).size());
+  const auto row_count = static_cast<double>(layout.own_piece(rank).size());
   const double mean_length =
       matrix.nonzero_count / static_cast<double>(std::max<std::int64_t>(layout.size(), 1));
   return saturated(row_count * (static_cast<double>(memory.bytes_per_row) +

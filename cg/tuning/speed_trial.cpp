@@ -52,8 +52,8 @@ std::vector<SampleShape> sample_shapes(const SpeedTrialConfig& config, std::span
   const auto layout = comm::BlockLayout(grid, comm::piece_starts_of_shares(config.matrix.key.order, shares));
   std::vector<SampleShape> shapes;
   for (int rank = 0; rank < grid.rank_count(); ++rank) {
-    const auto rows = static_cast<double>(layout.row_block(grid.row_of(rank)).size());
-    const auto columns = static_cast<double>(layout.column_block(grid.column_of(rank)).size());
+    const auto rows = static_cast<double>(layout.rows_of(rank).size());
+    const auto columns = static_cast<double>(layout.columns_of(rank).size());
     double row_length = config.matrix.nonzero_count / order * columns / order;
     if (config.chosen.kernel->stores_half()) row_length *= 0.5;
     const double length = std::max(std::round(row_length), 1.0);

@@ -156,13 +156,8 @@ std::vector<Work> works_of_case(const MatrixSource& source, const CaseConfig& co
 
 kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_count,
                                       std::int64_t column_count) {
-  const auto nonzero_count = static_cast<std::size_t>(row_length * row_count);
-  kernels::CsrBlock block{
-      .row_count = row_count,
-      .column_count = column_count,
-      .row_starts = kernels::PageBuffer<std::int64_t>(static_cast<std::size_t>(row_count) + 1),
-      .columns = kernels::PageBuffer<std::int32_t>(nonzero_count),
-      .values = kernels::PageBuffer<double>(nonzero_count)};
+  auto block =
+      kernels::CsrBlock::with_room(row_count, column_count, static_cast<std::size_t>(row_length * row_count));
   RandomStream stream;
   std::size_t entry = 0;
   for (std::int64_t row = 0; row < row_count; ++row) {

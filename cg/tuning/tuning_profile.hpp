@@ -61,7 +61,7 @@ struct TunedCase {
   MeasurementRecord measured{};
 
   [[nodiscard]] bool is_about(const MatrixKey& its_matrix, const Configuration& its_configuration) const;
-  /// Of every case: the same but for what was measured; and the matrix or folder that it is removed with.
+  /// Every case has this: whether another is the same but for what was measured, and the matrix or folder that it is removed with.
   [[nodiscard]] bool is_like(const TunedCase& other) const {
     return is_about(other.matrix, other.configuration);
   }

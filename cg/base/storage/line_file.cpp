@@ -4,10 +4,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <span>
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "cg/base/errors.hpp"

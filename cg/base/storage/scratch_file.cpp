@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <algorithm>
-#include <utility>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/folders.hpp"

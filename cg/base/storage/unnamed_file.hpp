@@ -3,12 +3,12 @@
 // A file that gets its name when it is complete, or never. No MPI.
 
 #include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
-
-#include <functional>
 #include <string>
 #include <string_view>
 

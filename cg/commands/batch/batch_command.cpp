@@ -1,13 +1,13 @@
 #include "cg/commands/batch/batch_command.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
-#include <utility>
-
 #include <thread>
+#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/interrupt.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
@@ -67,7 +67,7 @@ class Worker {
       const InterruptWatch watch;
       const auto text = group_.receive_text(0);
       if (text.empty()) return;
-      const auto order = from_json<TaskOrder>(json_from(text));
+      const auto order = from_json_line<TaskOrder>(text).value();
       const auto end = do_task(order, ranks_of(order), node_, command_line_);
       if (group_.rank() == order.ranks.front()) group_.send_text(json_line(end), 0);
     }
@@ -108,7 +108,7 @@ class OtherRanks final : public TaskCrew {
   [[nodiscard]] TaskReport await() override {
     const int rank = group_.await_text();
     return {.task = tasks_[static_cast<std::size_t>(rank)],
-            .end = from_json<TaskEnd>(json_from(group_.receive_text(rank)))};
+            .end = from_json_line<TaskEnd>(group_.receive_text(rank)).value()};
   }
   void dismiss() override {
     for (int rank = 1; rank < group_.size(); ++rank) group_.send_text({}, rank);

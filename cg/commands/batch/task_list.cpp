@@ -1,12 +1,12 @@
 #include "cg/commands/batch/task_list.hpp"
 
 #include <fmt/format.h>
-#include <algorithm>
-#include <utility>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/line_file.hpp"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <vector>
 
 #include <array>
+#include <vector>
 
 #include "cg/base/values.hpp"
 #include "cg/commands/help/described_option.hpp"

@@ -1,6 +1,7 @@
 #include "cg/commands/help/help_format.hpp"
 
 #include <fmt/format.h>
+
 #include <string_view>
 
 #include "cg/base/values.hpp"

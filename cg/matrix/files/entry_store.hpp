@@ -127,7 +127,7 @@ class EntryStore {
   /// one is met, the rest is left out: look at it afterwards.
   template <typename Visit>
   void for_each_part(std::size_t bucket, Visit&& visit) const;
-  /// That of all buckets.
+  /// Calls visit(part) for the parts of all buckets.
   template <typename Visit>
   void for_each_part(Visit&& visit) const {
     for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) for_each_part(bucket, visit);

@@ -8,8 +8,6 @@
 #include <utility>
 
 namespace cg2d {
-namespace {}  // namespace
-
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source)
     : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
 

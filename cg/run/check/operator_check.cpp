@@ -33,7 +33,7 @@ double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& 
   const auto all = group.gather_all(std::span<const double>(mine));
   std::vector<double> sums(static_cast<std::size_t>(layout.size()));
   for (int rank = 0; rank < group.size(); ++rank) {
-    const auto begin = static_cast<std::size_t>(layout.row_block(layout.grid().row_of(rank)).begin);
+    const auto begin = static_cast<std::size_t>(layout.rows_of(rank).begin);
     const auto& parts = all[static_cast<std::size_t>(rank)];
     for (std::size_t k = 0; k < parts.size(); ++k) sums[begin + k] += parts[k];
   }
@@ -130,7 +130,7 @@ DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts&
   const auto& configuration = parts.configuration;
   const auto source = default_source().make(problem);
   const auto layout = make_layout(source->facts(), configuration);
-  piece_ = layout.piece(layout.column_piece_of(group.rank()));
+  piece_ = layout.own_piece(group.rank());
   auto block = source->build(layout, group, configuration.thread_count).block;
   norm_ = largest_row_sum(block, layout, group);
   assembled_ = assemble(std::move(block), parts.transport,

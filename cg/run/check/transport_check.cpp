@@ -58,9 +58,9 @@ class TransportTest {
         mirror_(*communicator.mirror()),
         grid_(layout.grid()),
         rank_(rank),
-        column_block_(layout.column_block(grid_.column_of(rank))),
-        row_block_(layout.row_block(grid_.row_of(rank))),
-        column_piece_(layout.piece(layout.column_piece_of(rank))) {}
+        column_block_(layout.columns_of(rank)),
+        row_block_(layout.rows_of(rank)),
+        column_piece_(layout.own_piece(rank)) {}
 
   [[nodiscard]] std::int64_t collection(int round) {
     const auto expected = [&](std::int64_t index) { return operand_of(index, round); };
@@ -118,7 +118,7 @@ class TransportTest {
   comm::IndexRange column_piece_;
 };
 
-/// Of products and sums through a mirrored communicator: elements on this rank that are not what they must be. Collective.
+/// Counts the elements on this rank that products and sums through a mirrored communicator get wrong. Collective.
 std::int64_t wrong_element_count(comm::Communicator& communicator, const comm::BlockLayout& layout,
                                  int rank) {
   TransportTest test(communicator, layout, rank);

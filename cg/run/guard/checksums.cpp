@@ -69,12 +69,11 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
     : has_joined_sums_(kernel.joins_sums) {
   const bool is_half = kernel.stores_half();
   const HalfStorageRule rule(layout);
-  const auto grid = layout.grid();
   std::vector<HalfStorageRule::Position> rows;
   std::vector<HalfStorageRule::Position> columns;
   if (is_half) {
-    rows = positions_of(layout.row_block(grid.row_of(rank)), rule);
-    columns = positions_of(layout.column_block(grid.column_of(rank)), rule);
+    rows = positions_of(layout.rows_of(rank), rule);
+    columns = positions_of(layout.columns_of(rank), rule);
   }
   EntrySums of_columns(block.column_count);
   EntrySums of_rows(block.row_count);

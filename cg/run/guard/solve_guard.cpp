@@ -142,7 +142,7 @@ bool SolveGuard::before_product() {
                                 products_of_step_ == 1);
 }
 
-/// Of the initial guess, by M.
+/// The norm of the initial guess by M.
 double SolveGuard::norm_of_guess() {
   const auto squares = blocked_sums(x_.size(), [&](std::size_t k, double& sum, double& /*unused*/) {
     sum += inverse_diagonal_.empty() ? x_[k] * x_[k] : x_[k] * x_[k] / inverse_diagonal_[k];

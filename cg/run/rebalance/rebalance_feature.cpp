@@ -118,7 +118,7 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
   std::uint64_t clocks_before_ = 0;
   Stopwatch watch_;
   VectorWork
-      work_sum_;  // of this rank's products: one of each outer iteration, between which its block changes
+      work_sum_;  // of this rank's products, one of each outer iteration: its block changes between them
   std::int64_t work_count_ = 0;
   RebalanceReport report_;
 };

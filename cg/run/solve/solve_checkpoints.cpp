@@ -101,14 +101,15 @@ SolveCheckpoints::SolveCheckpoints(const CheckpointedSystem& system, ConjugateGr
 
 /// The rehearsal has vectors of the right length, whatever they hold.
 void SolveCheckpoints::prepare(const SolveRestart* restart) {
-  if (restart != nullptr) steps_ = restart->steps;
+  if (restart != nullptr) saved_.steps = restart->steps;
   saver_.rehearse(state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_}));
   next_s_ = saver_.interval_s();
 }
 
 CheckpointState SolveCheckpoints::state(const CgSnapshot& snapshot) {
-  SolveRestart saved{.state = snapshot.state, .replaced_norm = snapshot.replaced_norm, .steps = steps_};
-  state_ = json_line(saved);
+  saved_.state = snapshot.state;
+  saved_.replaced_norm = snapshot.replaced_norm;
+  state_ = json_line(saved_);
   vectors_ = {x_, snapshot.residual, snapshot.direction};
   return {.kind = CheckpointKind::solve,
           .matrix_hash = system_.hash,
@@ -119,7 +120,7 @@ CheckpointState SolveCheckpoints::state(const CgSnapshot& snapshot) {
 }
 
 bool SolveCheckpoints::after_step(const CgState& state) {
-  steps_.add(state);
+  saved_.steps.add(state);
   const bool stops = interrupts_.after_step(state);
   // A solve that goes on from NaN ends with it.
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);

@@ -95,7 +95,7 @@ class SolveCheckpoints final : public StepObserver {
   CheckpointSaver& saver_;
   int most_iterations_;
   double next_s_ = 0.0;  // by the common clock of the interrupts
-  SavedSteps steps_;
+  SolveRestart saved_;   // but for its checkpoint
   std::string state_;
   std::array<std::span<const double>, 3> vectors_;
 };

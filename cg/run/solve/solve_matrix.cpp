@@ -25,9 +25,8 @@ namespace cg2d {
 namespace {
 
 BlockOrigin place_of_block(const comm::BlockLayout& layout, int rank) {
-  const auto grid = layout.grid();
-  return {.first_row = layout.row_block(grid.row_of(rank)).begin,
-          .first_column = layout.column_block(grid.column_of(rank)).begin,
+  return {.first_row = layout.rows_of(rank).begin,
+          .first_column = layout.columns_of(rank).begin,
           .order = layout.size()};
 }
 
@@ -259,7 +258,7 @@ AssembledSystem MatrixOperator::make() {
           .timer = assembled_->timer(),
           .place = place_of(layout, matrix_->permutation(), rank),
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
-          .first_row = layout.piece(layout.column_piece_of(rank)).begin * parts_.vector_count(),
+          .first_row = layout.own_piece(rank).begin * parts_.vector_count(),
           .matrix_bytes = read_footprint_bytes(*product, streaming_),
           .storage_bytes_per_s = storage_bytes_per_s(streaming_),
           .diagonal = std::move(diagonal_),

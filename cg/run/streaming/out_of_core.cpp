@@ -37,9 +37,8 @@ kernels::KernelOptions options_of(const ChosenKernel& choice) {
 }
 
 PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
-  const auto grid = parts.layout.grid();
-  const auto rows = parts.layout.row_block(grid.row_of(rank));
-  const auto columns = parts.layout.column_block(grid.column_of(rank));
+  const auto rows = parts.layout.rows_of(rank);
+  const auto columns = parts.layout.columns_of(rank);
   const auto& row = *parts.kernel.kernel;
   PanelFileKey key{
       .matrix_hash = parts.matrix_hash,

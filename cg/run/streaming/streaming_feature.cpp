@@ -189,9 +189,8 @@ std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatri
   mine.block_bytes = kernel_->matrix_byte_count();
   mine.streamed_bytes_per_product = static_cast<double>(kernel_->streamed_byte_count());
   const auto& choice = context_.report.kernel_choice;
-  return std::make_unique<BlockProduct>(
-      *choice.kernel, std::move(block_.kernel),
-      layout.column_block(layout.grid().column_of(context_.group.rank())).size(), choice.vector_count);
+  return std::make_unique<BlockProduct>(*choice.kernel, std::move(block_.kernel),
+                                        layout.columns_of(context_.group.rank()).size(), choice.vector_count);
 }
 
 void StreamingFeature::check_region() {

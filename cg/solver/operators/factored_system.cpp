@@ -143,7 +143,7 @@ class FactoredSystem final : public MatrixFreeSystem {
   }
   [[nodiscard]] std::int64_t order() const override { return layout_.size(); }
   [[nodiscard]] std::int64_t row_of(std::size_t element) const override {
-    return layout_.piece(layout_.column_piece_of(rank_)).begin + static_cast<std::int64_t>(element);
+    return layout_.own_piece(rank_).begin + static_cast<std::int64_t>(element);
   }
   /// The mean of the two products, which take turns.
   [[nodiscard]] VectorWork product_work(Phase phase) const override {

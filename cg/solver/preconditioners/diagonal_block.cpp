@@ -33,21 +33,12 @@ void for_entries(const kernels::CsrBlock& block, std::int64_t row, const Square&
 
 /// The square as a block of its own.
 kernels::CsrBlock copied(const kernels::CsrBlock& block, const Square& square) {
-  const auto row_count = static_cast<std::size_t>(square.rows.size());
-  kernels::CsrBlock copy{.row_count = square.rows.size(),
-                         .column_count = square.columns.size(),
-                         .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
-                         .columns = {},
-                         .values = {}};
+  auto copy = kernels::CsrBlock::with_room(square.rows.size(), square.columns.size());
+  for (std::int64_t row = 0; row < copy.row_count; ++row)
+    for_entries(block, square.rows.begin + row, square,
+                [&](std::size_t /*entry*/) { ++copy.row_starts[static_cast<std::size_t>(row) + 1]; });
+  copy.make_room_by_lengths();
   std::size_t place = 0;
-  for (std::size_t row = 0; row < row_count; ++row) {
-    for_entries(block, square.rows.begin + static_cast<std::int64_t>(row), square,
-                [&](std::size_t /*entry*/) { ++place; });
-    copy.row_starts[row + 1] = static_cast<std::int64_t>(place);
-  }
-  copy.columns = kernels::PageBuffer<std::int32_t>(place);
-  copy.values = kernels::PageBuffer<double>(place);
-  place = 0;
   for (std::int64_t row = square.rows.begin; row < square.rows.end; ++row) {
     for_entries(block, row, square, [&](std::size_t entry) {
       copy.columns[place] = block.columns[entry] - static_cast<std::int32_t>(square.columns.begin);
@@ -72,15 +63,11 @@ std::vector<std::uint64_t> packed(const kernels::CsrBlock& block, const Square& 
 
 kernels::CsrBlock unpacked(std::span<const std::uint64_t> words, std::int64_t size) {
   const auto row_count = static_cast<std::size_t>(size);
-  const std::size_t entry_count = (words.size() - row_count) / 2;
-  kernels::CsrBlock block{.row_count = size,
-                          .column_count = size,
-                          .row_starts = kernels::PageBuffer<std::int64_t>(row_count + 1),
-                          .columns = kernels::PageBuffer<std::int32_t>(entry_count),
-                          .values = kernels::PageBuffer<double>(entry_count)};
+  auto block = kernels::CsrBlock::with_room(size, size);
   for (std::size_t row = 0; row < row_count; ++row)
-    block.row_starts[row + 1] = block.row_starts[row] + static_cast<std::int64_t>(words[row]);
-  for (std::size_t entry = 0; entry < entry_count; ++entry) {
+    block.row_starts[row + 1] = static_cast<std::int64_t>(words[row]);
+  block.make_room_by_lengths();
+  for (std::size_t entry = 0; entry < block.columns.size(); ++entry) {
     block.columns[entry] = static_cast<std::int32_t>(words[row_count + 2 * entry]);
     block.values[entry] = std::bit_cast<double>(words[row_count + 2 * entry + 1]);
   }
