@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 
@@ -20,6 +21,14 @@ comm::IndexRange Strips::rows_of(int strip, const comm::IndexRange& block_rows) 
   const auto share = comm::share_of(multiples, strip, count);
   return {.begin = std::min(block_rows.begin + share.begin * row_multiple, block_rows.end),
           .end = std::min(block_rows.begin + share.end * row_multiple, block_rows.end)};
+}
+
+SourcedBlock MatrixSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                 int thread_count) const {
+  SourcedBlock made;
+  made.facts = build_strips(layout, group, thread_count, {},
+                            [&](kernels::CsrBlock block) { made.block = std::move(block); });
+  return made;
 }
 
 std::span<const SourceRow> source_table() {

@@ -97,12 +97,9 @@ class StencilSource final : public MatrixSource {
             rows_by_length(stencil))),
         stencil_(stencil) {}
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& /*layout*/) const override { return {}; }
-  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                   int thread_count) const override {
-    return {.block = make_stencil_block(stencil_, layout.rows_of(group.rank()),
-                                        layout.columns_of(group.rank()), thread_count),
-            .facts = {}};
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& /*layout*/,
+                                const Strips& /*strips*/) const override {
+    return {};
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override {

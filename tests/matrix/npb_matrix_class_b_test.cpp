@@ -29,7 +29,7 @@ TEST(NpbMatrixClassBTest, MeetsTheFactsOnEveryGrid) {
 TEST(NpbMatrixClassBTest, IsMadeInSeveralStripsOnOneRank) {
   const auto& problem = *find_class("B");
   const auto layout = comm::BlockLayout::even(problem.n, {.columns = 1, .rows = 1});
-  EXPECT_GT(default_source().make(problem)->plan(layout).strip_count, 1);
+  EXPECT_GT(default_source().make(problem)->plan(layout, {}).exchange_count, 1);
 }
 
 }  // namespace

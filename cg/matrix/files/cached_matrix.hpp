@@ -26,10 +26,7 @@ class CachedMatrix final : public SystemMatrix {
  public:
   CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group);
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
-  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                   int thread_count) const override;
-  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override;
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout, const Strips& strips) const override;
   /// Counts all columns. Cost: 64 KiB of the file for each strip.
   [[nodiscard]] std::int64_t longest_strip(const comm::BlockLayout& layout, int rank,
                                            const Strips& strips) const override;
@@ -47,6 +44,7 @@ class CachedMatrix final : public SystemMatrix {
 
  private:
   void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
+  void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
   std::unique_ptr<CacheReader> reader_;
 };

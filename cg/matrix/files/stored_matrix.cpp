@@ -125,80 +125,29 @@ void require_intact(const EntryStore& store, comm::RankGroup& group) {
 
 // ---------------------------------------------------------------- survey
 
-template <typename Visit>
-void StoredMatrix::for_each_row(const Visit& visit) const {
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-    const auto first = store_.first_row(bucket);
-    const auto end = std::min(first + store_.deal().rows_per_bucket(), order());
-    for (std::int64_t row = first; row < end; ++row) visit(row, store_.local_row(row));
-  }
-}
-
 StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                            comm::RankGroup& group)
     : store_(std::move(store)) {
-  facts_.key = {.name = std::move(name), .order = store_.deal().order()};
   permutation_ = permutation;
-  survey(group);
+  survey_store(name, group);
 }
 
-void StoredMatrix::survey(comm::RankGroup& group) {
-  nonzero_count_ = group.sum(store_.entry_count());
-  visit_entries();
+void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group) {
+  const auto& deal = store_.deal();
+  std::vector<comm::IndexRange> rows;
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    const auto first = store_.first_row(bucket);
+    rows.push_back({.begin = first, .end = std::min(first + deal.rows_per_bucket(), deal.order())});
+  }
+  survey(name, std::move(rows), group);
+}
+
+void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
+  store_.for_each_part([&](const EntryStore::RowPart& part) { visit(part.row, part.columns, part.values); });
   require_intact(store_, group);
-  require_finite(group);
-  std::vector<std::uint32_t> lengths;
-  for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
-  facts_ = facts_of_rows(facts_.key, lengths, pattern_sum_, group);
-  pattern_sum_ = sum_of_words(group, pattern_sum_);
-  asymmetry_sum_ = sum_of_words(group, asymmetry_sum_);
-}
-
-/// One pass over all entries. A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry:
-/// one is added, the other one taken off. Zeros that are stored count as if they were not.
-void StoredMatrix::visit_entries() {
-  const auto row_count = store_.bucket_count() * static_cast<std::size_t>(store_.deal().rows_per_bucket());
-  row_lengths_.assign(row_count, 0);
-  diagonal_.assign(row_count, 0.0);
-  pattern_sum_ = 0;
-  asymmetry_sum_ = 0;
-  store_.for_each_part([&](const EntryStore::RowPart& part) {
-    const auto local = store_.local_row(part.row);
-    row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
-    for (std::size_t k = 0; k < part.columns.size(); ++k) {
-      const std::int64_t column = part.columns[k];
-      if (!std::isfinite(part.values[k])) record_not_finite(part.row, column, part.values[k]);
-      const auto place = hash_of_pair(part.row, column);
-      pattern_sum_ += place;
-      if (column == part.row) {
-        diagonal_[local] = part.values[k];
-      } else if (part.values[k] != 0.0) {
-        // A value of 1, as all of a pattern have it, needs no mixing of its own.
-        const auto entry =
-            part.values[k] == 1.0 ? place : mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
-        asymmetry_sum_ += column < part.row ? entry : -entry;
-      }
-    }
-  });
 }
 
 // ---------------------------------------------------------------- checks
-
-void StoredMatrix::record_not_finite(std::int64_t row, std::int64_t column, double value) {
-  const NotFinite entry{.row = original(row), .column = original(column), .value = value};
-  if (entry.key() < not_finite_.key()) not_finite_ = entry;
-}
-
-void StoredMatrix::require_finite(comm::RankGroup& group) const {
-  const auto first = std::ranges::min(group.gather_one(not_finite_), {}, &NotFinite::key);
-  if (first.row == NotFinite::none) return;
-  throw RunError(
-      ExitCode::not_finite,
-      fmt::format(
-          "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of double "
-          "precision; scale the matrix and b",
-          facts_.key.name, first.row + 1, first.column + 1, first.value));
-}
 
 void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
   if (asymmetry_sum_ == 0) return;
@@ -226,54 +175,7 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
                      .row = found.largest.row,
                      .column = found.largest.column};
   store_ = mean_of_triangles(std::move(store_), std::move(scratch), group);
-  survey(group);
-}
-
-// ---------------------------------------------------------------- cuts
-
-std::vector<std::int64_t> StoredMatrix::bucket_starts(comm::RankGroup& group) const {
-  const auto& deal = store_.deal();
-  std::vector<std::int64_t> own(store_.bucket_count());
-  for_each_row([&](std::int64_t row, std::size_t local) { own[deal.place_of(row)] += row_lengths_[local]; });
-  const auto all = group.gather_all(std::span<const std::int64_t>(own));
-  std::vector<std::int64_t> starts{0};
-  for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
-    const auto row = deal.first_row_of(bucket);
-    starts.push_back(starts.back() + all[static_cast<std::size_t>(deal.owner_of(row))][deal.place_of(row)]);
-  }
-  return starts;
-}
-
-void StoredMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
-  const auto starts = bucket_starts(group);
-  OwnRow own;
-  for_each_row([&](std::int64_t row, std::size_t local) {
-    const auto bucket = store_.deal().bucket_of(row);
-    own.nonzeros_before = row == store_.deal().first_row_of(bucket) ? starts[static_cast<std::size_t>(bucket)]
-                                                                    : own.nonzeros_before + own.length;
-    own.row = row;
-    own.length = row_lengths_[local];
-    own.diagonal = diagonal_[local];
-    visit(own);
-  });
-}
-
-std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                           comm::RankGroup& group) const {
-  const auto grid = layout.grid();
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
-  store_.for_each_part([&](const EntryStore::RowPart& part) {
-    const int process_row = layout.row_block_of(part.row);
-    for (auto begin = part.columns.begin(); begin != part.columns.end();) {
-      const int process_column = layout.column_block_of(*begin);
-      const auto end = std::lower_bound(begin, part.columns.end(), layout.column_block(process_column).end);
-      counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
-      begin = end;
-    }
-  });
-  require_intact(store_, group);
-  group.sums(counts);
-  return counts;
+  survey_store(facts_.key.name, group);
 }
 
 // ---------------------------------------------------------------- blocks
@@ -454,15 +356,16 @@ class BlockBuilder {
 
 }  // namespace
 
-SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout) const {
+SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
   return {.working_bytes =
-              distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count()),
-          .strip_count = 1};
+              distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count())};
 }
 
-SourcedBlock StoredMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                 int /*thread_count*/) const {
-  return {.block = BlockBuilder(store_, layout, group).build([](std::size_t) {}), .facts = {}};
+SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                       int /*thread_count*/, const Strips& /*strips*/,
+                                       const StripSink& sink) const {
+  sink(BlockBuilder(store_, layout, group).build([](std::size_t) {}));
+  return {};
 }
 
 kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
