@@ -44,7 +44,7 @@ const SourceRow& source_row_of(std::string_view text) {
   if (row != table.end()) return *row;
   std::vector<std::string> known;
   for (const auto& other : table) known.push_back(fmt::format("{}:{}", other.name, other.arguments));
-  throw InputError(fmt::format("{}: no such matrix; there are {}", text, fmt::join(known, ", ")));
+  throw InputError("{}: no such matrix; there are {}", text, fmt::join(known, ", "));
 }
 
 std::unique_ptr<MatrixSource> source_from(std::string_view text) { return source_row_of(text).parse(text); }

@@ -30,8 +30,7 @@ const StencilKind& kind_named(std::string_view text) {
   const auto name = text.substr(0, text.find(':'));
   const auto* const found = std::ranges::find(stencil_kinds, name, &StencilKind::name);
   if (found == stencil_kinds.end()) {
-    throw InputError(
-        fmt::format("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text));
+    throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
   }
   return *found;
 }
@@ -54,12 +53,11 @@ comm::Extents extents_from(std::string_view text, const StencilKind& kind, std::
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const auto extent = number_from<std::int64_t>(parts[k]);
     if (!extent || parts.size() != kind.dimension_count)
-      throw InputError(fmt::format("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name,
-                                   kind.arguments, kind.example, extents_text));
-    if (*extent < 1) throw InputError(fmt::format("{}: an extent must be at least 1, got {}", text, *extent));
+      throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
+                       kind.example, extents_text);
+    if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
     if (__builtin_mul_overflow(order, *extent, &order))
-      throw InputError(
-          fmt::format("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max()));
+      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max());
     extents[k] = *extent;
   }
   return extents;
@@ -69,9 +67,9 @@ int point_count_from(std::string_view text, const StencilKind& kind, std::string
   const auto count = number_from<int>(count_text);
   if (count && std::ranges::find(kind.point_counts, *count) != kind.point_counts.end()) return *count;
   const auto [usual, other] = kind.point_counts;
-  throw InputError(fmt::format("{}: {} has {} points, got '{}'", text, kind.name,
-                               usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
-                               count_text));
+  throw InputError("{}: {} has {} points, got '{}'", text, kind.name,
+                   usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
+                   count_text);
 }
 
 }  // namespace
@@ -88,8 +86,7 @@ Stencil stencil_from(std::string_view text) {
   const auto& kind = kind_named(text);
   const auto parts = split(text, ':');
   if (parts.size() == 1 || parts.size() > 3) {
-    throw InputError(
-        fmt::format("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example));
+    throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
   }
   return {
       .extents = extents_from(text, kind, parts[1]),

@@ -1,8 +1,6 @@
 // Laplacians on a box of points as assembled matrices: every rank makes the entries of its own block, and sends
 // nothing.
 
-#include <fmt/format.h>
-
 #include <array>
 #include <limits>
 #include <memory>
@@ -117,8 +115,8 @@ std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
   const auto stencil = stencil_from(text);
   constexpr std::int64_t largest_order = std::numeric_limits<std::int32_t>::max();
   if (stencil.order() > largest_order) {
-    throw InputError(fmt::format("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
-                                 stencil.order()));
+    throw InputError("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
+                     stencil.order());
   }
   return std::make_unique<StencilSource>(stencil);
 }

@@ -110,8 +110,7 @@ void PanelFile::read_index() {
   const auto expected = header_.index_position + static_cast<std::int64_t>(entry_count * sizeof(PanelEntry) +
                                                                            size_count * sizeof(std::size_t));
   if (file.size() != expected)
-    file.refuse(
-        fmt::format("found {} bytes, expected the {} that its header announces", file.size(), expected));
+    file.refuse("found {} bytes, expected the {} that its header announces", file.size(), expected);
   entries_.resize(entry_count);
   array_bytes_.resize(size_count);
   const auto entries = std::as_bytes(std::span(entries_));

@@ -87,9 +87,8 @@ double StorageSample::rate(const PanelIoRow& reader, const PanelReading& reading
   for (; time_s < least_s || number < panel_count; ++number) {
     const auto result = readings->wait(static_cast<int>(number % reading.depth));
     if (result.error != 0 || result.byte_count < panel_bytes)
-      throw RunError(ExitCode::cannot_write,
-                     fmt::format("a file that was written for measuring cannot be read: {}",
-                                 std::strerror(result.error)));
+      throw RunError(ExitCode::cannot_write, "a file that was written for measuring cannot be read: {}",
+                     std::strerror(result.error));
     if (reading.checks) checksums = checksums + crc32c(request(number).memory);
     time_s = stopwatch.seconds();
     readings->start(request(number + reading.depth));

@@ -27,8 +27,7 @@ class UringIo final : public PanelIo {
       : descriptor_(setup.descriptor), slots_(static_cast<std::size_t>(setup.slot_count)) {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("io_uring: the system refuses it ({})", std::strerror(-error)));
+      throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
     register_buffers(setup.buffers);
   }
   ~UringIo() override {

@@ -172,14 +172,13 @@ void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
                            std::span<const std::byte> bytes) const {
   const auto where = fmt::format("panel {} at byte {}", &entry - file_->panels().data(), entry.position);
   if (result.error != 0)
-    throw RunError(ExitCode::cannot_write, fmt::format("{}: {} cannot be read: {}", file_->path(), where,
-                                                       std::strerror(result.error)));
+    throw RunError(ExitCode::cannot_write, "{}: {} cannot be read: {}", file_->path(), where,
+                   std::strerror(result.error));
   if (result.byte_count < std::ssize(bytes))
-    throw FileError(file_->path(), fmt::format("{}: found {} bytes, expected {}: the file has been cut off",
-                                               where, result.byte_count, bytes.size()));
+    throw FileError(file_->path(), "{}: found {} bytes, expected {}: the file has been cut off", where,
+                    result.byte_count, bytes.size());
   if (crc32c(bytes) != entry.checksum)
-    throw FileError(file_->path(),
-                    fmt::format("{}: found damaged data, expected what meets its checksum", where));
+    throw FileError(file_->path(), "{}: found damaged data, expected what meets its checksum", where);
 }
 
 void StreamedKernel::multiply_panel(std::size_t index, const kernels::Operands& operands,

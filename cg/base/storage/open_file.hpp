@@ -3,6 +3,8 @@
 // Open files: their descriptors, writing and reading of all that is given, which one call of the system need not do, and files that are there,
 // with what may be wrong with them. No MPI.
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -56,6 +58,16 @@ class FileError : public RunError {
       : RunError(ExitCode::bad_data, path + ": " + message) {}
   FileError(const std::string& path, std::int64_t line, const std::string& message)
       : RunError(ExitCode::bad_data, path + ":" + std::to_string(line) + ": " + message) {}
+  /// The message, after path or path and line, as fmt makes it.
+  template <typename First, typename... Others>
+  FileError(const std::string& path, fmt::format_string<First, Others...> message, First&& first,
+            Others&&... others)
+      : FileError(path, fmt::format(message, std::forward<First>(first), std::forward<Others>(others)...)) {}
+  template <typename First, typename... Others>
+  FileError(const std::string& path, std::int64_t line, fmt::format_string<First, Others...> message,
+            First&& first, Others&&... others)
+      : FileError(path, line,
+                  fmt::format(message, std::forward<First>(first), std::forward<Others>(others)...)) {}
 };
 
 /// Throws FileError, also for anything but a regular file.
@@ -73,6 +85,11 @@ class OpenFile {
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[noreturn]] void refuse(const std::string& reason) const { throw FileError(path_, reason); }
+  template <typename First, typename... Others>
+  [[noreturn]] void refuse(fmt::format_string<First, Others...> reason, First&& first,
+                           Others&&... others) const {
+    throw FileError(path_, reason, std::forward<First>(first), std::forward<Others>(others)...);
+  }
 
  private:
   std::string path_;

@@ -1,8 +1,6 @@
 #include "cg/base/storage/scratch_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>

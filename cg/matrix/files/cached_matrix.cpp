@@ -90,19 +90,18 @@ class SharedOutput {
     keep_permissions(path_, file_->descriptor());
     if (file_->take_name(ExistingFile::is_replaced)) return;
     const auto* const reason = std::strerror(errno);
-    throw RunError(ExitCode::cannot_write,
-                   fmt::format("cannot write {}: {}; the result is in {}", path_, reason, file_->keep()));
+    throw RunError(ExitCode::cannot_write, "cannot write {}: {}; the result is in {}", path_, reason,
+                   file_->keep());
   }
 
  private:
   [[noreturn]] void fail_by_damage(std::int64_t position) const {
-    throw RunError(
-        ExitCode::cannot_write,
-        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
-                    path_, position));
+    throw RunError(ExitCode::cannot_write,
+                   "cannot write {}: what was written at byte {} does not come back; its device loses data",
+                   path_, position);
   }
   [[noreturn]] void refuse(const std::string& reason) const {
-    throw RunError(ExitCode::cannot_create, fmt::format("cannot create {}: {}", path_, reason));
+    throw RunError(ExitCode::cannot_create, "cannot create {}: {}", path_, reason);
   }
   void create() {
     path_ = output_target(path_);

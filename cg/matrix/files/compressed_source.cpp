@@ -56,7 +56,7 @@ class StreamSource : public ByteSource {
     return {portion_.get(), count};
   }
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
-    throw FileError(file_->path(), fmt::format("found {}, expected {}", found, expected));
+    throw FileError(file_->path(), "found {}, expected {}", found, expected);
   }
 
  private:

@@ -1,7 +1,5 @@
 #include "cg/matrix/files/entry_store.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -292,9 +290,9 @@ std::size_t EntryStore::new_chunk() {
       slabs_.push_back({.memory = kernels::PageBuffer<std::byte>(slab_bytes)});
   } catch (const std::bad_alloc&) {
     throw RunError(ExitCode::memory,
-                   fmt::format("out of memory on rank {}: the system refuses {} for rows; take a smaller "
-                               "matrix or more nodes",
-                               rank_, format_bytes(slab_bytes)));
+                   "out of memory on rank {}: the system refuses {} for rows; take a smaller "
+                   "matrix or more nodes",
+                   rank_, format_bytes(slab_bytes));
   }
   return chunk_count_++;
 }

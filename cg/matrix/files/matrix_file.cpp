@@ -50,8 +50,8 @@ EntryValues values_of(const MarketHeader& header) {
 /// A matrix that is symmetric by its form has no means to take, and no triangle to mirror.
 void refuse_to_symmetrize(const MatrixFileOptions& options) {
   if (options.symmetrize_tolerance || options.mirrors)
-    throw InputError(fmt::format("{}: the matrix of {} is symmetric by its form; leave it out",
-                                 options.mirrors ? "--mirror" : "--symmetrize", options.path));
+    throw InputError("{}: the matrix of {} is symmetric by its form; leave it out",
+                     options.mirrors ? "--mirror" : "--symmetrize", options.path);
 }
 
 /// One reading of a Matrix Market file.
@@ -97,9 +97,8 @@ class MarketReading {
       throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
     }
     if (header().row_count != header().column_count) {
-      throw FileError(path, located_.line_count,
-                      fmt::format("found {} rows and {} columns, expected a square matrix",
-                                  header().row_count, header().column_count));
+      throw FileError(path, located_.line_count, "found {} rows and {} columns, expected a square matrix",
+                      header().row_count, header().column_count);
     }
   }
 
@@ -199,11 +198,10 @@ class MarketReading {
     const auto lower_count = group_.sum(lower_count_);
     const auto upper_count = group_.sum(upper_count_);
     if (lower_count == 0 || upper_count == 0) return;
-    throw RunError(
-        ExitCode::bad_data,
-        fmt::format("{}: found {} below the diagonal and {} above it, expected one triangle, which "
-                    "--mirror mirrors; leave it out",
-                    options_.path, entries_text(lower_count), upper_count));
+    throw RunError(ExitCode::bad_data,
+                   "{}: found {} below the diagonal and {} above it, expected one triangle, which "
+                   "--mirror mirrors; leave it out",
+                   options_.path, entries_text(lower_count), upper_count);
   }
 
   /// Throws the first fault of the file, whichever rank has met it.
@@ -223,14 +221,14 @@ class MarketReading {
     const auto line = locate_line(options_.path, offset, header().line_count);
     if (line.is_surplus) {
       throw FileError(options_.path, line.number,
-                      fmt::format("found one more entry, expected the end of the file after the {} that are "
-                                  "announced",
-                                  header().line_count));
+                      "found one more entry, expected the end of the file after the {} that are "
+                      "announced",
+                      header().line_count);
     }
     if (offset != nowhere) throw FileError(options_.path, line.number, message);
     throw FileError(options_.path, line.number,
-                    fmt::format("found the end of the file after {}, expected the {} that are announced",
-                                entries_text(entry_count), header().line_count));
+                    "found the end of the file after {}, expected the {} that are announced",
+                    entries_text(entry_count), header().line_count);
   }
 
   const MatrixFileOptions& options_;
@@ -275,10 +273,10 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
     const auto header = read_market_header(path).header;
     const auto bytes =
         stored_bytes(header.row_count, with_mirrored(header, header.line_count), values_of(header));
-    throw InputError(fmt::format(
+    throw InputError(
         "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
         "together and 64 MB on each, or that much of a device with --scratch DIR",
-        wanted_by, path, format_bytes(bytes)));
+        wanted_by, path, format_bytes(bytes));
   });
   return std::make_unique<CachedMatrix>(path, name_of(path), group);
 }

@@ -1,7 +1,5 @@
 #include "cg/matrix/files/stored_matrix.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -101,13 +99,12 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
     const auto needed = (bytes_of_all_ranks / group.size() + growth) * rank_count;
     const auto room = memory_room(rank_count);
     if (needed <= room.available_bytes) return;
-    throw RunError(
-        ExitCode::memory,
-        fmt::format("{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
-                    "are available; {}take more nodes",
-                    name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
-                    format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
-                    enough_limit_text(room, needed - room.available_bytes, rank_count)));
+    throw RunError(ExitCode::memory,
+                   "{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
+                   "are available; {}take more nodes",
+                   name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
+                   format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
+                   enough_limit_text(room, needed - room.available_bytes, rank_count));
   });
 }
 
@@ -152,9 +149,8 @@ void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
 void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
   if (asymmetry_sum_ == 0) return;
   const auto found = find_asymmetry({store_, diagonal_, permutation_}, std::nullopt, group);
-  throw RunError(ExitCode::bad_data,
-                 fmt::format("{}: not symmetric: {}; conjugate gradients need equal ones{}", facts_.key.name,
-                             found.first.values_text(), way_on_text(found)));
+  throw RunError(ExitCode::bad_data, "{}: not symmetric: {}; conjugate gradients need equal ones{}",
+                 facts_.key.name, found.first.values_text(), way_on_text(found));
 }
 
 void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
@@ -163,13 +159,11 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
   if (asymmetry_sum_ == 0) return;
   const auto found = find_asymmetry({store_, diagonal_, permutation_}, tolerance, group);
   if (is_one_triangle(found))
-    throw RunError(ExitCode::bad_data,
-                   fmt::format("{}: not symmetric: {}, of which --symmetrize takes the mean{}",
-                               facts_.key.name, found.largest.values_text(), way_on_text(found)));
+    throw RunError(ExitCode::bad_data, "{}: not symmetric: {}, of which --symmetrize takes the mean{}",
+                   facts_.key.name, found.largest.values_text(), way_on_text(found));
   if (found.first.is_found())
-    throw RunError(ExitCode::bad_data,
-                   fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", facts_.key.name,
-                               tolerance, found.first.values_text(), found.first.difference_text()));
+    throw RunError(ExitCode::bad_data, "{}: not symmetric, to --symmetrize {}: {}; they differ {}",
+                   facts_.key.name, tolerance, found.first.values_text(), found.first.difference_text());
   symmetrization_ = {.tolerance = tolerance,
                      .largest_difference = found.largest.difference,
                      .row = found.largest.row,

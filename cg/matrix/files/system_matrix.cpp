@@ -63,11 +63,10 @@ void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
   });
   const auto first = std::ranges::min(group.gather_one(lowest), {}, &DiagonalOfRow::row);
   if (first.row >= order()) return;
-  throw RunError(
-      ExitCode::not_positive_definite,
-      fmt::format("{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
-                  "(if -A is meant, change the sign of A and b)",
-                  facts_.key.name, first.row + 1, first.value));
+  throw RunError(ExitCode::not_positive_definite,
+                 "{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
+                 "(if -A is meant, change the sign of A and b)",
+                 facts_.key.name, first.row + 1, first.value);
 }
 
 // ---------------------------------------------------------------- survey
@@ -232,9 +231,9 @@ void require_same_file(const std::string& path, comm::RankGroup& group) {
   const auto other = std::ranges::find_if(all, [&](const auto& theirs) { return theirs != all.front(); });
   if (other == all.end()) return;
   throw FileError(path,
-                  fmt::format("found another content on rank {} than on rank 0, expected the same file on "
-                              "every node",
-                              other - all.begin()));
+                  "found another content on rank {} than on rank 0, expected the same file on "
+                  "every node",
+                  other - all.begin());
 }
 
 }  // namespace cg2d
