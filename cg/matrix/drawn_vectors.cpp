@@ -1,12 +1,12 @@
 #include "cg/matrix/drawn_vectors.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/random_stream.hpp"
 
 namespace cg2d {
@@ -20,49 +20,6 @@ std::vector<Repetition> gathered(const std::vector<Repetition>& mine, comm::Rank
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.later < b.later; });
   return all;
 }
-
-/// Entries of a distributed matrix on their way to the owners of their blocks.
-class OutgoingEntries {
- public:
-  explicit OutgoingEntries(const comm::BlockLayout& layout)
-      : layout_(layout), words_(static_cast<std::size_t>(layout.grid().rank_count())) {}
-
-  void add(std::int64_t row, std::int64_t column, double value) {
-    const int process_row = layout_.row_block_of(row);
-    const int process_column = layout_.column_block_of(column);
-    auto& words = words_[static_cast<std::size_t>(layout_.grid().rank_at(process_row, process_column))];
-    const auto local_row = static_cast<std::uint64_t>(row - layout_.row_block(process_row).begin);
-    const auto local_column = static_cast<std::uint64_t>(column - layout_.column_block(process_column).begin);
-    words.push_back(local_row << 32 | local_column);
-    words.push_back(std::bit_cast<std::uint64_t>(value));
-  }
-  /// This rank's block. Collective; takes the outgoing entries.
-  [[nodiscard]] kernels::CsrBlock exchange(comm::RankGroup& group) {
-    struct Entry {
-      std::uint64_t place = 0;  // row * 2^32 + column, so that entries are sorted as in compressed rows
-      double value = 0.0;
-    };
-    std::vector<Entry> entries;
-    for (const auto& words : group.exchange(std::move(words_))) {
-      for (std::size_t k = 0; k < words.size(); k += 2)
-        entries.push_back({.place = words[k], .value = std::bit_cast<double>(words[k + 1])});
-    }
-    std::ranges::sort(entries, {}, &Entry::place);
-    auto block = kernels::CsrBlock::with_room(layout_.rows_of(group.rank()).size(),
-                                              layout_.columns_of(group.rank()).size(), entries.size());
-    for (std::size_t k = 0; k < entries.size(); ++k) {
-      ++block.row_starts[static_cast<std::size_t>(entries[k].place >> 32) + 1];
-      block.columns[k] = static_cast<std::int32_t>(entries[k].place & 0xffffffffU);
-      block.values[k] = entries[k].value;
-    }
-    block.make_room_by_lengths();
-    return block;
-  }
-
- private:
-  const comm::BlockLayout& layout_;
-  std::vector<std::vector<std::uint64_t>> words_;  // by owner
-};
 
 }  // namespace
 
@@ -149,23 +106,37 @@ void DrawnVectors::take_weights() {
   weights_ = vector_weights(problem_, first_, end - first_);
 }
 
-NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group) {
-  OutgoingEntries of_factor(layout);
-  OutgoingEntries of_transposed(layout);
-  DrawnVectors(problem, group).visit([&](const SparseVectors& vectors) {
+namespace {
+
+/// V or its transposed. Collective.
+kernels::CsrBlock factor_block(const DrawnVectors& drawn, bool is_transposed, const comm::BlockLayout& layout,
+                               comm::RankGroup& group) {
+  EntryCollector collector(layout.size(), group);
+  drawn.visit([&](const SparseVectors& vectors) {
     for (std::int64_t v = 0; v < vectors.count; ++v) {
       const auto positions = vectors.positions_of(v);
       const auto values = vectors.values_of(v);
       const auto number = vectors.first + v;
       for (std::size_t k = 0; k < positions.size(); ++k) {
-        of_factor.add(positions[k], number, values[k]);
-        of_transposed.add(number, positions[k], values[k]);
+        if (is_transposed) {
+          collector.add(number, positions[k], values[k]);
+        } else {
+          collector.add(positions[k], number, values[k]);
+        }
       }
     }
   });
+  return block_of_rows(collector.finish(), layout, group);
+}
+
+}  // namespace
+
+NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group) {
+  const DrawnVectors drawn(problem, group);
   const auto piece = layout.own_piece(group.rank());
-  return {.factor = of_factor.exchange(group),
-          .transposed = of_transposed.exchange(group),
+  auto factor = factor_block(drawn, false, layout, group);
+  return {.factor = std::move(factor),
+          .transposed = factor_block(drawn, true, layout, group),
           .weights = vector_weights(problem, piece.begin, piece.size()),
           .diagonal = Problem::rcond - problem.shift};
 }

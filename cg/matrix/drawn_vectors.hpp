@@ -63,7 +63,7 @@ struct NpbFactor {
 };
 
 /// The layout's size must be the order of the matrix, and its grid have a place for each rank. Collective. Cost: n
-/// (nonzer + 1) entries of each factor in all, of 16 bytes while they are sent. Throws MpiError, std::bad_alloc.
+/// (nonzer + 1) entries of each factor in all, of 14 bytes until they are in order. Throws MpiError, std::bad_alloc.
 NpbFactor make_npb_factor(const Problem& problem, const comm::BlockLayout& layout, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -106,7 +106,6 @@ class EntryStore {
   /// A part of a row: all of it, or as much as lies together.
   struct RowPart {
     std::int64_t row = 0;
-    std::int64_t first = 0;  ///< the number of the part's first entry within its row
     std::span<const std::int32_t> columns{};
     std::span<const double> values{};
     bool is_all_ones = false;  ///< known to be, without a look at the values
@@ -240,8 +239,6 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
   const Bucket& bucket = buckets_[bucket_number];
   std::vector<double> changed;  // values of a part that are not all 1
   std::vector<std::byte> buffer;
-  std::int64_t row_before = -1;
-  std::int64_t first = 0;
   for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
     auto* const bytes = read_chunk(bucket.chunks[c], buffer);
     if (bytes == nullptr) return;
@@ -251,16 +248,12 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
       const auto row = chunk.rows[begin];
       std::size_t end = begin + 1;
       while (end < count && chunk.rows[end] == row) ++end;
-      first = row == row_before ? first : 0;
       RowPart part{.row = bucket.first_row + row,
-                   .first = first,
                    .columns = {chunk.columns + begin, end - begin},
                    .values = {has_values() ? chunk.values + begin : ones_.data(), end - begin},
                    .is_all_ones = !has_values()};
       if (!multiples_.empty()) set_multiples(part, changed);
       visit(part);
-      first += static_cast<std::int64_t>(end - begin);
-      row_before = row;
       begin = end;
     }
   }

@@ -11,7 +11,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/files/symmetry.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "comm/node_map.hpp"
 
@@ -144,47 +143,19 @@ void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
   require_intact(store_, group);
 }
 
-// ---------------------------------------------------------------- checks
-
-void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
-  if (asymmetry_sum_ == 0) return;
-  const auto found = find_asymmetry({store_, diagonal_, permutation_}, std::nullopt, group);
-  throw RunError(ExitCode::bad_data, "{}: not symmetric: {}; conjugate gradients need equal ones{}",
-                 facts_.key.name, found.first.values_text(), way_on_text(found));
-}
-
-void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
-                              comm::RankGroup& group) {
-  symmetrization_ = Symmetrization{.tolerance = tolerance};
-  if (asymmetry_sum_ == 0) return;
-  const auto found = find_asymmetry({store_, diagonal_, permutation_}, tolerance, group);
-  if (is_one_triangle(found))
-    throw RunError(ExitCode::bad_data, "{}: not symmetric: {}, of which --symmetrize takes the mean{}",
-                   facts_.key.name, found.largest.values_text(), way_on_text(found));
-  if (found.first.is_found())
-    throw RunError(ExitCode::bad_data, "{}: not symmetric, to --symmetrize {}: {}; they differ {}",
-                   facts_.key.name, tolerance, found.first.values_text(), found.first.difference_text());
-  symmetrization_ = {.tolerance = tolerance,
-                     .largest_difference = found.largest.difference,
-                     .row = found.largest.row,
-                     .column = found.largest.column};
-  store_ = mean_of_triangles(std::move(store_), std::move(scratch), group);
-  survey_store(facts_.key.name, group);
-}
-
 // ---------------------------------------------------------------- blocks
 
 namespace {
 
 /// Makes this rank's block of a layout, in two rounds: lengths of the block's rows, so that the block is allocated
-/// as it is, then their entries, each to its place.
+/// as it is, then their entries, each to its place. Those of a row come from one rank, in their order.
 class BlockBuilder {
  public:
   BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
       : store_(store),
         layout_(layout),
-        grid_(layout.grid()),
         group_(group),
+        first_column_(static_cast<std::int32_t>(layout.columns_of(group.rank()).begin)),
         block_(kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(),
                                             layout.columns_of(group.rank()).size())) {}
 
@@ -194,63 +165,52 @@ class BlockBuilder {
     count();
     block_.make_room_by_lengths();
     send_entries(after_bucket);
+    // Each row's start has come to its end, which is the start of the next one.
+    const auto starts = block_.row_starts.span();
+    std::ranges::copy_backward(starts.first(starts.size() - 1), starts.end());
+    starts.front() = 0;
     return std::move(block_);
   }
 
  private:
-  /// Entries of a row that lie in one column block: row and first are those within the block.
-  struct Run : EntryStore::RowPart {
+  /// Entries of a row of a block, without values where all are 1.
+  struct Run {
     int owner = 0;
-    std::int64_t origin = 0;  // the first column of the block
+    std::int64_t row = 0;
+    std::size_t count = 0;
+    const void* columns = nullptr;
+    const void* values = nullptr;
   };
 
   /// Cuts the rows of a bucket at the borders of the column blocks.
   template <typename Visit>
   void for_each_run(std::size_t bucket, const Visit& visit) {
-    std::int64_t first = 0;
-    int column_before = -1;
     store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      if (part.first == 0) column_before = -1;
       const int process_row = layout_.row_block_of(part.row);
-      const auto first_row = layout_.row_block(process_row).begin;
+      const auto row = part.row - layout_.row_block(process_row).begin;
       for (std::size_t begin = 0; begin < part.columns.size();) {
         const int process_column = layout_.column_block_of(part.columns[begin]);
-        const auto block_columns = layout_.column_block(process_column);
+        const auto block_end = layout_.column_block(process_column).end;
         std::size_t end = begin + 1;
-        while (end < part.columns.size() && end - begin < longest_run &&
-               part.columns[end] < block_columns.end)
-          ++end;
-        first = process_column == column_before ? first : 0;
-        visit(Run{{.row = part.row - first_row,
-                   .first = first,
-                   .columns = part.columns.subspan(begin, end - begin),
-                   .values = part.values.subspan(begin, end - begin),
-                   .is_all_ones = part.is_all_ones},
-                  grid_.rank_at(process_row, process_column),
-                  block_columns.begin});
-        first += static_cast<std::int64_t>(end - begin);
-        column_before = process_column;
+        while (end < part.columns.size() && part.columns[end] < block_end) ++end;
+        visit(Run{.owner = layout_.grid().rank_at(process_row, process_column),
+                  .row = row,
+                  .count = end - begin,
+                  .columns = part.columns.data() + begin,
+                  .values = part.is_all_ones ? nullptr : part.values.data() + begin});
         begin = end;
       }
     });
   }
 
   void count() {
-    const auto add = [&](std::int64_t row, std::int64_t length) {
-      block_.row_starts[static_cast<std::size_t>(row) + 1] += length;
-    };
-    const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
-      for (const auto word : words) add(high_of(word), low_of(word));
-    };
-    WordRounds rounds(group_, receive);
+    WordRounds rounds(group_, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+      for (const auto word : words)
+        block_.row_starts[static_cast<std::size_t>(high_of(word)) + 1] += low_of(word);
+    });
     for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
       for_each_run(bucket, [&](const Run& run) {
-        const auto length = static_cast<std::int64_t>(run.columns.size());
-        if (run.owner == group_.rank()) {
-          add(run.row, length);
-        } else {
-          rounds.to(run.owner, 1).push_back(pair_of(run.row, length));
-        }
+        rounds.to(run.owner, 1).push_back(pair_of(run.row, static_cast<std::int64_t>(run.count)));
       });
     }
     rounds.finish();
@@ -273,14 +233,15 @@ class BlockBuilder {
 
   template <typename AfterBucket>
   void send_entries(const AfterBucket& after_bucket) {
-    const auto receive = [this](std::span<const std::uint64_t> words, int /*rank*/) { take(words); };
-    WordRounds rounds(group_, receive);
+    WordRounds rounds(group_, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+      while (!words.empty()) words = words.subspan(place_message(words.data()));
+    });
     for (const auto bucket : buckets_in_turns()) {
       for_each_run(bucket, [&](const Run& run) {
         if (run.owner == group_.rank()) {
           place(run);
         } else {
-          append(run, rounds.to(run.owner, word_count(run.columns.size(), run.is_all_ones)));
+          append(run, rounds.to(run.owner, word_count(run)));
         }
       });
       after_bucket(bucket);
@@ -290,65 +251,58 @@ class BlockBuilder {
   }
 
   void place(const Run& run) {
-    const auto begin =
-        static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(run.row)] + run.first);
-    const auto origin = static_cast<std::int32_t>(run.origin);
-    std::ranges::transform(run.columns, block_.columns.data() + begin,
-                           [origin](std::int32_t column) { return column - origin; });
-    std::ranges::copy(run.values, block_.values.data() + begin);
+    auto& next = block_.row_starts[static_cast<std::size_t>(run.row)];
+    auto* const columns = block_.columns.data() + next;
+    auto* const values = block_.values.data() + next;
+    std::memcpy(columns, run.columns, run.count * sizeof(std::int32_t));
+    for (std::size_t k = 0; k < run.count; ++k) columns[k] -= first_column_;
+    if (run.values == nullptr) {
+      std::fill_n(values, run.count, 1.0);
+    } else {
+      std::memcpy(values, run.values, run.count * sizeof(double));
+    }
+    next += static_cast<std::int64_t>(run.count);
   }
 
-  // A message: row and length; twice the number of the first entry, and 1 if all values are 1; columns two by two; the
-  // values, unless all are 1.
-  static constexpr std::size_t header_words = 2;
-  static constexpr std::size_t longest_run = 4096;
-  static std::size_t word_count(std::size_t entry_count, bool is_all_ones) {
-    return header_words + (entry_count + 1) / 2 + (is_all_ones ? 0 : entry_count);
+  // A message: row, and twice the number of entries, and 1 if all values are 1; columns two by two; the values, unless all are 1.
+  static std::size_t words_of_columns(const Run& run) { return (run.count + 1) / 2; }
+  static std::size_t word_count(const Run& run) {
+    return 1 + words_of_columns(run) + (run.values == nullptr ? 0 : run.count);
   }
 
   static void append(const Run& run, std::vector<std::uint64_t>& words) {
-    const auto entry_count = run.columns.size();
     const auto begin = words.size();
-    words.resize(begin + word_count(entry_count, run.is_all_ones));
-    words[begin] = pair_of(run.row, static_cast<std::int64_t>(entry_count));
-    words[begin + 1] = 2 * static_cast<std::uint64_t>(run.first) + (run.is_all_ones ? 1 : 0);
-    auto* place = reinterpret_cast<char*>(words.data() + begin + header_words);
-    for (std::size_t k = 0; k < entry_count; ++k, place += sizeof(std::int32_t)) {
-      const auto column = static_cast<std::int32_t>(run.columns[k] - run.origin);
-      std::memcpy(place, &column, sizeof(column));
-    }
-    if (!run.is_all_ones)
-      std::memcpy(words.data() + words.size() - entry_count, run.values.data(), run.values.size_bytes());
+    words.resize(begin + word_count(run));
+    auto* const message = words.data() + begin;
+    message[0] = pair_of(run.row, 2 * static_cast<std::int64_t>(run.count) + (run.values == nullptr ? 1 : 0));
+    std::memcpy(message + 1, run.columns, run.count * sizeof(std::int32_t));
+    if (run.values != nullptr)
+      std::memcpy(message + 1 + words_of_columns(run), run.values, run.count * sizeof(double));
   }
 
-  void take(std::span<const std::uint64_t> words) {
-    while (!words.empty()) {
-      const auto entry_count = static_cast<std::size_t>(low_of(words[0]));
-      const auto begin =
-          static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(high_of(words[0]))]) +
-          static_cast<std::size_t>(words[1] / 2);
-      const bool is_all_ones = words[1] % 2 == 1;
-      std::memcpy(block_.columns.data() + begin, words.data() + header_words,
-                  entry_count * sizeof(std::int32_t));
-      const auto size = word_count(entry_count, is_all_ones);
-      if (is_all_ones) {
-        std::fill_n(block_.values.data() + begin, entry_count, 1.0);
-      } else {
-        std::memcpy(block_.values.data() + begin, words.data() + size - entry_count,
-                    entry_count * sizeof(double));
-      }
-      words = words.subspan(size);
-    }
+  /// Returns how many words it has.
+  std::size_t place_message(const std::uint64_t* message) {
+    Run run{.row = high_of(message[0]),
+            .count = static_cast<std::size_t>(low_of(message[0])) / 2,
+            .columns = message + 1};
+    if (low_of(message[0]) % 2 == 0) run.values = message + 1 + words_of_columns(run);
+    place(run);
+    return word_count(run);
   }
 
   const EntryStore& store_;
   const comm::BlockLayout& layout_;
-  comm::ProcessGrid grid_;
   comm::RankGroup& group_;
+  std::int32_t first_column_;
   kernels::CsrBlock block_;
 };
 
 }  // namespace
+
+kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
+                                comm::RankGroup& group) {
+  return BlockBuilder(store, layout, group).build([](std::size_t) {});
+}
 
 SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
   return {.working_bytes =
@@ -358,7 +312,7 @@ SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout, const Strips& /*s
 SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
                                        int /*thread_count*/, const Strips& /*strips*/,
                                        const StripSink& sink) const {
-  sink(BlockBuilder(store_, layout, group).build([](std::size_t) {}));
+  sink(block_of_rows(store_, layout, group));
   return {};
 }
 

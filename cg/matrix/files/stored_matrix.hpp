@@ -71,6 +71,10 @@ void require_memory(const MemoryCheck& check, const std::string& name, const Exp
 /// Throws a store's failure() on every rank. Collective.
 void require_intact(const EntryStore& store, comm::RankGroup& group);
 
+/// This rank's block of a layout, from the sealed rows of all ranks. Collective. Throws a store's failure(), MpiError, std::bad_alloc.
+kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
+                                comm::RankGroup& group);
+
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
  public:
@@ -102,6 +106,10 @@ class StoredMatrix final : public SystemMatrix {
   [[nodiscard]] const EntryStore& store() const { return store_; }
 
  private:
+  struct Asymmetry;
+
+  /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Collective. Cost: a search for each entry.
+  [[nodiscard]] Asymmetry find_asymmetry(std::optional<double> tolerance, comm::RankGroup& group) const;
   void survey_store(const std::string& name, comm::RankGroup& group);
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
