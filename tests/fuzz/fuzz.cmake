@@ -76,7 +76,6 @@ set(file_parsers
     cg/base/values.cpp
     cg/matrix/files/byte_source.cpp
     cg/matrix/files/cache_file.cpp
-    cg/matrix/files/compressed_source.cpp
     cg/base/storage/crc32c.cpp
     cg/base/storage/file_header.cpp
     cg/base/storage/open_file.cpp

@@ -29,8 +29,4 @@ class ByteSource : public Interface {
 /// Opens a regular file. The first bytes tell whether it is compressed, not the name.
 std::unique_ptr<ByteSource> open_source(const std::string& path);
 
-/// Decompresses; each takes over the file, whose first bytes are those of its format.
-std::unique_ptr<ByteSource> gzip_source(std::unique_ptr<OpenFile> file);
-std::unique_ptr<ByteSource> zstd_source(std::unique_ptr<OpenFile> file);
-
 }  // namespace cg2d

@@ -25,7 +25,8 @@ class LineBlocks {
 
   explicit LineBlocks(std::unique_ptr<ByteSource> source);
 
-  /// From now on the lines that begin in [begin, end), which must lie after those handed out so far.
+  /// From now on the lines that begin in [begin, end), which must lie after those handed out so far; in a stream (ByteSource::can_be_cut), 2 MiB
+  /// after them, since next() reads ahead.
   void start(std::int64_t begin, std::int64_t end);
   /// The next block, valid until the next call; empty at the end of the range or of the file. Throws FileError,
   /// and TextFault for a line that is too long, whose offset is that in the file.
@@ -48,14 +49,11 @@ class LineBlocks {
   [[nodiscard]] const ByteSource& source() const { return *source_; }
 
  private:
-  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
-  static constexpr std::size_t buffer_bytes = block_bytes + 4 * most_line_bytes + 1;
+  static constexpr std::size_t most_bytes = (std::size_t{1} << 20) + most_line_bytes;
 
   [[nodiscard]] std::string_view content() const { return {buffer_.get(), filled_}; }
-  bool read_more(std::size_t byte_count);
-  [[nodiscard]] std::size_t end_of_block(bool is_complete) const;
+  bool read_more();
   [[nodiscard]] std::size_t end_of_short_lines(std::size_t end) const;
-  void skip_rest_of_line();
 
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
