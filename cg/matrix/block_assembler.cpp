@@ -7,8 +7,6 @@
 #include <exception>
 #include <utility>
 
-#include "cg/matrix/vector_parts.hpp"
-
 namespace cg2d {
 namespace {
 

@@ -12,9 +12,8 @@
 
 #include "cg/base/values.hpp"
 #include "cg/matrix/block_assembler.hpp"
-#include "cg/matrix/drawn_vectors.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/vector_parts.hpp"
+#include "cg/matrix/npb_vectors.hpp"
 
 namespace cg2d {
 namespace {

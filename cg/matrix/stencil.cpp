@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/matrix/matrix_source.hpp"
 
 namespace cg2d {
+
 namespace {
 
 /// One kind of Laplacian.
@@ -110,6 +113,133 @@ std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
     }
   }
   return rows;
+}
+
+namespace {
+
+/// The coordinates of a row, from row to row.
+class PointWalk {
+ public:
+  PointWalk(const comm::Extents& extents, std::int64_t row)
+      : extents_(extents),
+        point_{row % extents[0], row / extents[0] % extents[1], row / (extents[0] * extents[1])} {}
+
+  void next() {
+    if (++point_[0] < extents_[0]) return;
+    point_[0] = 0;
+    if (++point_[1] < extents_[1]) return;
+    point_[1] = 0;
+    ++point_[2];
+  }
+  /// Whether the point one step away along a dimension is in the domain; step: -1, 0 or 1.
+  [[nodiscard]] bool has(std::size_t dimension, std::int64_t step) const {
+    const auto place = point_[dimension] + step;
+    return 0 <= place && place < extents_[dimension];
+  }
+
+ private:
+  comm::Extents extents_;
+  std::array<std::int64_t, comm::dimension_count> point_;
+};
+
+/// Calls visit(row, column, value) for the entries of these rows in these columns, both counted from the first, by rising columns in each
+/// row.
+template <typename Visit>
+void visit_entries(const Stencil& stencil, const comm::IndexRange& rows, const comm::IndexRange& columns,
+                   const Visit& visit) {
+  constexpr std::array<std::int64_t, 3> steps{-1, 0, 1};
+  PointWalk point(stencil.extents, rows.begin);
+  for (auto row = rows.begin; row < rows.end; ++row, point.next()) {
+    for (const auto z : steps) {
+      if (!point.has(2, z)) continue;
+      for (const auto y : steps) {
+        if (!point.has(1, y)) continue;
+        for (const auto x : steps) {
+          const bool are_neighbours = stencil.has_corners() || x * x + y * y + z * z <= 1;
+          if (!point.has(0, x) || !are_neighbours) continue;
+          const auto column = row + x + stencil.extents[0] * (y + stencil.extents[1] * z);
+          if (columns.contains(column))
+            visit(row - rows.begin, static_cast<std::int32_t>(column - columns.begin),
+                  column == row ? stencil.diagonal() : -1.0);
+        }
+      }
+    }
+  }
+}
+
+/// The entries of these rows and columns, made in two passes: one counts, one writes.
+kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRange& rows,
+                                     const comm::IndexRange& columns, int thread_count) {
+  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size());
+  auto* const starts = block.row_starts.data();
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (int part = 0; part < thread_count; ++part) {
+    const auto mine = comm::share_of(rows, part, thread_count);
+    auto* const counts = starts + 1 + (mine.begin - rows.begin);
+    visit_entries(stencil, mine, columns, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
+  }
+  block.make_room_by_lengths();
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (int part = 0; part < thread_count; ++part) {
+    const auto mine = comm::share_of(rows, part, thread_count);
+    auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
+    visit_entries(stencil, mine, columns, [&](std::int64_t, std::int32_t column, double value) {
+      block.columns[next] = column;
+      block.values[next] = value;
+      ++next;
+    });
+  }
+  return block;
+}
+
+class StencilSource final : public MatrixSource {
+ public:
+  explicit StencilSource(const Stencil& stencil)
+      : MatrixSource(counted_facts(
+            {.name = stencil.name(), .order = stencil.order(), .pattern_hash = hash_of_text(stencil.name())},
+            rows_by_length(stencil))),
+        stencil_(stencil) {}
+
+  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& /*layout*/,
+                                const Strips& /*strips*/) const override {
+    return {};
+  }
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                           const Strips& strips, const StripSink& sink) const override {
+    for (int strip = 0; strip < strips.count; ++strip)
+      sink(make_stencil_block(stencil_, strips.rows_of(strip, layout.rows_of(group.rank())),
+                              layout.columns_of(group.rank()), thread_count));
+    return {};
+  }
+
+ private:
+  Stencil stencil_;
+};
+
+std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
+  const auto stencil = stencil_from(text);
+  constexpr std::int64_t largest_order = std::numeric_limits<std::int32_t>::max();
+  if (stencil.order() > largest_order) {
+    throw InputError("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
+                     stencil.order());
+  }
+  return std::make_unique<StencilSource>(stencil);
+}
+
+}  // namespace
+
+SourceRow laplace2d_source() {
+  return {.name = "laplace2d",
+          .arguments = "NXxNY",
+          .description = "the Laplacian of 5 points on a rectangle, zero around it",
+          .parse = &stencil_source_from};
+}
+
+SourceRow laplace3d_source() {
+  return {.name = "laplace3d",
+          .arguments = "NXxNYxNZ[:27]",
+          .description = "the Laplacian of 7 (or 27) points on a box, zero around it",
+          .parse = &stencil_source_from};
 }
 
 }  // namespace cg2d

@@ -194,7 +194,6 @@ set(command_parsers
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp
     cg/matrix/stencil.cpp
-    cg/matrix/stencil_matrix.cpp
     cg/solver/operators/factored_system.cpp
     cg/solver/operators/matrix_free.cpp
     cg/solver/operators/stencil_system.cpp

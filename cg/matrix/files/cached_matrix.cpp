@@ -14,7 +14,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "cg/matrix/files/value_scatter.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
 namespace {

@@ -19,7 +19,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/open_file.hpp"
-#include "cg/matrix/files/value_scatter.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 #include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {

@@ -1,4 +1,4 @@
-#include "cg/matrix/files/value_scatter.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 
 #include <algorithm>
 #include <vector>
