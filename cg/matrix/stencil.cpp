@@ -38,20 +38,9 @@ const StencilKind& kind_named(std::string_view text) {
   return *found;
 }
 
-/// The parts of a text between separators.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 comm::Extents extents_from(std::string_view text, const StencilKind& kind, std::string_view extents_text) {
   comm::Extents extents{1, 1, 1};
-  const auto parts = split(extents_text, 'x');
+  const auto parts = split_at(extents_text, 'x');
   std::int64_t order = 1;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const auto extent = number_from<std::int64_t>(parts[k]);
@@ -87,7 +76,7 @@ std::string Stencil::name() const {
 
 Stencil stencil_from(std::string_view text) {
   const auto& kind = kind_named(text);
-  const auto parts = split(text, ':');
+  const auto parts = split_at(text, ':');
   if (parts.size() == 1 || parts.size() > 3) {
     throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
   }
