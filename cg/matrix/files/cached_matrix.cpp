@@ -398,8 +398,7 @@ std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayo
 }
 
 void CachedMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
-  Agreement agreement(group);
-  agreement.attempt([&] {
+  agree_on(group, [&] {
     const auto rows = comm::share_of(order(), group.rank(), group.size());
     const auto starts = row_starts_of(*reader_, rows);
     for_each_row_part(
@@ -408,7 +407,6 @@ void CachedMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
           visit(rows.begin + static_cast<std::int64_t>(row), columns, values);
         });
   });
-  agreement.reach();
 }
 
 void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,

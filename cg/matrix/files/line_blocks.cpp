@@ -20,7 +20,7 @@ void LineBlocks::start(std::int64_t begin, std::int64_t end) {
   offset_ = source_->position();
   while (begin > 0 && handed_out_ == 0 && offset_ < end_ && read_more()) {
     handed_out_ = content().find('\n') + 1;  // 0: none, since npos + 1 is 0
-    if (handed_out_ == 0) offset_ += static_cast<std::int64_t>(std::exchange(filled_, 0));
+    if (handed_out_ == 0) offset_ += static_cast<std::int64_t>(std::exchange(filled_, std::size_t{0}));
   }
 }
 
@@ -52,7 +52,7 @@ std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
 std::string_view LineBlocks::next() {
   std::memmove(buffer_.get(), buffer_.get() + handed_out_, filled_ - handed_out_);
   filled_ -= handed_out_;
-  offset_ += static_cast<std::int64_t>(std::exchange(handed_out_, 0));
+  offset_ += static_cast<std::int64_t>(std::exchange(handed_out_, std::size_t{0}));
   if (offset_ >= end_ || !read_more()) return {};
   const auto range_left = static_cast<std::uint64_t>(end_ - offset_);
   auto last = std::string_view::npos;

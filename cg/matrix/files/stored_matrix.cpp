@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -11,7 +10,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/value_hash.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
