@@ -77,7 +77,6 @@ set(file_parsers
     cg/matrix/files/byte_source.cpp
     cg/matrix/files/cache_file.cpp
     cg/base/storage/crc32c.cpp
-    cg/base/storage/file_header.cpp
     cg/base/storage/open_file.cpp
     cg/matrix/files/line_blocks.cpp
     cg/matrix/files/market_text.cpp
@@ -130,7 +129,6 @@ set(text_parsers
     cg/machine/physical_bounds.cpp
     cg/matrix/matrix_facts.cpp
     cg/matrix/problem.cpp
-    cg/matrix/row_lengths.cpp
     cg/solver/preconditioners/block_jacobi_preconditioner.cpp
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
     cg/solver/preconditioners/jacobi_preconditioner.cpp

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cg/matrix/files/line_blocks.hpp"
-#include "cg/matrix/files/vector_lines.hpp"
 #include "fuzz/market_entries.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"

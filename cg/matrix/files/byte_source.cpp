@@ -1,6 +1,6 @@
 // Plain files, and files compressed by gzip (zlib) or zstd: streams, which cannot be cut.
 
-#include "cg/matrix/files/byte_source.hpp"
+#include "cg/matrix/files/line_blocks.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>

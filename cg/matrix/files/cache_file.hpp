@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/storage/file_header.hpp"
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {

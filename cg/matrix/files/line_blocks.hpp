@@ -1,17 +1,41 @@
 #pragma once
 
-// The lines of a file that belong to one rank, in blocks of whole lines. No MPI.
+// The bytes of a file, decompressed where it is a gzip or zstd file, its lines that belong to one rank, in blocks of whole lines, and the values in the
+// lines of a file of vectors. No MPI.
 
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "cg/matrix/files/byte_source.hpp"
+#include "cg/base/interface.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/matrix/files/market_text.hpp"
+#include "comm/block_layout.hpp"
 
 namespace cg2d {
+
+/// One file, open for reading. Local. Every operation throws FileError.
+class ByteSource : public Interface {
+ public:
+  /// Fills the bytes from the present position on; fewer only at the end of the file. Returns how many.
+  virtual std::size_t read(std::span<char> bytes) = 0;
+  /// Goes forward to a position, at most to the end. Compressed bytes are decompressed and dropped.
+  virtual void skip_to(std::int64_t position) = 0;
+  [[nodiscard]] virtual std::int64_t position() const = 0;
+  /// Bytes of the whole content; -1 where only reading it to the end would tell, as for compressed files.
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  [[nodiscard]] bool can_be_cut() const { return size() >= 0; }
+};
+
+/// Opens a regular file. The first bytes tell whether it is compressed, not the name.
+std::unique_ptr<ByteSource> open_source(const std::string& path);
 
 /// Hands out the lines that begin in a range of the content, in blocks that end with a line feed. One that the
 /// last line of the file lacks is added.
@@ -81,5 +105,88 @@ struct LocatedLine {
 /// The line at the offset or, if one comes before it, the first line with an entry after the `allowed_count` that
 /// the header announces. Without either: the line after the last. Throws FileError.
 LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64_t allowed_count);
+
+/// A line that breaks the rules, counted from 1.
+struct LineFault {
+  std::int64_t line = 0;
+  std::string message{};
+};
+
+/// Goes through all lines of a file in array or coordinate form, and parses some.
+class VectorLines {
+ public:
+  /// parsed: of the values that the header announces; the others are counted only. The header must outlive this.
+  VectorLines(const LocatedHeader& located, const comm::IndexRange& parsed)
+      : located_(located), parsed_(parsed) {}
+
+  /// Calls put(index, value) for each of them, and for its mirror image in a symmetric file; the index counts the columns
+  /// of the file one after the other. Returns the first
+  /// fault; a file with more or fewer lines than announced has one. Throws FileError.
+  template <typename Put>
+  std::optional<LineFault> parse(const std::string& path, const Put& put) {
+    LineBlocks blocks(open_source(path));
+    blocks.start(located_.body_offset, LineBlocks::end_of_file);
+    std::int64_t line_number = located_.line_count + 1;  // number of the next line, whole or too long
+    try {
+      blocks.for_each_line([&](std::string_view line, std::int64_t /*position*/) {
+        take_line(line, put);
+        ++line_number;
+        return true;
+      });
+      require_all_lines();
+    } catch (const TextFault& fault) {
+      return LineFault{.line = line_number, .message = fault.what()};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template <typename Put>
+  void take_line(std::string_view line, const Put& put) {
+    if (is_blank_line(line)) return;
+    const auto index = line_index_++;
+    const auto& header = located_.header;
+    if (index == header.line_count) {
+      throw TextFault(0,
+                      fmt::format("found one more value, expected the end of the file after the {} that are "
+                                  "announced",
+                                  header.line_count));
+    }
+    auto entry = header.form == MarketForm::array ? next_place() : MatrixEntry{};
+    if (!parsed_.contains(index)) return;
+    if (header.form == MarketForm::array) {
+      entry.value = *parse_value_line(line, header);
+    } else {
+      entry = *parse_entry_line(line, header);
+    }
+    visit_images(entry, header.symmetry, [&](const MatrixEntry& image) {
+      put(image.row + image.column * header.row_count, image.value);
+    });
+  }
+
+  /// The order of an array: column by column, of a symmetric one from the diagonal on.
+  MatrixEntry next_place() {
+    const MatrixEntry place{.row = static_cast<std::int32_t>(row_),
+                            .column = static_cast<std::int32_t>(column_)};
+    if (++row_ == located_.header.row_count) {
+      ++column_;
+      row_ = located_.header.symmetry == MarketSymmetry::symmetric ? column_ : 0;
+    }
+    return place;
+  }
+
+  void require_all_lines() const {
+    if (line_index_ == located_.header.line_count) return;
+    throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
+                                   line_index_ == 1 ? "1 value" : fmt::format("{} values", line_index_),
+                                   located_.header.line_count));
+  }
+
+  const LocatedHeader& located_;
+  comm::IndexRange parsed_;
+  std::int64_t line_index_ = 0;  // lines with a value so far
+  std::int64_t row_ = 0;         // row of the next value of an array
+  std::int64_t column_ = 0;
+};
 
 }  // namespace cg2d

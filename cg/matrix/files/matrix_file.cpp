@@ -9,7 +9,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/line_blocks.hpp"

@@ -9,7 +9,6 @@
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
-#include "cg/matrix/files/vector_lines.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
 #include "cg/matrix/matrix_market.hpp"
 #include "cg/matrix/value_hash.hpp"

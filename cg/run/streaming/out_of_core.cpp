@@ -15,7 +15,7 @@
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/matrix/row_lengths.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/panels/panel_io.hpp"
 
