@@ -17,7 +17,7 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
-#include "cg/matrix/matrix_market.hpp"
+#include "cg/matrix/files/vector_file.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 

@@ -11,7 +11,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/matrix_market.hpp"
+#include "cg/matrix/files/vector_file.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
