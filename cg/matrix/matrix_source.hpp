@@ -44,13 +44,6 @@ struct Strips {
   [[nodiscard]] comm::IndexRange rows_of(int strip, const comm::IndexRange& block_rows) const;
 };
 
-/// The work of making one rank's block.
-struct SourcePlan {
-  std::int64_t working_bytes =
-      0;  ///< beside the strip, which is the finished block where there is one only; per rank, at most
-  int exchange_count = 1;  ///< parts of the rows that are made one after the other, of all strips
-};
-
 /// One matrix, to be made block by block.
 class MatrixSource : public Interface {
  public:
@@ -66,8 +59,9 @@ class MatrixSource : public Interface {
                                                                         comm::RankGroup& /*group*/) const {
     return comm::piece_starts_of_shares(facts_.key.order, shares);
   }
-  /// The work of build_strips(), with one strip at a time in memory; of build(), whose strips are {}.
-  [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout, const Strips& strips) const = 0;
+  /// Memory that build_strips() takes at most beside the strip, of which there is one at a time, per rank; strips {}: of build(), beside the block.
+  [[nodiscard]] virtual std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                                   const Strips& strips) const = 0;
   /// Nonzeros of the longest strip of a rank's block, at most, where some may be much longer than others; 0: all are about as long. Local.
   /// Throws RunError, on this rank alone.
   [[nodiscard]] virtual std::int64_t longest_strip(const comm::BlockLayout& /*layout*/, int /*rank*/,

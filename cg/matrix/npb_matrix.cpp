@@ -152,10 +152,9 @@ class NpbSource final : public MatrixSource {
  public:
   explicit NpbSource(const Problem& problem) : MatrixSource(facts_of(problem)), problem_(problem) {}
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout, const Strips& strips) const override {
-    const auto making = making_of(problem_, layout.grid(), strips);
-    return {.working_bytes = saturated(making.bytes),
-            .exchange_count = strips.count * making.exchanges_per_strip};
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override {
+    return saturated(making_of(problem_, layout.grid(), strips).bytes);
   }
 
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,

@@ -189,9 +189,9 @@ class StencilSource final : public MatrixSource {
             rows_by_length(stencil))),
         stencil_(stencil) {}
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& /*layout*/,
-                                const Strips& /*strips*/) const override {
-    return {};
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& /*layout*/,
+                                           const Strips& /*strips*/) const override {
+    return 0;
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override {

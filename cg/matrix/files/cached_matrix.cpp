@@ -326,10 +326,10 @@ CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::Rank
                          group.rank() == 0 ? header.pattern_sum : 0, group);
 }
 
-SourcePlan CachedMatrix::plan(const comm::BlockLayout& layout, const Strips& strips) const {
+std::int64_t CachedMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& strips) const {
   const bool reads_to_place = layout.grid().columns == 1;
-  if (!strips.working_bytes) return {.working_bytes = std::int64_t{2} * 12 * window_entries};
-  return {.working_bytes = reads_to_place ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries};
+  if (!strips.working_bytes) return std::int64_t{2} * 12 * window_entries;
+  return reads_to_place ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
 }
 
 std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int rank,

@@ -26,7 +26,8 @@ class CachedMatrix final : public SystemMatrix {
  public:
   CachedMatrix(const std::string& path, std::string name, comm::RankGroup& group);
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout, const Strips& strips) const override;
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override;
   /// Counts all columns. Cost: 64 KiB of the file for each strip.
   [[nodiscard]] std::int64_t longest_strip(const comm::BlockLayout& layout, int rank,
                                            const Strips& strips) const override;

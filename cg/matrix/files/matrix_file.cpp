@@ -291,7 +291,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   // The source's working memory is gone when the rows are stored.
   const auto storing_bytes = expected.making_bytes;
   expected.making_bytes =
-      block_bytes + std::max(storing_bytes, group.size() * source->plan(layout, {}).working_bytes);
+      block_bytes + std::max(storing_bytes, group.size() * source->working_bytes(layout, {}));
   require_memory(options.check_memory, options.text, expected, group);
   const auto first_row = layout.row_block(group.rank()).begin;
   const auto block = source->build(layout, group, 1).block;

@@ -302,9 +302,8 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
   return BlockBuilder(store, layout, group).build([](std::size_t) {});
 }
 
-SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
-  return {.working_bytes =
-              distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count())};
+std::int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
+  return distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count());
 }
 
 SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,

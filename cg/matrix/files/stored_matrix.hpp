@@ -83,7 +83,8 @@ class StoredMatrix final : public SystemMatrix {
   StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                comm::RankGroup& group);
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout, const Strips& strips) const override;
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override;
   /// The whole block as one.
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;

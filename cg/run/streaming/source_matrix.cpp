@@ -34,8 +34,8 @@ void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group
       group.maximum(std::clamp(std::ceil(share_bytes / static_cast<double>(strip_bytes)), 1.0, most_count)));
   strips_.working_bytes = group.minimum(memory_bytes) / 4;
   constexpr double making = 2.0;  // a strip, and room that it grows into
-  const auto needed = saturated_sum(source_->plan(layout, strips_).working_bytes,
-                                    saturated(making * share_bytes / strips_.count));
+  const auto needed =
+      saturated_sum(source_->working_bytes(layout, strips_), saturated(making * share_bytes / strips_.count));
   if (check_memory)
     check_memory({.order = order(),
                   .entry_count = saturated(source_->facts().nonzero_count),

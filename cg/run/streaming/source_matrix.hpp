@@ -24,8 +24,9 @@ class SourceMatrix final : public SystemMatrix {
   SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
                const MemoryCheck& check_memory = {});
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout, const Strips& strips) const override {
-    return source_->plan(layout, strips);
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override {
+    return source_->working_bytes(layout, strips);
   }
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
