@@ -25,7 +25,6 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/market_text.hpp"
 #include "cg/matrix/files/matrix_file.hpp"

@@ -1,4 +1,4 @@
-#include "cg/matrix/files/cached_matrix.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
 
 #include <fmt/format.h>
 

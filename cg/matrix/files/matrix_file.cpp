@@ -11,7 +11,6 @@
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/market_text.hpp"
 #include "cg/matrix/matrix_source.hpp"
