@@ -17,11 +17,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "cg/base/storage/open_file.hpp"
 #include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/matrix_facts.hpp"
+#include "cg/matrix/matrix_source.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {

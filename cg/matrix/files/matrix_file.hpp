@@ -17,7 +17,7 @@
 
 namespace cg2d {
 
-/// Writes a matrix without a permutation, which must have passed its checks: every rank writes its own rows. The
+/// Writes a matrix in binary form; it has no permutation, and must have passed its checks: every rank writes its own rows. The
 /// file gets its name when it is complete; a kill before leaves a temporary file beside it. Collective. Throws
 /// RunError (cannot_create, cannot_write) on every rank alike.
 void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group);
