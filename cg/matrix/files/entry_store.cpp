@@ -32,10 +32,7 @@ int origin_bits_for(int rank_count) {
 
 RowDeal::RowDeal(std::int64_t order, int rank_count)
     : order_(order), rank_count_(rank_count), shift_(shift_for(order, rank_count)) {
-  const auto count = bucket_count();
-  owners_.reserve(static_cast<std::size_t>(count));
-  places_.reserve(static_cast<std::size_t>(count));
-  for (std::int64_t bucket = 0; bucket < count; ++bucket) {
+  for (std::int64_t bucket = 0; bucket < bucket_count(); ++bucket) {
     owners_.push_back(static_cast<std::int32_t>(bucket % rank_count));
     places_.push_back(static_cast<std::uint32_t>(bucket / rank_count));
   }

@@ -28,7 +28,6 @@ class RowDeal {
   [[nodiscard]] int rank_count() const { return rank_count_; }
   [[nodiscard]] std::int64_t bucket_count() const { return (order_ + rows_per_bucket() - 1) >> shift_; }
   [[nodiscard]] std::int64_t rows_per_bucket() const { return std::int64_t{1} << shift_; }
-  [[nodiscard]] std::int64_t bucket_of(std::int64_t row) const { return row >> shift_; }
   [[nodiscard]] std::int64_t first_row_of(std::int64_t bucket) const { return bucket << shift_; }
   [[nodiscard]] int owner_of(std::int64_t row) const {
     return owners_[static_cast<std::size_t>(row >> shift_)];
@@ -66,7 +65,6 @@ class EntryStore {
   }
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
-  [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
   [[nodiscard]] std::int64_t entry_count() const;
   /// Why entries are missing: there was no room for them in memory or on the device of the scratch folder, or it did not give back what it was given.
@@ -115,9 +113,8 @@ class EntryStore {
   [[nodiscard]] std::int64_t first_row(std::size_t bucket) const { return buckets_[bucket].first_row; }
   /// The number of a row among this rank's; those of a bucket lie together, and the last bucket has numbers without a row.
   [[nodiscard]] std::size_t local_row(std::int64_t row) const {
-    const auto within = row - deal_.first_row_of(deal_.bucket_of(row));
     return deal_.place_of(row) * static_cast<std::size_t>(deal_.rows_per_bucket()) +
-           static_cast<std::size_t>(within);
+           static_cast<std::size_t>(row % deal_.rows_per_bucket());
   }
   [[nodiscard]] std::int64_t entry_count(std::size_t bucket) const {
     return static_cast<std::int64_t>(entry_count_of(buckets_[bucket]));

@@ -24,21 +24,15 @@ EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, Entry
 
 void EntryCollector::receive(std::span<const std::uint64_t> message, int sender) {
   const auto origin_of_words = store_.origin_of(sender);
-  if (store_.values() == EntryValues::ones) {
-    for (const auto word : message)
-      store_.add(high_of(word), static_cast<std::int32_t>(low_of(word)), 1.0, origin_of_words);
-    return;
-  }
-  for (std::size_t k = 0; k < message.size(); k += 2) {
+  const bool has_value = store_.values() == EntryValues::any;
+  for (std::size_t k = 0; k < message.size(); k += has_value ? 2 : 1)
     store_.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
-               std::bit_cast<double>(message[k + 1]), origin_of_words);
-  }
+               has_value ? std::bit_cast<double>(message[k + 1]) : 1.0, origin_of_words);
 }
 
 void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
-  const int owner = store_.deal().owner_of(row);
   const bool has_value = store_.values() == EntryValues::any;
-  auto& buffer = rounds_.to(owner, has_value ? 2 : 1);
+  auto& buffer = rounds_.to(store_.deal().owner_of(row), has_value ? 2 : 1);
   buffer.push_back(pair_of(row, column));
   if (has_value) buffer.push_back(std::bit_cast<std::uint64_t>(value));
 }
