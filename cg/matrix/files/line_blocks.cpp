@@ -156,7 +156,7 @@ LocatedHeader read_market_header(const std::string& path) {
     if (!foreign.empty()) throw FileError(path, foreign);
     throw FileError(path, located.line_count + 1, fault.what());
   }
-  located.header = parser.header();
+  located.header = parser.header;
   return located;
 }
 

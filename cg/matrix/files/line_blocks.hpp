@@ -112,49 +112,31 @@ struct LineFault {
   std::string message{};
 };
 
-/// Goes through all lines of a file in array or coordinate form, and parses some.
-class VectorLines {
- public:
-  /// parsed: of the values that the header announces; the others are counted only. The header must outlive this.
-  VectorLines(const LocatedHeader& located, const comm::IndexRange& parsed)
-      : located_(located), parsed_(parsed) {}
-
-  /// Calls put(index, value) for each of them, and for its mirror image in a symmetric file; the index counts the columns
-  /// of the file one after the other. Returns the first
-  /// fault; a file with more or fewer lines than announced has one. Throws FileError.
-  template <typename Put>
-  std::optional<LineFault> parse(const std::string& path, const Put& put) {
-    LineBlocks blocks(open_source(path));
-    blocks.start(located_.body_offset, LineBlocks::end_of_file);
-    std::int64_t line_number = located_.line_count + 1;  // number of the next line, whole or too long
-    try {
-      blocks.for_each_line([&](std::string_view line, std::int64_t /*position*/) {
-        take_line(line, put);
-        ++line_number;
-        return true;
-      });
-      require_all_lines();
-    } catch (const TextFault& fault) {
-      return LineFault{.line = line_number, .message = fault.what()};
-    }
-    return std::nullopt;
-  }
-
- private:
-  template <typename Put>
-  void take_line(std::string_view line, const Put& put) {
-    if (is_blank_line(line)) return;
-    const auto index = line_index_++;
-    const auto& header = located_.header;
-    if (index == header.line_count) {
+/// Goes through all lines of a file in array or coordinate form, and parses some: calls put(index, value) for each of the values `parsed`, of those
+/// that the header announces, and for its mirror image in a symmetric file; the index counts the columns of the file one after the other. Returns the first
+/// fault; a file with more or fewer lines than announced has one. Throws FileError.
+template <typename Put>
+std::optional<LineFault> parse_vector_lines(const std::string& path, const LocatedHeader& located,
+                                            const comm::IndexRange& parsed, const Put& put) {
+  const auto& header = located.header;
+  const bool is_array = header.form == MarketForm::array;
+  std::int64_t line_number = located.line_count + 1;  // number of the next line, whole or too long
+  std::int64_t value_count = 0;
+  MatrixEntry
+      next;  // the place of the next value of an array: column by column, of a symmetric one from the diagonal on
+  const auto take_value = [&](std::string_view line) {
+    if (value_count == header.line_count)
       throw TextFault(0,
                       fmt::format("found one more value, expected the end of the file after the {} that are "
                                   "announced",
                                   header.line_count));
+    auto entry = next;
+    if (is_array && ++next.row == header.row_count) {
+      ++next.column;
+      next.row = header.symmetry == MarketSymmetry::symmetric ? next.column : 0;
     }
-    auto entry = header.form == MarketForm::array ? next_place() : MatrixEntry{};
-    if (!parsed_.contains(index)) return;
-    if (header.form == MarketForm::array) {
+    if (!parsed.contains(value_count++)) return;
+    if (is_array) {
       entry.value = *parse_value_line(line, header);
     } else {
       entry = *parse_entry_line(line, header);
@@ -162,31 +144,23 @@ class VectorLines {
     visit_images(entry, header.symmetry, [&](const MatrixEntry& image) {
       put(image.row + image.column * header.row_count, image.value);
     });
+  };
+  try {
+    LineBlocks blocks(open_source(path));
+    blocks.start(located.body_offset, LineBlocks::end_of_file);
+    blocks.for_each_line([&](std::string_view line, std::int64_t /*position*/) {
+      if (!is_blank_line(line)) take_value(line);
+      ++line_number;
+      return true;
+    });
+    if (value_count != header.line_count)
+      throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
+                                     value_count == 1 ? "1 value" : fmt::format("{} values", value_count),
+                                     header.line_count));
+  } catch (const TextFault& fault) {
+    return LineFault{.line = line_number, .message = fault.what()};
   }
-
-  /// The order of an array: column by column, of a symmetric one from the diagonal on.
-  MatrixEntry next_place() {
-    const MatrixEntry place{.row = static_cast<std::int32_t>(row_),
-                            .column = static_cast<std::int32_t>(column_)};
-    if (++row_ == located_.header.row_count) {
-      ++column_;
-      row_ = located_.header.symmetry == MarketSymmetry::symmetric ? column_ : 0;
-    }
-    return place;
-  }
-
-  void require_all_lines() const {
-    if (line_index_ == located_.header.line_count) return;
-    throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
-                                   line_index_ == 1 ? "1 value" : fmt::format("{} values", line_index_),
-                                   located_.header.line_count));
-  }
-
-  const LocatedHeader& located_;
-  comm::IndexRange parsed_;
-  std::int64_t line_index_ = 0;  // lines with a value so far
-  std::int64_t row_ = 0;         // row of the next value of an array
-  std::int64_t column_ = 0;
-};
+  return std::nullopt;
+}
 
 }  // namespace cg2d

@@ -176,7 +176,7 @@ class MarketReading {
     auto written = header();
     if (options_.mirrors) written.symmetry = MarketSymmetry::general;
     try {
-      EntryParser(written).parse(lines, [&](const MatrixEntry& entry) {
+      parse_entries(lines, written, [&](const MatrixEntry& entry) {
         ++entry_count_;
         if (options_.mirrors && entry.value != 0.0) {
           lower_count_ += entry.row > entry.column ? 1 : 0;

@@ -114,7 +114,7 @@ HugePageVector read_vector(const std::string& path, const VectorPlace& place, co
   const auto share = scattered(shares, group, [&](const auto& put) {
     agreement.attempt([&] {
       const auto own_lines = comm::share_of(located.header.line_count, group.rank(), group.size());
-      fault = VectorLines(located, own_lines).parse(path, put).value_or(fault);
+      fault = parse_vector_lines(path, located, own_lines, put).value_or(fault);
     });
   });
   agreement.reach();
