@@ -103,7 +103,6 @@ class BlockAssembler {
   [[nodiscard]] kernels::CsrBlock finish();
 
  private:
-  void reserve_behind(std::int64_t entry_count);
   void close_gaps(const std::vector<std::int64_t>& part_borders, const std::vector<std::int64_t>& part_starts,
                   const std::vector<std::int64_t>& part_ends);
 

@@ -251,8 +251,24 @@ DrawnVectors::DrawnVectors(const Problem& problem, comm::RankGroup& group, Vecto
       break;
     }
   }
-  record_facts(group);
-  take_weights();
+  const auto needed = needed_number_count(problem_, rejections_);
+  std::int64_t last_pair = -1;
+  for (const auto& part : parts_) {
+    const auto local = needed - 1 - part.first_number;
+    if (0 <= local && local < part.number_count)
+      last_pair = pair_of_number(problem_, part.pairs.begin, local);
+  }
+  pair_count = group.maximum(last_pair + 1);
+  RandomStream stream;
+  stream.jump(1 + 2 * static_cast<std::uint64_t>(pair_count));
+  facts_ = {.final_seed = stream.state(),
+            .duplicate_pairs = static_cast<std::int64_t>(rejections_.numbers.size()),
+            .out_of_range_pairs = pair_count - needed};
+  if (parts_.empty()) return;
+  const auto first_number = parts_.front().first_number;
+  first_ = first_vector_from(problem_, rejections_, first_number);
+  const auto end = first_vector_from(problem_, rejections_, first_number + own_count_);
+  weights_ = vector_weights(problem_, first_, end - first_);
   if (store == VectorStore::drawn_again) return;
   for (const auto& part : parts_) kept_.push_back(vectors_of(part));
 }
@@ -278,30 +294,6 @@ void DrawnVectors::draw_parts(const comm::IndexRange& mine, comm::RankGroup& gro
     repetition.later += first_number;
   }
   rejections_ = resolve_rejections(problem_, gathered(repetitions, group));
-}
-
-void DrawnVectors::record_facts(comm::RankGroup& group) {
-  const auto needed = needed_number_count(problem_, rejections_);
-  std::int64_t last_pair = -1;
-  for (const auto& part : parts_) {
-    const auto local = needed - 1 - part.first_number;
-    if (0 <= local && local < part.number_count)
-      last_pair = pair_of_number(problem_, part.pairs.begin, local);
-  }
-  const std::int64_t pair_count = group.maximum(last_pair + 1);
-  RandomStream stream;
-  stream.jump(1 + 2 * static_cast<std::uint64_t>(pair_count));
-  facts_ = {.final_seed = stream.state(),
-            .duplicate_pairs = static_cast<std::int64_t>(rejections_.numbers.size()),
-            .out_of_range_pairs = pair_count - needed};
-}
-
-void DrawnVectors::take_weights() {
-  if (parts_.empty()) return;
-  const auto first_number = parts_.front().first_number;
-  first_ = first_vector_from(problem_, rejections_, first_number);
-  const auto end = first_vector_from(problem_, rejections_, first_number + own_count_);
-  weights_ = vector_weights(problem_, first_, end - first_);
 }
 
 namespace {

@@ -125,8 +125,6 @@ class DrawnVectors {
     std::int64_t number_count = 0;
   };
   void draw_parts(const comm::IndexRange& mine, comm::RankGroup& group);
-  void record_facts(comm::RankGroup& group);
-  void take_weights();
   [[nodiscard]] SparseVectors vectors_of(const Part& part) const;
 
   Problem problem_;

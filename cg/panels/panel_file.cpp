@@ -91,10 +91,6 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
 
 PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
   read_index();
-  open_for_panels();
-}
-
-void PanelFile::open_for_panels() {
   file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
   if (!file_.is_open()) file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file_.is_open()) throw FileError(path_, "cannot be opened any more");

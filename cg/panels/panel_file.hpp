@@ -136,7 +136,6 @@ class PanelFile {
 
  private:
   void read_index();
-  void open_for_panels();
 
   std::string path_;
   PanelFileHeader header_;

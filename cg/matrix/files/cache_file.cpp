@@ -12,7 +12,14 @@ namespace cg2d {
 bool is_cache_file(const std::string& path) { return has_magic(OpenFile(path), CacheHeader::format); }
 
 CacheReader::CacheReader(const std::string& path) : file_(path), header_(read_header<CacheHeader>(file_)) {
-  check_header();
+  constexpr std::int64_t most_nonzeros = std::int64_t{1} << 58;  // positions stay within 63 bits
+  const bool is_sound = header_.order >= 1 && header_.order <= largest_order && header_.nonzero_count >= 0 &&
+                        header_.nonzero_count <= most_nonzeros;
+  if (!is_sound) file_.refuse("found a damaged header, expected one that meets its checksum");
+  std::array<char, CacheLayout::data_begin - sizeof(CacheHeader)> rest{};
+  static_cast<void>(file_.fill(sizeof(header_), std::span<char>(rest)));
+  if (!std::ranges::all_of(rest, [](char byte) { return byte == 0; }))
+    file_.refuse("found damaged bytes after the header, expected zeros");
   const CacheLayout layout(header_);
   if (file_.size() != layout.file_end) {
     file_.refuse("found {} bytes, expected {} for a matrix of order {} with {} nonzeros", file_.size(),
@@ -22,17 +29,6 @@ CacheReader::CacheReader(const std::string& path) : file_(path), header_(read_he
   static_cast<void>(file_.fill(layout.data_end, std::span(checksums_)));
   if (crc32c(std::as_bytes(std::span(checksums_))) != header_.checksum_of_checksums)
     file_.refuse("found damaged checksums, expected those of the header");
-}
-
-void CacheReader::check_header() const {
-  constexpr std::int64_t most_nonzeros = std::int64_t{1} << 58;  // positions stay within 63 bits
-  const bool is_sound = header_.order >= 1 && header_.order <= largest_order && header_.nonzero_count >= 0 &&
-                        header_.nonzero_count <= most_nonzeros;
-  if (!is_sound) file_.refuse("found a damaged header, expected one that meets its checksum");
-  std::array<char, CacheLayout::data_begin - sizeof(CacheHeader)> rest{};
-  static_cast<void>(file_.fill(sizeof(header_), std::span<char>(rest)));
-  if (!std::ranges::all_of(rest, [](char byte) { return byte == 0; }))
-    file_.refuse("found damaged bytes after the header, expected zeros");
 }
 
 void CacheReader::check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const {

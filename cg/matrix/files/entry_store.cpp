@@ -375,31 +375,27 @@ void EntryStore::order_chunks() {
     sources.push_back(source);
   }
   if (is_near) return;
-  permute_chunks(places, sources);
-  auto place = places.begin();
-  for (auto& bucket : buckets_) {
-    for (auto& chunk : bucket.chunks) chunk = *place++;
-    if (!bucket.chunks.empty()) bucket.open = address_of(bucket.chunks.back());
-  }
-}
-
-/// Brings the content of places[sources[k]] to places[k], cycle by cycle.
-void EntryStore::permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const {
+  // The content of places[sources[k]] comes to places[k], cycle by cycle.
   std::vector<std::byte> first(ChunkForm::byte_count);
   const auto copy = [](std::byte* to, const std::byte* from) {
     std::memcpy(to, from, ChunkForm::byte_count);
   };
-  const auto at = [&](std::size_t place) { return address_of(places[place]); };
+  const auto at = [&](std::size_t number) { return address_of(places[number]); };
   for (std::size_t begin = 0; begin < places.size(); ++begin) {
     if (sources[begin] == begin) continue;
     copy(first.data(), at(begin));
-    std::size_t place = begin;
-    while (sources[place] != begin) {
-      copy(at(place), at(sources[place]));
-      place = std::exchange(sources[place], place);
+    std::size_t target = begin;
+    while (sources[target] != begin) {
+      copy(at(target), at(sources[target]));
+      target = std::exchange(sources[target], target);
     }
-    copy(at(place), first.data());
-    sources[place] = place;
+    copy(at(target), first.data());
+    sources[target] = target;
+  }
+  auto place = places.begin();
+  for (auto& bucket : buckets_) {
+    for (auto& chunk : bucket.chunks) chunk = *place++;
+    if (!bucket.chunks.empty()) bucket.open = address_of(bucket.chunks.back());
   }
 }
 

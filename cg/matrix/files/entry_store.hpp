@@ -213,7 +213,6 @@ class EntryStore {
   std::byte* look_at(std::size_t chunk) const;
   void close_chunk(std::size_t chunk);
   void order_chunks();
-  void permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const;
   void shrink(Bucket& bucket, std::size_t entry_count);
 
   RowDeal deal_;

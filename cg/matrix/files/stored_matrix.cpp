@@ -139,161 +139,137 @@ void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit
 
 namespace {
 
-/// Makes this rank's block of a layout, in two rounds: lengths of the block's rows, so that the block is allocated
-/// as it is, then their entries, each to its place. Those of a row come from one rank, in their order.
-class BlockBuilder {
- public:
-  BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
-      : store_(store),
-        layout_(layout),
-        group_(group),
-        first_column_(static_cast<std::int32_t>(layout.columns_of(group.rank()).begin)),
-        block_(kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(),
-                                            layout.columns_of(group.rank()).size())) {}
+/// Entries of a row of a block, without values where all are 1. A message of one: row, and twice the number of entries, and 1 if all values are 1;
+/// columns two by two; the values, unless all are 1.
+struct BlockRun {
+  int owner = 0;
+  std::int64_t row = 0;
+  std::size_t count = 0;
+  const void* columns = nullptr;  // those of the matrix
+  const void* values = nullptr;
 
-  /// after_bucket(bucket): called when a bucket's entries have left.
-  template <typename AfterBucket>
-  kernels::CsrBlock build(const AfterBucket& after_bucket) {
-    count();
-    block_.make_room_by_lengths();
-    send_entries(after_bucket);
-    // Each row's start has come to its end, which is the start of the next one.
-    const auto starts = block_.row_starts.span();
-    std::ranges::copy_backward(starts.first(starts.size() - 1), starts.end());
-    starts.front() = 0;
-    return std::move(block_);
+  [[nodiscard]] std::size_t words_of_columns() const { return (count + 1) / 2; }
+  [[nodiscard]] std::size_t word_count() const {
+    return 1 + words_of_columns() + (values == nullptr ? 0 : count);
   }
-
- private:
-  /// Entries of a row of a block, without values where all are 1.
-  struct Run {
-    int owner = 0;
-    std::int64_t row = 0;
-    std::size_t count = 0;
-    const void* columns = nullptr;
-    const void* values = nullptr;
-  };
-
-  /// Cuts the rows of a bucket at the borders of the column blocks.
-  template <typename Visit>
-  void for_each_run(std::size_t bucket, const Visit& visit) {
-    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      const int process_row = layout_.row_block_of(part.row);
-      const auto row = part.row - layout_.row_block(process_row).begin;
-      for (std::size_t begin = 0; begin < part.columns.size();) {
-        const int process_column = layout_.column_block_of(part.columns[begin]);
-        const auto block_end = layout_.column_block(process_column).end;
-        std::size_t end = begin + 1;
-        while (end < part.columns.size() && part.columns[end] < block_end) ++end;
-        visit(Run{.owner = layout_.grid().rank_at(process_row, process_column),
-                  .row = row,
-                  .count = end - begin,
-                  .columns = part.columns.data() + begin,
-                  .values = part.is_all_ones ? nullptr : part.values.data() + begin});
-        begin = end;
-      }
-    });
-  }
-
-  void count() {
-    WordRounds rounds(group_, [&](std::span<const std::uint64_t> words, int /*rank*/) {
-      for (const auto word : words)
-        block_.row_starts[static_cast<std::size_t>(high_of(word)) + 1] += low_of(word);
-    });
-    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-      for_each_run(bucket, [&](const Run& run) {
-        rounds.to(run.owner, 1).push_back(pair_of(run.row, static_cast<std::int64_t>(run.count)));
-      });
-    }
-    rounds.finish();
-    require_intact(store_, group_);
-  }
-
-  /// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
-  /// order of rows those of the first process row would be whole while half of the store or more is still there.
-  [[nodiscard]] std::vector<std::size_t> buckets_in_turns() const {
-    const auto share_before = [&](std::size_t bucket) {
-      const auto row = store_.first_row(bucket);
-      const auto block = layout_.row_block(layout_.row_block_of(row));
-      return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
-    };
-    std::vector<std::size_t> buckets(store_.bucket_count());
-    std::iota(buckets.begin(), buckets.end(), std::size_t{0});
-    std::ranges::stable_sort(buckets, {}, share_before);
-    return buckets;
-  }
-
-  template <typename AfterBucket>
-  void send_entries(const AfterBucket& after_bucket) {
-    WordRounds rounds(group_, [&](std::span<const std::uint64_t> words, int /*rank*/) {
-      while (!words.empty()) words = words.subspan(place_message(words.data()));
-    });
-    for (const auto bucket : buckets_in_turns()) {
-      for_each_run(bucket, [&](const Run& run) {
-        if (run.owner == group_.rank()) {
-          place(run);
-        } else {
-          append(run, rounds.to(run.owner, word_count(run)));
-        }
-      });
-      after_bucket(bucket);
-    }
-    rounds.finish();
-    require_intact(store_, group_);
-  }
-
-  void place(const Run& run) {
-    auto& next = block_.row_starts[static_cast<std::size_t>(run.row)];
-    auto* const columns = block_.columns.data() + next;
-    auto* const values = block_.values.data() + next;
-    std::memcpy(columns, run.columns, run.count * sizeof(std::int32_t));
-    for (std::size_t k = 0; k < run.count; ++k) columns[k] -= first_column_;
-    if (run.values == nullptr) {
-      std::fill_n(values, run.count, 1.0);
-    } else {
-      std::memcpy(values, run.values, run.count * sizeof(double));
-    }
-    next += static_cast<std::int64_t>(run.count);
-  }
-
-  // A message: row, and twice the number of entries, and 1 if all values are 1; columns two by two; the values, unless all are 1.
-  static std::size_t words_of_columns(const Run& run) { return (run.count + 1) / 2; }
-  static std::size_t word_count(const Run& run) {
-    return 1 + words_of_columns(run) + (run.values == nullptr ? 0 : run.count);
-  }
-
-  static void append(const Run& run, std::vector<std::uint64_t>& words) {
-    const auto begin = words.size();
-    words.resize(begin + word_count(run));
-    auto* const message = words.data() + begin;
-    message[0] = pair_of(run.row, 2 * static_cast<std::int64_t>(run.count) + (run.values == nullptr ? 1 : 0));
-    std::memcpy(message + 1, run.columns, run.count * sizeof(std::int32_t));
-    if (run.values != nullptr)
-      std::memcpy(message + 1 + words_of_columns(run), run.values, run.count * sizeof(double));
-  }
-
-  /// Returns how many words it has.
-  std::size_t place_message(const std::uint64_t* message) {
-    Run run{.row = high_of(message[0]),
-            .count = static_cast<std::size_t>(low_of(message[0])) / 2,
-            .columns = message + 1};
-    if (low_of(message[0]) % 2 == 0) run.values = message + 1 + words_of_columns(run);
-    place(run);
-    return word_count(run);
-  }
-
-  const EntryStore& store_;
-  const comm::BlockLayout& layout_;
-  comm::RankGroup& group_;
-  std::int32_t first_column_;
-  kernels::CsrBlock block_;
 };
+
+void append_run(const BlockRun& run, std::vector<std::uint64_t>& words) {
+  const auto begin = words.size();
+  words.resize(begin + run.word_count());
+  auto* const message = words.data() + begin;
+  message[0] = pair_of(run.row, 2 * static_cast<std::int64_t>(run.count) + (run.values == nullptr ? 1 : 0));
+  std::memcpy(message + 1, run.columns, run.count * sizeof(std::int32_t));
+  if (run.values != nullptr)
+    std::memcpy(message + 1 + run.words_of_columns(), run.values, run.count * sizeof(double));
+}
+
+BlockRun run_of(const std::uint64_t* message) {
+  BlockRun run{.row = high_of(message[0]),
+               .count = static_cast<std::size_t>(low_of(message[0])) / 2,
+               .columns = message + 1};
+  if (low_of(message[0]) % 2 == 0) run.values = message + 1 + run.words_of_columns();
+  return run;
+}
+
+/// Where the row has its next entries, which is where row_starts are from then on.
+void place_run(const BlockRun& run, std::int32_t first_column, kernels::CsrBlock& block) {
+  auto& next = block.row_starts[static_cast<std::size_t>(run.row)];
+  auto* const columns = block.columns.data() + next;
+  auto* const values = block.values.data() + next;
+  std::memcpy(columns, run.columns, run.count * sizeof(std::int32_t));
+  for (std::size_t k = 0; k < run.count; ++k) columns[k] -= first_column;
+  if (run.values == nullptr) {
+    std::fill_n(values, run.count, 1.0);
+  } else {
+    std::memcpy(values, run.values, run.count * sizeof(double));
+  }
+  next += static_cast<std::int64_t>(run.count);
+}
+
+/// Cuts the rows of a bucket at the borders of the column blocks.
+template <typename Visit>
+void for_each_run(const EntryStore& store, std::size_t bucket, const comm::BlockLayout& layout,
+                  const Visit& visit) {
+  store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+    const int process_row = layout.row_block_of(part.row);
+    const auto row = part.row - layout.row_block(process_row).begin;
+    for (std::size_t begin = 0; begin < part.columns.size();) {
+      const int process_column = layout.column_block_of(part.columns[begin]);
+      const auto block_end = layout.column_block(process_column).end;
+      std::size_t end = begin + 1;
+      while (end < part.columns.size() && part.columns[end] < block_end) ++end;
+      visit(BlockRun{.owner = layout.grid().rank_at(process_row, process_column),
+                     .row = row,
+                     .count = end - begin,
+                     .columns = part.columns.data() + begin,
+                     .values = part.is_all_ones ? nullptr : part.values.data() + begin});
+      begin = end;
+    }
+  });
+}
+
+/// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
+/// order of rows those of the first process row would be whole while half of the store or more is still there.
+std::vector<std::size_t> buckets_in_turns(const EntryStore& store, const comm::BlockLayout& layout) {
+  const auto share_before = [&](std::size_t bucket) {
+    const auto row = store.first_row(bucket);
+    const auto block = layout.row_block(layout.row_block_of(row));
+    return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
+  };
+  std::vector<std::size_t> buckets(store.bucket_count());
+  std::iota(buckets.begin(), buckets.end(), std::size_t{0});
+  std::ranges::stable_sort(buckets, {}, share_before);
+  return buckets;
+}
 
 }  // namespace
 
+/// In two rounds: lengths of the block's rows, so that the block is allocated as it is, then their entries, each to its place. Those of a row come from one
+/// rank, in their order.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group) {
-  return BlockBuilder(store, layout, group).build([](std::size_t) {});
+                                comm::RankGroup& group,
+                                const std::function<void(std::size_t bucket)>& after_bucket) {
+  const auto columns = layout.columns_of(group.rank());
+  const auto first_column = static_cast<std::int32_t>(columns.begin);
+  auto block = kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(), columns.size());
+  const auto starts = block.row_starts.span();
+  {
+    WordRounds lengths(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+      for (const auto word : words) starts[static_cast<std::size_t>(high_of(word)) + 1] += low_of(word);
+    });
+    for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+      for_each_run(store, bucket, layout, [&](const BlockRun& run) {
+        lengths.to(run.owner, 1).push_back(pair_of(run.row, static_cast<std::int64_t>(run.count)));
+      });
+    }
+    lengths.finish();
+    require_intact(store, group);
+  }
+  block.make_room_by_lengths();
+  WordRounds entries(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    while (!words.empty()) {
+      const auto run = run_of(words.data());
+      place_run(run, first_column, block);
+      words = words.subspan(run.word_count());
+    }
+  });
+  for (const auto bucket : buckets_in_turns(store, layout)) {
+    for_each_run(store, bucket, layout, [&](const BlockRun& run) {
+      if (run.owner == group.rank()) {
+        place_run(run, first_column, block);
+      } else {
+        append_run(run, entries.to(run.owner, run.word_count()));
+      }
+    });
+    if (after_bucket) after_bucket(bucket);
+  }
+  entries.finish();
+  require_intact(store, group);
+  // Each row's start has come to its end, which is the start of the next one.
+  std::ranges::copy_backward(starts.first(starts.size() - 1), starts.end());
+  starts.front() = 0;
+  return block;
 }
 
 std::int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
@@ -308,7 +284,7 @@ SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
 }
 
 kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
-  return BlockBuilder(store_, layout, group).build([this](std::size_t bucket) { store_.drop(bucket); });
+  return block_of_rows(store_, layout, group, [this](std::size_t bucket) { store_.drop(bucket); });
 }
 
 }  // namespace cg2d

@@ -71,9 +71,11 @@ void require_memory(const MemoryCheck& check, const std::string& name, const Exp
 /// Throws a store's failure() on every rank. Collective.
 void require_intact(const EntryStore& store, comm::RankGroup& group);
 
-/// This rank's block of a layout, from the sealed rows of all ranks. Collective. Throws a store's failure(), MpiError, std::bad_alloc.
+/// This rank's block of a layout, from the sealed rows of all ranks. after_bucket: told when a bucket's entries have left. Collective. Throws a store's
+/// failure(), MpiError, std::bad_alloc.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
-                                comm::RankGroup& group);
+                                comm::RankGroup& group,
+                                const std::function<void(std::size_t bucket)>& after_bucket = {});
 
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
