@@ -108,11 +108,6 @@ double exchange_bytes(const Problem& problem, const comm::ProcessGrid& grid, int
   return 8.0 * static_cast<double>(problem.n) * (buffers * words + inverted_words);
 }
 
-/// The drawn vectors of one rank.
-double vector_bytes(const Problem& problem, const comm::ProcessGrid& grid) {
-  return (12.0 * (problem.nonzer + 1.0) + 12.0) * static_cast<double>(problem.n) / grid.rank_count();
-}
-
 /// How strips are made in little memory.
 struct StripMaking {
   VectorStore store = VectorStore::kept;
@@ -129,7 +124,9 @@ StripMaking making_of(const Problem& problem, const comm::ProcessGrid& grid, con
   constexpr double bytes_of_part = 2e6;  // bytes of a part of vectors that are drawn again, see DrawnVectors
   const double block_bytes = 12.0 * expected_nonzero_count(problem) / grid.rank_count();
   const double weight_bytes = 8.0 * static_cast<double>(problem.n) / grid.rank_count();
-  StripMaking making{.bytes = vector_bytes(problem, grid)};
+  // The drawn vectors.
+  StripMaking making{.bytes = (12.0 * (problem.nonzer + 1.0) + 12.0) * static_cast<double>(problem.n) /
+                              grid.rank_count()};
   double most_records = std::max(small_bytes, 0.25 * block_bytes);
   if (strips.working_bytes) {
     const auto allowed = static_cast<double>(*strips.working_bytes);

@@ -38,32 +38,6 @@ const StencilKind& kind_named(std::string_view text) {
   return *found;
 }
 
-comm::Extents extents_from(std::string_view text, const StencilKind& kind, std::string_view extents_text) {
-  comm::Extents extents{1, 1, 1};
-  const auto parts = split_at(extents_text, 'x');
-  std::int64_t order = 1;
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    const auto extent = number_from<std::int64_t>(parts[k]);
-    if (!extent || parts.size() != kind.dimension_count)
-      throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
-                       kind.example, extents_text);
-    if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
-    if (__builtin_mul_overflow(order, *extent, &order))
-      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max());
-    extents[k] = *extent;
-  }
-  return extents;
-}
-
-int point_count_from(std::string_view text, const StencilKind& kind, std::string_view count_text) {
-  const auto count = number_from<int>(count_text);
-  if (count && std::ranges::find(kind.point_counts, *count) != kind.point_counts.end()) return *count;
-  const auto [usual, other] = kind.point_counts;
-  throw InputError("{}: {} has {} points, got '{}'", text, kind.name,
-                   usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
-                   count_text);
-}
-
 }  // namespace
 
 std::string Stencil::name() const {
@@ -77,12 +51,30 @@ std::string Stencil::name() const {
 Stencil stencil_from(std::string_view text) {
   const auto& kind = kind_named(text);
   const auto parts = split_at(text, ':');
-  if (parts.size() == 1 || parts.size() > 3) {
+  if (parts.size() == 1 || parts.size() > 3)
     throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
+  Stencil stencil{.point_count = kind.point_counts.front()};
+  const auto extents = split_at(parts[1], 'x');
+  std::int64_t order = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const auto extent = number_from<std::int64_t>(extents[k]);
+    if (!extent || extents.size() != kind.dimension_count)
+      throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
+                       kind.example, parts[1]);
+    if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
+    if (__builtin_mul_overflow(order, *extent, &order))
+      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max());
+    stencil.extents[k] = *extent;
   }
-  return {
-      .extents = extents_from(text, kind, parts[1]),
-      .point_count = parts.size() == 2 ? kind.point_counts.front() : point_count_from(text, kind, parts[2])};
+  if (parts.size() == 2) return stencil;
+  const auto count = number_from<int>(parts[2]);
+  const auto [usual, other] = kind.point_counts;
+  if (!count || (*count != usual && *count != other))
+    throw InputError("{}: {} has {} points, got '{}'", text, kind.name,
+                     usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
+                     parts[2]);
+  stencil.point_count = *count;
+  return stencil;
 }
 
 std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {

@@ -114,15 +114,6 @@ std::string name_without_temporary_end(const std::string& name) {
   return is_end ? name.substr(0, point) : std::string();
 }
 
-namespace {
-
-void put_names_on_disk(const std::string& folder) {
-  const Descriptor names(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!names.is_open() || !put_on_device(names.number())) cannot_write(folder);
-}
-
-}  // namespace
-
 NewFile::NewFile(const std::string& folder, const std::string& name)
     : folder_(folder), path_(folder + "/" + name), file_(path_, FileNaming::at_the_end) {
   if (!file_.is_open()) cannot_create(path_);
@@ -159,7 +150,8 @@ void NewFile::put_on_disk() const {
 
 void NewFile::take_name() {
   if (!file_.take_name(ExistingFile::is_kept)) cannot_write(path_);
-  put_names_on_disk(folder_);
+  const Descriptor names(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!names.is_open() || !put_on_device(names.number())) cannot_write(folder_);
 }
 
 void remove_unfinished_files(const std::string& folder,

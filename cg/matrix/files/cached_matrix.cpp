@@ -32,11 +32,29 @@ class SharedOutput {
   SharedOutput(std::string path, const CacheLayout& layout, comm::RankGroup& group)
       : path_(std::move(path)), layout_(layout), shares_(static_cast<std::size_t>(layout.chunk_count)) {
     agree_on(group, [&] {
-      if (group.rank() == 0) create();
+      if (group.rank() != 0) return;
+      path_ = output_target(path_);
+      std::error_code unknown;
+      const auto status = std::filesystem::status(path_, unknown);
+      if (is_directory(status)) refuse("it is a directory; name a file");
+      if (exists(status) && !is_regular_file(status)) refuse("it is a pipe or a device; name a file");
+      if (!can_be_replaced(path_))
+        refuse(
+            "it cannot be replaced (a mount point, or another user's file in a folder with the sticky bit); "
+            "name another file");
+      file_.emplace(path_, FileNaming::temporary_at_once);
+      if (!file_->is_open()) cannot_create(path_);
+      temporary_name_ = file_->temporary_name();
     });
     temporary_name_ = group.broadcast(temporary_name_);
     agree_on(group, [&] {
-      if (group.rank() != 0) open_on_rank(group.rank());
+      if (group.rank() == 0) return;
+      file_.emplace(temporary_name_, FileNaming::of_another_process);
+      if (!file_->is_open())
+        refuse(
+            fmt::format("rank {} cannot open what rank 0 has made there ({}); name a file in a folder that "
+                        "all ranks can write",
+                        group.rank(), std::strerror(errno)));
     });
   }
 
@@ -102,28 +120,6 @@ class SharedOutput {
   }
   [[noreturn]] void refuse(const std::string& reason) const {
     throw RunError(ExitCode::cannot_create, "cannot create {}: {}", path_, reason);
-  }
-  void create() {
-    path_ = output_target(path_);
-    std::error_code unknown;
-    const auto status = std::filesystem::status(path_, unknown);
-    if (is_directory(status)) refuse("it is a directory; name a file");
-    if (exists(status) && !is_regular_file(status)) refuse("it is a pipe or a device; name a file");
-    if (!can_be_replaced(path_))
-      refuse(
-          "it cannot be replaced (a mount point, or another user's file in a folder with the sticky bit); "
-          "name another file");
-    file_.emplace(path_, FileNaming::temporary_at_once);
-    if (!file_->is_open()) cannot_create(path_);
-    temporary_name_ = file_->temporary_name();
-  }
-  void open_on_rank(int rank) {
-    file_.emplace(temporary_name_, FileNaming::of_another_process);
-    if (!file_->is_open())
-      refuse(
-          fmt::format("rank {} cannot open what rank 0 has made there ({}); name a file in a folder that "
-                      "all ranks can write",
-                      rank, std::strerror(errno)));
   }
 
   std::string path_;

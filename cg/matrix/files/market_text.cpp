@@ -62,12 +62,6 @@ std::int64_t number_within(std::string_view word, std::int64_t least, std::int64
   return *value;
 }
 
-/// The number of a text that is one, in the notation of C whatever the locale of the program is.
-double number_in_c_locale(const std::string& text) {
-  static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
-  return strtod_l(text.c_str(), nullptr, c_locale);
-}
-
 /// A finite number; numbers below the smallest double become 0 or that.
 double real_number(std::string_view word) {
   constexpr std::string_view expected = "a finite number";
@@ -77,7 +71,11 @@ double real_number(std::string_view word) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (end != digits.data() + digits.size() || error == std::errc::invalid_argument)
     throw fault(quoted(word), expected);
-  if (error == std::errc::result_out_of_range) value = number_in_c_locale(std::string(digits));
+  if (error ==
+      std::errc::result_out_of_range) {  // in the notation of C whatever the locale of the program is
+    static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+    value = strtod_l(std::string(digits).c_str(), nullptr, c_locale);
+  }
   if (!std::isfinite(value)) throw fault(quoted(word), expected);
   return value;
 }

@@ -17,6 +17,8 @@ namespace cg2d {
 namespace {
 
 constexpr std::int64_t no_line = std::numeric_limits<std::int64_t>::max();
+/// Texts are sent in parts that are about so long.
+constexpr std::size_t part_bytes = std::size_t{4} << 20;
 
 /// Throws FileError.
 void require_size(const std::string& path, const LocatedHeader& located, const VectorPlace& place) {
@@ -56,15 +58,6 @@ void write_in_turns(OutputFile* file, comm::RankGroup& group, const std::string&
     } while (!part.empty());
   }
   agreement.reach();
-}
-
-/// The lines of the values from `begin` on, about part_bytes long.
-std::string next_lines(std::span<const double> values, std::size_t& begin) {
-  constexpr std::size_t part_bytes = std::size_t{4} << 20;
-  fmt::memory_buffer text;
-  for (; begin < values.size() && text.size() < part_bytes; ++begin)
-    fmt::format_to(std::back_inserter(text), "{}\n", values[begin]);
-  return fmt::to_string(text);
 }
 
 }  // namespace
@@ -143,15 +136,20 @@ void write_vector(std::span<const double> piece, const VectorPlace& place, const
     for (std::size_t k = 0; k < piece.size(); ++k) put(place.row_of(k), piece[k]);
   });
   std::size_t done = 0;
+  const auto next_part = [&] {
+    fmt::memory_buffer text;
+    for (; done < values.size() && text.size() < part_bytes; ++done)
+      fmt::format_to(std::back_inserter(text), "{}\n", values[done]);
+    return fmt::to_string(text);
+  };
   write_in_turns(file, group,
                  fmt::format("%%MatrixMarket matrix array real general\n% {}\n{} {}\n", title,
                              place.row_count(), place.column_count),
-                 [&] { return next_lines(values, done); });
+                 next_part);
 }
 
 void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                           const std::string& title, comm::RankGroup& group, OutputFile* file) {
-  constexpr std::size_t part_bytes = std::size_t{4} << 20;
   const auto rows = layout.rows_of(group.rank());
   const auto columns = layout.columns_of(group.rank());
   // The entries of a row on or below the diagonal come first: columns rise.

@@ -15,13 +15,7 @@ SourceMatrix::SourceMatrix(const std::string& text, std::int64_t memory_bytes, c
                            const MemoryCheck& check_memory)
     : row_(source_row_of(text)), source_(source_from(text)) {
   facts_.key = {.name = text, .order = source_->facts().key.order};
-  plan_survey(memory_bytes, group, check_memory);
-  survey(text, {comm::share_of(order(), group.rank(), group.size())}, group);
-}
-
-/// Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
-void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group,
-                               const MemoryCheck& check_memory) {
+  // Strips of a sixteenth of the memory, but not so short that making them costs more than their entries.
   constexpr double bytes_per_entry = 12.0;
   constexpr std::int64_t least_bytes = std::int64_t{1} << 20;
   constexpr std::int64_t most_bytes = std::int64_t{32} << 20;
@@ -49,6 +43,7 @@ void SourceMatrix::plan_survey(std::int64_t memory_bytes, comm::RankGroup& group
                     format_bytes(needed), facts_.key.name,
                     format_bytes(std::max<std::int64_t>(memory_bytes, 0))));
   });
+  survey(text, {comm::share_of(order(), group.rank(), group.size())}, group);
 }
 
 void SourceMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {

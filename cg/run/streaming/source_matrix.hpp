@@ -34,7 +34,6 @@ class SourceMatrix final : public SystemMatrix {
   [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
 
  private:
-  void plan_survey(std::int64_t memory_bytes, comm::RankGroup& group, const MemoryCheck& check_memory);
   /// Makes the matrix once more, strip by strip.
   void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
