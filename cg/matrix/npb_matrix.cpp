@@ -81,17 +81,6 @@ void append_records(const SparseVectors& vectors, const comm::BlockLayout& layou
   }
 }
 
-/// Collective. The records of these rows from all ranks, in the order of their vectors.
-std::vector<std::vector<std::uint64_t>> exchange_records(const DrawnVectors& drawn,
-                                                         const comm::BlockLayout& layout,
-                                                         std::span<const RecordRows> rows_of_blocks,
-                                                         comm::RankGroup& group) {
-  OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
-  drawn.visit(
-      [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });
-  return group.exchange(std::move(outgoing));
-}
-
 /// Expected bytes that one rank gets (and about as many that it sends) in one of `strip_count` exchanges.
 double exchange_bytes(const Problem& problem, const comm::ProcessGrid& grid, int strip_count) {
   const double length = problem.nonzer + 1.0;
@@ -175,8 +164,11 @@ class NpbSource final : public MatrixSource {
               .rows = comm::share_of(rows, exchange, making.exchanges_per_strip), .first = rows.begin};
         }
         const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
-        assembler.append_rows(mine.rows.end - mine.first,
-                              exchange_records(drawn, layout, rows_of_blocks, group));
+        OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
+        drawn.visit(
+            [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });
+        // From all ranks, in the order of their vectors.
+        assembler.append_rows(mine.rows.end - mine.first, group.exchange(std::move(outgoing)));
       }
       sink(assembler.finish());
     }

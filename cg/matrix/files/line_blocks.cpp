@@ -67,14 +67,6 @@ std::string_view LineBlocks::next() {
 
 namespace {
 
-/// The first bytes of a file's content, decompressed, as many as there are.
-std::string first_bytes(const std::string& path) {
-  constexpr std::size_t byte_count = 1024;
-  std::string bytes(byte_count, '\0');
-  bytes.resize(open_source(path)->read(bytes));
-  return bytes;
-}
-
 /// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
 /// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
 bool is_harwell_boeing(std::string_view begin) {
@@ -152,8 +144,11 @@ LocatedHeader read_market_header(const std::string& path) {
     });
     if (!is_complete) throw parser.end_fault();
   } catch (const TextFault& fault) {
-    const auto foreign = located.line_count == 0 ? foreign_format(first_bytes(path)) : std::string();
-    if (!foreign.empty()) throw FileError(path, foreign);
+    if (located.line_count == 0) {
+      std::string begin(1024, '\0');
+      begin.resize(open_source(path)->read(begin));
+      if (const auto foreign = foreign_format(begin); !foreign.empty()) throw FileError(path, foreign);
+    }
     throw FileError(path, located.line_count + 1, fault.what());
   }
   located.header = parser.header;
