@@ -29,15 +29,6 @@ constexpr std::array stencil_kinds{
     StencilKind{"laplace3d", "NXxNYxNZ or NXxNYxNZ:27", "laplace3d:64x64x64", 3, {7, 27}},
 };
 
-const StencilKind& kind_named(std::string_view text) {
-  const auto name = text.substr(0, text.find(':'));
-  const auto* const found = std::ranges::find(stencil_kinds, name, &StencilKind::name);
-  if (found == stencil_kinds.end()) {
-    throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
-  }
-  return *found;
-}
-
 }  // namespace
 
 std::string Stencil::name() const {
@@ -49,7 +40,11 @@ std::string Stencil::name() const {
 }
 
 Stencil stencil_from(std::string_view text) {
-  const auto& kind = kind_named(text);
+  const auto* const found =
+      std::ranges::find(stencil_kinds, text.substr(0, text.find(':')), &StencilKind::name);
+  if (found == stencil_kinds.end())
+    throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
+  const auto& kind = *found;
   const auto parts = split_at(text, ':');
   if (parts.size() == 1 || parts.size() > 3)
     throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);

@@ -63,7 +63,10 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     panel.is_resident = is_resident(index);
     if (panel.is_resident) {
       const auto byte_count = static_cast<std::size_t>(entries[index].byte_count);
-      load(panel, entries[index], room.first(byte_count));
+      const auto bytes = room.first(byte_count);
+      reader_->start({.slot = 0, .position = entries[index].position, .memory = bytes});
+      check(entries[index], reader_->wait(0), bytes);
+      lend(panel, bytes.data());
       room = room.subspan(byte_count);
       residents_.push_back(index);
     } else {
@@ -82,12 +85,6 @@ bool StreamedKernel::is_resident(std::size_t index) const {
   const auto panel_count = static_cast<std::int64_t>(file_->panels().size());
   const auto before = [&](std::int64_t number) { return number * memory_.resident_count / panel_count; };
   return before(static_cast<std::int64_t>(index) + 1) > before(static_cast<std::int64_t>(index));
-}
-
-void StreamedKernel::load(Panel& panel, const PanelEntry& entry, std::span<std::byte> bytes) {
-  reader_->start({.slot = 0, .position = entry.position, .memory = bytes});
-  check(entry, reader_->wait(0), bytes);
-  lend(panel, bytes.data());
 }
 
 void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
