@@ -36,12 +36,11 @@ SourceMatrix::SourceMatrix(const std::string& text, std::int64_t memory_bytes, c
                   .making_bytes = saturated(static_cast<double>(group.maximum(needed)) * group.size())});
   agree_on(group, [&] {
     if (needed <= memory_bytes) return;
-    throw RunError(
-        ExitCode::memory,
-        fmt::format("not enough memory: with --out-of-core a rank needs {} to count the rows of {}, "
-                    "{} are left for it; raise --memory-limit or take more ranks",
-                    format_bytes(needed), facts_.key.name,
-                    format_bytes(std::max<std::int64_t>(memory_bytes, 0))));
+    throw RunError(ExitCode::memory,
+                   "not enough memory: with --out-of-core a rank needs {} to count the rows of {}, "
+                   "{} are left for it; raise --memory-limit or take more ranks",
+                   format_bytes(needed), facts_.key.name,
+                   format_bytes(std::max<std::int64_t>(memory_bytes, 0)));
   });
   survey(text, {comm::share_of(order(), group.rank(), group.size())}, group);
 }
