@@ -53,179 +53,197 @@ void refuse_to_symmetrize(const MatrixFileOptions& options) {
                      options.mirrors ? "--mirror" : "--symmetrize", options.path);
 }
 
-/// Throws FileError.
-void require_square(const std::string& path, const LocatedHeader& located) {
-  const auto& header = located.header;
-  if (header.form == MarketForm::array)
-    throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
-  if (header.row_count != header.column_count)
-    throw FileError(path, located.line_count, "found {} rows and {} columns, expected a square matrix",
-                    header.row_count, header.column_count);
-}
+/// One reading of a Matrix Market file.
+class MarketReading {
+ public:
+  MarketReading(const MatrixFileOptions& options, comm::RankGroup& group)
+      : options_(options), group_(group) {}
 
-/// Room for the entries: in memory, or in the scratch folder. Collective.
-void require_place(const MatrixFileOptions& options, const MarketHeader& header, comm::RankGroup& group) {
-  const auto order = header.row_count;
-  const auto values = values_of(header);
-  const auto entries = most_entries(options.path, header);
-  // The halves of each entry, at both of its places, until they are in order.
-  const auto half_count = options.symmetrize_tolerance ? 2 * entries : 0;
-  if (options.scratch_folder.empty()) {
-    auto expected = expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group.size());
-    if (half_count > 0)
-      expected.making_bytes = expected_matrix(order, half_count, EntryValues::any, group.size()).making_bytes;
-    return require_memory(options.check_memory, options.path, expected, group);
-  }
-  const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group.size()));
-  require_memory(options.check_memory, options.path,
-                 {.order = order,
-                  .entry_count = entries,
-                  .making_bytes = stored_bytes(order, 0, values) + open_bytes * group.size()},
-                 group);
-  require_room({.option = "--scratch",
-                .folder = options.scratch_folder,
-                .byte_count = (stored_entry_bytes(values) * entries +
-                               stored_entry_bytes(EntryValues::any) * half_count) /
-                              group.size(),
-                .node = comm::make_node_map(group, 0).node_of(group.rank())},
-               group);
-}
-
-/// nullptr: the entries stay in memory. Collective.
-std::unique_ptr<ScratchChunks> make_scratch(const MatrixFileOptions& options, comm::RankGroup& group) {
-  std::unique_ptr<ScratchChunks> scratch;
-  if (options.scratch_folder.empty()) return scratch;
-  agree_on(group, [&] { scratch = std::make_unique<ScratchChunks>(options.scratch_folder); });
-  return scratch;
-}
-
-/// The lines of a body that a rank has parsed.
-struct ParsedShare {
-  std::int64_t entry_count = 0;
-  std::int64_t lower_count =
-      0;  ///< entries below the diagonal that are not 0, of a triangle that is mirrored
-  std::int64_t upper_count = 0;
-  std::optional<TextFault> fault{};  ///< the first line that could not be parsed
-};
-
-/// Parses until the end of the rank's share or the first fault. Takes part in exchanges meanwhile. add: takes all entries, mirror images, too.
-template <typename Add>
-ParsedShare parse_share(const MatrixFileOptions& options, const LocatedHeader& located,
-                        const comm::RankGroup& group, const Add& add) {
-  ParsedShare share;
-  auto written = located.header;
-  if (options.mirrors) written.symmetry = MarketSymmetry::general;
-  LineBlocks blocks(open_source(options.path));
-  const auto& source = blocks.source();
-  const auto body = located.body_offset;
-  const auto parse_lines = [&](std::string_view lines) {
-    parse_entries(lines, written, [&](const MatrixEntry& entry) {
-      ++share.entry_count;
-      if (options.mirrors && entry.value != 0.0) {
-        share.lower_count += entry.row > entry.column ? 1 : 0;
-        share.upper_count += entry.row < entry.column ? 1 : 0;
-      }
-      visit_images(entry, located.header.symmetry, add);
+  std::unique_ptr<StoredMatrix> read() {
+    require_same_file(options_.path, group_);
+    agree_on(group_, [&] {
+      located_ = read_market_header(options_.path);
+      require_square();
+      if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
+      if (options_.mirrors && options_.symmetrize_tolerance)
+        throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
     });
-    if (options.progress && source.can_be_cut())
-      options.progress(static_cast<double>(blocks.offset() - body) * group.size() /
-                       static_cast<double>(source.size()));
-  };
-  // Parts of a stream are much longer than what LineBlocks reads ahead.
-  constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
-  const std::int64_t stride = group.size() * part_bytes;
-  comm::IndexRange part{.begin = body, .end = LineBlocks::end_of_file};
-  if (source.can_be_cut()) {
-    part.end = std::max(source.size(), body);
-    part = comm::share_of(part, group.rank(), group.size());
-  } else if (group.size() > 1) {
-    part = {.begin = body + group.rank() * part_bytes, .end = body + (group.rank() + 1) * part_bytes};
+    if (options_.mirrors) located_.header.symmetry = MarketSymmetry::symmetric;
+    const auto values = values_of(header());
+    require_place(values);
+    auto scratch = make_scratch();
+    if (options_.permutation_seed) permutation_.emplace(header().row_count, *options_.permutation_seed);
+    EntryCollector collector(header().row_count, group_, values, std::move(scratch));
+    Agreement agreement(group_);
+    agreement.attempt([&] { parse_share(collector); });
+    auto store = collector.finish();
+    agreement.reach();
+    require_complete();
+    if (options_.mirrors) require_one_triangle();
+    auto matrix =
+        std::make_unique<StoredMatrix>(std::move(store), name_of(options_.path), permutation_, group_);
+    if (options_.symmetrize_tolerance)
+      matrix->symmetrize(*options_.symmetrize_tolerance, make_scratch(), group_);
+    return matrix;
   }
-  std::int64_t offset = 0;  // of the lines that are parsed
-  try {
-    do {
-      blocks.start(part.begin, part.end);
-      for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
-        offset = blocks.offset();
-        parse_lines(lines);
-        offset = 0;
-      }
-      part = {.begin = part.begin + stride, .end = part.end + stride};
-    } while (!source.can_be_cut() && !blocks.at_end_of_file());
-  } catch (const TextFault& fault) {  // of a line that is too long: its offset is that in the file
-    share.fault = TextFault(offset + fault.offset(), fault.what());
-  }
-  return share;
-}
 
-/// Throws the first fault of the file, whichever rank has met it. Collective.
-void require_complete(const MatrixFileOptions& options, const ParsedShare& share, std::int64_t line_count,
-                      comm::RankGroup& group) {
-  const auto own_offset = share.fault ? share.fault->offset() : nowhere;
-  const auto offset = group.minimum(own_offset);
-  const auto entry_count = group.sum(share.entry_count);
-  if (offset == nowhere && entry_count == line_count) return;
-  const auto messages =
-      group.gather_all(own_offset == offset && share.fault ? share.fault->what() : std::string());
-  agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    const auto line = locate_line(options.path, offset, line_count);
-    if (line.is_surplus)
-      throw FileError(options.path, line.number,
+ private:
+  [[nodiscard]] const MarketHeader& header() const { return located_.header; }
+
+  void require_square() const {
+    const auto& path = options_.path;
+    if (header().form == MarketForm::array) {
+      throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
+    }
+    if (header().row_count != header().column_count) {
+      throw FileError(path, located_.line_count, "found {} rows and {} columns, expected a square matrix",
+                      header().row_count, header().column_count);
+    }
+  }
+
+  /// Room for the entries: in memory, or in the scratch folder.
+  void require_place(EntryValues values) {
+    const auto order = header().row_count;
+    const auto entries = most_entries(options_.path, header());
+    // The halves of each entry, at both of its places, until they are in order.
+    const auto half_count = options_.symmetrize_tolerance ? 2 * entries : 0;
+    if (options_.scratch_folder.empty()) {
+      auto expected =
+          expected_matrix(order, entries, half_count > 0 ? EntryValues::any : values, group_.size());
+      if (half_count > 0)
+        expected.making_bytes =
+            expected_matrix(order, half_count, EntryValues::any, group_.size()).making_bytes;
+      return require_memory(options_.check_memory, options_.path, expected, group_);
+    }
+    const auto open_bytes = EntryStore::open_bytes(RowDeal(order, group_.size()));
+    require_memory(options_.check_memory, options_.path,
+                   {.order = order,
+                    .entry_count = entries,
+                    .making_bytes = stored_bytes(order, 0, values) + open_bytes * group_.size()},
+                   group_);
+    require_room({.option = "--scratch",
+                  .folder = options_.scratch_folder,
+                  .byte_count = (stored_entry_bytes(values) * entries +
+                                 stored_entry_bytes(EntryValues::any) * half_count) /
+                                group_.size(),
+                  .node = comm::make_node_map(group_, 0).node_of(group_.rank())},
+                 group_);
+  }
+
+  /// nullptr: the entries stay in memory.
+  [[nodiscard]] std::unique_ptr<ScratchChunks> make_scratch() const {
+    std::unique_ptr<ScratchChunks> scratch;
+    if (options_.scratch_folder.empty()) return scratch;
+    agree_on(group_, [&] { scratch = std::make_unique<ScratchChunks>(options_.scratch_folder); });
+    return scratch;
+  }
+
+  /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
+  void parse_share(EntryCollector& collector) {
+    LineBlocks blocks(open_source(options_.path));
+    const auto& source = blocks.source();
+    const auto body = located_.body_offset;
+    // Parts of a stream are much longer than a line: a reader may go beyond the end of one by a line.
+    constexpr std::int64_t part_bytes = std::int64_t{1} << 22;
+    const std::int64_t stride = group_.size() * part_bytes;
+    comm::IndexRange part{.begin = body, .end = LineBlocks::end_of_file};
+    if (source.can_be_cut()) {
+      part.end = std::max(source.size(), body);
+      part = comm::share_of(part, group_.rank(), group_.size());
+    } else if (group_.size() > 1) {
+      part = {.begin = body + group_.rank() * part_bytes, .end = body + (group_.rank() + 1) * part_bytes};
+    }
+    try {
+      do {
+        blocks.start(part.begin, part.end);
+        for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
+          parse_lines(lines, blocks, collector);
+          if (fault_) return;
+        }
+        part = {.begin = part.begin + stride, .end = part.end + stride};
+      } while (!source.can_be_cut() && !blocks.at_end_of_file());
+    } catch (const TextFault& fault) {  // a line that is too long
+      fault_ = fault;
+    }
+  }
+
+  void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
+    const auto add = [&](const MatrixEntry& entry) {
+      const std::int64_t row = permutation_ ? (*permutation_)(entry.row) : entry.row;
+      const std::int64_t column = permutation_ ? (*permutation_)(entry.column) : entry.column;
+      collector.add(row, column, entry.value);
+    };
+    auto written = header();
+    if (options_.mirrors) written.symmetry = MarketSymmetry::general;
+    try {
+      parse_entries(lines, written, [&](const MatrixEntry& entry) {
+        ++entry_count_;
+        if (options_.mirrors && entry.value != 0.0) {
+          lower_count_ += entry.row > entry.column ? 1 : 0;
+          upper_count_ += entry.row < entry.column ? 1 : 0;
+        }
+        visit_images(entry, header().symmetry, add);
+      });
+    } catch (const TextFault& fault) {
+      fault_ = TextFault(blocks.offset() + fault.offset(), fault.what());
+    }
+    if (options_.progress && blocks.source().can_be_cut())
+      options_.progress(static_cast<double>(blocks.offset() - located_.body_offset) * group_.size() /
+                        static_cast<double>(blocks.source().size()));
+  }
+
+  /// For a triangle that is mirrored.
+  void require_one_triangle() {
+    const auto lower_count = group_.sum(lower_count_);
+    const auto upper_count = group_.sum(upper_count_);
+    if (lower_count == 0 || upper_count == 0) return;
+    throw RunError(ExitCode::bad_data,
+                   "{}: found {} below the diagonal and {} above it, expected one triangle, which "
+                   "--mirror mirrors; leave it out",
+                   options_.path, entries_text(lower_count), upper_count);
+  }
+
+  /// Throws the first fault of the file, whichever rank has met it.
+  void require_complete() {
+    const auto own_offset = fault_ ? fault_->offset() : nowhere;
+    const auto offset = group_.minimum(own_offset);
+    const auto entry_count = group_.sum(entry_count_);
+    if (offset == nowhere && entry_count == header().line_count) return;
+    const auto messages = group_.gather_all(own_offset == offset && fault_ ? fault_->what() : std::string());
+    agree_on(group_, [&] {
+      if (group_.rank() == 0) throw_fault(offset, *std::ranges::max_element(messages), entry_count);
+    });
+  }
+
+  [[noreturn]] void throw_fault(std::int64_t offset, const std::string& message,
+                                std::int64_t entry_count) const {
+    const auto line = locate_line(options_.path, offset, header().line_count);
+    if (line.is_surplus) {
+      throw FileError(options_.path, line.number,
                       "found one more entry, expected the end of the file after the {} that are "
                       "announced",
-                      line_count);
-    if (offset != nowhere) throw FileError(options.path, line.number, *std::ranges::max_element(messages));
-    throw FileError(options.path, line.number,
+                      header().line_count);
+    }
+    if (offset != nowhere) throw FileError(options_.path, line.number, message);
+    throw FileError(options_.path, line.number,
                     "found the end of the file after {}, expected the {} that are announced",
-                    entries_text(entry_count), line_count);
-  });
-}
+                    entries_text(entry_count), header().line_count);
+  }
+
+  const MatrixFileOptions& options_;
+  comm::RankGroup& group_;
+  LocatedHeader located_;
+  std::optional<RandomPermutation> permutation_;
+  std::int64_t entry_count_ = 0;
+  std::int64_t lower_count_ = 0;  // entries that are not 0, of a triangle that is mirrored
+  std::int64_t upper_count_ = 0;
+  std::optional<TextFault> fault_;  // the first line that this rank could not parse
+};
 
 }  // namespace
 
 std::unique_ptr<StoredMatrix> read_market_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
-  LocatedHeader located;
-  require_same_file(options.path, group);
-  agree_on(group, [&] {
-    located = read_market_header(options.path);
-    require_square(options.path, located);
-    if (located.header.symmetry != MarketSymmetry::general) refuse_to_symmetrize(options);
-    if (options.mirrors && options.symmetrize_tolerance)
-      throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
-  });
-  const auto& header = located.header;
-  if (options.mirrors) located.header.symmetry = MarketSymmetry::symmetric;
-  require_place(options, header, group);
-  auto scratch = make_scratch(options, group);
-  std::optional<RandomPermutation> permutation;
-  if (options.permutation_seed) permutation.emplace(header.row_count, *options.permutation_seed);
-  EntryCollector collector(header.row_count, group, values_of(header), std::move(scratch));
-  ParsedShare share;
-  Agreement agreement(group);
-  agreement.attempt([&] {
-    share = parse_share(options, located, group, [&](const MatrixEntry& entry) {
-      const std::int64_t row = permutation ? (*permutation)(entry.row) : entry.row;
-      const std::int64_t column = permutation ? (*permutation)(entry.column) : entry.column;
-      collector.add(row, column, entry.value);
-    });
-  });
-  auto store = collector.finish();
-  agreement.reach();
-  require_complete(options, share, header.line_count, group);
-  if (options.mirrors) {
-    const auto lower_count = group.sum(share.lower_count);
-    const auto upper_count = group.sum(share.upper_count);
-    if (lower_count > 0 && upper_count > 0)
-      throw RunError(ExitCode::bad_data,
-                     "{}: found {} below the diagonal and {} above it, expected one triangle, which "
-                     "--mirror mirrors; leave it out",
-                     options.path, entries_text(lower_count), upper_count);
-  }
-  auto matrix = std::make_unique<StoredMatrix>(std::move(store), name_of(options.path), permutation, group);
-  if (options.symmetrize_tolerance)
-    matrix->symmetrize(*options.symmetrize_tolerance, make_scratch(options, group), group);
-  return matrix;
+  return MarketReading(options, group).read();
 }
 
 std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
