@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cg/matrix/block_assembler.hpp"
-#include "cg/matrix/vector_parts.hpp"
 
 namespace cg2d::bench {
 namespace {

@@ -25,7 +25,6 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/market_text.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
@@ -203,7 +202,7 @@ class ReadingUnderTest {
     }));
     seconds.parsing.push_back(seconds_of(group_, [&] {
       for_each_block(text_path_, group_, located.body_offset, [&](std::string_view lines) {
-        cg2d::EntryParser(located.header).parse(lines, [&](const cg2d::MatrixEntry& entry) {
+        cg2d::parse_entries(lines, located.header, [&](const cg2d::MatrixEntry& entry) {
           sum += entry.column + (entry.value < 0.5 ? 1 : 0);
         });
       });

@@ -15,9 +15,8 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
-#include "cg/matrix/matrix_market.hpp"
+#include "cg/matrix/files/vector_file.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/tuning/run_plan.hpp"
 

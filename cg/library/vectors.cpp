@@ -7,7 +7,7 @@
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/matrix/files/value_scatter.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
 HugePageVector vector_from_elements(std::span<const VectorElement> elements, const PiecePlace& place,

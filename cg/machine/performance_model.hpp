@@ -10,7 +10,6 @@
 
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/slow_ranks.hpp"

@@ -7,8 +7,6 @@
 #include <exception>
 #include <utility>
 
-#include "cg/matrix/vector_parts.hpp"
-
 namespace cg2d {
 namespace {
 
@@ -177,17 +175,13 @@ BlockAssembler::BlockAssembler(comm::IndexRange rows, comm::IndexRange columns, 
                                         static_cast<std::size_t>(expected_entry_count));
 }
 
-void BlockAssembler::reserve_behind(std::int64_t entry_count) {
-  const auto needed = static_cast<std::size_t>(finished_entries_ + entry_count);
-  if (needed <= block_.values.size()) return;
-  block_.resize(std::max(needed, block_.values.size() + block_.values.size() / 4));
-}
-
 void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vector<std::uint64_t>> parts) {
   const auto inverted =
       terms_of_rows(finished_rows_, static_cast<std::size_t>(end_row - finished_rows_), parts);
   // A row has at most as many entries as products; the few that fall together leave gaps.
-  reserve_behind(inverted.product_starts.back());
+  const auto needed = static_cast<std::size_t>(finished_entries_ + inverted.product_starts.back());
+  if (needed > block_.values.size())
+    block_.resize(std::max(needed, block_.values.size() + block_.values.size() / 4));
 
   const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
   std::vector<std::int64_t> part_ends(static_cast<std::size_t>(thread_count_));

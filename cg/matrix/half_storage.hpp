@@ -1,6 +1,6 @@
 #pragma once
 
-// Symmetric storage: the rule that keeps one entry of each mirrored pair.
+// Parts of a block: half of a symmetric one, by a rule that keeps one entry of each mirrored pair, and strips of columns.
 
 #include <cstdint>
 #include <vector>
@@ -58,5 +58,11 @@ void keep_half(kernels::CsrBlock& block, const comm::IndexRange& rows, const com
 /// keep_half() by the layout's rule.
 void keep_stored(kernels::CsrBlock& block, kernels::Storage storage, const comm::BlockLayout& layout,
                  int rank);
+
+/// Moves the entries in the columns of the range from the block to a new one, which has all rows and counts
+/// its columns from the begin of the range. The block keeps its other entries and its column numbers. Cost:
+/// one pass over the entries that stay; for a moment those that leave are in memory twice, unless none stays.
+/// Throws std::bad_alloc.
+kernels::CsrBlock take_columns(kernels::CsrBlock& block, const comm::IndexRange& columns);
 
 }  // namespace cg2d

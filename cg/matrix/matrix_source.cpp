@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 
@@ -22,6 +23,14 @@ comm::IndexRange Strips::rows_of(int strip, const comm::IndexRange& block_rows) 
           .end = std::min(block_rows.begin + share.end * row_multiple, block_rows.end)};
 }
 
+SourcedBlock MatrixSource::build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                 int thread_count) const {
+  SourcedBlock made;
+  made.facts = build_strips(layout, group, thread_count, {},
+                            [&](kernels::CsrBlock block) { made.block = std::move(block); });
+  return made;
+}
+
 std::span<const SourceRow> source_table() {
   static const std::array table{npb_source(), laplace2d_source(), laplace3d_source()};
   return table;
@@ -35,7 +44,7 @@ const SourceRow& source_row_of(std::string_view text) {
   if (row != table.end()) return *row;
   std::vector<std::string> known;
   for (const auto& other : table) known.push_back(fmt::format("{}:{}", other.name, other.arguments));
-  throw InputError(fmt::format("{}: no such matrix; there are {}", text, fmt::join(known, ", ")));
+  throw InputError("{}: no such matrix; there are {}", text, fmt::join(known, ", "));
 }
 
 std::unique_ptr<MatrixSource> source_from(std::string_view text) { return source_row_of(text).parse(text); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -35,17 +36,12 @@ struct SourcedBlock {
 struct Strips {
   int count = 1;                  ///< some are empty where there are few rows
   std::int64_t row_multiple = 1;  ///< each begins at a multiple of it, counted from the block's first row
-  /// About so much memory may be taken for the making of a strip, beside the strip itself. Less takes more time.
-  std::int64_t working_bytes = std::int64_t{64} << 20;
+  /// About so much memory may be taken for the making of a strip, beside the strip itself. Less takes more time. Empty: as much as suits a
+  /// whole block in memory.
+  std::optional<std::int64_t> working_bytes{};
 
   /// The rows of a strip of a block with these rows.
   [[nodiscard]] comm::IndexRange rows_of(int strip, const comm::IndexRange& block_rows) const;
-};
-
-/// The work of making one rank's block.
-struct SourcePlan {
-  std::int64_t working_bytes = 0;  ///< beside the finished block, per rank, at most
-  int strip_count = 1;             ///< strips of rows in which the block is made, one after the other
 };
 
 /// One matrix, to be made block by block.
@@ -63,12 +59,9 @@ class MatrixSource : public Interface {
                                                                         comm::RankGroup& /*group*/) const {
     return comm::piece_starts_of_shares(facts_.key.order, shares);
   }
-  [[nodiscard]] virtual SourcePlan plan(const comm::BlockLayout& layout) const = 0;
-  /// The work of making a block in strips, with one strip at a time in memory.
-  [[nodiscard]] virtual SourcePlan plan_strips(const comm::BlockLayout& layout,
-                                               const Strips& /*strips*/) const {
-    return plan(layout);
-  }
+  /// Memory that build_strips() takes at most beside the strip, of which there is one at a time, per rank; strips {}: of build(), beside the block.
+  [[nodiscard]] virtual std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                                   const Strips& strips) const = 0;
   /// Nonzeros of the longest strip of a rank's block, at most, where some may be much longer than others; 0: all are about as long. Local.
   /// Throws RunError, on this rank alone.
   [[nodiscard]] virtual std::int64_t longest_strip(const comm::BlockLayout& /*layout*/, int /*rank*/,
@@ -77,8 +70,8 @@ class MatrixSource : public Interface {
   }
   /// Makes this rank's own block. The layout's size must be the order of the matrix, and its grid have a
   /// place for each rank. Collective. Throws MpiError, std::bad_alloc.
-  [[nodiscard]] virtual SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                           int thread_count) const = 0;
+  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                   int thread_count) const;
 
   /// Takes the next rows of this rank's block, with the columns of the block.
   using StripSink = std::function<void(kernels::CsrBlock strip)>;
@@ -87,11 +80,7 @@ class MatrixSource : public Interface {
   /// alone keeps that to itself until the end (Agreement::attempt). Throws what build() throws, and what the
   /// sink throws on all ranks.
   virtual SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
-                                   const Strips& /*strips*/, const StripSink& sink) const {
-    auto sourced = build(layout, group, thread_count);
-    sink(std::move(sourced.block));
-    return sourced.facts;
-  }
+                                   const Strips& strips, const StripSink& sink) const = 0;
 
  protected:
   explicit MatrixSource(MatrixFacts facts = {}) : facts_(std::move(facts)) {}

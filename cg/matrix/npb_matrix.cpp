@@ -12,9 +12,8 @@
 
 #include "cg/base/values.hpp"
 #include "cg/matrix/block_assembler.hpp"
-#include "cg/matrix/drawn_vectors.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/vector_parts.hpp"
+#include "cg/matrix/npb_vectors.hpp"
 
 namespace cg2d {
 namespace {
@@ -82,17 +81,6 @@ void append_records(const SparseVectors& vectors, const comm::BlockLayout& layou
   }
 }
 
-/// Collective. The records of these rows from all ranks, in the order of their vectors.
-std::vector<std::vector<std::uint64_t>> exchange_records(const DrawnVectors& drawn,
-                                                         const comm::BlockLayout& layout,
-                                                         std::span<const RecordRows> rows_of_blocks,
-                                                         comm::RankGroup& group) {
-  OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
-  drawn.visit(
-      [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });
-  return group.exchange(std::move(outgoing));
-}
-
 /// Expected bytes that one rank gets (and about as many that it sends) in one of `strip_count` exchanges.
 double exchange_bytes(const Problem& problem, const comm::ProcessGrid& grid, int strip_count) {
   const double length = problem.nonzer + 1.0;
@@ -109,11 +97,6 @@ double exchange_bytes(const Problem& problem, const comm::ProcessGrid& grid, int
   return 8.0 * static_cast<double>(problem.n) * (buffers * words + inverted_words);
 }
 
-/// The drawn vectors of one rank.
-double vector_bytes(const Problem& problem, const comm::ProcessGrid& grid) {
-  return (12.0 * (problem.nonzer + 1.0) + 12.0) * static_cast<double>(problem.n) / grid.rank_count();
-}
-
 /// How strips are made in little memory.
 struct StripMaking {
   VectorStore store = VectorStore::kept;
@@ -121,24 +104,31 @@ struct StripMaking {
   double bytes = 0.0;           ///< memory of a rank, at most
 };
 
-/// The vectors are kept where they leave half of the memory to the records.
+/// Records take a quarter of a block that stays in memory at most; small ones are not worth a second exchange. Where memory is limited, the
+/// vectors are kept if they leave half of it to the records.
 StripMaking making_of(const Problem& problem, const comm::ProcessGrid& grid, const Strips& strips) {
   constexpr int most_exchanges = 64;
+  constexpr double small_bytes = 16e6;
   constexpr double least_bytes = 1e6;
   constexpr double bytes_of_part = 2e6;  // bytes of a part of vectors that are drawn again, see DrawnVectors
+  const double block_bytes = 12.0 * expected_nonzero_count(problem) / grid.rank_count();
   const double weight_bytes = 8.0 * static_cast<double>(problem.n) / grid.rank_count();
-  const auto allowed = static_cast<double>(strips.working_bytes);
-  StripMaking making;
-  making.bytes = vector_bytes(problem, grid);
-  if (making.bytes > 0.5 * allowed) {
-    making.store = VectorStore::drawn_again;
-    making.bytes = std::min(making.bytes, bytes_of_part) + weight_bytes;
+  // The drawn vectors.
+  StripMaking making{.bytes = (12.0 * (problem.nonzer + 1.0) + 12.0) * static_cast<double>(problem.n) /
+                              grid.rank_count()};
+  double most_records = std::max(small_bytes, 0.25 * block_bytes);
+  if (strips.working_bytes) {
+    const auto allowed = static_cast<double>(*strips.working_bytes);
+    if (making.bytes > 0.5 * allowed) {
+      making.store = VectorStore::drawn_again;
+      making.bytes = std::min(making.bytes, bytes_of_part) + weight_bytes;
+    }
+    most_records = std::max(least_bytes, allowed - making.bytes);
   }
   const auto records = [&] {
     return exchange_bytes(problem, grid, strips.count * making.exchanges_per_strip);
   };
-  while (making.exchanges_per_strip < most_exchanges &&
-         records() > std::max(least_bytes, allowed - making.bytes))
+  while (making.exchanges_per_strip < most_exchanges && records() > most_records)
     ++making.exchanges_per_strip;
   making.bytes += records();
   return making;
@@ -148,38 +138,41 @@ class NpbSource final : public MatrixSource {
  public:
   explicit NpbSource(const Problem& problem) : MatrixSource(facts_of(problem)), problem_(problem) {}
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override {
-    const auto grid = layout.grid();
-    const double block_bytes = 12.0 * facts_.nonzero_count / grid.rank_count();
-    // A quarter of the block at most for records; small blocks are not worth a second strip.
-    constexpr double small_bytes = 16e6;
-    constexpr int most_strips = 64;
-    int strip_count = 1;
-    while (strip_count < most_strips &&
-           exchange_bytes(problem_, grid, strip_count) > std::max(small_bytes, 0.25 * block_bytes)) {
-      ++strip_count;
-    }
-    return {.working_bytes =
-                saturated(vector_bytes(problem_, grid) + exchange_bytes(problem_, grid, strip_count)),
-            .strip_count = strip_count};
-  }
-
-  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override {
-    return {.working_bytes = saturated(making_of(problem_, layout.grid(), strips).bytes),
-            .strip_count = strips.count};
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override {
+    return saturated(making_of(problem_, layout.grid(), strips).bytes);
   }
 
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override {
-    return make_strips(making_of(problem_, layout.grid(), strips), layout, group, thread_count, strips, sink);
-  }
-
-  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                   int thread_count) const override {
-    SourcedBlock made;
-    made.facts = make_strips({.exchanges_per_strip = plan(layout).strip_count}, layout, group, thread_count,
-                             {}, [&](kernels::CsrBlock block) { made.block = std::move(block); });
-    return made;
+    const auto making = making_of(problem_, layout.grid(), strips);
+    const DrawnVectors drawn(problem_, group, making.store);
+    const int process_row = layout.grid().row_of(group.rank());
+    const auto columns = layout.columns_of(group.rank());
+    std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
+    for (int strip = 0; strip < strips.count; ++strip) {
+      const auto rows_of_strip = strips.rows_of(strip, layout.row_block(process_row));
+      const double share = static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) /
+                           (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
+      BlockAssembler assembler(rows_of_strip, columns, Problem::rcond - problem_.shift,
+                               static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
+                               thread_count);
+      for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
+        for (int block = 0; block < layout.grid().rows; ++block) {
+          const auto rows = strips.rows_of(strip, layout.row_block(block));
+          rows_of_blocks[static_cast<std::size_t>(block)] = {
+              .rows = comm::share_of(rows, exchange, making.exchanges_per_strip), .first = rows.begin};
+        }
+        const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
+        OutgoingRecords outgoing(static_cast<std::size_t>(group.size()));
+        drawn.visit(
+            [&](const SparseVectors& vectors) { append_records(vectors, layout, rows_of_blocks, outgoing); });
+        // From all ranks, in the order of their vectors.
+        assembler.append_rows(mine.rows.end - mine.first, group.exchange(std::move(outgoing)));
+      }
+      sink(assembler.finish());
+    }
+    return drawn.facts();
   }
 
   /// A row has about as many nonzeros as the vectors that have its position; positions that meet twice are few. Counted in bins of rows, in which
@@ -218,34 +211,6 @@ class NpbSource final : public MatrixSource {
   }
 
  private:
-  SourceFacts make_strips(const StripMaking& making, const comm::BlockLayout& layout, comm::RankGroup& group,
-                          int thread_count, const Strips& strips, const StripSink& sink) const {
-    const DrawnVectors drawn(problem_, group, making.store);
-    const int process_row = layout.grid().row_of(group.rank());
-    const auto columns = layout.columns_of(group.rank());
-    std::vector<RecordRows> rows_of_blocks(static_cast<std::size_t>(layout.grid().rows));
-    for (int strip = 0; strip < strips.count; ++strip) {
-      const auto rows_of_strip = strips.rows_of(strip, layout.row_block(process_row));
-      const double share = static_cast<double>(rows_of_strip.size()) * static_cast<double>(columns.size()) /
-                           (static_cast<double>(problem_.n) * static_cast<double>(problem_.n));
-      BlockAssembler assembler(rows_of_strip, columns, Problem::rcond - problem_.shift,
-                               static_cast<std::int64_t>(1.06 * share * facts_.nonzero_count) + 1024,
-                               thread_count);
-      for (int exchange = 0; exchange < making.exchanges_per_strip; ++exchange) {
-        for (int block = 0; block < layout.grid().rows; ++block) {
-          const auto rows = strips.rows_of(strip, layout.row_block(block));
-          rows_of_blocks[static_cast<std::size_t>(block)] = {
-              .rows = comm::share_of(rows, exchange, making.exchanges_per_strip), .first = rows.begin};
-        }
-        const auto& mine = rows_of_blocks[static_cast<std::size_t>(process_row)];
-        assembler.append_rows(mine.rows.end - mine.first,
-                              exchange_records(drawn, layout, rows_of_blocks, group));
-      }
-      sink(assembler.finish());
-    }
-    return drawn.facts();
-  }
-
   Problem problem_;
 };
 

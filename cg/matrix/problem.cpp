@@ -40,8 +40,7 @@ const Problem& class_from(std::string_view text) {
   if (const auto* const found = find_class(letter)) return *found;
   std::string known;
   for (const auto& problem : problem_classes()) known += (known.empty() ? "" : ", ") + problem.class_name;
-  throw InputError(
-      fmt::format("{}: after the colon expected a class out of {}, got '{}'", text, known, letter));
+  throw InputError("{}: after the colon expected a class out of {}, got '{}'", text, known, letter);
 }
 
 std::string problem_name(const Problem& problem) {
@@ -53,18 +52,15 @@ std::string problem_name(const Problem& problem) {
 void check_problem(const Problem& problem) {
   constexpr std::int64_t largest_n = std::numeric_limits<std::int32_t>::max();
   if (problem.n < 1 || problem.n > largest_n) {
-    throw InputError(
-        fmt::format("--n {}: the order of the matrix must be within 1 ... {}", problem.n, largest_n));
+    throw InputError("--n {}: the order of the matrix must be within 1 ... {}", problem.n, largest_n);
   }
   if (problem.nonzer < 1 || problem.nonzer > problem.n) {
-    throw InputError(
-        fmt::format("--nonzer {}: nonzeros of a random vector must be within 1 ... {} (the order n)",
-                    problem.nonzer, problem.n));
+    throw InputError("--nonzer {}: nonzeros of a random vector must be within 1 ... {} (the order n)",
+                     problem.nonzer, problem.n);
   }
   if (problem.niter < 1)
-    throw InputError(fmt::format("--niter {}: there must be at least 1 outer iteration", problem.niter));
-  if (!std::isfinite(problem.shift))
-    throw InputError(fmt::format("--shift {}: must be a finite number", problem.shift));
+    throw InputError("--niter {}: there must be at least 1 outer iteration", problem.niter);
+  if (!std::isfinite(problem.shift)) throw InputError("--shift {}: must be a finite number", problem.shift);
 }
 
 double official_flop_count(const Problem& problem) {

@@ -9,19 +9,6 @@
 #include "kernels/exact_sums.hpp"
 
 namespace cg2d {
-namespace {
-
-/// The ranks that have blocks of the same rows.
-std::vector<int> process_row_of(int rank, const comm::ProcessGrid& grid) {
-  std::vector<int> ranks;
-  for (int other = 0; other < grid.rank_count(); ++other) {
-    if (grid.row_of(other) == grid.row_of(rank)) ranks.push_back(other);
-  }
-  return ranks;
-}
-
-}  // namespace
-
 ReproducibleSums agree_on_sums(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
                                comm::RankGroup& group) {
   const auto row_count = static_cast<std::size_t>(block.row_count);
@@ -32,7 +19,10 @@ ReproducibleSums agree_on_sums(const kernels::CsrBlock& block, const comm::Block
     for (auto k = block.row_starts[row]; k < block.row_starts[row + 1]; ++k)
       largest[row] = std::max(largest[row], std::abs(block.values[static_cast<std::size_t>(k)]));
   }
-  const auto ranks = process_row_of(group.rank(), layout.grid());
+  std::vector<int> ranks;  // those that have blocks of the same rows
+  for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
+    if (layout.grid().row_of(rank) == layout.grid().row_of(group.rank())) ranks.push_back(rank);
+  }
   group.maxima(ranks, largest);
   group.sums(ranks, lengths);
   ReproducibleSums sums;

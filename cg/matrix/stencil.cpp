@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
+#include "cg/matrix/matrix_source.hpp"
 
 namespace cg2d {
+
 namespace {
 
 /// One kind of Laplacian.
@@ -26,54 +29,6 @@ constexpr std::array stencil_kinds{
     StencilKind{"laplace3d", "NXxNYxNZ or NXxNYxNZ:27", "laplace3d:64x64x64", 3, {7, 27}},
 };
 
-const StencilKind& kind_named(std::string_view text) {
-  const auto name = text.substr(0, text.find(':'));
-  const auto* const found = std::ranges::find(stencil_kinds, name, &StencilKind::name);
-  if (found == stencil_kinds.end()) {
-    throw InputError(
-        fmt::format("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text));
-  }
-  return *found;
-}
-
-/// The parts of a text between separators.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-comm::Extents extents_from(std::string_view text, const StencilKind& kind, std::string_view extents_text) {
-  comm::Extents extents{1, 1, 1};
-  const auto parts = split(extents_text, 'x');
-  std::int64_t order = 1;
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    const auto extent = number_from<std::int64_t>(parts[k]);
-    if (!extent || parts.size() != kind.dimension_count)
-      throw InputError(fmt::format("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name,
-                                   kind.arguments, kind.example, extents_text));
-    if (*extent < 1) throw InputError(fmt::format("{}: an extent must be at least 1, got {}", text, *extent));
-    if (__builtin_mul_overflow(order, *extent, &order))
-      throw InputError(
-          fmt::format("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max()));
-    extents[k] = *extent;
-  }
-  return extents;
-}
-
-int point_count_from(std::string_view text, const StencilKind& kind, std::string_view count_text) {
-  const auto count = number_from<int>(count_text);
-  if (count && std::ranges::find(kind.point_counts, *count) != kind.point_counts.end()) return *count;
-  const auto [usual, other] = kind.point_counts;
-  throw InputError(fmt::format("{}: {} has {} points, got '{}'", text, kind.name,
-                               usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
-                               count_text));
-}
-
 }  // namespace
 
 std::string Stencil::name() const {
@@ -85,15 +40,36 @@ std::string Stencil::name() const {
 }
 
 Stencil stencil_from(std::string_view text) {
-  const auto& kind = kind_named(text);
-  const auto parts = split(text, ':');
-  if (parts.size() == 1 || parts.size() > 3) {
-    throw InputError(
-        fmt::format("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example));
+  const auto* const found =
+      std::ranges::find(stencil_kinds, text.substr(0, text.find(':')), &StencilKind::name);
+  if (found == stencil_kinds.end())
+    throw InputError("{}: no such Laplacian; there are laplace2d:NXxNY and laplace3d:NXxNYxNZ", text);
+  const auto& kind = *found;
+  const auto parts = split_at(text, ':');
+  if (parts.size() == 1 || parts.size() > 3)
+    throw InputError("{}: expected {}:{}, such as {}", text, kind.name, kind.arguments, kind.example);
+  Stencil stencil{.point_count = kind.point_counts.front()};
+  const auto extents = split_at(parts[1], 'x');
+  std::int64_t order = 1;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    const auto extent = number_from<std::int64_t>(extents[k]);
+    if (!extent || extents.size() != kind.dimension_count)
+      throw InputError("{}: after '{}:' expected {}, such as {}, got '{}'", text, kind.name, kind.arguments,
+                       kind.example, parts[1]);
+    if (*extent < 1) throw InputError("{}: an extent must be at least 1, got {}", text, *extent);
+    if (__builtin_mul_overflow(order, *extent, &order))
+      throw InputError("{}: at most {} points, got more", text, std::numeric_limits<std::int64_t>::max());
+    stencil.extents[k] = *extent;
   }
-  return {
-      .extents = extents_from(text, kind, parts[1]),
-      .point_count = parts.size() == 2 ? kind.point_counts.front() : point_count_from(text, kind, parts[2])};
+  if (parts.size() == 2) return stencil;
+  const auto count = number_from<int>(parts[2]);
+  const auto [usual, other] = kind.point_counts;
+  if (!count || (*count != usual && *count != other))
+    throw InputError("{}: {} has {} points, got '{}'", text, kind.name,
+                     usual == other ? std::to_string(usual) : fmt::format("{} or {}", usual, other),
+                     parts[2]);
+  stencil.point_count = *count;
+  return stencil;
 }
 
 std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
@@ -113,6 +89,133 @@ std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
     }
   }
   return rows;
+}
+
+namespace {
+
+/// The coordinates of a row, from row to row.
+class PointWalk {
+ public:
+  PointWalk(const comm::Extents& extents, std::int64_t row)
+      : extents_(extents),
+        point_{row % extents[0], row / extents[0] % extents[1], row / (extents[0] * extents[1])} {}
+
+  void next() {
+    if (++point_[0] < extents_[0]) return;
+    point_[0] = 0;
+    if (++point_[1] < extents_[1]) return;
+    point_[1] = 0;
+    ++point_[2];
+  }
+  /// Whether the point one step away along a dimension is in the domain; step: -1, 0 or 1.
+  [[nodiscard]] bool has(std::size_t dimension, std::int64_t step) const {
+    const auto place = point_[dimension] + step;
+    return 0 <= place && place < extents_[dimension];
+  }
+
+ private:
+  comm::Extents extents_;
+  std::array<std::int64_t, comm::dimension_count> point_;
+};
+
+/// Calls visit(row, column, value) for the entries of these rows in these columns, both counted from the first, by rising columns in each
+/// row.
+template <typename Visit>
+void visit_entries(const Stencil& stencil, const comm::IndexRange& rows, const comm::IndexRange& columns,
+                   const Visit& visit) {
+  constexpr std::array<std::int64_t, 3> steps{-1, 0, 1};
+  PointWalk point(stencil.extents, rows.begin);
+  for (auto row = rows.begin; row < rows.end; ++row, point.next()) {
+    for (const auto z : steps) {
+      if (!point.has(2, z)) continue;
+      for (const auto y : steps) {
+        if (!point.has(1, y)) continue;
+        for (const auto x : steps) {
+          const bool are_neighbours = stencil.has_corners() || x * x + y * y + z * z <= 1;
+          if (!point.has(0, x) || !are_neighbours) continue;
+          const auto column = row + x + stencil.extents[0] * (y + stencil.extents[1] * z);
+          if (columns.contains(column))
+            visit(row - rows.begin, static_cast<std::int32_t>(column - columns.begin),
+                  column == row ? stencil.diagonal() : -1.0);
+        }
+      }
+    }
+  }
+}
+
+/// The entries of these rows and columns, made in two passes: one counts, one writes.
+kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRange& rows,
+                                     const comm::IndexRange& columns, int thread_count) {
+  auto block = kernels::CsrBlock::with_room(rows.size(), columns.size());
+  auto* const starts = block.row_starts.data();
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (int part = 0; part < thread_count; ++part) {
+    const auto mine = comm::share_of(rows, part, thread_count);
+    auto* const counts = starts + 1 + (mine.begin - rows.begin);
+    visit_entries(stencil, mine, columns, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
+  }
+  block.make_room_by_lengths();
+#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
+  for (int part = 0; part < thread_count; ++part) {
+    const auto mine = comm::share_of(rows, part, thread_count);
+    auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
+    visit_entries(stencil, mine, columns, [&](std::int64_t, std::int32_t column, double value) {
+      block.columns[next] = column;
+      block.values[next] = value;
+      ++next;
+    });
+  }
+  return block;
+}
+
+class StencilSource final : public MatrixSource {
+ public:
+  explicit StencilSource(const Stencil& stencil)
+      : MatrixSource(counted_facts(
+            {.name = stencil.name(), .order = stencil.order(), .pattern_hash = hash_of_text(stencil.name())},
+            rows_by_length(stencil))),
+        stencil_(stencil) {}
+
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& /*layout*/,
+                                           const Strips& /*strips*/) const override {
+    return 0;
+  }
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                           const Strips& strips, const StripSink& sink) const override {
+    for (int strip = 0; strip < strips.count; ++strip)
+      sink(make_stencil_block(stencil_, strips.rows_of(strip, layout.rows_of(group.rank())),
+                              layout.columns_of(group.rank()), thread_count));
+    return {};
+  }
+
+ private:
+  Stencil stencil_;
+};
+
+std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
+  const auto stencil = stencil_from(text);
+  constexpr std::int64_t largest_order = std::numeric_limits<std::int32_t>::max();
+  if (stencil.order() > largest_order) {
+    throw InputError("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
+                     stencil.order());
+  }
+  return std::make_unique<StencilSource>(stencil);
+}
+
+}  // namespace
+
+SourceRow laplace2d_source() {
+  return {.name = "laplace2d",
+          .arguments = "NXxNY",
+          .description = "the Laplacian of 5 points on a rectangle, zero around it",
+          .parse = &stencil_source_from};
+}
+
+SourceRow laplace3d_source() {
+  return {.name = "laplace3d",
+          .arguments = "NXxNYxNZ[:27]",
+          .description = "the Laplacian of 7 (or 27) points on a box, zero around it",
+          .parse = &stencil_source_from};
 }
 
 }  // namespace cg2d

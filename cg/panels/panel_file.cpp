@@ -91,10 +91,6 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
 
 PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
   read_index();
-  open_for_panels();
-}
-
-void PanelFile::open_for_panels() {
   file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
   if (!file_.is_open()) file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file_.is_open()) throw FileError(path_, "cannot be opened any more");
@@ -110,8 +106,7 @@ void PanelFile::read_index() {
   const auto expected = header_.index_position + static_cast<std::int64_t>(entry_count * sizeof(PanelEntry) +
                                                                            size_count * sizeof(std::size_t));
   if (file.size() != expected)
-    file.refuse(
-        fmt::format("found {} bytes, expected the {} that its header announces", file.size(), expected));
+    file.refuse("found {} bytes, expected the {} that its header announces", file.size(), expected);
   entries_.resize(entry_count);
   array_bytes_.resize(size_count);
   const auto entries = std::as_bytes(std::span(entries_));

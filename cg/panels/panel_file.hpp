@@ -17,11 +17,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "cg/base/storage/file_header.hpp"
 #include "cg/base/storage/folders.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/matrix/row_lengths.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -136,7 +136,6 @@ class PanelFile {
 
  private:
   void read_index();
-  void open_for_panels();
 
   std::string path_;
   PanelFileHeader header_;

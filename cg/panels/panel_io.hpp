@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "cg/base/interface.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 
 namespace cg2d {
 

@@ -27,9 +27,15 @@ class UringIo final : public PanelIo {
       : descriptor_(setup.descriptor), slots_(static_cast<std::size_t>(setup.slot_count)) {
     const int error = io_uring_queue_init(static_cast<unsigned>(setup.slot_count), &ring_, 0);
     if (error < 0)
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("io_uring: the system refuses it ({})", std::strerror(-error)));
-    register_buffers(setup.buffers);
+      throw RunError(ExitCode::unavailable, "io_uring: the system refuses it ({})", std::strerror(-error));
+    // Tells the system of memory once, so that it need not find and hold its pages for every request. A system that refuses (many let a
+    // user hold little: ulimit -l) does that.
+    if (setup.buffers.empty()) return;
+    std::vector<iovec> parts;
+    for (auto rest = setup.buffers; !rest.empty(); rest = rest.subspan(parts.back().iov_len))
+      parts.push_back({.iov_base = rest.data(), .iov_len = std::min(rest.size(), most_bytes)});
+    if (io_uring_register_buffers(&ring_, parts.data(), static_cast<unsigned>(parts.size())) == 0)
+      registered_ = setup.buffers;
   }
   ~UringIo() override {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) wait(static_cast<int>(slot));
@@ -97,17 +103,6 @@ class UringIo final : public PanelIo {
     slot.is_under_way = false;
     slot.is_handed_over = true;
     fallback_->start(rest);
-  }
-
-  /// Tells the system of memory once, so that it need not find and hold its pages for every request. A system that refuses (many let a
-  /// user hold little: ulimit -l) does that.
-  void register_buffers(std::span<std::byte> buffers) {
-    if (buffers.empty()) return;
-    std::vector<iovec> parts;
-    for (auto rest = buffers; !rest.empty(); rest = rest.subspan(parts.back().iov_len))
-      parts.push_back({.iov_base = rest.data(), .iov_len = std::min(rest.size(), most_bytes)});
-    if (io_uring_register_buffers(&ring_, parts.data(), static_cast<unsigned>(parts.size())) == 0)
-      registered_ = buffers;
   }
 
   /// The number of the registered part that the bytes lie in as a whole.

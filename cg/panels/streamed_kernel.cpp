@@ -63,7 +63,10 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
     panel.is_resident = is_resident(index);
     if (panel.is_resident) {
       const auto byte_count = static_cast<std::size_t>(entries[index].byte_count);
-      load(panel, entries[index], room.first(byte_count));
+      const auto bytes = room.first(byte_count);
+      reader_->start({.slot = 0, .position = entries[index].position, .memory = bytes});
+      check(entries[index], reader_->wait(0), bytes);
+      lend(panel, bytes.data());
       room = room.subspan(byte_count);
       residents_.push_back(index);
     } else {
@@ -82,12 +85,6 @@ bool StreamedKernel::is_resident(std::size_t index) const {
   const auto panel_count = static_cast<std::int64_t>(file_->panels().size());
   const auto before = [&](std::int64_t number) { return number * memory_.resident_count / panel_count; };
   return before(static_cast<std::int64_t>(index) + 1) > before(static_cast<std::int64_t>(index));
-}
-
-void StreamedKernel::load(Panel& panel, const PanelEntry& entry, std::span<std::byte> bytes) {
-  reader_->start({.slot = 0, .position = entry.position, .memory = bytes});
-  check(entry, reader_->wait(0), bytes);
-  lend(panel, bytes.data());
 }
 
 void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
@@ -172,14 +169,13 @@ void StreamedKernel::check(const PanelEntry& entry, const PanelResult& result,
                            std::span<const std::byte> bytes) const {
   const auto where = fmt::format("panel {} at byte {}", &entry - file_->panels().data(), entry.position);
   if (result.error != 0)
-    throw RunError(ExitCode::cannot_write, fmt::format("{}: {} cannot be read: {}", file_->path(), where,
-                                                       std::strerror(result.error)));
+    throw RunError(ExitCode::cannot_write, "{}: {} cannot be read: {}", file_->path(), where,
+                   std::strerror(result.error));
   if (result.byte_count < std::ssize(bytes))
-    throw FileError(file_->path(), fmt::format("{}: found {} bytes, expected {}: the file has been cut off",
-                                               where, result.byte_count, bytes.size()));
+    throw FileError(file_->path(), "{}: found {} bytes, expected {}: the file has been cut off", where,
+                    result.byte_count, bytes.size());
   if (crc32c(bytes) != entry.checksum)
-    throw FileError(file_->path(),
-                    fmt::format("{}: found damaged data, expected what meets its checksum", where));
+    throw FileError(file_->path(), "{}: found damaged data, expected what meets its checksum", where);
 }
 
 void StreamedKernel::multiply_panel(std::size_t index, const kernels::Operands& operands,

@@ -89,7 +89,6 @@ class StreamedKernel final : public kernels::SpmvKernel {
     bool is_resident = false;
   };
 
-  void load(Panel& panel, const PanelEntry& entry, std::span<std::byte> bytes);
   [[nodiscard]] bool is_resident(std::size_t index) const;
   void multiply_in_order(const kernels::Operands& operands, const kernels::ProductMode& mode);
   void multiply_as_they_arrive(const kernels::Operands& operands, const kernels::ProductMode& mode);

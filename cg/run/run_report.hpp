@@ -10,9 +10,9 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/performance_model.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/matrix/row_lengths.hpp"
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/run/session_report.hpp"
 

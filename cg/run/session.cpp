@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
-#include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"

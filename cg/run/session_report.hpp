@@ -15,7 +15,7 @@
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/provenance.hpp"
 #include "cg/machine/thread_binding.hpp"
-#include "cg/matrix/row_lengths.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/run/feature_settings.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/solver/configuration.hpp"

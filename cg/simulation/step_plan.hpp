@@ -14,7 +14,6 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/matrix/row_lengths.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/phase.hpp"

@@ -4,7 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "cg/matrix/column_strips.hpp"
 #include "cg/matrix/half_storage.hpp"
 #include "comm/rank_kind.hpp"
 #include "comm/schedule.hpp"

@@ -11,7 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {

@@ -84,7 +84,7 @@ std::string too_little_text(const Environment& environment, const NodeInfo& node
 
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank) {
-  return plan_memory(source.facts(), source.plan(layout).working_bytes, configuration, layout, rank);
+  return plan_memory(source.facts(), source.working_bytes(layout, {}), configuration, layout, rank);
 }
 
 MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,

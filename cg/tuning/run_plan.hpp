@@ -36,7 +36,7 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const MatrixSource& source, const Configuration& configuration,
                        const comm::BlockLayout& layout, int rank);
 /// The plan of a matrix of which no more is known than its order and number of nonzeros. working_bytes:
-/// SourcePlan::working_bytes.
+/// MatrixSource::working_bytes().
 MemoryPlan plan_memory(const MatrixFacts& matrix, std::int64_t working_bytes,
                        const Configuration& configuration, const comm::BlockLayout& layout, int rank);
 /// Bytes of such parts on a rank. The rows of a piece are taken to be of mean length, and all of their nonzeros to lie in

@@ -76,9 +76,7 @@ set(file_parsers
     cg/base/values.cpp
     cg/matrix/files/byte_source.cpp
     cg/matrix/files/cache_file.cpp
-    cg/matrix/files/compressed_source.cpp
     cg/base/storage/crc32c.cpp
-    cg/base/storage/file_header.cpp
     cg/base/storage/open_file.cpp
     cg/matrix/files/line_blocks.cpp
     cg/matrix/files/market_text.cpp
@@ -131,7 +129,6 @@ set(text_parsers
     cg/machine/physical_bounds.cpp
     cg/matrix/matrix_facts.cpp
     cg/matrix/problem.cpp
-    cg/matrix/row_lengths.cpp
     cg/solver/preconditioners/block_jacobi_preconditioner.cpp
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
     cg/solver/preconditioners/jacobi_preconditioner.cpp
@@ -195,7 +192,6 @@ set(command_parsers
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp
     cg/matrix/stencil.cpp
-    cg/matrix/stencil_matrix.cpp
     cg/solver/operators/factored_system.cpp
     cg/solver/operators/matrix_free.cpp
     cg/solver/operators/stencil_system.cpp

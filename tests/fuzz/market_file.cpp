@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cg/matrix/files/line_blocks.hpp"
-#include "cg/matrix/files/vector_lines.hpp"
 #include "fuzz/market_entries.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"
@@ -32,7 +31,7 @@ ParsedEntries entries_within(const std::string& path, const MarketHeader& header
     for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
       promise(lines.ends_with('\n'), "blocks are whole lines");
       try {
-        EntryParser(header).parse(lines, [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); });
+        parse_entries(lines, header, [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); });
       } catch (const TextFault& fault) {
         throw TextFault(blocks.offset() + fault.offset(), fault.what());
       }
@@ -83,7 +82,7 @@ using Values = std::map<std::int64_t, std::uint64_t>;
 
 std::optional<LineFault> read_values(const std::string& path, const LocatedHeader& located,
                                      const comm::IndexRange& lines, Values& values) {
-  auto fault = VectorLines(located, lines).parse(path, [&](std::int64_t index, double value) {
+  auto fault = parse_vector_lines(path, located, lines, [&](std::int64_t index, double value) {
     const auto& header = located.header;
     promise(index >= 0 && index < header.row_count * header.column_count, "values are within the vectors");
     values[index] = std::bit_cast<std::uint64_t>(value);

@@ -32,7 +32,7 @@ std::optional<MarketHeader> header_of(std::string_view& text) {
     throw parser.end_fault();
   });
   if (!is_accepted) return std::nullopt;
-  const auto& header = parser.header();
+  const auto& header = parser.header;
   promise(header.row_count >= 1 && header.row_count <= largest_order, "a matrix has as many rows as can be");
   promise(header.column_count >= 1 && header.column_count <= largest_order, "likewise columns");
   promise(header.line_count >= 0, "a matrix has no negative number of entries");
@@ -44,8 +44,8 @@ ParsedEntries parsed_fast(std::string_view lines, const MarketHeader& header) {
   const std::vector<char> exact(lines.begin(), lines.end());
   ParsedEntries parsed;
   try {
-    EntryParser(header).parse({exact.data(), exact.size()},
-                              [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); });
+    parse_entries({exact.data(), exact.size()}, header,
+                  [&](const MatrixEntry& entry) { parsed.entries.push_back(entry); });
   } catch (const TextFault& fault) {
     promise_one_line(fault.what());
     parsed.fault = fault.what();

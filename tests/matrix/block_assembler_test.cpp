@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cg/matrix/npb_vectors.hpp"
-#include "cg/matrix/vector_parts.hpp"
 #include "support/bits.hpp"
 #include "support/npb_reference.hpp"
 

@@ -1,7 +1,5 @@
 // The binary form of a matrix: the same blocks as from its rows, and no block from a file that is damaged anywhere.
 
-#include "cg/matrix/files/cached_matrix.hpp"
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Strips of columns: together they are the block again, entry by entry.
 
-#include "cg/matrix/column_strips.hpp"
+#include "cg/matrix/half_storage.hpp"
 
 #include <gtest/gtest.h>
 

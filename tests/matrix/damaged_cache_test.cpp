@@ -11,7 +11,6 @@
 #include <string>
 
 #include "cg/base/errors.hpp"
-#include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/matrix_file.hpp"
 #include "fuzz/cache_bytes.hpp"
 #include "fuzz/memory_file.hpp"

@@ -31,7 +31,7 @@ MarketHeader header_of(MarketField field) {
 /// The entries of lines, parsed as those of a file are.
 std::vector<MatrixEntry> entries_of(const std::string& lines, MarketField field = MarketField::real) {
   std::vector<MatrixEntry> entries;
-  EntryParser(header_of(field)).parse(lines, [&](const MatrixEntry& entry) { entries.push_back(entry); });
+  parse_entries(lines, header_of(field), [&](const MatrixEntry& entry) { entries.push_back(entry); });
   return entries;
 }
 

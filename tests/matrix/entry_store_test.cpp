@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "support/sanitizers.hpp"
 #include "support/temporary_folder.hpp"
 

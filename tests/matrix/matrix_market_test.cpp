@@ -1,6 +1,6 @@
 // The exported matrix, read back.
 
-#include "cg/matrix/matrix_market.hpp"
+#include "cg/matrix/files/vector_file.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // The row lengths of blocks, counted by hand.
 
-#include "cg/matrix/row_lengths.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/matrix/drawn_vectors.hpp"
+#include "cg/matrix/npb_vectors.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
 #include "support/layouts.hpp"

@@ -2,7 +2,6 @@
 
 #include <cassert>
 #include <cstring>
-#include <vector>
 
 #if defined(__aarch64__)
 #include <asm/hwcap.h>
@@ -28,6 +27,28 @@ std::uint32_t by_table(std::uint32_t state, std::span<const std::byte> bytes) {
   static constexpr auto table = make_table();
   for (const auto byte : bytes)
     state = (state >> 8U) ^ table[(state ^ static_cast<std::uint32_t>(byte)) & 0xffU];
+  return state;
+}
+
+// Polynomials modulo that of the checksum; the highest bit is the coefficient of 1, as in a state.
+
+constexpr std::uint32_t polynomial_one = 1U << 31U;
+
+std::uint32_t product(std::uint32_t a, std::uint32_t b) {
+  std::uint32_t sum = 0;
+  for (std::uint32_t bit = polynomial_one; bit != 0; bit >>= 1U) {
+    if ((a & bit) != 0) sum ^= b;
+    b = (b >> 1U) ^ ((b & 1U) != 0 ? reversed_polynomial : 0U);
+  }
+  return sum;
+}
+
+/// The state after so many zero bytes: its product with x^(8 count).
+std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
+  std::uint32_t power = polynomial_one >> 8U;
+  for (; count > 0; count >>= 1, power = product(power, power)) {
+    if ((count & 1) != 0) state = product(state, power);
+  }
   return state;
 }
 
@@ -70,15 +91,11 @@ CG2D_CRC_ATTRIBUTE std::uint32_t by_instruction(std::uint32_t state, std::span<c
 /// The state after so many zero bytes, by a table for each byte of the state: the step of a CRC is linear.
 class ZerosAppended {
  public:
-  explicit ZerosAppended(std::size_t zero_count) {
-    const std::vector<std::byte> zeros(zero_count);
-    for (std::size_t byte = 0; byte < tables_.size(); ++byte) {
-      for (std::uint32_t value = 0; value < tables_[byte].size(); ++value) {
-        const bool is_power = (value & (value - 1U)) == 0;
-        const std::uint32_t lowest = value & (~value + 1U);
-        tables_[byte][value] = is_power ? by_instruction(value << (8U * byte), zeros)
-                                        : tables_[byte][lowest] ^ tables_[byte][value ^ lowest];
-      }
+  explicit ZerosAppended(std::int64_t zero_count) {
+    const auto power = after_zeros(polynomial_one, zero_count);
+    for (std::uint32_t byte = 0; byte < tables_.size(); ++byte) {
+      for (std::uint32_t value = 0; value < tables_[byte].size(); ++value)
+        tables_[byte][value] = product(value << (8U * byte), power);
     }
   }
   std::uint32_t operator()(std::uint32_t state) const {
@@ -129,28 +146,6 @@ std::array<std::uint32_t, 3> three_by_instruction(const std::array<std::span<con
   return checksums;
 }
 #endif
-
-// Polynomials modulo that of the checksum; the highest bit is the coefficient of 1, as in a state.
-
-constexpr std::uint32_t polynomial_one = 1U << 31U;
-
-std::uint32_t product(std::uint32_t a, std::uint32_t b) {
-  std::uint32_t sum = 0;
-  for (std::uint32_t bit = polynomial_one; bit != 0; bit >>= 1U) {
-    if ((a & bit) != 0) sum ^= b;
-    b = (b >> 1U) ^ ((b & 1U) != 0 ? reversed_polynomial : 0U);
-  }
-  return sum;
-}
-
-/// The state after so many zero bytes: its product with x^(8 count).
-std::uint32_t after_zeros(std::uint32_t state, std::int64_t count) {
-  std::uint32_t power = polynomial_one >> 8U;
-  for (; count > 0; count >>= 1, power = product(power, power)) {
-    if ((count & 1) != 0) state = product(state, power);
-  }
-  return state;
-}
 
 }  // namespace
 

@@ -85,7 +85,13 @@ FolderClaim::FolderClaim(const ClaimedFolder& claimed)
   make_folder(option_, folder_);
   while (!takes_lock()) {
   }
-  write_holder();
+  // For people: what cannot be written is not missed.
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  const auto text = fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(), host.data(),
+                                fmt::gmtime(std::time(nullptr)));
+  static_cast<void>(ftruncate(file_.number(), 0) == 0 &&
+                    pwrite(file_.number(), text.data(), text.size(), 0) > 0);
 }
 
 /// False: another run has removed the file that was locked. Then there is a new one, or none.
@@ -102,16 +108,6 @@ bool FolderClaim::takes_lock() {
 
       "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end", option_,
       folder_, holder(), lock_path_);
-}
-
-/// For people: what cannot be written is not missed.
-void FolderClaim::write_holder() const {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  const auto text = fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(), host.data(),
-                                fmt::gmtime(std::time(nullptr)));
-  static_cast<void>(ftruncate(file_.number(), 0) == 0 &&
-                    pwrite(file_.number(), text.data(), text.size(), 0) > 0);
 }
 
 /// "process 71 on node3 since 2026-11-25T12:00:00Z "; "it " where the file does not tell (yet).

@@ -71,7 +71,6 @@ class FolderClaim {
 
  private:
   bool takes_lock();
-  void write_holder() const;
   [[nodiscard]] std::string holder() const;
 
   std::string option_;

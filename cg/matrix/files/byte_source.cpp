@@ -1,12 +1,19 @@
-#include "cg/matrix/files/byte_source.hpp"
+// Plain files, and files compressed by gzip (zlib) or zstd: streams, which cannot be cut.
+
+#include "cg/matrix/files/line_blocks.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <limits>
+#include <new>
 #include <string_view>
 #include <utility>
-
-#include "cg/base/storage/open_file.hpp"
+#include <vector>
 
 namespace cg2d {
 namespace {
@@ -29,6 +36,145 @@ class PlainSource final : public ByteSource {
   std::int64_t position_ = 0;
 };
 
+/// The part that both formats have in common: compressed bytes come in portions, and positions count the
+/// decompressed ones.
+class StreamSource : public ByteSource {
+ public:
+  std::size_t read(std::span<char> bytes) override {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+      const std::size_t count = decompress(bytes.subspan(done));
+      if (count == 0) break;
+      done += count;
+    }
+    position_ += static_cast<std::int64_t>(done);
+    return done;
+  }
+  void skip_to(std::int64_t position) override {
+    dropped_.resize(portion_bytes);
+    while (position_ < position) {
+      const auto missing = static_cast<std::size_t>(position - position_);
+      if (read(std::span(dropped_).first(std::min(missing, dropped_.size()))) == 0) return;
+    }
+  }
+  [[nodiscard]] std::int64_t position() const override { return position_; }
+  [[nodiscard]] std::int64_t size() const override { return -1; }
+
+ protected:
+  explicit StreamSource(std::unique_ptr<OpenFile> file)
+      : file_(std::move(file)), portion_(std::make_unique_for_overwrite<char[]>(portion_bytes)) {}
+
+  /// Fills some of the bytes, at least one unless the content has ended. Returns how many.
+  virtual std::size_t decompress(std::span<char> bytes) = 0;
+
+  /// The next compressed bytes; empty at the end of the file.
+  std::span<char> next_portion() {
+    const auto count =
+        file_->read_at(file_position_, std::as_writable_bytes(std::span(portion_.get(), portion_bytes)));
+    file_position_ += static_cast<std::int64_t>(count);
+    return {portion_.get(), count};
+  }
+  [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
+    throw FileError(file_->path(), "found {}, expected {}", found, expected);
+  }
+
+ private:
+  static constexpr std::size_t portion_bytes = std::size_t{1} << 18;
+
+  std::unique_ptr<OpenFile> file_;
+  std::unique_ptr<char[]> portion_;
+  std::vector<char> dropped_;
+  std::int64_t file_position_ = 0;
+  std::int64_t position_ = 0;
+};
+
+/// One member or several, one after the other (RFC 1952).
+class GzipSource final : public StreamSource {
+ public:
+  explicit GzipSource(std::unique_ptr<OpenFile> file) : StreamSource(std::move(file)) {
+    constexpr int gzip_window = 15 + 16;  // the largest window; 16: gzip's own header (zlib.h)
+    if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
+  }
+  ~GzipSource() override { inflateEnd(&stream_); }
+  GzipSource(const GzipSource&) = delete;
+  GzipSource& operator=(const GzipSource&) = delete;
+
+ private:
+  std::size_t decompress(std::span<char> bytes) override {
+    const auto room =
+        static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
+    stream_.next_out = reinterpret_cast<Bytef*>(bytes.data());
+    stream_.avail_out = room;
+    while (stream_.avail_out == room) {
+      if (stream_.avail_in == 0 && !refill()) break;
+      if (is_between_members_) inflateReset(&stream_);
+      is_between_members_ = false;
+      const int result = inflate(&stream_, Z_NO_FLUSH);
+      if (result == Z_STREAM_END) {
+        is_between_members_ = true;
+      } else if (result == Z_MEM_ERROR) {
+        throw std::bad_alloc();
+      } else if (result != Z_OK && result != Z_BUF_ERROR) {
+        fail(fmt::format("damaged gzip data ({})", stream_.msg == nullptr ? "unknown" : stream_.msg),
+             "a whole gzip file");
+      }
+    }
+    return room - stream_.avail_out;
+  }
+
+  /// False at the end of the file, which must be the end of a member.
+  bool refill() {
+    const auto portion = next_portion();
+    if (portion.empty() && !is_between_members_) fail("a gzip file that ends too early", "a whole one");
+    stream_.next_in = reinterpret_cast<Bytef*>(portion.data());
+    stream_.avail_in = static_cast<uInt>(portion.size());
+    return !portion.empty();
+  }
+
+  z_stream stream_{};
+  bool is_between_members_ = false;
+};
+
+/// One frame or several.
+class ZstdSource final : public StreamSource {
+ public:
+  explicit ZstdSource(std::unique_ptr<OpenFile> file)
+      : StreamSource(std::move(file)), stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
+    if (stream_ == nullptr) throw std::bad_alloc();
+    // Windows up to the format's own bound (zstd --long): the library refuses long ones unless it is told to take them.
+    ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax,
+                           ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
+  }
+
+ private:
+  std::size_t decompress(std::span<char> bytes) override {
+    ZSTD_outBuffer output{.dst = bytes.data(), .size = bytes.size(), .pos = 0};
+    while (output.pos == 0) {
+      // Bytes may wait inside the stream after the last input has been taken.
+      if (input_.pos == input_.size && !refill() && is_between_frames_) break;
+      const bool had_input = input_.pos < input_.size;
+      const std::size_t hint = ZSTD_decompressStream(stream_.get(), &output, &input_);
+      if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+      if (ZSTD_isError(hint) != 0U)
+        fail(fmt::format("damaged zstd data ({})", ZSTD_getErrorName(hint)), "a whole zstd file");
+      is_between_frames_ = hint == 0;
+      if (!had_input && output.pos == 0 && !is_between_frames_)
+        fail("a zstd file that ends too early", "a whole one");
+    }
+    return output.pos;
+  }
+
+  bool refill() {
+    const auto portion = next_portion();
+    input_ = {.src = portion.data(), .size = portion.size(), .pos = 0};
+    return !portion.empty();
+  }
+
+  std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
+  ZSTD_inBuffer input_{};
+  bool is_between_frames_ = false;
+};
+
 }  // namespace
 
 std::unique_ptr<ByteSource> open_source(const std::string& path) {
@@ -40,9 +186,9 @@ std::unique_ptr<ByteSource> open_source(const std::string& path) {
   std::array<char, 4> first{};
   const auto count = file->read_at(0, std::as_writable_bytes(std::span(first)));
   const std::string_view begin(first.data(), count);
-  if (begin.starts_with(gzip_magic)) return gzip_source(std::move(file));
+  if (begin.starts_with(gzip_magic)) return std::make_unique<GzipSource>(std::move(file));
   if (begin.starts_with(zstd_magic) || begin.starts_with(skippable_magic))
-    return zstd_source(std::move(file));
+    return std::make_unique<ZstdSource>(std::move(file));
   return std::make_unique<PlainSource>(std::move(file));
 }
 

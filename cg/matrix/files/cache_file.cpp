@@ -1,7 +1,5 @@
 #include "cg/matrix/files/cache_file.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -14,19 +12,6 @@ namespace cg2d {
 bool is_cache_file(const std::string& path) { return has_magic(OpenFile(path), CacheHeader::format); }
 
 CacheReader::CacheReader(const std::string& path) : file_(path), header_(read_header<CacheHeader>(file_)) {
-  check_header();
-  const CacheLayout layout(header_);
-  if (file_.size() != layout.file_end) {
-    file_.refuse(fmt::format("found {} bytes, expected {} for a matrix of order {} with {} nonzeros",
-                             file_.size(), layout.file_end, header_.order, header_.nonzero_count));
-  }
-  checksums_.resize(static_cast<std::size_t>(layout.chunk_count));
-  static_cast<void>(file_.fill(layout.data_end, std::span(checksums_)));
-  if (crc32c(std::as_bytes(std::span(checksums_))) != header_.checksum_of_checksums)
-    file_.refuse("found damaged checksums, expected those of the header");
-}
-
-void CacheReader::check_header() const {
   constexpr std::int64_t most_nonzeros = std::int64_t{1} << 58;  // positions stay within 63 bits
   const bool is_sound = header_.order >= 1 && header_.order <= largest_order && header_.nonzero_count >= 0 &&
                         header_.nonzero_count <= most_nonzeros;
@@ -35,13 +20,22 @@ void CacheReader::check_header() const {
   static_cast<void>(file_.fill(sizeof(header_), std::span<char>(rest)));
   if (!std::ranges::all_of(rest, [](char byte) { return byte == 0; }))
     file_.refuse("found damaged bytes after the header, expected zeros");
+  const CacheLayout layout(header_);
+  if (file_.size() != layout.file_end) {
+    file_.refuse("found {} bytes, expected {} for a matrix of order {} with {} nonzeros", file_.size(),
+                 layout.file_end, header_.order, header_.nonzero_count);
+  }
+  checksums_.resize(static_cast<std::size_t>(layout.chunk_count));
+  static_cast<void>(file_.fill(layout.data_end, std::span(checksums_)));
+  if (crc32c(std::as_bytes(std::span(checksums_))) != header_.checksum_of_checksums)
+    file_.refuse("found damaged checksums, expected those of the header");
 }
 
 void CacheReader::check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const {
   if (crc32c(bytes) == checksums_[static_cast<std::size_t>(chunk)]) return;
   const auto begin = CacheLayout::chunk_begin(chunk);
-  file_.refuse(fmt::format("found damaged data in bytes {} to {}, expected what meets its checksum", begin,
-                           begin + std::ssize(bytes) - 1));
+  file_.refuse("found damaged data in bytes {} to {}, expected what meets its checksum", begin,
+               begin + std::ssize(bytes) - 1);
 }
 
 /// Chunks that lie within the bytes are read to their place; those at the ends pass through a buffer.
@@ -74,8 +68,8 @@ void CacheReader::read_row_starts(std::int64_t first, std::span<std::int64_t> ro
                         (first > 0 || row_starts.front() == 0) &&
                         (!has_last || row_starts.back() == header_.nonzero_count);
   if (!is_sound)
-    file_.refuse(fmt::format("found row starts out of order, expected numbers that rise from 0 to {}",
-                             header_.nonzero_count));
+    file_.refuse("found row starts out of order, expected numbers that rise from 0 to {}",
+                 header_.nonzero_count);
 }
 void CacheReader::read_diagonal(std::int64_t first, std::span<double> diagonal) const {
   read(CacheLayout(header_).diagonal + 8 * first, std::as_writable_bytes(diagonal));
@@ -88,8 +82,7 @@ void CacheReader::read_columns(std::int64_t first, std::span<std::int32_t> colum
   std::uint32_t largest = 0;  // a negative one is larger than any order
   for (const auto column : columns) largest = std::max(largest, static_cast<std::uint32_t>(column));
   if (!columns.empty() && largest >= static_cast<std::uint32_t>(header_.order))
-    file_.refuse(fmt::format("found column {}, expected 0 to {}", static_cast<std::int32_t>(largest),
-                             header_.order - 1));
+    file_.refuse("found column {}, expected 0 to {}", static_cast<std::int32_t>(largest), header_.order - 1);
 }
 std::int64_t CacheReader::row_start(std::int64_t row) const {
   std::int64_t start = 0;

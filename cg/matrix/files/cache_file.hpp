@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/base/storage/file_header.hpp"
+#include "cg/base/storage/open_file.hpp"
 
 namespace cg2d {
 
@@ -89,7 +89,6 @@ class CacheReader {
   [[nodiscard]] std::span<const std::uint32_t> checksums() const { return checksums_; }
 
  private:
-  void check_header() const;
   void read(std::int64_t position, std::span<std::byte> bytes) const;
   void check_chunk(std::int64_t chunk, std::span<const std::byte> bytes) const;
 

@@ -1,4 +1,4 @@
-#include "cg/matrix/files/cached_matrix.hpp"
+#include "cg/matrix/files/matrix_file.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
-#include "cg/matrix/files/value_scatter.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
 namespace {
@@ -32,11 +32,29 @@ class SharedOutput {
   SharedOutput(std::string path, const CacheLayout& layout, comm::RankGroup& group)
       : path_(std::move(path)), layout_(layout), shares_(static_cast<std::size_t>(layout.chunk_count)) {
     agree_on(group, [&] {
-      if (group.rank() == 0) create();
+      if (group.rank() != 0) return;
+      path_ = output_target(path_);
+      std::error_code unknown;
+      const auto status = std::filesystem::status(path_, unknown);
+      if (is_directory(status)) refuse("it is a directory; name a file");
+      if (exists(status) && !is_regular_file(status)) refuse("it is a pipe or a device; name a file");
+      if (!can_be_replaced(path_))
+        refuse(
+            "it cannot be replaced (a mount point, or another user's file in a folder with the sticky bit); "
+            "name another file");
+      file_.emplace(path_, FileNaming::temporary_at_once);
+      if (!file_->is_open()) cannot_create(path_);
+      temporary_name_ = file_->temporary_name();
     });
     temporary_name_ = group.broadcast(temporary_name_);
     agree_on(group, [&] {
-      if (group.rank() != 0) open_on_rank(group.rank());
+      if (group.rank() == 0) return;
+      file_.emplace(temporary_name_, FileNaming::of_another_process);
+      if (!file_->is_open())
+        refuse(
+            fmt::format("rank {} cannot open what rank 0 has made there ({}); name a file in a folder that "
+                        "all ranks can write",
+                        group.rank(), std::strerror(errno)));
     });
   }
 
@@ -90,41 +108,18 @@ class SharedOutput {
     keep_permissions(path_, file_->descriptor());
     if (file_->take_name(ExistingFile::is_replaced)) return;
     const auto* const reason = std::strerror(errno);
-    throw RunError(ExitCode::cannot_write,
-                   fmt::format("cannot write {}: {}; the result is in {}", path_, reason, file_->keep()));
+    throw RunError(ExitCode::cannot_write, "cannot write {}: {}; the result is in {}", path_, reason,
+                   file_->keep());
   }
 
  private:
   [[noreturn]] void fail_by_damage(std::int64_t position) const {
-    throw RunError(
-        ExitCode::cannot_write,
-        fmt::format("cannot write {}: what was written at byte {} does not come back; its device loses data",
-                    path_, position));
+    throw RunError(ExitCode::cannot_write,
+                   "cannot write {}: what was written at byte {} does not come back; its device loses data",
+                   path_, position);
   }
   [[noreturn]] void refuse(const std::string& reason) const {
-    throw RunError(ExitCode::cannot_create, fmt::format("cannot create {}: {}", path_, reason));
-  }
-  void create() {
-    path_ = output_target(path_);
-    std::error_code unknown;
-    const auto status = std::filesystem::status(path_, unknown);
-    if (is_directory(status)) refuse("it is a directory; name a file");
-    if (exists(status) && !is_regular_file(status)) refuse("it is a pipe or a device; name a file");
-    if (!can_be_replaced(path_))
-      refuse(
-          "it cannot be replaced (a mount point, or another user's file in a folder with the sticky bit); "
-          "name another file");
-    file_.emplace(path_, FileNaming::temporary_at_once);
-    if (!file_->is_open()) cannot_create(path_);
-    temporary_name_ = file_->temporary_name();
-  }
-  void open_on_rank(int rank) {
-    file_.emplace(temporary_name_, FileNaming::of_another_process);
-    if (!file_->is_open())
-      refuse(
-          fmt::format("rank {} cannot open what rank 0 has made there ({}); name a file in a folder that "
-                      "all ranks can write",
-                      rank, std::strerror(errno)));
+    throw RunError(ExitCode::cannot_create, "cannot create {}: {}", path_, reason);
   }
 
   std::string path_;
@@ -135,8 +130,7 @@ class SharedOutput {
 };
 
 /// This rank's rows, bucket by bucket, at their places.
-void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOutput& output,
-                std::span<const std::int64_t> bucket_starts) {
+void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOutput& output) {
   const auto& store = matrix.store();
   const auto& deal = store.deal();
   std::vector<std::int64_t> row_starts;
@@ -146,7 +140,7 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOut
   for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
     const auto first_row = store.first_row(bucket);
     const auto row_count = std::min(deal.rows_per_bucket(), deal.order() - first_row);
-    const auto start = bucket_starts[static_cast<std::size_t>(deal.bucket_of(first_row))];
+    const auto start = matrix.bucket_starts()[bucket];
     row_starts.assign(static_cast<std::size_t>(row_count), 0);
     diagonal.assign(static_cast<std::size_t>(row_count), 0.0);
     values.clear();
@@ -201,44 +195,37 @@ std::vector<std::int64_t> row_starts_of(const CacheReader& reader, const comm::I
   return starts;
 }
 
-/// Entries first ... end-1, so many at a time.
-struct EntryWindows {
-  comm::IndexRange entries;
-  std::int64_t window = window_entries;
-  bool has_values = true;  ///< otherwise none are read
+/// Rows with these starts, and the end of the last one.
+struct ReadRows {
+  std::span<const std::int64_t> starts;
+  std::int64_t window = window_entries;  ///< entries that are read at a time
+  bool has_values = true;                ///< otherwise none are read
 };
 
-/// Reads entries in windows: visit(first, columns, values).
+/// Calls visit(row, columns, values) for the parts of the rows, counted from the first, as far as they are read together.
 template <typename Visit>
-void for_each_window(const CacheReader& reader, const EntryWindows& windows, const Visit& visit) {
-  const auto& entries = windows.entries;
+void for_each_row_part(const CacheReader& reader, const ReadRows& rows, const Visit& visit) {
   std::vector<std::int32_t> columns;
   std::vector<double> values;
-  for (auto first = entries.begin; first < entries.end; first += windows.window) {
-    const auto count = static_cast<std::size_t>(std::min(windows.window, entries.end - first));
-    columns.resize(count);
+  std::size_t row = 0;
+  for (auto first = rows.starts.front(); first < rows.starts.back();) {
+    const auto end = std::min(first + rows.window, rows.starts.back());
+    columns.resize(static_cast<std::size_t>(end - first));
     reader.read_columns(first, columns);
-    if (windows.has_values) {
-      values.resize(count);
+    if (rows.has_values) {
+      values.resize(columns.size());
       reader.read_values(first, values);
     }
-    visit(first, std::span<const std::int32_t>(columns), std::span<const double>(values));
+    std::span<const std::int32_t> columns_left = columns;
+    std::span<const double> values_left = values;
+    for (; first < end; row += rows.starts[row + 1] == first ? 1 : 0) {
+      const auto count = static_cast<std::size_t>(std::min(rows.starts[row + 1], end) - first);
+      visit(row, columns_left.first(count), values_left.first(rows.has_values ? count : 0));
+      columns_left = columns_left.subspan(count);
+      values_left = values_left.subspan(rows.has_values ? count : 0);
+      first += static_cast<std::int64_t>(count);
+    }
   }
-}
-
-/// Calls visit(row, column, value) for the entries of the rows with these starts, counted from the first.
-template <typename Visit>
-void for_each_entry(const CacheReader& reader, std::span<const std::int64_t> starts, std::int64_t window,
-                    const Visit& visit) {
-  std::size_t row = 0;
-  for_each_window(
-      reader, {.entries = {.begin = starts.front(), .end = starts.back()}, .window = window},
-      [&](std::int64_t first, std::span<const std::int32_t> columns, std::span<const double> values) {
-        for (std::size_t k = 0; k < columns.size(); ++k) {
-          while (first + static_cast<std::int64_t>(k) >= starts[row + 1]) ++row;
-          visit(row, columns[k], values[k]);
-        }
-      });
 }
 
 /// Rows of a block, whose columns are all taken: both arrays are read to their places.
@@ -261,13 +248,16 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   auto block = kernels::CsrBlock::with_room(rows.size(), columns.size(),
                                             static_cast<std::size_t>(starts.back() - starts.front()));
   std::size_t kept = 0;
-  for_each_entry(reader, starts, window, [&](std::size_t row, std::int32_t column, double value) {
-    if (!columns.contains(column)) return;
-    ++block.row_starts[row + 1];
-    block.columns[kept] = static_cast<std::int32_t>(column - columns.begin);
-    block.values[kept] = value;
-    ++kept;
-  });
+  const auto keep = [&](std::size_t row, std::span<const std::int32_t> row_columns,
+                        std::span<const double> values) {
+    for (std::size_t k = 0; k < row_columns.size(); ++k) {
+      if (!columns.contains(row_columns[k])) continue;
+      ++block.row_starts[row + 1];
+      block.columns[kept] = static_cast<std::int32_t>(row_columns[k] - columns.begin);
+      block.values[kept++] = values[k];
+    }
+  };
+  for_each_row_part(reader, {.starts = starts, .window = window}, keep);
   block.make_room_by_lengths();
   return block;
 }
@@ -287,9 +277,8 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
       .order = matrix.order(), .nonzero_count = matrix.nonzero_count(), .pattern_sum = matrix.pattern_sum()};
   const CacheLayout layout(header);
   SharedOutput output(path, layout, group);
-  const auto bucket_starts = matrix.bucket_starts(group);
   agree_on(group, [&] {
-    write_rows(matrix, layout, output, bucket_starts);
+    write_rows(matrix, layout, output);
     if (group.rank() == 0)
       output.write_data<std::int64_t>(layout.row_starts + 8 * header.order,
                                       std::span<const std::int64_t>(&header.nonzero_count, 1));
@@ -333,14 +322,10 @@ CachedMatrix::CachedMatrix(const std::string& path, std::string name, comm::Rank
                          group.rank() == 0 ? header.pattern_sum : 0, group);
 }
 
-SourcePlan CachedMatrix::plan(const comm::BlockLayout& /*layout*/) const {
-  return {.working_bytes = std::int64_t{2} * 12 * window_entries, .strip_count = 1};
-}
-
-SourcePlan CachedMatrix::plan_strips(const comm::BlockLayout& layout, const Strips& strips) const {
-  const bool has_all_columns = layout.grid().columns == 1;
-  return {.working_bytes = has_all_columns ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries,
-          .strip_count = strips.count};
+std::int64_t CachedMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& strips) const {
+  const bool reads_to_place = layout.grid().columns == 1;
+  if (!strips.working_bytes) return std::int64_t{2} * 12 * window_entries;
+  return reads_to_place ? 2 * CacheLayout::chunk_bytes : 12 * strip_window_entries;
 }
 
 std::int64_t CachedMatrix::longest_strip(const comm::BlockLayout& layout, int rank,
@@ -364,7 +349,7 @@ SourceFacts CachedMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
   for (int strip = 0; strip < strips.count; ++strip) {
     agreement.attempt([&] {
       sink(read_block(*reader_, strips.rows_of(strip, layout.rows_of(group.rank())), layout, group.rank(),
-                      strip_window_entries));
+                      strips.working_bytes ? strip_window_entries : window_entries));
     });
   }
   agreement.reach();
@@ -377,15 +362,6 @@ std::optional<std::uint64_t> CachedMatrix::content_hash() const {
   const auto& header = reader_->header();
   return hash_of_text(fmt::format("cg2d convert {} {} {} {}", header.order, header.nonzero_count,
                                   header.pattern_sum, of_checksums));
-}
-
-SourcedBlock CachedMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                 int /*thread_count*/) const {
-  SourcedBlock result;
-  agree_on(group, [&] {
-    result.block = read_block(*reader_, layout.rows_of(group.rank()), layout, group.rank(), window_entries);
-  });
-  return result;
 }
 
 void CachedMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
@@ -403,42 +379,43 @@ void CachedMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit)
            .diagonal = diagonal[k]});
 }
 
+/// Row starts tell those of whole rows.
 std::vector<std::int64_t> CachedMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
                                                            comm::RankGroup& group) const {
-  const auto grid = layout.grid();
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  if (layout.grid().columns > 1) return SystemMatrix::nonzeros_of_blocks(layout, group);
+  std::vector<std::int64_t> counts;
   agree_on(group, [&] {
-    const auto own = comm::share_of(nonzero_count(), group.rank(), group.size());
-    for (int process_row = 0; process_row < grid.rows; ++process_row) {
-      const auto rows = layout.row_block(process_row);
-      const comm::IndexRange entries{.begin = std::max(own.begin, reader_->row_start(rows.begin)),
-                                     .end = std::min(own.end, reader_->row_start(rows.end))};
-      const auto count_at = [&](int process_column) -> std::int64_t& {
-        return counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))];
-      };
-      if (grid.columns == 1) {
-        count_at(0) += std::max<std::int64_t>(entries.size(), 0);
-        continue;
-      }
-      for_each_window(
-          *reader_, {.entries = entries, .has_values = false},
-          [&](std::int64_t /*first*/, std::span<const std::int32_t> columns, std::span<const double>) {
-            for (const auto column : columns) ++count_at(layout.column_block_of(column));
-          });
+    for (int rank = 0; rank < group.size(); ++rank) {
+      const auto rows = layout.rows_of(rank);
+      counts.push_back(reader_->row_start(rows.end) - reader_->row_start(rows.begin));
     }
   });
-  group.sums(counts);
   return counts;
+}
+
+void CachedMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
+  agree_on(group, [&] {
+    const auto rows = comm::share_of(order(), group.rank(), group.size());
+    const auto starts = row_starts_of(*reader_, rows);
+    for_each_row_part(
+        *reader_, {.starts = starts, .has_values = false},
+        [&](std::size_t row, std::span<const std::int32_t> columns, std::span<const double> values) {
+          visit(rows.begin + static_cast<std::int64_t>(row), columns, values);
+        });
+  });
 }
 
 void CachedMatrix::add_share(EntryCollector& collector, const RandomPermutation& permutation, int rank,
                              int rank_count) const {
   const auto rows = comm::share_of(order(), rank, rank_count);
-  for_each_entry(*reader_, row_starts_of(*reader_, rows), window_entries,
-                 [&](std::size_t row, std::int32_t column, double value) {
-                   collector.add(permutation(rows.begin + static_cast<std::int64_t>(row)),
-                                 permutation(column), value);
-                 });
+  const auto starts = row_starts_of(*reader_, rows);
+  for_each_row_part(
+      *reader_, {.starts = starts},
+      [&](std::size_t local, std::span<const std::int32_t> columns, std::span<const double> values) {
+        const auto row = permutation(rows.begin + static_cast<std::int64_t>(local));
+        for (std::size_t k = 0; k < columns.size(); ++k)
+          collector.add(row, permutation(columns[k]), values[k]);
+      });
 }
 
 }  // namespace cg2d

@@ -1,7 +1,5 @@
 #include "cg/matrix/files/entry_store.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -34,10 +32,7 @@ int origin_bits_for(int rank_count) {
 
 RowDeal::RowDeal(std::int64_t order, int rank_count)
     : order_(order), rank_count_(rank_count), shift_(shift_for(order, rank_count)) {
-  const auto count = bucket_count();
-  owners_.reserve(static_cast<std::size_t>(count));
-  places_.reserve(static_cast<std::size_t>(count));
-  for (std::int64_t bucket = 0; bucket < count; ++bucket) {
+  for (std::int64_t bucket = 0; bucket < bucket_count(); ++bucket) {
     owners_.push_back(static_cast<std::int32_t>(bucket % rank_count));
     places_.push_back(static_cast<std::uint32_t>(bucket / rank_count));
   }
@@ -292,9 +287,9 @@ std::size_t EntryStore::new_chunk() {
       slabs_.push_back({.memory = kernels::PageBuffer<std::byte>(slab_bytes)});
   } catch (const std::bad_alloc&) {
     throw RunError(ExitCode::memory,
-                   fmt::format("out of memory on rank {}: the system refuses {} for rows; take a smaller "
-                               "matrix or more nodes",
-                               rank_, format_bytes(slab_bytes)));
+                   "out of memory on rank {}: the system refuses {} for rows; take a smaller "
+                   "matrix or more nodes",
+                   rank_, format_bytes(slab_bytes));
   }
   return chunk_count_++;
 }
@@ -380,31 +375,27 @@ void EntryStore::order_chunks() {
     sources.push_back(source);
   }
   if (is_near) return;
-  permute_chunks(places, sources);
-  auto place = places.begin();
-  for (auto& bucket : buckets_) {
-    for (auto& chunk : bucket.chunks) chunk = *place++;
-    if (!bucket.chunks.empty()) bucket.open = address_of(bucket.chunks.back());
-  }
-}
-
-/// Brings the content of places[sources[k]] to places[k], cycle by cycle.
-void EntryStore::permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const {
+  // The content of places[sources[k]] comes to places[k], cycle by cycle.
   std::vector<std::byte> first(ChunkForm::byte_count);
   const auto copy = [](std::byte* to, const std::byte* from) {
     std::memcpy(to, from, ChunkForm::byte_count);
   };
-  const auto at = [&](std::size_t place) { return address_of(places[place]); };
+  const auto at = [&](std::size_t number) { return address_of(places[number]); };
   for (std::size_t begin = 0; begin < places.size(); ++begin) {
     if (sources[begin] == begin) continue;
     copy(first.data(), at(begin));
-    std::size_t place = begin;
-    while (sources[place] != begin) {
-      copy(at(place), at(sources[place]));
-      place = std::exchange(sources[place], place);
+    std::size_t target = begin;
+    while (sources[target] != begin) {
+      copy(at(target), at(sources[target]));
+      target = std::exchange(sources[target], target);
     }
-    copy(at(place), first.data());
-    sources[place] = place;
+    copy(at(target), first.data());
+    sources[target] = target;
+  }
+  auto place = places.begin();
+  for (auto& bucket : buckets_) {
+    for (auto& chunk : bucket.chunks) chunk = *place++;
+    if (!bucket.chunks.empty()) bucket.open = address_of(bucket.chunks.back());
   }
 }
 

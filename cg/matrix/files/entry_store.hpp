@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "kernels/page_buffer.hpp"
 
 namespace cg2d {
@@ -28,7 +28,6 @@ class RowDeal {
   [[nodiscard]] int rank_count() const { return rank_count_; }
   [[nodiscard]] std::int64_t bucket_count() const { return (order_ + rows_per_bucket() - 1) >> shift_; }
   [[nodiscard]] std::int64_t rows_per_bucket() const { return std::int64_t{1} << shift_; }
-  [[nodiscard]] std::int64_t bucket_of(std::int64_t row) const { return row >> shift_; }
   [[nodiscard]] std::int64_t first_row_of(std::int64_t bucket) const { return bucket << shift_; }
   [[nodiscard]] int owner_of(std::int64_t row) const {
     return owners_[static_cast<std::size_t>(row >> shift_)];
@@ -66,7 +65,6 @@ class EntryStore {
   }
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
-  [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
   [[nodiscard]] std::int64_t entry_count() const;
   /// Why entries are missing: there was no room for them in memory or on the device of the scratch folder, or it did not give back what it was given.
@@ -106,7 +104,6 @@ class EntryStore {
   /// A part of a row: all of it, or as much as lies together.
   struct RowPart {
     std::int64_t row = 0;
-    std::int64_t first = 0;  ///< the number of the part's first entry within its row
     std::span<const std::int32_t> columns{};
     std::span<const double> values{};
     bool is_all_ones = false;  ///< known to be, without a look at the values
@@ -116,9 +113,8 @@ class EntryStore {
   [[nodiscard]] std::int64_t first_row(std::size_t bucket) const { return buckets_[bucket].first_row; }
   /// The number of a row among this rank's; those of a bucket lie together, and the last bucket has numbers without a row.
   [[nodiscard]] std::size_t local_row(std::int64_t row) const {
-    const auto within = row - deal_.first_row_of(deal_.bucket_of(row));
     return deal_.place_of(row) * static_cast<std::size_t>(deal_.rows_per_bucket()) +
-           static_cast<std::size_t>(within);
+           static_cast<std::size_t>(row % deal_.rows_per_bucket());
   }
   [[nodiscard]] std::int64_t entry_count(std::size_t bucket) const {
     return static_cast<std::int64_t>(entry_count_of(buckets_[bucket]));
@@ -217,7 +213,6 @@ class EntryStore {
   std::byte* look_at(std::size_t chunk) const;
   void close_chunk(std::size_t chunk);
   void order_chunks();
-  void permute_chunks(std::span<const std::size_t> places, std::span<std::size_t> sources) const;
   void shrink(Bucket& bucket, std::size_t entry_count);
 
   RowDeal deal_;
@@ -240,8 +235,6 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
   const Bucket& bucket = buckets_[bucket_number];
   std::vector<double> changed;  // values of a part that are not all 1
   std::vector<std::byte> buffer;
-  std::int64_t row_before = -1;
-  std::int64_t first = 0;
   for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
     auto* const bytes = read_chunk(bucket.chunks[c], buffer);
     if (bytes == nullptr) return;
@@ -251,16 +244,12 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
       const auto row = chunk.rows[begin];
       std::size_t end = begin + 1;
       while (end < count && chunk.rows[end] == row) ++end;
-      first = row == row_before ? first : 0;
       RowPart part{.row = bucket.first_row + row,
-                   .first = first,
                    .columns = {chunk.columns + begin, end - begin},
                    .values = {has_values() ? chunk.values + begin : ones_.data(), end - begin},
                    .is_all_ones = !has_values()};
       if (!multiples_.empty()) set_multiples(part, changed);
       visit(part);
-      first += static_cast<std::int64_t>(end - begin);
-      row_before = row;
       begin = end;
     }
   }

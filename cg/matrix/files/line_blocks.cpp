@@ -9,43 +9,31 @@
 
 namespace cg2d {
 LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(buffer_bytes)) {}
+    : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(most_bytes + 1)) {}
 
 void LineBlocks::start(std::int64_t begin, std::int64_t end) {
+  end_ = end;
   filled_ = 0;
   handed_out_ = 0;
-  end_ = end;
   // A line that begins before the range belongs to another one, unless it ends just before it.
   source_->skip_to(std::max<std::int64_t>(begin - 1, 0));
   offset_ = source_->position();
-  if (begin > 0) skip_rest_of_line();
-}
-
-void LineBlocks::skip_rest_of_line() {
-  while (read_more(most_line_bytes)) {
-    const auto found = content().find('\n');
-    handed_out_ = found == std::string_view::npos ? filled_ : found + 1;
-    if (found != std::string_view::npos || offset_ + static_cast<std::int64_t>(filled_) >= end_) return;
-    offset_ += static_cast<std::int64_t>(filled_);
-    filled_ = 0;
-    handed_out_ = 0;
+  while (begin > 0 && handed_out_ == 0 && offset_ < end_ && read_more()) {
+    handed_out_ = content().find('\n') + 1;  // 0: none, since npos + 1 is 0
+    if (handed_out_ == 0) offset_ += static_cast<std::int64_t>(std::exchange(filled_, std::size_t{0}));
   }
 }
 
-/// False at the end of the file.
-bool LineBlocks::read_more(std::size_t byte_count) {
-  const auto room = std::min(byte_count, buffer_bytes - 1 - filled_);  // one is left for a line feed
-  const auto count = source_->read({buffer_.get() + filled_, room});
-  filled_ += count;
-  at_end_of_file_ = count < room;
-  return count > 0;
-}
-
-/// The number of bytes in the buffer up to the end of the last line that may be handed out; 0: more is needed.
-std::size_t LineBlocks::end_of_block(bool is_complete) const {
-  const auto last_begin = static_cast<std::size_t>(std::max<std::int64_t>(end_ - 1 - offset_, 0));
-  const auto found = is_complete ? content().find('\n', last_begin) : content().rfind('\n');
-  return found == std::string_view::npos ? 0 : found + 1;
+/// Fills the buffer. False: it is empty, at the end of the file.
+bool LineBlocks::read_more() {
+  if (!at_end_of_file_) {
+    const auto room = most_bytes - filled_;
+    const auto count = source_->read({buffer_.get() + filled_, room});
+    filled_ += count;
+    at_end_of_file_ = count < room;
+    if (at_end_of_file_ && filled_ > 0 && content().back() != '\n') buffer_[filled_++] = '\n';
+  }
+  return filled_ > 0;
 }
 
 /// The end of the lines before the first one that is too long, among the first `end` bytes, which are whole lines.
@@ -64,31 +52,13 @@ std::size_t LineBlocks::end_of_short_lines(std::size_t end) const {
 std::string_view LineBlocks::next() {
   std::memmove(buffer_.get(), buffer_.get() + handed_out_, filled_ - handed_out_);
   filled_ -= handed_out_;
-  offset_ += static_cast<std::int64_t>(handed_out_);
-  handed_out_ = 0;
-  if (offset_ >= end_) return {};
+  offset_ += static_cast<std::int64_t>(std::exchange(handed_out_, std::size_t{0}));
+  if (offset_ >= end_ || !read_more()) return {};
   const auto range_left = static_cast<std::uint64_t>(end_ - offset_);
-  // Room is left for the rest of the last line.
-  const std::size_t room = block_bytes + most_line_bytes - std::min(filled_, block_bytes);
-  if (filled_ < range_left && !at_end_of_file_)
-    read_more(std::min(room, static_cast<std::size_t>(range_left - filled_)));
-  while (true) {
-    const bool is_complete = filled_ >= range_left;
-    handed_out_ = end_of_block(is_complete);
-    if (handed_out_ > 0) break;
-    if (at_end_of_file_) {
-      if (filled_ == 0) return {};
-      buffer_[filled_++] = '\n';
-      handed_out_ = filled_;
-      break;
-    }
-    if (filled_ > most_line_bytes && (!is_complete || filled_ - range_left > most_line_bytes)) {
-      handed_out_ = end_of_block(false);  // the lines before the long one come first
-      break;
-    }
-    read_more(most_line_bytes);
-  }
-  handed_out_ = end_of_short_lines(handed_out_);
+  auto last = std::string_view::npos;
+  if (range_left < filled_) last = content().find('\n', range_left - 1);
+  if (last == std::string_view::npos) last = content().rfind('\n');
+  handed_out_ = end_of_short_lines(last + 1);  // of none: npos + 1 is 0
   if (handed_out_ == 0)
     throw TextFault(
         offset_, fmt::format("found a line of more than {} bytes, expected a shorter one", most_line_bytes));
@@ -96,14 +66,6 @@ std::string_view LineBlocks::next() {
 }
 
 namespace {
-
-/// The first bytes of a file's content, decompressed, as many as there are.
-std::string first_bytes(const std::string& path) {
-  constexpr std::size_t byte_count = 1024;
-  std::string bytes(byte_count, '\0');
-  bytes.resize(open_source(path)->read(bytes));
-  return bytes;
-}
 
 /// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
 /// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
@@ -182,11 +144,14 @@ LocatedHeader read_market_header(const std::string& path) {
     });
     if (!is_complete) throw parser.end_fault();
   } catch (const TextFault& fault) {
-    const auto foreign = located.line_count == 0 ? foreign_format(first_bytes(path)) : std::string();
-    if (!foreign.empty()) throw FileError(path, foreign);
+    if (located.line_count == 0) {
+      std::string begin(1024, '\0');
+      begin.resize(open_source(path)->read(begin));
+      if (const auto foreign = foreign_format(begin); !foreign.empty()) throw FileError(path, foreign);
+    }
     throw FileError(path, located.line_count + 1, fault.what());
   }
-  located.header = parser.header();
+  located.header = parser.header;
   return located;
 }
 

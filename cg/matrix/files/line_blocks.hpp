@@ -1,17 +1,41 @@
 #pragma once
 
-// The lines of a file that belong to one rank, in blocks of whole lines. No MPI.
+// The bytes of a file, decompressed where it is a gzip or zstd file, its lines that belong to one rank, in blocks of whole lines, and the values in the
+// lines of a file of vectors. No MPI.
 
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "cg/matrix/files/byte_source.hpp"
+#include "cg/base/interface.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "cg/matrix/files/market_text.hpp"
+#include "comm/block_layout.hpp"
 
 namespace cg2d {
+
+/// One file, open for reading. Local. Every operation throws FileError.
+class ByteSource : public Interface {
+ public:
+  /// Fills the bytes from the present position on; fewer only at the end of the file. Returns how many.
+  virtual std::size_t read(std::span<char> bytes) = 0;
+  /// Goes forward to a position, at most to the end. Compressed bytes are decompressed and dropped.
+  virtual void skip_to(std::int64_t position) = 0;
+  [[nodiscard]] virtual std::int64_t position() const = 0;
+  /// Bytes of the whole content; -1 where only reading it to the end would tell, as for compressed files.
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+  [[nodiscard]] bool can_be_cut() const { return size() >= 0; }
+};
+
+/// Opens a regular file. The first bytes tell whether it is compressed, not the name.
+std::unique_ptr<ByteSource> open_source(const std::string& path);
 
 /// Hands out the lines that begin in a range of the content, in blocks that end with a line feed. One that the
 /// last line of the file lacks is added.
@@ -25,7 +49,8 @@ class LineBlocks {
 
   explicit LineBlocks(std::unique_ptr<ByteSource> source);
 
-  /// From now on the lines that begin in [begin, end), which must lie after those handed out so far.
+  /// From now on the lines that begin in [begin, end), which must lie after those handed out so far; in a stream (ByteSource::can_be_cut), 2 MiB
+  /// after them, since next() reads ahead.
   void start(std::int64_t begin, std::int64_t end);
   /// The next block, valid until the next call; empty at the end of the range or of the file. Throws FileError,
   /// and TextFault for a line that is too long, whose offset is that in the file.
@@ -48,14 +73,11 @@ class LineBlocks {
   [[nodiscard]] const ByteSource& source() const { return *source_; }
 
  private:
-  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
-  static constexpr std::size_t buffer_bytes = block_bytes + 4 * most_line_bytes + 1;
+  static constexpr std::size_t most_bytes = (std::size_t{1} << 20) + most_line_bytes;
 
   [[nodiscard]] std::string_view content() const { return {buffer_.get(), filled_}; }
-  bool read_more(std::size_t byte_count);
-  [[nodiscard]] std::size_t end_of_block(bool is_complete) const;
+  bool read_more();
   [[nodiscard]] std::size_t end_of_short_lines(std::size_t end) const;
-  void skip_rest_of_line();
 
   std::unique_ptr<ByteSource> source_;
   std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
@@ -83,5 +105,62 @@ struct LocatedLine {
 /// The line at the offset or, if one comes before it, the first line with an entry after the `allowed_count` that
 /// the header announces. Without either: the line after the last. Throws FileError.
 LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64_t allowed_count);
+
+/// A line that breaks the rules, counted from 1.
+struct LineFault {
+  std::int64_t line = 0;
+  std::string message{};
+};
+
+/// Goes through all lines of a file in array or coordinate form, and parses some: calls put(index, value) for each of the values `parsed`, of those
+/// that the header announces, and for its mirror image in a symmetric file; the index counts the columns of the file one after the other. Returns the first
+/// fault; a file with more or fewer lines than announced has one. Throws FileError.
+template <typename Put>
+std::optional<LineFault> parse_vector_lines(const std::string& path, const LocatedHeader& located,
+                                            const comm::IndexRange& parsed, const Put& put) {
+  const auto& header = located.header;
+  const bool is_array = header.form == MarketForm::array;
+  std::int64_t line_number = located.line_count + 1;  // number of the next line, whole or too long
+  std::int64_t value_count = 0;
+  MatrixEntry
+      next;  // the place of the next value of an array: column by column, of a symmetric one from the diagonal on
+  const auto take_value = [&](std::string_view line) {
+    if (value_count == header.line_count)
+      throw TextFault(0,
+                      fmt::format("found one more value, expected the end of the file after the {} that are "
+                                  "announced",
+                                  header.line_count));
+    auto entry = next;
+    if (is_array && ++next.row == header.row_count) {
+      ++next.column;
+      next.row = header.symmetry == MarketSymmetry::symmetric ? next.column : 0;
+    }
+    if (!parsed.contains(value_count++)) return;
+    if (is_array) {
+      entry.value = *parse_value_line(line, header);
+    } else {
+      entry = *parse_entry_line(line, header);
+    }
+    visit_images(entry, header.symmetry, [&](const MatrixEntry& image) {
+      put(image.row + image.column * header.row_count, image.value);
+    });
+  };
+  try {
+    LineBlocks blocks(open_source(path));
+    blocks.start(located.body_offset, LineBlocks::end_of_file);
+    blocks.for_each_line([&](std::string_view line, std::int64_t /*position*/) {
+      if (!is_blank_line(line)) take_value(line);
+      ++line_number;
+      return true;
+    });
+    if (value_count != header.line_count)
+      throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
+                                     value_count == 1 ? "1 value" : fmt::format("{} values", value_count),
+                                     header.line_count));
+  } catch (const TextFault& fault) {
+    return LineFault{.line = line_number, .message = fault.what()};
+  }
+  return std::nullopt;
+}
 
 }  // namespace cg2d

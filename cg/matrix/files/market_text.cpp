@@ -62,12 +62,6 @@ std::int64_t number_within(std::string_view word, std::int64_t least, std::int64
   return *value;
 }
 
-/// The number of a text that is one, in the notation of C whatever the locale of the program is.
-double number_in_c_locale(const std::string& text) {
-  static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
-  return strtod_l(text.c_str(), nullptr, c_locale);
-}
-
 /// A finite number; numbers below the smallest double become 0 or that.
 double real_number(std::string_view word) {
   constexpr std::string_view expected = "a finite number";
@@ -77,7 +71,11 @@ double real_number(std::string_view word) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (end != digits.data() + digits.size() || error == std::errc::invalid_argument)
     throw fault(quoted(word), expected);
-  if (error == std::errc::result_out_of_range) value = number_in_c_locale(std::string(digits));
+  if (error ==
+      std::errc::result_out_of_range) {  // in the notation of C whatever the locale of the program is
+    static const locale_t c_locale = newlocale(LC_ALL_MASK, "C", nullptr);
+    value = strtod_l(std::string(digits).c_str(), nullptr, c_locale);
+  }
   if (!std::isfinite(value)) throw fault(quoted(word), expected);
   return value;
 }
@@ -94,6 +92,50 @@ void require_word_count(const std::vector<std::string_view>& words, std::size_t 
   if (words.size() < count) throw fault(fmt::format("{} of {} numbers", words.size(), count), meaning);
   if (words.size() > count)
     throw fault(fmt::format("{} after {} numbers", quoted(words[count]), count), meaning);
+}
+
+/// Takes the first line.
+void take_banner(std::string_view line, MarketHeader& header) {
+  const auto words = words_of(line);
+  if (words.empty() || !is_same_word(words[0], "%%MatrixMarket"))
+    throw fault(quoted(line), fmt::format("a line such as {}", banner_example));
+  constexpr std::size_t word_count = 5;
+  if (words.size() != word_count)
+    throw fault(fmt::format("{} words", words.size()),
+                fmt::format("{} words, as in {}", word_count, banner_example));
+  if (!is_same_word(words[1], "matrix")) throw fault(quoted(words[1]), "matrix");
+  header.form =
+      value_of<MarketForm>(words[2], {{"coordinate", MarketForm::coordinate}, {"array", MarketForm::array}},
+                           "coordinate or array");
+  header.field = value_of<MarketField>(words[3],
+                                       {{"real", MarketField::real},
+                                        {"double", MarketField::real},
+                                        {"integer", MarketField::integer},
+                                        {"pattern", MarketField::pattern}},
+                                       "real, integer or pattern");
+  header.symmetry = value_of<MarketSymmetry>(
+      words[4], {{"general", MarketSymmetry::general}, {"symmetric", MarketSymmetry::symmetric}},
+      "general or symmetric");
+  if (header.form == MarketForm::array && header.field == MarketField::pattern)
+    throw fault("\"pattern\"", "real or integer, since an array has values");
+}
+
+void take_sizes(std::string_view line, MarketHeader& header) {
+  const auto words = words_of(line);
+  const bool is_coordinate = header.form == MarketForm::coordinate;
+  require_word_count(words, is_coordinate ? 3 : 2,
+                     is_coordinate ? "3 sizes: rows, columns and entries" : "2 sizes: rows and columns");
+  header.row_count = number_within(words[0], 1, largest_order, "the number of rows");
+  header.column_count = number_within(words[1], 1, largest_order, "the number of columns");
+  const auto n = header.row_count;  // below 2^31, as the columns
+  const bool is_symmetric = header.symmetry == MarketSymmetry::symmetric;
+  if (is_symmetric && n != header.column_count) {
+    throw fault(fmt::format("{} rows and {} columns", n, header.column_count),
+                "a square matrix, since the file is symmetric");
+  }
+  const auto value_count = is_symmetric ? n * (n + 1) / 2 : n * header.column_count;
+  header.line_count =
+      is_coordinate ? number_within(words[2], 0, INT64_MAX, "the number of entries") : value_count;
 }
 
 }  // namespace
@@ -113,62 +155,19 @@ std::string quoted(std::string_view text) {
 
 bool MarketHeaderParser::take(std::string_view line) {
   line = without_carriage_return(line);
-  if (!has_banner_) {
-    take_banner(without_byte_order_mark(line));
-    has_banner_ = true;
+  if (!has_banner) {
+    take_banner(without_byte_order_mark(line), header);
+    has_banner = true;
     return false;
   }
   if (line.starts_with('%') || words_of(line).empty()) return false;
-  take_sizes(line);
+  take_sizes(line, header);
   return true;
 }
 
 TextFault MarketHeaderParser::end_fault() const {
-  if (!has_banner_) return fault("an empty file", fmt::format("a line such as {}", banner_example));
+  if (!has_banner) return fault("an empty file", fmt::format("a line such as {}", banner_example));
   return fault("the end of the file", "the line of sizes");
-}
-
-void MarketHeaderParser::take_banner(std::string_view line) {
-  const auto words = words_of(line);
-  if (words.empty() || !is_same_word(words[0], "%%MatrixMarket"))
-    throw fault(quoted(line), fmt::format("a line such as {}", banner_example));
-  constexpr std::size_t word_count = 5;
-  if (words.size() != word_count)
-    throw fault(fmt::format("{} words", words.size()),
-                fmt::format("{} words, as in {}", word_count, banner_example));
-  if (!is_same_word(words[1], "matrix")) throw fault(quoted(words[1]), "matrix");
-  header_.form =
-      value_of<MarketForm>(words[2], {{"coordinate", MarketForm::coordinate}, {"array", MarketForm::array}},
-                           "coordinate or array");
-  header_.field = value_of<MarketField>(words[3],
-                                        {{"real", MarketField::real},
-                                         {"double", MarketField::real},
-                                         {"integer", MarketField::integer},
-                                         {"pattern", MarketField::pattern}},
-                                        "real, integer or pattern");
-  header_.symmetry = value_of<MarketSymmetry>(
-      words[4], {{"general", MarketSymmetry::general}, {"symmetric", MarketSymmetry::symmetric}},
-      "general or symmetric");
-  if (header_.form == MarketForm::array && header_.field == MarketField::pattern)
-    throw fault("\"pattern\"", "real or integer, since an array has values");
-}
-
-void MarketHeaderParser::take_sizes(std::string_view line) {
-  const auto words = words_of(line);
-  const bool is_coordinate = header_.form == MarketForm::coordinate;
-  require_word_count(words, is_coordinate ? 3 : 2,
-                     is_coordinate ? "3 sizes: rows, columns and entries" : "2 sizes: rows and columns");
-  header_.row_count = number_within(words[0], 1, largest_order, "the number of rows");
-  header_.column_count = number_within(words[1], 1, largest_order, "the number of columns");
-  const auto n = header_.row_count;  // below 2^31, as the columns
-  const bool is_symmetric = header_.symmetry == MarketSymmetry::symmetric;
-  if (is_symmetric && n != header_.column_count) {
-    throw fault(fmt::format("{} rows and {} columns", n, header_.column_count),
-                "a square matrix, since the file is symmetric");
-  }
-  const auto value_count = is_symmetric ? n * (n + 1) / 2 : n * header_.column_count;
-  header_.line_count =
-      is_coordinate ? number_within(words[2], 0, INT64_MAX, "the number of entries") : value_count;
 }
 
 std::optional<MatrixEntry> parse_entry_line(std::string_view line, const MarketHeader& header) {

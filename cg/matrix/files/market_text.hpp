@@ -48,21 +48,15 @@ struct MarketHeader {
 inline constexpr std::int64_t largest_order = 2'147'483'647;
 
 /// Takes the header line by line.
-class MarketHeaderParser {
- public:
+struct MarketHeaderParser {
+  MarketHeader header{};
+  bool has_banner = false;
+
   /// Takes the next line, without its end. Returns true when the header is complete. Throws TextFault with
   /// offset 0.
   bool take(std::string_view line);
   /// The fault of a text that ends before its header does.
   [[nodiscard]] TextFault end_fault() const;
-  [[nodiscard]] const MarketHeader& header() const { return header_; }
-
- private:
-  void take_banner(std::string_view line);
-  void take_sizes(std::string_view line);
-
-  MarketHeader header_;
-  bool has_banner_ = false;
 };
 
 /// An entry of a matrix, counted from 0.
@@ -145,30 +139,14 @@ inline DigitRun digits_at(const char* place, const char* end) {
              : detail::digits_one_by_one(place, end);
 }
 
-/// Parses the lines of entries of a matrix.
-class EntryParser {
- public:
-  explicit EntryParser(const MarketHeader& header) : header_(header) {}
+namespace detail {
 
-  /// Parses whole lines, each of which ends with a line feed, and calls visit(entry) for each entry. Returns
-  /// their number. Throws TextFault.
-  template <typename Visit>
-  std::int64_t parse(std::string_view lines, Visit&& visit) const;
+constexpr bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }
+constexpr bool is_end_of_word(char letter) { return is_blank(letter) || letter == '\r' || letter == '\n'; }
 
- private:
-  /// The number at `place`, which moves to its end; larger than any index where there is none or where only the
-  /// slow path can tell.
-  static std::uint64_t index_at(const char*& place, const char* end);
-  static bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }
-  static bool is_end_of_word(char letter) { return is_blank(letter) || letter == '\r' || letter == '\n'; }
-  /// The usual line; false: left to parse_entry_line(). place moves to the begin of the next line.
-  [[nodiscard]] bool parse_usual(const char*& place, const char* end, MatrixEntry& entry) const;
-  [[nodiscard]] bool parse_value(const char*& place, const char* end, double& value) const;
-
-  MarketHeader header_;
-};
-
-inline std::uint64_t EntryParser::index_at(const char*& place, const char* end) {
+/// The number at `place`, which moves to its end; larger than any index where there is none or where only the
+/// slow path can tell.
+inline std::uint64_t index_at(const char*& place, const char* end) {
   const DigitRun run = digits_at(place, end);
   place += run.length;
   if (run.length < 8) return run.length == 0 ? UINT64_MAX : run.value;
@@ -182,15 +160,15 @@ inline std::uint64_t EntryParser::index_at(const char*& place, const char* end) 
   return value;
 }
 
-inline bool EntryParser::parse_value(const char*& place, const char* end, double& value) const {
-  if (header_.field == MarketField::pattern) {
+inline bool parse_value(const char*& place, const char* end, MarketField field, double& value) {
+  if (field == MarketField::pattern) {
     value = 1.0;
     return true;
   }
   const bool is_negative = *place == '-';
   const char* const first = is_negative ? place + 1 : place;
   if (!(*first >= '0' && *first <= '9') && *first != '.') return false;  // "nan", "+1", nothing at all
-  if (header_.field == MarketField::integer) {
+  if (field == MarketField::integer) {
     std::int64_t whole = 0;
     const auto [after, error] = std::from_chars(place, end, whole);
     place = after;
@@ -211,17 +189,18 @@ inline bool EntryParser::parse_value(const char*& place, const char* end, double
   return error == std::errc();
 }
 
-inline bool EntryParser::parse_usual(const char*& place, const char* end, MatrixEntry& entry) const {
+/// The usual line; false: left to parse_entry_line(). place moves to the begin of the next line.
+inline bool parse_usual(const char*& place, const char* end, const MarketHeader& header, MatrixEntry& entry) {
   while (is_blank(*place)) ++place;
   const std::uint64_t row = index_at(place, end) - 1;
-  if (row >= static_cast<std::uint64_t>(header_.row_count) || !is_blank(*place)) return false;
+  if (row >= static_cast<std::uint64_t>(header.row_count) || !is_blank(*place)) return false;
   while (is_blank(*place)) ++place;
   const std::uint64_t column = index_at(place, end) - 1;
-  if (column >= static_cast<std::uint64_t>(header_.column_count)) return false;
-  if (header_.symmetry == MarketSymmetry::symmetric && column > row) return false;
-  if (header_.field != MarketField::pattern && !is_blank(*place)) return false;
+  if (column >= static_cast<std::uint64_t>(header.column_count)) return false;
+  if (header.symmetry == MarketSymmetry::symmetric && column > row) return false;
+  if (header.field != MarketField::pattern && !is_blank(*place)) return false;
   while (is_blank(*place)) ++place;
-  if (!parse_value(place, end, entry.value)) return false;
+  if (!parse_value(place, end, header.field, entry.value)) return false;
   while (is_blank(*place)) ++place;
   if (*place == '\r') ++place;
   if (*place != '\n') return false;
@@ -231,8 +210,12 @@ inline bool EntryParser::parse_usual(const char*& place, const char* end, Matrix
   return true;
 }
 
+}  // namespace detail
+
+/// Parses whole lines of entries of a matrix, each of which ends with a line feed, and calls visit(entry) for each entry. Returns
+/// their number. Throws TextFault.
 template <typename Visit>
-std::int64_t EntryParser::parse(std::string_view lines, Visit&& visit) const {
+std::int64_t parse_entries(std::string_view lines, MarketHeader header, Visit&& visit) {
   const char* const begin = lines.data();
   const char* const end = begin + lines.size();
   const char* line = begin;
@@ -240,11 +223,11 @@ std::int64_t EntryParser::parse(std::string_view lines, Visit&& visit) const {
   while (line != end) {
     const char* place = line;
     MatrixEntry entry;
-    bool is_entry = parse_usual(place, end, entry);
+    bool is_entry = detail::parse_usual(place, end, header, entry);
     if (!is_entry) {
       const auto length = std::string_view(line, static_cast<std::size_t>(end - line)).find('\n');
       try {
-        const auto parsed = parse_entry_line({line, length}, header_);
+        const auto parsed = parse_entry_line({line, length}, header);
         is_entry = parsed.has_value();
         if (parsed) entry = *parsed;
       } catch (const TextFault& fault) {

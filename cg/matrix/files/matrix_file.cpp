@@ -9,9 +9,8 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/base/storage/scratch_file.hpp"
+#include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/files/cached_matrix.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/market_text.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -50,8 +49,8 @@ EntryValues values_of(const MarketHeader& header) {
 /// A matrix that is symmetric by its form has no means to take, and no triangle to mirror.
 void refuse_to_symmetrize(const MatrixFileOptions& options) {
   if (options.symmetrize_tolerance || options.mirrors)
-    throw InputError(fmt::format("{}: the matrix of {} is symmetric by its form; leave it out",
-                                 options.mirrors ? "--mirror" : "--symmetrize", options.path));
+    throw InputError("{}: the matrix of {} is symmetric by its form; leave it out",
+                     options.mirrors ? "--mirror" : "--symmetrize", options.path);
 }
 
 /// One reading of a Matrix Market file.
@@ -97,9 +96,8 @@ class MarketReading {
       throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
     }
     if (header().row_count != header().column_count) {
-      throw FileError(path, located_.line_count,
-                      fmt::format("found {} rows and {} columns, expected a square matrix",
-                                  header().row_count, header().column_count));
+      throw FileError(path, located_.line_count, "found {} rows and {} columns, expected a square matrix",
+                      header().row_count, header().column_count);
     }
   }
 
@@ -178,7 +176,7 @@ class MarketReading {
     auto written = header();
     if (options_.mirrors) written.symmetry = MarketSymmetry::general;
     try {
-      EntryParser(written).parse(lines, [&](const MatrixEntry& entry) {
+      parse_entries(lines, written, [&](const MatrixEntry& entry) {
         ++entry_count_;
         if (options_.mirrors && entry.value != 0.0) {
           lower_count_ += entry.row > entry.column ? 1 : 0;
@@ -199,11 +197,10 @@ class MarketReading {
     const auto lower_count = group_.sum(lower_count_);
     const auto upper_count = group_.sum(upper_count_);
     if (lower_count == 0 || upper_count == 0) return;
-    throw RunError(
-        ExitCode::bad_data,
-        fmt::format("{}: found {} below the diagonal and {} above it, expected one triangle, which "
-                    "--mirror mirrors; leave it out",
-                    options_.path, entries_text(lower_count), upper_count));
+    throw RunError(ExitCode::bad_data,
+                   "{}: found {} below the diagonal and {} above it, expected one triangle, which "
+                   "--mirror mirrors; leave it out",
+                   options_.path, entries_text(lower_count), upper_count);
   }
 
   /// Throws the first fault of the file, whichever rank has met it.
@@ -223,14 +220,14 @@ class MarketReading {
     const auto line = locate_line(options_.path, offset, header().line_count);
     if (line.is_surplus) {
       throw FileError(options_.path, line.number,
-                      fmt::format("found one more entry, expected the end of the file after the {} that are "
-                                  "announced",
-                                  header().line_count));
+                      "found one more entry, expected the end of the file after the {} that are "
+                      "announced",
+                      header().line_count);
     }
     if (offset != nowhere) throw FileError(options_.path, line.number, message);
     throw FileError(options_.path, line.number,
-                    fmt::format("found the end of the file after {}, expected the {} that are announced",
-                                entries_text(entry_count), header().line_count));
+                    "found the end of the file after {}, expected the {} that are announced",
+                    entries_text(entry_count), header().line_count);
   }
 
   const MatrixFileOptions& options_;
@@ -275,10 +272,10 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
     const auto header = read_market_header(path).header;
     const auto bytes =
         stored_bytes(header.row_count, with_mirrored(header, header.line_count), values_of(header));
-    throw InputError(fmt::format(
+    throw InputError(
         "{} needs the binary form of {}: make it by cg2d convert, which takes {} of memory on all ranks "
         "together and 64 MB on each, or that much of a device with --scratch DIR",
-        wanted_by, path, format_bytes(bytes)));
+        wanted_by, path, format_bytes(bytes));
   });
   return std::make_unique<CachedMatrix>(path, name_of(path), group);
 }
@@ -293,7 +290,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   // The source's working memory is gone when the rows are stored.
   const auto storing_bytes = expected.making_bytes;
   expected.making_bytes =
-      block_bytes + std::max(storing_bytes, group.size() * source->plan(layout).working_bytes);
+      block_bytes + std::max(storing_bytes, group.size() * source->working_bytes(layout, {}));
   require_memory(options.check_memory, options.text, expected, group);
   const auto first_row = layout.row_block(group.rank()).begin;
   const auto block = source->build(layout, group, 1).block;

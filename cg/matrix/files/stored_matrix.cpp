@@ -1,10 +1,7 @@
 #include "cg/matrix/files/stored_matrix.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -13,8 +10,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/files/symmetry.hpp"
-#include "cg/matrix/value_hash.hpp"
 #include "comm/node_map.hpp"
 
 namespace cg2d {
@@ -29,21 +24,15 @@ EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, Entry
 
 void EntryCollector::receive(std::span<const std::uint64_t> message, int sender) {
   const auto origin_of_words = store_.origin_of(sender);
-  if (store_.values() == EntryValues::ones) {
-    for (const auto word : message)
-      store_.add(high_of(word), static_cast<std::int32_t>(low_of(word)), 1.0, origin_of_words);
-    return;
-  }
-  for (std::size_t k = 0; k < message.size(); k += 2) {
+  const bool has_value = store_.values() == EntryValues::any;
+  for (std::size_t k = 0; k < message.size(); k += has_value ? 2 : 1)
     store_.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
-               std::bit_cast<double>(message[k + 1]), origin_of_words);
-  }
+               has_value ? std::bit_cast<double>(message[k + 1]) : 1.0, origin_of_words);
 }
 
 void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
-  const int owner = store_.deal().owner_of(row);
   const bool has_value = store_.values() == EntryValues::any;
-  auto& buffer = rounds_.to(owner, has_value ? 2 : 1);
+  auto& buffer = rounds_.to(store_.deal().owner_of(row), has_value ? 2 : 1);
   buffer.push_back(pair_of(row, column));
   if (has_value) buffer.push_back(std::bit_cast<std::uint64_t>(value));
 }
@@ -101,13 +90,12 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
     const auto needed = (bytes_of_all_ranks / group.size() + growth) * rank_count;
     const auto room = memory_room(rank_count);
     if (needed <= room.available_bytes) return;
-    throw RunError(
-        ExitCode::memory,
-        fmt::format("{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
-                    "are available; {}take more nodes",
-                    name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
-                    format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
-                    enough_limit_text(room, needed - room.available_bytes, rank_count)));
+    throw RunError(ExitCode::memory,
+                   "{}: not enough memory: storing its rows takes {} on the node of rank {} ({}), {} "
+                   "are available; {}take more nodes",
+                   name, format_bytes(needed), group.rank(), format_count(rank_count, "rank"),
+                   format_bytes(std::max<std::int64_t>(room.available_bytes, 0)),
+                   enough_limit_text(room, needed - room.available_bytes, rank_count));
   });
 }
 
@@ -125,348 +113,178 @@ void require_intact(const EntryStore& store, comm::RankGroup& group) {
 
 // ---------------------------------------------------------------- survey
 
-template <typename Visit>
-void StoredMatrix::for_each_row(const Visit& visit) const {
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-    const auto first = store_.first_row(bucket);
-    const auto end = std::min(first + store_.deal().rows_per_bucket(), order());
-    for (std::int64_t row = first; row < end; ++row) visit(row, store_.local_row(row));
-  }
-}
-
 StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                            comm::RankGroup& group)
     : store_(std::move(store)) {
-  facts_.key = {.name = std::move(name), .order = store_.deal().order()};
   permutation_ = permutation;
-  survey(group);
+  survey_store(name, group);
 }
 
-void StoredMatrix::survey(comm::RankGroup& group) {
-  nonzero_count_ = group.sum(store_.entry_count());
-  visit_entries();
-  require_intact(store_, group);
-  require_finite(group);
-  std::vector<std::uint32_t> lengths;
-  for_each_row([&](std::int64_t /*row*/, std::size_t local) { lengths.push_back(row_lengths_[local]); });
-  facts_ = facts_of_rows(facts_.key, lengths, pattern_sum_, group);
-  pattern_sum_ = sum_of_words(group, pattern_sum_);
-  asymmetry_sum_ = sum_of_words(group, asymmetry_sum_);
-}
-
-/// One pass over all entries. A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry:
-/// one is added, the other one taken off. Zeros that are stored count as if they were not.
-void StoredMatrix::visit_entries() {
-  const auto row_count = store_.bucket_count() * static_cast<std::size_t>(store_.deal().rows_per_bucket());
-  row_lengths_.assign(row_count, 0);
-  diagonal_.assign(row_count, 0.0);
-  pattern_sum_ = 0;
-  asymmetry_sum_ = 0;
-  store_.for_each_part([&](const EntryStore::RowPart& part) {
-    const auto local = store_.local_row(part.row);
-    row_lengths_[local] += static_cast<std::uint32_t>(part.columns.size());
-    for (std::size_t k = 0; k < part.columns.size(); ++k) {
-      const std::int64_t column = part.columns[k];
-      if (!std::isfinite(part.values[k])) record_not_finite(part.row, column, part.values[k]);
-      const auto place = hash_of_pair(part.row, column);
-      pattern_sum_ += place;
-      if (column == part.row) {
-        diagonal_[local] = part.values[k];
-      } else if (part.values[k] != 0.0) {
-        // A value of 1, as all of a pattern have it, needs no mixing of its own.
-        const auto entry =
-            part.values[k] == 1.0 ? place : mixed_bits(place ^ std::bit_cast<std::uint64_t>(part.values[k]));
-        asymmetry_sum_ += column < part.row ? entry : -entry;
-      }
-    }
-  });
-}
-
-// ---------------------------------------------------------------- checks
-
-void StoredMatrix::record_not_finite(std::int64_t row, std::int64_t column, double value) {
-  const NotFinite entry{.row = original(row), .column = original(column), .value = value};
-  if (entry.key() < not_finite_.key()) not_finite_ = entry;
-}
-
-void StoredMatrix::require_finite(comm::RankGroup& group) const {
-  const auto first = std::ranges::min(group.gather_one(not_finite_), {}, &NotFinite::key);
-  if (first.row == NotFinite::none) return;
-  throw RunError(
-      ExitCode::not_finite,
-      fmt::format(
-          "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of double "
-          "precision; scale the matrix and b",
-          facts_.key.name, first.row + 1, first.column + 1, first.value));
-}
-
-void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
-  if (asymmetry_sum_ == 0) return;
-  const auto found = find_asymmetry({store_, diagonal_, permutation_}, std::nullopt, group);
-  throw RunError(ExitCode::bad_data,
-                 fmt::format("{}: not symmetric: {}; conjugate gradients need equal ones{}", facts_.key.name,
-                             found.first.values_text(), way_on_text(found)));
-}
-
-void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
-                              comm::RankGroup& group) {
-  symmetrization_ = Symmetrization{.tolerance = tolerance};
-  if (asymmetry_sum_ == 0) return;
-  const auto found = find_asymmetry({store_, diagonal_, permutation_}, tolerance, group);
-  if (is_one_triangle(found))
-    throw RunError(ExitCode::bad_data,
-                   fmt::format("{}: not symmetric: {}, of which --symmetrize takes the mean{}",
-                               facts_.key.name, found.largest.values_text(), way_on_text(found)));
-  if (found.first.is_found())
-    throw RunError(ExitCode::bad_data,
-                   fmt::format("{}: not symmetric, to --symmetrize {}: {}; they differ {}", facts_.key.name,
-                               tolerance, found.first.values_text(), found.first.difference_text()));
-  symmetrization_ = {.tolerance = tolerance,
-                     .largest_difference = found.largest.difference,
-                     .row = found.largest.row,
-                     .column = found.largest.column};
-  store_ = mean_of_triangles(std::move(store_), std::move(scratch), group);
-  survey(group);
-}
-
-// ---------------------------------------------------------------- cuts
-
-std::vector<std::int64_t> StoredMatrix::bucket_starts(comm::RankGroup& group) const {
+void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group) {
   const auto& deal = store_.deal();
-  std::vector<std::int64_t> own(store_.bucket_count());
-  for_each_row([&](std::int64_t row, std::size_t local) { own[deal.place_of(row)] += row_lengths_[local]; });
-  const auto all = group.gather_all(std::span<const std::int64_t>(own));
-  std::vector<std::int64_t> starts{0};
-  for (std::int64_t bucket = 0; bucket < deal.bucket_count(); ++bucket) {
-    const auto row = deal.first_row_of(bucket);
-    starts.push_back(starts.back() + all[static_cast<std::size_t>(deal.owner_of(row))][deal.place_of(row)]);
+  std::vector<comm::IndexRange> rows;
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    const auto first = store_.first_row(bucket);
+    rows.push_back({.begin = first, .end = std::min(first + deal.rows_per_bucket(), deal.order())});
   }
-  return starts;
+  survey(name, std::move(rows), group);
 }
 
-void StoredMatrix::visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const {
-  const auto starts = bucket_starts(group);
-  OwnRow own;
-  for_each_row([&](std::int64_t row, std::size_t local) {
-    const auto bucket = store_.deal().bucket_of(row);
-    own.nonzeros_before = row == store_.deal().first_row_of(bucket) ? starts[static_cast<std::size_t>(bucket)]
-                                                                    : own.nonzeros_before + own.length;
-    own.row = row;
-    own.length = row_lengths_[local];
-    own.diagonal = diagonal_[local];
-    visit(own);
-  });
-}
-
-std::vector<std::int64_t> StoredMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                           comm::RankGroup& group) const {
-  const auto grid = layout.grid();
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
-  store_.for_each_part([&](const EntryStore::RowPart& part) {
-    const int process_row = layout.row_block_of(part.row);
-    for (auto begin = part.columns.begin(); begin != part.columns.end();) {
-      const int process_column = layout.column_block_of(*begin);
-      const auto end = std::lower_bound(begin, part.columns.end(), layout.column_block(process_column).end);
-      counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
-      begin = end;
-    }
-  });
+void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
+  store_.for_each_part([&](const EntryStore::RowPart& part) { visit(part.row, part.columns, part.values); });
   require_intact(store_, group);
-  group.sums(counts);
-  return counts;
 }
 
 // ---------------------------------------------------------------- blocks
 
 namespace {
 
-/// Makes this rank's block of a layout, in two rounds: lengths of the block's rows, so that the block is allocated
-/// as it is, then their entries, each to its place.
-class BlockBuilder {
- public:
-  BlockBuilder(const EntryStore& store, const comm::BlockLayout& layout, comm::RankGroup& group)
-      : store_(store),
-        layout_(layout),
-        grid_(layout.grid()),
-        group_(group),
-        block_(kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(),
-                                            layout.columns_of(group.rank()).size())) {}
+/// Entries of a row of a block, without values where all are 1. A message of one: row, and twice the number of entries, and 1 if all values are 1;
+/// columns two by two; the values, unless all are 1.
+struct BlockRun {
+  int owner = 0;
+  std::int64_t row = 0;
+  std::size_t count = 0;
+  const void* columns = nullptr;  // those of the matrix
+  const void* values = nullptr;
 
-  /// after_bucket(bucket): called when a bucket's entries have left.
-  template <typename AfterBucket>
-  kernels::CsrBlock build(const AfterBucket& after_bucket) {
-    count();
-    block_.make_room_by_lengths();
-    send_entries(after_bucket);
-    return std::move(block_);
+  [[nodiscard]] std::size_t words_of_columns() const { return (count + 1) / 2; }
+  [[nodiscard]] std::size_t word_count() const {
+    return 1 + words_of_columns() + (values == nullptr ? 0 : count);
   }
-
- private:
-  /// Entries of a row that lie in one column block: row and first are those within the block.
-  struct Run : EntryStore::RowPart {
-    int owner = 0;
-    std::int64_t origin = 0;  // the first column of the block
-  };
-
-  /// Cuts the rows of a bucket at the borders of the column blocks.
-  template <typename Visit>
-  void for_each_run(std::size_t bucket, const Visit& visit) {
-    std::int64_t first = 0;
-    int column_before = -1;
-    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      if (part.first == 0) column_before = -1;
-      const int process_row = layout_.row_block_of(part.row);
-      const auto first_row = layout_.row_block(process_row).begin;
-      for (std::size_t begin = 0; begin < part.columns.size();) {
-        const int process_column = layout_.column_block_of(part.columns[begin]);
-        const auto block_columns = layout_.column_block(process_column);
-        std::size_t end = begin + 1;
-        while (end < part.columns.size() && end - begin < longest_run &&
-               part.columns[end] < block_columns.end)
-          ++end;
-        first = process_column == column_before ? first : 0;
-        visit(Run{{.row = part.row - first_row,
-                   .first = first,
-                   .columns = part.columns.subspan(begin, end - begin),
-                   .values = part.values.subspan(begin, end - begin),
-                   .is_all_ones = part.is_all_ones},
-                  grid_.rank_at(process_row, process_column),
-                  block_columns.begin});
-        first += static_cast<std::int64_t>(end - begin);
-        column_before = process_column;
-        begin = end;
-      }
-    });
-  }
-
-  void count() {
-    const auto add = [&](std::int64_t row, std::int64_t length) {
-      block_.row_starts[static_cast<std::size_t>(row) + 1] += length;
-    };
-    const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
-      for (const auto word : words) add(high_of(word), low_of(word));
-    };
-    WordRounds rounds(group_, receive);
-    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-      for_each_run(bucket, [&](const Run& run) {
-        const auto length = static_cast<std::int64_t>(run.columns.size());
-        if (run.owner == group_.rank()) {
-          add(run.row, length);
-        } else {
-          rounds.to(run.owner, 1).push_back(pair_of(run.row, length));
-        }
-      });
-    }
-    rounds.finish();
-    require_intact(store_, group_);
-  }
-
-  /// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
-  /// order of rows those of the first process row would be whole while half of the store or more is still there.
-  [[nodiscard]] std::vector<std::size_t> buckets_in_turns() const {
-    const auto share_before = [&](std::size_t bucket) {
-      const auto row = store_.first_row(bucket);
-      const auto block = layout_.row_block(layout_.row_block_of(row));
-      return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
-    };
-    std::vector<std::size_t> buckets(store_.bucket_count());
-    std::iota(buckets.begin(), buckets.end(), std::size_t{0});
-    std::ranges::stable_sort(buckets, {}, share_before);
-    return buckets;
-  }
-
-  template <typename AfterBucket>
-  void send_entries(const AfterBucket& after_bucket) {
-    const auto receive = [this](std::span<const std::uint64_t> words, int /*rank*/) { take(words); };
-    WordRounds rounds(group_, receive);
-    for (const auto bucket : buckets_in_turns()) {
-      for_each_run(bucket, [&](const Run& run) {
-        if (run.owner == group_.rank()) {
-          place(run);
-        } else {
-          append(run, rounds.to(run.owner, word_count(run.columns.size(), run.is_all_ones)));
-        }
-      });
-      after_bucket(bucket);
-    }
-    rounds.finish();
-    require_intact(store_, group_);
-  }
-
-  void place(const Run& run) {
-    const auto begin =
-        static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(run.row)] + run.first);
-    const auto origin = static_cast<std::int32_t>(run.origin);
-    std::ranges::transform(run.columns, block_.columns.data() + begin,
-                           [origin](std::int32_t column) { return column - origin; });
-    std::ranges::copy(run.values, block_.values.data() + begin);
-  }
-
-  // A message: row and length; twice the number of the first entry, and 1 if all values are 1; columns two by two; the
-  // values, unless all are 1.
-  static constexpr std::size_t header_words = 2;
-  static constexpr std::size_t longest_run = 4096;
-  static std::size_t word_count(std::size_t entry_count, bool is_all_ones) {
-    return header_words + (entry_count + 1) / 2 + (is_all_ones ? 0 : entry_count);
-  }
-
-  static void append(const Run& run, std::vector<std::uint64_t>& words) {
-    const auto entry_count = run.columns.size();
-    const auto begin = words.size();
-    words.resize(begin + word_count(entry_count, run.is_all_ones));
-    words[begin] = pair_of(run.row, static_cast<std::int64_t>(entry_count));
-    words[begin + 1] = 2 * static_cast<std::uint64_t>(run.first) + (run.is_all_ones ? 1 : 0);
-    auto* place = reinterpret_cast<char*>(words.data() + begin + header_words);
-    for (std::size_t k = 0; k < entry_count; ++k, place += sizeof(std::int32_t)) {
-      const auto column = static_cast<std::int32_t>(run.columns[k] - run.origin);
-      std::memcpy(place, &column, sizeof(column));
-    }
-    if (!run.is_all_ones)
-      std::memcpy(words.data() + words.size() - entry_count, run.values.data(), run.values.size_bytes());
-  }
-
-  void take(std::span<const std::uint64_t> words) {
-    while (!words.empty()) {
-      const auto entry_count = static_cast<std::size_t>(low_of(words[0]));
-      const auto begin =
-          static_cast<std::size_t>(block_.row_starts[static_cast<std::size_t>(high_of(words[0]))]) +
-          static_cast<std::size_t>(words[1] / 2);
-      const bool is_all_ones = words[1] % 2 == 1;
-      std::memcpy(block_.columns.data() + begin, words.data() + header_words,
-                  entry_count * sizeof(std::int32_t));
-      const auto size = word_count(entry_count, is_all_ones);
-      if (is_all_ones) {
-        std::fill_n(block_.values.data() + begin, entry_count, 1.0);
-      } else {
-        std::memcpy(block_.values.data() + begin, words.data() + size - entry_count,
-                    entry_count * sizeof(double));
-      }
-      words = words.subspan(size);
-    }
-  }
-
-  const EntryStore& store_;
-  const comm::BlockLayout& layout_;
-  comm::ProcessGrid grid_;
-  comm::RankGroup& group_;
-  kernels::CsrBlock block_;
 };
+
+void append_run(const BlockRun& run, std::vector<std::uint64_t>& words) {
+  const auto begin = words.size();
+  words.resize(begin + run.word_count());
+  auto* const message = words.data() + begin;
+  message[0] = pair_of(run.row, 2 * static_cast<std::int64_t>(run.count) + (run.values == nullptr ? 1 : 0));
+  std::memcpy(message + 1, run.columns, run.count * sizeof(std::int32_t));
+  if (run.values != nullptr)
+    std::memcpy(message + 1 + run.words_of_columns(), run.values, run.count * sizeof(double));
+}
+
+BlockRun run_of(const std::uint64_t* message) {
+  BlockRun run{.row = high_of(message[0]),
+               .count = static_cast<std::size_t>(low_of(message[0])) / 2,
+               .columns = message + 1};
+  if (low_of(message[0]) % 2 == 0) run.values = message + 1 + run.words_of_columns();
+  return run;
+}
+
+/// Where the row has its next entries, which is where row_starts are from then on.
+void place_run(const BlockRun& run, std::int32_t first_column, kernels::CsrBlock& block) {
+  auto& next = block.row_starts[static_cast<std::size_t>(run.row)];
+  auto* const columns = block.columns.data() + next;
+  auto* const values = block.values.data() + next;
+  std::memcpy(columns, run.columns, run.count * sizeof(std::int32_t));
+  for (std::size_t k = 0; k < run.count; ++k) columns[k] -= first_column;
+  if (run.values == nullptr) {
+    std::fill_n(values, run.count, 1.0);
+  } else {
+    std::memcpy(values, run.values, run.count * sizeof(double));
+  }
+  next += static_cast<std::int64_t>(run.count);
+}
+
+/// Cuts the rows of a bucket at the borders of the column blocks.
+template <typename Visit>
+void for_each_run(const EntryStore& store, std::size_t bucket, const comm::BlockLayout& layout,
+                  const Visit& visit) {
+  store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+    const int process_row = layout.row_block_of(part.row);
+    const auto row = part.row - layout.row_block(process_row).begin;
+    for (std::size_t begin = 0; begin < part.columns.size();) {
+      const int process_column = layout.column_block_of(part.columns[begin]);
+      const auto block_end = layout.column_block(process_column).end;
+      std::size_t end = begin + 1;
+      while (end < part.columns.size() && part.columns[end] < block_end) ++end;
+      visit(BlockRun{.owner = layout.grid().rank_at(process_row, process_column),
+                     .row = row,
+                     .count = end - begin,
+                     .columns = part.columns.data() + begin,
+                     .values = part.is_all_ones ? nullptr : part.values.data() + begin});
+      begin = end;
+    }
+  });
+}
+
+/// The buckets in an order in which the blocks of all process rows grow alike, each from its first row on. In the
+/// order of rows those of the first process row would be whole while half of the store or more is still there.
+std::vector<std::size_t> buckets_in_turns(const EntryStore& store, const comm::BlockLayout& layout) {
+  const auto share_before = [&](std::size_t bucket) {
+    const auto row = store.first_row(bucket);
+    const auto block = layout.row_block(layout.row_block_of(row));
+    return static_cast<double>(row - block.begin) / static_cast<double>(block.size());
+  };
+  std::vector<std::size_t> buckets(store.bucket_count());
+  std::iota(buckets.begin(), buckets.end(), std::size_t{0});
+  std::ranges::stable_sort(buckets, {}, share_before);
+  return buckets;
+}
 
 }  // namespace
 
-SourcePlan StoredMatrix::plan(const comm::BlockLayout& layout) const {
-  return {.working_bytes =
-              distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count()),
-          .strip_count = 1};
+/// In two rounds: lengths of the block's rows, so that the block is allocated as it is, then their entries, each to its place. Those of a row come from one
+/// rank, in their order.
+kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
+                                comm::RankGroup& group,
+                                const std::function<void(std::size_t bucket)>& after_bucket) {
+  const auto columns = layout.columns_of(group.rank());
+  const auto first_column = static_cast<std::int32_t>(columns.begin);
+  auto block = kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(), columns.size());
+  const auto starts = block.row_starts.span();
+  {
+    WordRounds lengths(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+      for (const auto word : words) starts[static_cast<std::size_t>(high_of(word)) + 1] += low_of(word);
+    });
+    for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+      for_each_run(store, bucket, layout, [&](const BlockRun& run) {
+        lengths.to(run.owner, 1).push_back(pair_of(run.row, static_cast<std::int64_t>(run.count)));
+      });
+    }
+    lengths.finish();
+    require_intact(store, group);
+  }
+  block.make_room_by_lengths();
+  WordRounds entries(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    while (!words.empty()) {
+      const auto run = run_of(words.data());
+      place_run(run, first_column, block);
+      words = words.subspan(run.word_count());
+    }
+  });
+  for (const auto bucket : buckets_in_turns(store, layout)) {
+    for_each_run(store, bucket, layout, [&](const BlockRun& run) {
+      if (run.owner == group.rank()) {
+        place_run(run, first_column, block);
+      } else {
+        append_run(run, entries.to(run.owner, run.word_count()));
+      }
+    });
+    if (after_bucket) after_bucket(bucket);
+  }
+  entries.finish();
+  require_intact(store, group);
+  // Each row's start has come to its end, which is the start of the next one.
+  std::ranges::copy_backward(starts.first(starts.size() - 1), starts.end());
+  starts.front() = 0;
+  return block;
 }
 
-SourcedBlock StoredMatrix::build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                 int /*thread_count*/) const {
-  return {.block = BlockBuilder(store_, layout, group).build([](std::size_t) {}), .facts = {}};
+std::int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
+  return distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count());
+}
+
+SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,
+                                       int /*thread_count*/, const Strips& /*strips*/,
+                                       const StripSink& sink) const {
+  sink(block_of_rows(store_, layout, group));
+  return {};
 }
 
 kernels::CsrBlock StoredMatrix::take(const comm::BlockLayout& layout, comm::RankGroup& group) {
-  return BlockBuilder(store_, layout, group).build([this](std::size_t bucket) { store_.drop(bucket); });
+  return block_of_rows(store_, layout, group, [this](std::size_t bucket) { store_.drop(bucket); });
 }
 
 }  // namespace cg2d

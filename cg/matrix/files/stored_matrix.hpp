@@ -2,15 +2,12 @@
 
 // A user's own matrix: its rows, distributed over the ranks, from which blocks are made for any grid.
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "cg/matrix/files/entry_store.hpp"
@@ -74,6 +71,12 @@ void require_memory(const MemoryCheck& check, const std::string& name, const Exp
 /// Throws a store's failure() on every rank. Collective.
 void require_intact(const EntryStore& store, comm::RankGroup& group);
 
+/// This rank's block of a layout, from the sealed rows of all ranks. after_bucket: told when a bucket's entries have left. Collective. Throws a store's
+/// failure(), MpiError, std::bad_alloc.
+kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
+                                comm::RankGroup& group,
+                                const std::function<void(std::size_t bucket)>& after_bucket = {});
+
 /// A matrix whose sealed rows the ranks hold. Holds no reference to the group. Making it is collective.
 class StoredMatrix final : public SystemMatrix {
  public:
@@ -82,9 +85,11 @@ class StoredMatrix final : public SystemMatrix {
   StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
                comm::RankGroup& group);
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override;
-  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                   int thread_count) const override;
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override;
+  /// The whole block as one.
+  SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
+                           const Strips& strips, const StripSink& sink) const override;
   /// The rows are given back to the system while the block grows, so that both together take little more than one.
   [[nodiscard]] kernels::CsrBlock take(const comm::BlockLayout& layout, comm::RankGroup& group) override;
   /// Puts the mean of both in place of each pair of mirrored entries, where their difference is at most so large a part of
@@ -96,47 +101,22 @@ class StoredMatrix final : public SystemMatrix {
   /// Cost: nothing, since mixed sums of both triangles were compared when the matrix was made; only where they differ
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
-  [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                             comm::RankGroup& group) const override;
 
-  /// The nonzeros before each bucket of the deal. Collective.
-  [[nodiscard]] std::vector<std::int64_t> bucket_starts(comm::RankGroup& group) const;
+  /// The nonzeros before each of this rank's buckets.
+  [[nodiscard]] std::span<const std::int64_t> bucket_starts() const { return nonzeros_before_; }
   /// The sum over all entries of all ranks from which the hash of the facts' key follows.
   [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
   [[nodiscard]] const EntryStore& store() const { return store_; }
 
  private:
-  /// An entry that is no number, in the original order.
-  struct NotFinite {
-    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-    std::int64_t row = none;
-    std::int64_t column = none;
-    double value = 0.0;
-    /// The first entry has the least. The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
-    [[nodiscard]] std::tuple<std::int64_t, std::int64_t, bool> key() const {
-      return {std::max(row, column), std::min(row, column), row < column};
-    }
-  };
+  struct Asymmetry;
 
-  void survey(comm::RankGroup& group);
-  void visit_entries();
-  void record_not_finite(std::int64_t row, std::int64_t column, double value);
-  void require_finite(comm::RankGroup& group) const;
-  /// Calls visit(global row, local row) for every row of this rank.
-  template <typename Visit>
-  void for_each_row(const Visit& visit) const;
-  [[nodiscard]] std::int64_t original(std::int64_t row) const {
-    return permutation_ ? permutation_->inverse(row) : row;
-  }
-
-  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
+  /// Compares all pairs of mirrored entries; without a tolerance every difference is beyond it. Collective. Cost: a search for each entry.
+  [[nodiscard]] Asymmetry find_asymmetry(std::optional<double> tolerance, comm::RankGroup& group) const;
+  void survey_store(const std::string& name, comm::RankGroup& group);
+  void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
   EntryStore store_;
-  NotFinite not_finite_;                    // the first of this rank's rows
-  std::vector<std::uint32_t> row_lengths_;  // lengths of this rank's rows, by their local numbers
-  std::vector<double> diagonal_;            // diagonal of this rank's rows, by their local numbers
-  std::uint64_t pattern_sum_ = 0;           // over the entries of all ranks
-  std::uint64_t asymmetry_sum_ = 0;         // sum over the entries of all ranks; 0 for a symmetric matrix
   std::optional<Symmetrization> symmetrization_;
 };
 

@@ -1,116 +1,72 @@
-#include "cg/matrix/files/symmetry.hpp"
+// The triangles of a StoredMatrix: where they differ, and the matrix of their means.
 
 #include <fmt/format.h>
 
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <string>
 #include <utility>
 
+#include "cg/base/errors.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
-namespace {
 
-/// Values in single precision, or printed with seven digits, are so far apart.
-constexpr double most_by_rounding = 1e-6;
+/// The comparison of all pairs of mirrored entries.
+struct StoredMatrix::Asymmetry {
+  /// Values in single precision, or printed with seven digits, are so far apart.
+  static constexpr double most_by_rounding = 1e-6;
 
-/// Calls visit(row, column, value, diagonal) for each entry beside the diagonal, with the diagonal entry of its row, on the rank that stores
-/// its mirror image. Collective.
-template <typename Visit>
-void visit_at_mirror_image(const MirroredRows& rows, comm::RankGroup& group, const Visit& visit) {
-  constexpr std::size_t word_count = 3;
-  WordRounds rounds(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
-    for (std::size_t k = 0; k < words.size(); k += word_count)
-      visit(high_of(words[k]), low_of(words[k]), std::bit_cast<double>(words[k + 1]),
-            std::bit_cast<double>(words[k + 2]));
-  });
-  const auto& store = rows.store;
-  store.for_each_part([&](const EntryStore::RowPart& part) {
-    const auto diagonal = std::bit_cast<std::uint64_t>(rows.diagonal[store.local_row(part.row)]);
-    for (std::size_t k = 0; k < part.columns.size(); ++k) {
-      if (part.columns[k] == part.row) continue;
-      auto& buffer = rounds.to(store.deal().owner_of(part.columns[k]), word_count);
-      buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
-                                   std::bit_cast<std::uint64_t>(part.values[k]), diagonal});
+  /// Mirrored entries that differ; indices from 0, in the original order, row > column.
+  struct Pair {
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+    std::int64_t row = none;
+    std::int64_t column = 0;
+    double lower = 0.0;       ///< the entry (row, column); 0 where there is none
+    double upper = 0.0;       ///< the entry (column, row)
+    double difference = 0.0;  ///< |a_ij - a_ji| / sqrt(|a_ii a_jj|); infinite beside a diagonal entry of 0
+
+    [[nodiscard]] bool is_before(const Pair& other) const {
+      return std::pair(row, column) < std::pair(other.row, other.column);
     }
-  });
-  rounds.finish();
-  require_intact(store, group);
-}
-
-/// |a - b| / sqrt(|d e|) where a and b differ, without overflow on the way.
-double relative_difference(double a, double b, double d, double e) {
-  const double scale = std::sqrt(std::abs(d)) * std::sqrt(std::abs(e));
-  if (scale == 0.0) return std::numeric_limits<double>::infinity();
-  return 2.0 * (std::abs(0.5 * a - 0.5 * b) / scale);
-}
-
-void keep_first(UnequalPair& first, const UnequalPair& pair) {
-  if (std::pair(pair.row, pair.column) < std::pair(first.row, first.column)) first = pair;
-}
-
-void keep_largest(UnequalPair& largest, const UnequalPair& pair) {
-  if (pair.difference > largest.difference) {
-    largest = pair;
-  } else if (pair.difference == largest.difference) {
-    keep_first(largest, pair);
-  }
-}
-
-}  // namespace
-
-std::string UnequalPair::values_text() const {
-  return fmt::format("entry ({}, {}) is {}, entry ({}, {}) is {}", row + 1, column + 1, lower, column + 1,
-                     row + 1, upper);
-}
-
-std::string UnequalPair::difference_text() const {
-  return std::isfinite(difference) ? fmt::format("by {:.3g} of sqrt(a_ii a_jj)", difference)
-                                   : std::string("beside a diagonal entry that is 0 or nearly so");
-}
-
-Asymmetry find_asymmetry(const MirroredRows& rows, std::optional<double> tolerance, comm::RankGroup& group) {
-  Asymmetry found;
-  const auto original = [&](std::int64_t index) {
-    return rows.permutation ? rows.permutation->inverse(index) : index;
-  };
-  const auto compare = [&](std::int64_t row, std::int64_t column, double value, double diagonal) {
-    const double mirrored = rows.store.value_at(column, static_cast<std::int32_t>(row)).value_or(0.0);
-    UnequalPair pair{.row = original(row), .column = original(column), .lower = value, .upper = mirrored};
-    (pair.row > pair.column ? found.has_lower : found.has_upper) |= value != 0.0;
-    if (mirrored == value) return;
-    pair.difference =
-        relative_difference(value, mirrored, diagonal, rows.diagonal[rows.store.local_row(column)]);
-    if (pair.row < pair.column) {
-      std::swap(pair.row, pair.column);
-      std::swap(pair.lower, pair.upper);
+    /// "entry (2, 1) is 0.5, entry (1, 2) is 0".
+    [[nodiscard]] std::string values_text() const {
+      return fmt::format("entry ({0}, {1}) is {2}, entry ({1}, {0}) is {3}", row + 1, column + 1, lower,
+                         upper);
     }
-    keep_largest(found.largest, pair);
-    if (!tolerance || pair.difference > *tolerance) keep_first(found.first, pair);
   };
-  visit_at_mirror_image(rows, group, compare);
-  for (const auto& theirs : group.gather_one(found)) {
-    keep_largest(found.largest, theirs.largest);
-    keep_first(found.first, theirs.first);
-    found.has_lower |= theirs.has_lower;
-    found.has_upper |= theirs.has_upper;
+
+  Pair first;              ///< in the order of rows, of those beyond the tolerance
+  Pair largest;            ///< largest difference of all pairs; the first of several that differ as much
+  bool has_lower = false;  ///< whether triangles have entries that are not 0
+  bool has_upper = false;
+
+  void take_first(const Pair& pair) {
+    if (pair.is_before(first)) first = pair;
   }
-  return found;
-}
+  void take_largest(const Pair& pair) {
+    if (pair.difference > largest.difference ||
+        (pair.difference == largest.difference && pair.is_before(largest)))
+      largest = pair;
+  }
+  /// Whether it looks like one triangle of a symmetric matrix.
+  [[nodiscard]] bool is_one_triangle() const {
+    return largest.difference > most_by_rounding && has_lower != has_upper;
+  }
+  /// The end of a sentence for a matrix that is not symmetric: the option that helps, where rounding explains the largest
+  /// difference, or one triangle is empty; else empty.
+  [[nodiscard]] std::string way_on_text() const;
+};
 
-bool is_one_triangle(const Asymmetry& found) {
-  return found.largest.difference > most_by_rounding && found.has_lower != found.has_upper;
-}
-
-std::string way_on_text(const Asymmetry& found) {
-  const auto& largest = found.largest;
-  if (is_one_triangle(found))
+std::string StoredMatrix::Asymmetry::way_on_text() const {
+  if (is_one_triangle())
     return fmt::format(
         "; its {} triangle is empty: where the other one stands for both, --mirror of cg2d solve and convert "
         "mirrors "
         "it",
-        found.has_lower ? "upper" : "lower");
+        has_lower ? "upper" : "lower");
   if (largest.difference > most_by_rounding) return {};
   double tolerance = 1e-15;
   for (int exponent = -14; tolerance < largest.difference; ++exponent) tolerance = std::pow(10.0, exponent);
@@ -120,22 +76,105 @@ std::string way_on_text(const Asymmetry& found) {
       largest.difference, tolerance);
 }
 
-EntryStore mean_of_triangles(EntryStore store, std::unique_ptr<ScratchChunks> scratch,
-                             comm::RankGroup& group) {
-  EntryCollector collector(store.deal().order(), group, EntryValues::any, std::move(scratch));
-  for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-    store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+namespace {
+
+/// |a - b| / sqrt(|d e|) where a and b differ, without overflow on the way.
+double relative_difference(double a, double b, double d, double e) {
+  const double scale = std::sqrt(std::abs(d)) * std::sqrt(std::abs(e));
+  if (scale == 0.0) return std::numeric_limits<double>::infinity();
+  return 2.0 * (std::abs(0.5 * a - 0.5 * b) / scale);
+}
+
+}  // namespace
+
+/// Each entry beside the diagonal goes, with the diagonal entry of its row, to the rank that stores its mirror image, and is compared there. The result is the same
+/// whatever the number of ranks.
+StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> tolerance,
+                                                     comm::RankGroup& group) const {
+  constexpr std::size_t word_count = 3;
+  Asymmetry found;
+  const auto compare = [&](std::int64_t row, std::int64_t column, double value, double diagonal) {
+    const double mirrored = store_.value_at(column, static_cast<std::int32_t>(row)).value_or(0.0);
+    Asymmetry::Pair pair{.row = original(row), .column = original(column), .lower = value, .upper = mirrored};
+    (pair.row > pair.column ? found.has_lower : found.has_upper) |= value != 0.0;
+    if (mirrored == value) return;
+    pair.difference = relative_difference(value, mirrored, diagonal, diagonal_[store_.local_row(column)]);
+    if (pair.row < pair.column) {
+      std::swap(pair.row, pair.column);
+      std::swap(pair.lower, pair.upper);
+    }
+    found.take_largest(pair);
+    if (!tolerance || pair.difference > *tolerance) found.take_first(pair);
+  };
+  WordRounds rounds(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    for (; !words.empty(); words = words.subspan(word_count))
+      compare(high_of(words[0]), low_of(words[0]), std::bit_cast<double>(words[1]),
+              std::bit_cast<double>(words[2]));
+  });
+  store_.for_each_part([&](const EntryStore::RowPart& part) {
+    const auto diagonal = std::bit_cast<std::uint64_t>(diagonal_[store_.local_row(part.row)]);
+    for (std::size_t k = 0; k < part.columns.size(); ++k) {
+      if (part.columns[k] == part.row) continue;
+      auto& buffer = rounds.to(store_.deal().owner_of(part.columns[k]), word_count);
+      buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
+                                   std::bit_cast<std::uint64_t>(part.values[k]), diagonal});
+    }
+  });
+  rounds.finish();
+  require_intact(store_, group);
+  for (const auto& theirs : group.gather_one(found)) {
+    found.take_largest(theirs.largest);
+    found.take_first(theirs.first);
+    found.has_lower |= theirs.has_lower;
+    found.has_upper |= theirs.has_upper;
+  }
+  return found;
+}
+
+void StoredMatrix::require_symmetric(comm::RankGroup& group) const {
+  if (asymmetry_sum_ == 0) return;
+  const auto found = find_asymmetry(std::nullopt, group);
+  throw RunError(ExitCode::bad_data, "{}: not symmetric: {}; conjugate gradients need equal ones{}",
+                 facts_.key.name, found.first.values_text(), found.way_on_text());
+}
+
+/// The means are (A + A^T) / 2, with the same bits whatever the number of ranks; values below 4.5e-308 may lose their last bit. The rows of A are
+/// given back meanwhile.
+void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> scratch,
+                              comm::RankGroup& group) {
+  symmetrization_ = Symmetrization{.tolerance = tolerance};
+  if (asymmetry_sum_ == 0) return;
+  const auto found = find_asymmetry(tolerance, group);
+  const auto& first = found.first;
+  const auto& largest = found.largest;
+  if (found.is_one_triangle())
+    throw RunError(ExitCode::bad_data, "{}: not symmetric: {}, of which --symmetrize takes the mean{}",
+                   facts_.key.name, largest.values_text(), found.way_on_text());
+  if (first.row != Asymmetry::Pair::none)
+    throw RunError(ExitCode::bad_data, "{}: not symmetric, to --symmetrize {}: {}; they differ {}",
+                   facts_.key.name, tolerance, first.values_text(),
+                   std::isfinite(first.difference)
+                       ? fmt::format("by {:.3g} of sqrt(a_ii a_jj)", first.difference)
+                       : std::string("beside a diagonal entry that is 0 or nearly so"));
+  symmetrization_ = {.tolerance = tolerance,
+                     .largest_difference = largest.difference,
+                     .row = largest.row,
+                     .column = largest.column};
+  EntryCollector collector(order(), group, EntryValues::any, std::move(scratch));
+  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
       for (std::size_t k = 0; k < part.columns.size(); ++k) {
         const double half = 0.5 * part.values[k];  // the sum of two halves does not overflow
         collector.add(part.row, part.columns[k], half);
         collector.add(part.columns[k], part.row, half);
       }
     });
-    store.drop(bucket);
+    store_.drop(bucket);
   }
   auto means = collector.finish();
-  require_intact(store, group);
-  return means;
+  require_intact(store_, group);
+  store_ = std::move(means);
+  survey_store(facts_.key.name, group);
 }
 
 }  // namespace cg2d

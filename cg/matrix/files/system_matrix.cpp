@@ -4,16 +4,22 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/open_file.hpp"
-#include "cg/matrix/files/value_scatter.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 #include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
@@ -52,17 +58,134 @@ void SystemMatrix::require_positive_diagonal(comm::RankGroup& group) const {
   DiagonalOfRow lowest{.row = order()};
   visit_own_rows(group, [&](const OwnRow& row) {
     if (row.diagonal > 0.0) return;
-    const auto original = permutation_ ? permutation_->inverse(row.row) : row.row;
-    if (original < lowest.row) lowest = {.row = original, .value = row.diagonal};
+    if (const auto index = original(row.row); index < lowest.row)
+      lowest = {.row = index, .value = row.diagonal};
   });
   const auto first = std::ranges::min(group.gather_one(lowest), {}, &DiagonalOfRow::row);
   if (first.row >= order()) return;
-  throw RunError(
-      ExitCode::not_positive_definite,
-      fmt::format("{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
-                  "(if -A is meant, change the sign of A and b)",
-                  facts_.key.name, first.row + 1, first.value));
+  throw RunError(ExitCode::not_positive_definite,
+                 "{}: not positive definite: the diagonal entry of row {} is {}; it must be greater than 0 "
+                 "(if -A is meant, change the sign of A and b)",
+                 facts_.key.name, first.row + 1, first.value);
 }
+
+// ---------------------------------------------------------------- survey
+
+namespace {
+
+/// An entry that is no number, in the original order.
+struct NotFinite {
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::int64_t row = none;
+  std::int64_t column = none;
+  double value = 0.0;
+  /// The first entry has the least. The lower triangle of the two places of a pair comes first, which files of symmetric matrices have.
+  [[nodiscard]] std::tuple<std::int64_t, std::int64_t, bool> key() const {
+    return {std::max(row, column), std::min(row, column), row < column};
+  }
+};
+
+/// The nonzeros before each of a rank's ranges of rows, which have so many. Collective.
+std::vector<std::int64_t> nonzeros_before(std::span<const comm::IndexRange> own_rows,
+                                          std::span<const std::int64_t> own_counts, comm::RankGroup& group) {
+  std::vector<std::int64_t> own;
+  for (std::size_t k = 0; k < own_rows.size(); ++k) own.insert(own.end(), {own_rows[k].begin, own_counts[k]});
+  std::map<std::int64_t, std::int64_t> counts;  // by the first row
+  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(own))) {
+    for (std::size_t k = 0; k < theirs.size(); k += 2) counts[theirs[k]] += theirs[k + 1];
+  }
+  std::int64_t sum = 0;
+  for (auto& [first_row, count] : counts) count = std::exchange(sum, sum + count);
+  std::vector<std::int64_t> before;
+  for (const auto& rows : own_rows) before.push_back(counts.at(rows.begin));
+  return before;
+}
+
+}  // namespace
+
+/// A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry: one is added, the other one taken off. Zeros that are
+/// stored count as if they were not.
+void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_rows, comm::RankGroup& group) {
+  own_rows_ = std::move(own_rows);
+  std::size_t row_count = 0;
+  for (const auto& rows : own_rows_) row_count += static_cast<std::size_t>(rows.size());
+  row_lengths_.assign(row_count, 0);
+  diagonal_.assign(row_count, 0.0);
+  std::vector<std::int64_t> counts(own_rows_.size());
+  std::uint64_t pattern_sum = 0;
+  std::uint64_t asymmetry_sum = 0;
+  NotFinite not_finite;
+  std::size_t range = 0;
+  std::int64_t rows_before = 0;  // in the ranges before
+  visit_entries(
+      group, [&](std::int64_t row, std::span<const std::int32_t> columns, std::span<const double> values) {
+        for (; row >= own_rows_[range].end; ++range) rows_before += own_rows_[range].size();
+        const auto local = static_cast<std::size_t>(rows_before + row - own_rows_[range].begin);
+        row_lengths_[local] += static_cast<std::uint32_t>(columns.size());
+        counts[range] += std::ssize(columns);
+        for (std::size_t k = 0; k < columns.size(); ++k) {
+          const std::int64_t column = columns[k];
+          const double value = values[k];
+          if (!std::isfinite(value)) {
+            const NotFinite entry{.row = original(row), .column = original(column), .value = value};
+            if (entry.key() < not_finite.key()) not_finite = entry;
+          }
+          const auto place = hash_of_pair(row, column);
+          pattern_sum += place;
+          if (column == row) {
+            diagonal_[local] = value;
+          } else if (value != 0.0) {
+            // A value of 1, as all of a pattern have it, needs no mixing of its own.
+            const auto entry = value == 1.0 ? place : mixed_bits(place ^ std::bit_cast<std::uint64_t>(value));
+            asymmetry_sum += column < row ? entry : -entry;
+          }
+        }
+      });
+  const auto first = std::ranges::min(group.gather_one(not_finite), {}, &NotFinite::key);
+  if (first.row != NotFinite::none)
+    throw RunError(
+        ExitCode::not_finite,
+        "{}: not finite: the sum of the duplicates at entry ({}, {}) is {}: it leaves the range of "
+        "double precision; scale the matrix and b",
+        name, first.row + 1, first.column + 1, first.value);
+  const auto order = group.sum(static_cast<std::int64_t>(row_count));
+  nonzero_count_ = group.sum(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
+  nonzeros_before_ = nonzeros_before(own_rows_, counts, group);
+  facts_ = facts_of_rows({.name = std::move(name), .order = order}, row_lengths_, pattern_sum, group);
+  pattern_sum_ = sum_of_words(group, pattern_sum);
+  asymmetry_sum_ = sum_of_words(group, asymmetry_sum);
+}
+
+void SystemMatrix::visit_own_rows(comm::RankGroup& /*group*/, const RowVisit& visit) const {
+  std::size_t local = 0;
+  for (std::size_t range = 0; range < own_rows_.size(); ++range) {
+    OwnRow own{.row = own_rows_[range].begin, .nonzeros_before = nonzeros_before_[range]};
+    for (; own.row < own_rows_[range].end; ++own.row, own.nonzeros_before += own.length, ++local) {
+      own.length = row_lengths_[local];
+      own.diagonal = diagonal_[local];
+      visit(own);
+    }
+  }
+}
+
+std::vector<std::int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayout& layout,
+                                                           comm::RankGroup& group) const {
+  const auto grid = layout.grid();
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
+  visit_entries(group, [&](std::int64_t row, std::span<const std::int32_t> columns, auto /*values*/) {
+    const int process_row = layout.row_block_of(row);
+    for (auto begin = columns.begin(); begin != columns.end();) {
+      const int process_column = layout.column_block_of(*begin);
+      const auto end = std::lower_bound(begin, columns.end(), layout.column_block(process_column).end);
+      counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
+      begin = end;
+    }
+  });
+  group.sums(counts);
+  return counts;
+}
+
+// ---------------------------------------------------------------- cuts
 
 HugePageVector SystemMatrix::diagonal(const comm::BlockLayout& layout, comm::RankGroup& group) const {
   return scattered(layout, group, [&](const auto& put) {
@@ -108,9 +231,9 @@ void require_same_file(const std::string& path, comm::RankGroup& group) {
   const auto other = std::ranges::find_if(all, [&](const auto& theirs) { return theirs != all.front(); });
   if (other == all.end()) return;
   throw FileError(path,
-                  fmt::format("found another content on rank {} than on rank 0, expected the same file on "
-                              "every node",
-                              other - all.begin()));
+                  "found another content on rank {} than on rank 0, expected the same file on "
+                  "every node",
+                  other - all.begin());
 }
 
 }  // namespace cg2d

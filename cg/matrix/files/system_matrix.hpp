@@ -53,7 +53,7 @@ class SystemMatrix : public MatrixSource {
                                                                 comm::RankGroup& group) const override;
   /// The nonzeros of each rank's block in a layout.
   [[nodiscard]] virtual std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                                     comm::RankGroup& group) const = 0;
+                                                                     comm::RankGroup& group) const;
   /// A hash of all that the values depend on, where that is known without them: of a matrix that is not in memory, and whose strips can
   /// be made again.
   [[nodiscard]] virtual std::optional<std::uint64_t> content_hash() const { return std::nullopt; }
@@ -69,11 +69,32 @@ class SystemMatrix : public MatrixSource {
     double diagonal = 0.0;
   };
   using RowVisit = std::function<void(const OwnRow& row)>;
-  /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Collective, but for the visits.
-  virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const = 0;
+  /// Calls visit(row) for each row of this rank, rows rising; each row is that of one rank. Collective, but for the visits. Here: the rows
+  /// that survey() has met.
+  virtual void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const;
+  /// The entries of a row, or of a part of it.
+  using EntryVisit = std::function<void(std::int64_t row, std::span<const std::int32_t> columns,
+                                        std::span<const double> values)>;
+  /// Calls visit() for all entries of this rank's rows, rows rising, columns rising in each. Without values where no survey() is to come. Collective, but for
+  /// the visits.
+  virtual void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const = 0;
+
+  /// Visits the entries of this rank's rows, which are those of the ranges, and sets what follows from them. name: for people. Collective. Throws
+  /// RunError (not_finite) that names the first entry that is no number.
+  void survey(std::string name, std::vector<comm::IndexRange> own_rows, comm::RankGroup& group);
+  [[nodiscard]] std::int64_t original(std::int64_t row) const {
+    return permutation_ ? permutation_->inverse(row) : row;
+  }
 
   std::int64_t nonzero_count_ = 0;                // nonzeros of all ranks
   std::optional<RandomPermutation> permutation_;  // empty: the original order
+  // Set by survey():
+  std::vector<comm::IndexRange> own_rows_;     // ranges of this rank's rows, rising
+  std::vector<std::int64_t> nonzeros_before_;  // nonzeros in all rows before each of them
+  std::vector<std::uint32_t> row_lengths_;     // lengths of this rank's rows, one range after the other
+  std::vector<double> diagonal_;               // their diagonal
+  std::uint64_t pattern_sum_ = 0;              // over the entries of all ranks
+  std::uint64_t asymmetry_sum_ = 0;            // over the entries of all ranks; 0 for a symmetric matrix
 };
 
 /// The facts of a matrix by the lengths of this rank's rows; key: without its hash, which follows from the sum of

@@ -7,17 +7,18 @@
 #include <limits>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/output_file.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
-#include "cg/matrix/files/value_scatter.hpp"
-#include "cg/matrix/files/vector_lines.hpp"
-#include "cg/matrix/matrix_market.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 #include "cg/matrix/value_hash.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr std::int64_t no_line = std::numeric_limits<std::int64_t>::max();
+/// Texts are sent in parts that are about so long.
+constexpr std::size_t part_bytes = std::size_t{4} << 20;
 
 /// Throws FileError.
 void require_size(const std::string& path, const LocatedHeader& located, const VectorPlace& place) {
@@ -35,13 +36,28 @@ void require_size(const std::string& path, const LocatedHeader& located, const V
                 header.row_count, header.column_count, n, place.column_count));
 }
 
-/// The lines of the values from `begin` on, about part_bytes long.
-std::string next_lines(std::span<const double> values, std::size_t& begin) {
-  constexpr std::size_t part_bytes = std::size_t{4} << 20;
-  fmt::memory_buffer text;
-  for (; begin < values.size() && text.size() < part_bytes; ++begin)
-    fmt::format_to(std::back_inserter(text), "{}\n", values[begin]);
-  return fmt::to_string(text);
+/// Writes a text of which rank 0 has the head, and each rank parts, rank after rank; rank 0 writes, the others send it their parts.
+/// next_part: the next one of this rank's, empty at the end.
+void write_in_turns(OutputFile* file, comm::RankGroup& group, const std::string& head,
+                    const std::function<std::string()>& next_part) {
+  Agreement agreement(group);
+  const auto write = [&](const std::string& text) { agreement.attempt([&] { file->write(text); }); };
+  if (group.rank() == 0) {
+    write(head);
+    for (auto part = next_part(); !part.empty(); part = next_part()) write(part);
+    // After a failure the others' parts are received all the same, since they are sent.
+    for (int rank = 1; rank < group.size(); ++rank) {
+      for (auto part = group.receive_text(rank); !part.empty(); part = group.receive_text(rank)) write(part);
+    }
+    agreement.attempt([&] { file->commit(); });
+  } else {
+    std::string part;
+    do {
+      part = next_part();
+      group.send_text(part, 0);
+    } while (!part.empty());
+  }
+  agreement.reach();
 }
 
 }  // namespace
@@ -91,7 +107,7 @@ HugePageVector read_vector(const std::string& path, const VectorPlace& place, co
   const auto share = scattered(shares, group, [&](const auto& put) {
     agreement.attempt([&] {
       const auto own_lines = comm::share_of(located.header.line_count, group.rank(), group.size());
-      fault = VectorLines(located, own_lines).parse(path, put).value_or(fault);
+      fault = parse_vector_lines(path, located, own_lines, put).value_or(fault);
     });
   });
   agreement.reach();
@@ -120,10 +136,48 @@ void write_vector(std::span<const double> piece, const VectorPlace& place, const
     for (std::size_t k = 0; k < piece.size(); ++k) put(place.row_of(k), piece[k]);
   });
   std::size_t done = 0;
+  const auto next_part = [&] {
+    fmt::memory_buffer text;
+    for (; done < values.size() && text.size() < part_bytes; ++done)
+      fmt::format_to(std::back_inserter(text), "{}\n", values[done]);
+    return fmt::to_string(text);
+  };
   write_in_turns(file, group,
                  fmt::format("%%MatrixMarket matrix array real general\n% {}\n{} {}\n", title,
                              place.row_count(), place.column_count),
-                 [&] { return next_lines(values, done); });
+                 next_part);
+}
+
+void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                          const std::string& title, comm::RankGroup& group, OutputFile* file) {
+  const auto rows = layout.rows_of(group.rank());
+  const auto columns = layout.columns_of(group.rank());
+  // The entries of a row on or below the diagonal come first: columns rise.
+  const auto lower_count = [&](std::int64_t row) {
+    const auto all = block.columns_of(row);
+    return std::ranges::upper_bound(all, rows.begin + row - columns.begin) - all.begin();
+  };
+  std::int64_t entry_count = 0;
+  for (std::int64_t row = 0; row < block.row_count; ++row) entry_count += lower_count(row);
+  entry_count = group.sum(entry_count);
+  std::int64_t row = 0;
+  const auto next_part = [&] {
+    fmt::memory_buffer text;
+    for (; row < block.row_count && text.size() < part_bytes; ++row) {
+      const auto begin = block.row_starts[static_cast<std::size_t>(row)];
+      const auto end = begin + lower_count(row);
+      for (auto entry = begin; entry < end; ++entry) {
+        const auto k = static_cast<std::size_t>(entry);
+        fmt::format_to(std::back_inserter(text), "{} {} {:.17g}\n", rows.begin + row + 1,
+                       columns.begin + block.columns[k] + 1, block.values[k]);
+      }
+    }
+    return fmt::to_string(text);
+  };
+  write_in_turns(file, group,
+                 fmt::format("%%MatrixMarket matrix coordinate real symmetric\n% {}\n{} {} {}\n", title,
+                             layout.size(), layout.size(), entry_count),
+                 next_part);
 }
 
 }  // namespace cg2d

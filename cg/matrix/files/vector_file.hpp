@@ -1,6 +1,7 @@
 #pragma once
 
-// Vectors of a user: read from files, made from a seed, written to files.
+// Vectors of a user: read from files, made from a seed, written to files; and distributed matrices written to files, in the Matrix Market
+// exchange format (Boisvert, Pozo, Remington: NISTIR 5935).
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "cg/matrix/files/permutation.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
 
 namespace cg2d {
 
@@ -48,5 +50,10 @@ HugePageVector random_vector(std::uint64_t seed, const VectorPlace& place);
 /// Throws RunError (cannot_write) on every rank where rank 0 cannot write.
 void write_vector(std::span<const double> piece, const VectorPlace& place, const std::string& title,
                   comm::RankGroup& group, OutputFile* file);
+
+/// Writes the lower triangle as "coordinate real symmetric", numbers with 17 significant digits, as write_vector() writes. Cost: all entries
+/// pass through rank 0.
+void export_matrix_market(const kernels::CsrBlock& block, const comm::BlockLayout& layout,
+                          const std::string& title, comm::RankGroup& group, OutputFile* file);
 
 }  // namespace cg2d

@@ -1,6 +1,6 @@
 #pragma once
 
-// Words for other ranks, collected and sent in rounds of bounded size.
+// Words for other ranks, collected and sent in rounds of bounded size, and elements of distributed vectors on their way to their owners.
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/process_memory.hpp"
+#include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/word_exchange.hpp"
 
@@ -108,5 +110,62 @@ class WordRounds {
   std::vector<std::vector<std::uint64_t>> outgoing_;
   std::vector<std::size_t> capacities_;  // in words
 };
+
+/// Sends elements to their owners by the layout: produce(put) calls put(index, value) for each element that this rank has.
+/// Returns this rank's piece; elements that nobody puts are 0, those that are put twice are summed. Collective. Throws MpiError, std::bad_alloc.
+template <typename Produce>
+HugePageVector scattered(const comm::BlockLayout& layout, comm::RankGroup& group, const Produce& produce) {
+  const auto mine = layout.own_piece(group.rank());
+  HugePageVector values(static_cast<std::size_t>(mine.size()));
+  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    for (std::size_t k = 0; k < words.size(); k += 2)
+      values[static_cast<std::size_t>(words[k]) - static_cast<std::size_t>(mine.begin)] +=
+          std::bit_cast<double>(words[k + 1]);
+  };
+  WordRounds rounds(group, receive);
+  produce([&](std::int64_t index, double value) {
+    if (mine.contains(index)) {
+      values[static_cast<std::size_t>(index - mine.begin)] += value;
+      return;
+    }
+    auto& buffer = rounds.to(layout.owner_of(index), 2);
+    buffer.push_back(static_cast<std::uint64_t>(index));
+    buffer.push_back(std::bit_cast<std::uint64_t>(value));
+  });
+  rounds.finish();
+  return values;
+}
+
+/// values[k] := the element index_of(k), of which its owner by the layout has its piece in `own`. They are sent in parts, so that what is sent stays
+/// small. Collective. Throws MpiError, std::bad_alloc.
+inline void fetch(const comm::BlockLayout& layout, std::span<const double> own,
+                  const std::function<std::int64_t(std::size_t k)>& index_of, std::span<double> values,
+                  comm::RankGroup& group) {
+  const auto first = static_cast<std::uint64_t>(layout.own_piece(group.rank()).begin);
+  const auto count = values.size();
+  constexpr std::size_t part_size = std::size_t{1} << 20;
+  const auto part_count = group.maximum(static_cast<std::int64_t>((count + part_size - 1) / part_size));
+  for (std::int64_t part = 0; part < part_count; ++part) {
+    const auto begin = std::min(count, static_cast<std::size_t>(part) * part_size);
+    const auto end = std::min(count, begin + part_size);
+    std::vector<std::vector<std::uint64_t>> indices(static_cast<std::size_t>(group.size()));
+    std::vector<std::vector<std::size_t>> elements(indices.size());
+    for (auto k = begin; k < end; ++k) {
+      const auto index = index_of(k);
+      const auto owner = static_cast<std::size_t>(layout.owner_of(index));
+      indices[owner].push_back(static_cast<std::uint64_t>(index));
+      elements[owner].push_back(k);
+    }
+    auto asked = group.exchange(std::move(indices));
+    for (auto& words : asked) {
+      for (auto& word : words) word = std::bit_cast<std::uint64_t>(own[word - first]);
+    }
+    const auto answers = group.exchange(std::move(asked));
+    for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+      for (std::size_t k = 0; k < answers[rank].size(); ++k)
+        values[elements[rank][k]] = std::bit_cast<double>(answers[rank][k]);
+    }
+  }
+}
 
 }  // namespace cg2d

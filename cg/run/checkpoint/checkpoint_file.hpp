@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/base/storage/file_header.hpp"
+#include "cg/base/storage/open_file.hpp"
 #include "comm/block_layout.hpp"
 
 namespace cg2d {

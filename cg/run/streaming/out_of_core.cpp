@@ -15,7 +15,7 @@
 #include "cg/base/storage/folders.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/matrix/row_lengths.hpp"
+#include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/panels/panel_io.hpp"
 
@@ -102,7 +102,7 @@ std::int64_t needed_bytes(const StreamedBlockParts& parts, const PanelFileKey& k
   const auto& row = *parts.kernel.kernel;
   const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strips.count);
   const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
-  const auto making_bytes = saturated_sum(parts.source.plan_strips(parts.layout, strips).working_bytes,
+  const auto making_bytes = saturated_sum(parts.source.working_bytes(parts.layout, strips),
                                           saturated(making_factor * static_cast<double>(panel_bytes)));
   return std::max(making_bytes, 2 * panel_bytes + stream_program_bytes);
 }

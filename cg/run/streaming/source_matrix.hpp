@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
@@ -25,35 +24,22 @@ class SourceMatrix final : public SystemMatrix {
   SourceMatrix(const std::string& text, std::int64_t memory_bytes, comm::RankGroup& group,
                const MemoryCheck& check_memory = {});
 
-  [[nodiscard]] SourcePlan plan(const comm::BlockLayout& layout) const override {
-    return source_->plan(layout);
+  [[nodiscard]] std::int64_t working_bytes(const comm::BlockLayout& layout,
+                                           const Strips& strips) const override {
+    return source_->working_bytes(layout, strips);
   }
-  [[nodiscard]] SourcePlan plan_strips(const comm::BlockLayout& layout, const Strips& strips) const override {
-    return source_->plan_strips(layout, strips);
-  }
-  [[nodiscard]] SourcedBlock build(const comm::BlockLayout& layout, comm::RankGroup& group,
-                                   int thread_count) const override;
   SourceFacts build_strips(const comm::BlockLayout& layout, comm::RankGroup& group, int thread_count,
                            const Strips& strips, const StripSink& sink) const override;
-  /// Makes the matrix once more, strip by strip.
-  [[nodiscard]] std::vector<std::int64_t> nonzeros_of_blocks(const comm::BlockLayout& layout,
-                                                             comm::RankGroup& group) const override;
   /// A hash of the source and the parameters that place and make its entries.
   [[nodiscard]] std::optional<std::uint64_t> content_hash() const override;
 
  private:
-  void plan_survey(std::int64_t memory_bytes, comm::RankGroup& group, const MemoryCheck& check_memory);
-  void survey(comm::RankGroup& group);
-  void visit_own_rows(comm::RankGroup& group, const RowVisit& visit) const override;
-  /// Calls visit(global row, strip, row of the strip) for this rank's share of the rows. Collective.
-  template <typename Visit>
-  void for_each_row(comm::RankGroup& group, const Visit& visit) const;
+  /// Makes the matrix once more, strip by strip.
+  void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const override;
 
   const SourceRow& row_;
   std::unique_ptr<MatrixSource> source_;
-  Strips strips_;                           // strips of a rank's share of the rows
-  std::vector<std::uint32_t> row_lengths_;  // lengths of the rows of this rank's share
-  std::vector<double> diagonal_;            // diagonal of this rank's share
+  Strips strips_;  // strips of a rank's share of the rows
 };
 
 }  // namespace cg2d

@@ -4,7 +4,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/drawn_vectors.hpp"
+#include "cg/matrix/npb_vectors.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
