@@ -115,11 +115,9 @@ void describe(Members& m, InspectedNode& inspected) {
 }
 
 BuildProperties build_properties() {
-  const auto version = [](std::string_view text) {
-    return text.empty() ? std::nullopt : std::optional<std::string>(text);
-  };
-  return {.papi = version(build_info::papi_version),
-          .hwloc = version(build_info::hwloc_version),
+  constexpr auto papi = build_info::papi_version;
+  return {.papi = papi.empty() ? std::nullopt : std::optional<std::string>(papi),
+          .hwloc = std::string(build_info::hwloc_version),
           .compiler = std::string(build_info::compiler),
           .flags = std::string(build_info::flags),
           .build_type = std::string(build_info::build_type)};
