@@ -270,11 +270,6 @@ void describe_counters(Members& m, const Region& region) {
 
 }  // namespace
 
-void describe(Members& m, RefusedEvent& event) {
-  m("name", event.name, not_empty());
-  m("reason", event.reason, not_empty());
-}
-
 void describe_head(Members& m, std::string& program_version) {
   m.constant("schema_version", result_schema_version);
   m.object("program", [&] {
