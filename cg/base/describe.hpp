@@ -123,19 +123,21 @@ class Members : public Interface {
   bool if_given(std::string_view name, T& value, bool is_written, const Note& note = {}) {
     return member(name, value, note, true, is_written);
   }
-  /// A member that follows from others: written, and read past. value: itself, or a function that is called where it is written.
+  /// A member that follows from others: written, and read past.
   template <typename Value>
   void derived(std::string_view name, const Value& value, const Note& note = {}) {
-    if constexpr (std::invocable<const Value&>) {
-      using Made = std::decay_t<std::invoke_result_t<const Value&>>;
-      derived(name, writes() ? value() : Made{}, note);
-    } else if constexpr (std::convertible_to<const Value&, std::string_view>) {
+    if constexpr (std::convertible_to<const Value&, std::string_view>) {
       std::string text(static_cast<std::string_view>(value));
       (*this)(name, text, note);
     } else {
       auto copy = value;
       (*this)(name, copy, note);
     }
+  }
+  /// One whose value make() makes, where it is written.
+  template <std::invocable Make>
+  void derived(std::string_view name, const Note& note, const Make& make) {
+    derived(name, writes() ? make() : std::decay_t<std::invoke_result_t<const Make&>>{}, note);
   }
   /// A member that is always the same, such as the version of a format.
   template <typename T>
@@ -152,34 +154,36 @@ class Members : public Interface {
   }
   /// A member that is an object, whose members describe_members() names.
   template <std::invocable Describe>
-  void object(std::string_view name, const Describe& describe_members, const Note& note = {}) {
+  void object(std::string_view name, const Describe& describe_members) {
+    object(name, {}, describe_members);
+  }
+  template <std::invocable Describe>
+  void object(std::string_view name, const Note& note, const Describe& describe_members) {
     if (enter(name, note, false, true)) visit_members(describe_members);
   }
   /// An optional one. Reading sets is_there, where it is a variable.
   template <std::convertible_to<bool> Flag, std::invocable Describe>
-  void object_if(Flag&& is_there, std::string_view name, const Describe& describe_members,
-                 const Note& note = {}) {
+  void object_if(Flag&& is_there, std::string_view name, const Note& note, const Describe& describe_members) {
     const bool is_entered = enter(name, note, true, is_there);
     if (is_entered || reads()) is_there = is_entered;
     if (is_entered) visit_members(describe_members);
   }
   /// An optional value, whose members describe_members(value) names. Without it nothing is read.
   template <typename T, std::invocable<T&> Describe>
-  void object_if(std::optional<T>& value, std::string_view name, const Describe& describe_members,
-                 const Note& note = {}) {
+  void object_if(std::optional<T>& value, std::string_view name, const Note& note,
+                 const Describe& describe_members) {
     if (!enter(name, note, true, value.has_value())) return;
     if (!value) value.emplace();
     visit_members([&] { describe_members(*value); });
   }
   /// A list of objects, whose members describe_item(item, index) names.
   template <typename List, typename Describe>
-  void list(std::string_view name, List&& items, const Describe& describe_item, const Note& note = {}) {
+  void list(std::string_view name, List&& items, const Note& note, const Describe& describe_item) {
     if (enter(name, note, false, true)) visit_items(items, describe_item, note);
   }
   /// An optional one, left out where it is empty.
   template <typename List, typename Describe>
-  void list_if_any(std::string_view name, List&& items, const Describe& describe_item,
-                   const Note& note = {}) {
+  void list_if_any(std::string_view name, List&& items, const Note& note, const Describe& describe_item) {
     if (enter(name, note, true, !items.empty())) visit_items(items, describe_item, note);
   }
 

@@ -66,7 +66,7 @@ struct Costs {
 };
 
 void describe_software(const Costs& costs, StepSoftwareCost& software) {
-  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", [&] {
+  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
     costs.seconds("step_s", "step_clocks", software.step_s);
     costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
   });
@@ -110,19 +110,17 @@ void describe_shape(Members& m, BlockShapeCost& shape) {
 }
 
 void describe_shapes(Members& m, KernelCost& kernel) {
-  m.list("shapes", kernel.shapes,
-         [&](BlockShapeCost& shape, std::size_t /*index*/) { describe_shape(m, shape); }, {.fewest = 1});
+  m.list("shapes", kernel.shapes, {.fewest = 1},
+         [&](BlockShapeCost& shape, std::size_t /*index*/) { describe_shape(m, shape); });
   double length_before = 0.0;
   m.list_if_any(
-      "row_lengths", kernel.row_lengths,
-      [&](RowLengthCost& point, std::size_t /*index*/) {
+      "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, std::size_t /*index*/) {
         m("row_length", point.row_length, positive_cost());
         m("seconds_per_nonzero", point.seconds_per_nonzero, positive_cost());
         if (m.reads() && point.row_length <= length_before)
           m.complain(fmt::format("{} must be greater than the one before it", m.where("row_length")));
         length_before = point.row_length;
-      },
-      {.fewest = 1});
+      });
 }
 
 /// By measured shapes, or by its loop.
@@ -168,7 +166,7 @@ void describe_node(const Costs& costs, NodeSharing& node) {
   auto& m = costs.m;
   m("ranks", node.ranks, at_least(1));
   costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
-  m.object_if(node.network, "network", [&](NetworkCost& network) { describe_network(costs, network); });
+  m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
 }
 
 }  // namespace
@@ -180,7 +178,7 @@ void describe(Members& m, MachineDescription& machine) {
   m.if_given("sources", machine.sources, true);
   m.if_given("clock_hz", machine.clock_hz, machine.clock_hz > 0.0, positive_cost());
   const Costs costs{m, machine.clock_hz};
-  m.object_if(machine.calibrated_ranks > 0, "calibrated", [&] {
+  m.object_if(machine.calibrated_ranks > 0, "calibrated", {}, [&] {
     m("ranks", machine.calibrated_ranks, at_least(1));
     m("threads", machine.calibrated_threads, at_least(1));
     describe_measured(m, machine.measured);
@@ -191,24 +189,22 @@ void describe(Members& m, MachineDescription& machine) {
     m.if_given("shuffles_kept_pieces", machine.shuffles_kept_pieces, true);
   });
   m.list_if_any(
-      "transports", machine.transports,
-      [&](TransportCost& transport, std::size_t /*index*/) {
+      "transports", machine.transports, {.fewest = 1}, [&](TransportCost& transport, std::size_t /*index*/) {
         m("name", transport.name, not_empty());
         describe_network(costs, transport.network, true);
         if (m.reads() && std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
           m.complain(fmt::format("{} is \"{}\" a second time", m.where("name"), transport.name));
-      },
-      {.fewest = 1});
+      });
   m.object("vectors", [&] { describe_vectors(costs, machine.vectors); });
-  m.object_if(machine.node.ranks > 0, "node", [&] { describe_node(costs, machine.node); });
-  m.object_if(machine.interconnect, "interconnect",
+  m.object_if(machine.node.ranks > 0, "node", {}, [&] { describe_node(costs, machine.node); });
+  m.object_if(machine.interconnect, "interconnect", {},
               [&](InterconnectCost& interconnect) { describe_interconnect(costs, interconnect); });
-  m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", [&] {
+  m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {}, [&] {
     costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", machine.outside_s_per_nonzero);
   });
   m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
-  m.list("kernels", machine.kernels,
-         [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); }, {.fewest = 1});
+  m.list("kernels", machine.kernels, {.fewest = 1},
+         [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); });
 }
 
 void describe(Members& m, Machine& machine) {

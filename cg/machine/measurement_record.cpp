@@ -23,7 +23,7 @@ std::optional<std::time_t> seconds_of(const std::string& date) {
 }  // namespace
 
 void describe_measured(Members& m, MeasurementRecord& record) {
-  m.object_if(!record.date.empty(), "measured", [&] {
+  m.object_if(!record.date.empty(), "measured", {}, [&] {
     m("date", record.date, not_empty());
     m("attempts", record.attempts, at_least(0));
     m("switches_per_s", record.quality.switches_per_s, cost());

@@ -247,15 +247,14 @@ void describe_disturbance(Members& m, QuietResult& quiet) {
 }
 
 void describe_disturbance(Members& m, std::optional<QuietResult>& quiet) {
-  m.object_if(
-      quiet, "quiet",
-      [&](QuietResult& known) {
-        auto reason = known.reason();
-        m.derived("disturbed", known.is_disturbed());
-        m("reason", reason, meaning("Empty where quiet."));
-        if (m.reads() && !reason.empty()) known.disturbances = {reason};
-      },
-      meaning("Whether other work on the machine disturbed the measurements, and how."));
+  m.object_if(quiet, "quiet",
+              meaning("Whether other work on the machine disturbed the measurements, and how."),
+              [&](QuietResult& known) {
+                auto reason = known.reason();
+                m.derived("disturbed", known.is_disturbed());
+                m("reason", reason, meaning("Empty where quiet."));
+                if (m.reads() && !reason.empty()) known.disturbances = {reason};
+              });
 }
 
 void describe(Members& m, RankRange& range) {
@@ -266,13 +265,10 @@ void describe(Members& m, RankRange& range) {
 void describe(Members& m, QuietResult& quiet) {
   m.derived("disturbed", quiet.is_disturbed());
   m("reasons", quiet.disturbances);
-  m.object(
-      "involuntary_switches",
-      [&] {
-        m("total", quiet.involuntary_switches, at_least(0));
-        m("maximum", quiet.most_involuntary_switches, at_least(0));
-      },
-      meaning("Of all ranks, and of the rank with most."));
+  m.object("involuntary_switches", meaning("Of all ranks, and of the rank with most."), [&] {
+    m("total", quiet.involuntary_switches, at_least(0));
+    m("maximum", quiet.most_involuntary_switches, at_least(0));
+  });
   m("delay_share", quiet.delay_share,
     or_null(at_least(
         0, "A thread was ready and waited for a processor, less 0.1 ms for each time that it got one.")));
@@ -280,13 +276,10 @@ void describe(Members& m, QuietResult& quiet) {
   m("other_load", quiet.other_load,
     or_null(at_least(0, "Processors of a node that other processes kept busy.")));
   m("other_share", quiet.other_share, or_null(at_least(0, "The same by the node's processors.")));
-  m.object(
-      "loop_s",
-      [&] {
-        m("before", quiet.loop_before_s);
-        m("after", quiet.loop_after_s);
-      },
-      meaning("A fixed loop on every rank: the fastest and the slowest rank's."));
+  m.object("loop_s", meaning("A fixed loop on every rank: the fastest and the slowest rank's."), [&] {
+    m("before", quiet.loop_before_s);
+    m("after", quiet.loop_after_s);
+  });
   m("loop_spread", quiet.loop_spread, at_least(0, "Slowest rank of a node by its fastest, minus 1."));
   m("loop_change", quiet.loop_change,
     meaning("After by before, minus 1, of the rank where it differs most."));

@@ -334,19 +334,17 @@ void describe(Members& m, GridSimulation& grid) {
 
 void describe(Members& m, OtherMachine& other) {
   m.derived("name", other.name);
-  m.derived("best_grid", [&] { return best_of(other.grids).configuration.grid.name(); });
-  m.list("grids", other.grids,
-         [&](GridSimulation& grid, std::size_t /*index*/) {
-           describe_name(m, "grid", grid.configuration.grid);
-           m("step_s", grid.step_s, positive());
-         },
-         {.fewest = 1});
+  m.derived("best_grid", {}, [&] { return best_of(other.grids).configuration.grid.name(); });
+  m.list("grids", other.grids, {.fewest = 1}, [&](GridSimulation& grid, std::size_t /*index*/) {
+    describe_name(m, "grid", grid.configuration.grid);
+    m("step_s", grid.step_s, positive());
+  });
 }
 
 void describe(Members& m, ProblemSimulation& simulated) {
   m("class", simulated.problem.class_name, not_empty());
   m("n", simulated.problem.n, at_least(1));
-  m.derived("best_grid", [&] { return best_of(simulated.grids).configuration.grid.name(); });
+  m.derived("best_grid", {}, [&] { return best_of(simulated.grids).configuration.grid.name(); });
   m("grids", simulated.grids, {.fewest = 1});
   m("what_if", simulated.others, meaning("Of --what-if."));
 }
