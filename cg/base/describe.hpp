@@ -26,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/interface.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -108,41 +109,24 @@ template <typename T>
 inline constexpr bool is_named<std::map<std::string, T>> = true;
 
 /// Visits the members of structs. Each implementation does one thing with them: writes, reads or specifies.
-class Members {
+class Members : public Interface {
  public:
-  Members() = default;
-  Members(const Members&) = delete;
-  Members& operator=(const Members&) = delete;
-  virtual ~Members() = default;
-
   /// A member of the struct that is being described. Of an optional one without a value nothing is read.
   template <typename T>
   void operator()(std::string_view name, T& value, const Note& note = {}) {
-    if constexpr (is_optional<T>) {
-      if (!enter(name, note, true, value.has_value())) return;
-      if (!value) value.emplace();
-      visit(*value, note);
-    } else {
-      if (!enter(name, note, false, true)) return;
-      visit(value, note);
-    }
-    leave();
+    bool has_value = true;
+    if constexpr (is_optional<T>) has_value = value.has_value();
+    member(name, value, note, is_optional<T>, has_value);
   }
   /// A member that may be left out (with or_null(): null), and then stays as it was. is_written: whether it is not. Whether it is there.
   template <typename T>
   bool if_given(std::string_view name, T& value, bool is_written, const Note& note = {}) {
-    if (!enter(name, note, true, is_written)) return false;
-    visit(value, note);
-    leave();
-    return true;
+    return member(name, value, note, true, is_written);
   }
-  /// A member that follows from others: written, and read past. value: itself, or a function that is called where it is written.
+  /// A member that follows from others: written, and read past.
   template <typename Value>
   void derived(std::string_view name, const Value& value, const Note& note = {}) {
-    if constexpr (std::invocable<const Value&>) {
-      using Made = std::decay_t<std::invoke_result_t<const Value&>>;
-      derived(name, writes() ? value() : Made{}, note);
-    } else if constexpr (std::convertible_to<const Value&, std::string_view>) {
+    if constexpr (std::convertible_to<const Value&, std::string_view>) {
       std::string text(static_cast<std::string_view>(value));
       (*this)(name, text, note);
     } else {
@@ -150,57 +134,56 @@ class Members {
       (*this)(name, copy, note);
     }
   }
+  /// One whose value make() makes, where it is written.
+  template <std::invocable Make>
+  void derived(std::string_view name, const Note& note, const Make& make) {
+    derived(name, writes() ? make() : std::decay_t<std::invoke_result_t<const Make&>>{}, note);
+  }
   /// A member that is always the same, such as the version of a format.
   template <typename T>
   void constant(std::string_view name, const T& value, std::string_view text = {}) {
     derived(name, value, {.meaning = text, .is_constant = true});
   }
-  /// A member that is one of the words of a table.
+  /// A member that is one of the words of a table; one that is optional may be missing from a file.
   template <typename Value>
   void one_of(std::string_view name, Value& value, std::span<const NamedValue<Value>> table,
-              const Note& note = {}) {
-    if (!enter(name, note, false, true)) return;
-    visit_word(value, table);
-    leave();
-  }
-  template <typename Value>
-  void one_of_given(std::string_view name, Value& value, std::span<const NamedValue<Value>> table) {
-    if (!enter(name, {}, true, true)) return;
+              const Note& note = {}, bool is_optional = false) {
+    if (!enter(name, note, is_optional, true)) return;
     visit_word(value, table);
     leave();
   }
   /// A member that is an object, whose members describe_members() names.
   template <std::invocable Describe>
-  void object(std::string_view name, const Describe& describe_members, const Note& note = {}) {
-    bool is_there = true;
-    object(name, is_there, false, describe_members, note);
+  void object(std::string_view name, const Describe& describe_members) {
+    object(name, {}, describe_members);
   }
-  /// An optional one. Reading sets is_there.
   template <std::invocable Describe>
-  void object_if(bool& is_there, std::string_view name, const Describe& describe_members,
-                 const Note& note = {}) {
-    object(name, is_there, true, describe_members, note);
+  void object(std::string_view name, const Note& note, const Describe& describe_members) {
+    if (enter(name, note, false, true)) visit_members(describe_members);
+  }
+  /// An optional one. Reading sets is_there, where it is a variable.
+  template <std::convertible_to<bool> Flag, std::invocable Describe>
+  void object_if(Flag&& is_there, std::string_view name, const Note& note, const Describe& describe_members) {
+    const bool is_entered = enter(name, note, true, is_there);
+    if (is_entered || reads()) is_there = is_entered;
+    if (is_entered) visit_members(describe_members);
   }
   /// An optional value, whose members describe_members(value) names. Without it nothing is read.
   template <typename T, std::invocable<T&> Describe>
-  void object_if(std::optional<T>& value, std::string_view name, const Describe& describe_members,
-                 const Note& note = {}) {
-    bool is_there = value.has_value();
-    const auto describe_value = [&] {
-      if (!value) value.emplace();
-      describe_members(*value);
-    };
-    object_if(is_there, name, describe_value, note);
+  void object_if(std::optional<T>& value, std::string_view name, const Note& note,
+                 const Describe& describe_members) {
+    if (!enter(name, note, true, value.has_value())) return;
+    if (!value) value.emplace();
+    visit_members([&] { describe_members(*value); });
   }
   /// A list of objects, whose members describe_item(item, index) names.
   template <typename List, typename Describe>
-  void list(std::string_view name, List&& items, const Describe& describe_item, const Note& note = {}) {
+  void list(std::string_view name, List&& items, const Note& note, const Describe& describe_item) {
     if (enter(name, note, false, true)) visit_items(items, describe_item, note);
   }
   /// An optional one, left out where it is empty.
   template <typename List, typename Describe>
-  void list_if_any(std::string_view name, List&& items, const Describe& describe_item,
-                   const Note& note = {}) {
+  void list_if_any(std::string_view name, List&& items, const Note& note, const Describe& describe_item) {
     if (enter(name, note, true, !items.empty())) visit_items(items, describe_item, note);
   }
 
@@ -228,6 +211,9 @@ class Members {
       begin_object();
       describe(*this, value);
       end_object();
+    } else if constexpr (is_optional<T>) {
+      if (!value) value.emplace();
+      visit(*value, note);
     } else if constexpr (std::same_as<T, Json>) {
       any(value);
     } else if constexpr (std::same_as<T, bool>) {
@@ -256,11 +242,9 @@ class Members {
     } else if constexpr (requires { value.emplace_back(); }) {
       value.resize(begin_list(value.size(), note));
       for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
-      end_list();
     } else if constexpr (requires { std::tuple_size<T>::value; }) {
-      if (begin_list(value.size(), {.fewest = value.size()}) != value.size()) return end_list();
+      if (begin_list(value.size(), {.fewest = value.size()}) != value.size()) return;
       for (std::size_t index = 0; index < value.size(); ++index) item(value[index], index, note);
-      end_list();
     } else {
       text(value, note);
     }
@@ -271,15 +255,17 @@ class Members {
   virtual bool enter(std::string_view name, const Note& note, bool is_optional, bool has_value) = 0;
   virtual void leave() = 0;
   virtual void begin_object() = 0;
-  virtual void end_object() = 0;
+  virtual void end_object() {}
   /// The names of the members that are visited.
-  virtual std::vector<std::string> begin_map(std::vector<std::string> names) = 0;
-  virtual void end_map() = 0;
+  virtual std::vector<std::string> begin_map(std::vector<std::string> names) {
+    begin_object();
+    return names;
+  }
+  virtual void end_map() {}
   /// The number of the entries that are visited.
   virtual std::size_t begin_list(std::size_t size, const Note& note) = 0;
-  virtual void begin_item(std::size_t index) = 0;
-  virtual void end_item() = 0;
-  virtual void end_list() = 0;
+  /// Visits an entry, which ends with leave().
+  virtual void enter_item(std::size_t index) = 0;
 
   virtual void set_way(bool /*begins*/) {}
   virtual void flag(bool& value, const Note& note) = 0;
@@ -291,17 +277,27 @@ class Members {
   virtual void any(Json& value) = 0;
 
  private:
+  template <typename T>
+  bool member(std::string_view name, T& value, const Note& note, bool is_optional, bool has_value) {
+    if (!enter(name, note, is_optional, has_value)) return false;
+    visit(value, note);
+    leave();
+    return true;
+  }
+  template <typename Describe>
+  void visit_members(const Describe& describe_members) {
+    begin_object();
+    describe_members();
+    end_object();
+    leave();
+  }
   template <typename List, typename Describe>
   void visit_items(List& items, const Describe& describe_item, const Note& note) {
     items.resize(begin_list(items.size(), note));
     for (std::size_t index = 0; index < items.size(); ++index) {
-      begin_item(index);
-      begin_object();
-      describe_item(items[index], index);
-      end_object();
-      end_item();
+      enter_item(index);
+      visit_members([&] { describe_item(items[index], index); });
     }
-    end_list();
     leave();
   }
   template <typename Value>
@@ -311,25 +307,12 @@ class Members {
     word(names_of(table), index);
     if (index < table.size()) value = table[index].value;
   }
-  template <typename Describe>
-  void object(std::string_view name, bool& is_there, bool is_optional, const Describe& describe_members,
-              const Note& note) {
-    if (!enter(name, note, is_optional, is_there)) {
-      if (reads()) is_there = false;
-      return;
-    }
-    is_there = true;
-    begin_object();
-    describe_members();
-    end_object();
-    leave();
-  }
   template <typename T>
   void item(T& value, std::size_t index, Note note) {
     note.fewest = 0;  // which is of the list
-    begin_item(index);
+    enter_item(index);
     visit(value, note);
-    end_item();
+    leave();
   }
   template <typename T>
   static T& named(Named<T>& members, const std::string& name) {

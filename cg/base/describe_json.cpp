@@ -8,10 +8,32 @@
 #include <optional>
 
 #include "cg/base/errors.hpp"
-#include "cg/base/json_values.hpp"
 
 namespace cg2d {
 namespace {
+
+// The files of cg2d have 10 levels at most.
+constexpr int most_levels = 100;
+
+/// Whether arrays and objects are within each other in more levels. A text that is no JSON gives any answer for
+/// the part after its first error, which no parser reads.
+bool nests_too_deep(std::string_view text) {
+  int level = 0;
+  bool is_string = false;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    const char letter = text[k];
+    if (is_string && letter == '\\') {
+      ++k;
+    } else if (letter == '"') {
+      is_string = !is_string;
+    } else if (!is_string && (letter == '[' || letter == '{')) {
+      if (++level > most_levels) return true;
+    } else if (!is_string && (letter == ']' || letter == '}')) {
+      --level;
+    }
+  }
+  return false;
+}
 
 class JsonWriter final : public Members {
  public:
@@ -28,25 +50,19 @@ class JsonWriter final : public Members {
   }
   void leave() override { places_.pop_back(); }
   void begin_object() override { *places_.back() = Json::object(); }
-  void end_object() override {}
-  std::vector<std::string> begin_map(std::vector<std::string> names) override {
-    begin_object();
-    return names;
-  }
-  void end_map() override {}
   std::size_t begin_list(std::size_t size, const Note& /*note*/) override {
     *places_.back() = Json::array();
     return size;
   }
-  void begin_item(std::size_t /*index*/) override { places_.push_back(&places_.back()->emplace_back()); }
-  void end_item() override { leave(); }
-  void end_list() override {}
+  void enter_item(std::size_t /*index*/) override { places_.push_back(&places_.back()->emplace_back()); }
   void flag(bool& value, const Note& /*note*/) override { *places_.back() = value; }
   void integer(std::int64_t& value, std::int64_t /*least*/, std::int64_t /*most*/,
                const Note& /*note*/) override {
     *places_.back() = value;
   }
-  void number(double& value, const Note& /*note*/) override { *places_.back() = number_or_null(value); }
+  void number(double& value, const Note& /*note*/) override {
+    *places_.back() = std::isfinite(value) ? Json(value) : Json(nullptr);
+  }
   void text(std::string& value, const Note& /*note*/) override { *places_.back() = value; }
   void word(const std::vector<std::string>& words, std::size_t& index) override {
     *places_.back() = words.at(index);
@@ -124,7 +140,6 @@ class JsonReader final : public Members {
     }
     return names;
   }
-  void end_map() override {}
   std::size_t begin_list(std::size_t /*size*/, const Note& note) override {
     if (!here().json->is_array() || here().json->size() < note.fewest) {
       refuse(note.fewest == 0 ? "a list" : fmt::format("a list of at least {}", note.fewest));
@@ -132,11 +147,9 @@ class JsonReader final : public Members {
     }
     return here().json->size();
   }
-  void begin_item(std::size_t index) override {
+  void enter_item(std::size_t index) override {
     places_.push_back({.json = &here().json->at(index), .index = index});
   }
-  void end_item() override { leave(); }
-  void end_list() override {}
   void flag(bool& value, const Note& note) override {
     if (!here().json->is_boolean()) return refuse("true or false");
     take(value, here().json->get<bool>(), note);
@@ -257,7 +270,6 @@ class SchemaWriter final : public Members {
                             {"required", Json::array()},
                             {"properties", Json::object()}});
   }
-  void end_object() override {}
   std::vector<std::string> begin_map(std::vector<std::string> /*names*/) override {
     auto& map = *places_.back();
     map["type"] = "object";
@@ -277,11 +289,9 @@ class SchemaWriter final : public Members {
     if (note.fewest > 0) list["minItems"] = note.fewest;
     return std::max<std::size_t>(size, 1);
   }
-  void begin_item(std::size_t /*index*/) override {
+  void enter_item(std::size_t /*index*/) override {
     places_.push_back(&((*places_.back())["items"] = Json::object()));
   }
-  void end_item() override { leave(); }
-  void end_list() override {}
   void set_way(bool begins) override { way_ = begins ? places_.back() : nullptr; }
   void flag(bool& value, const Note& note) override { type("boolean", value, note); }
   void integer(std::int64_t& value, std::int64_t /*least*/, std::int64_t /*most*/,
@@ -332,6 +342,13 @@ std::span<const NamedValue<ExitCode>> words_of(ExitCode /*code*/) {
   }();
   return words;
 }
+
+Json json_from(std::string_view text) {
+  if (nests_too_deep(text)) throw InputError("it is nested in more than {} levels", most_levels);
+  return Json::parse(text);
+}
+
+std::string text_in_json(const std::string& text) { return Json::parse(json_text(text)).get<std::string>(); }
 
 Json written(const Visit& visit) {
   Json json;

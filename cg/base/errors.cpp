@@ -66,11 +66,8 @@ bool is_wide_control(std::string_view text, std::size_t place) {
   return second >= 0x80 && second < 0xa0;
 }
 
-void add_escaped(std::string& line, unsigned char letter) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  line += "\\x";
-  line += digits[letter >> 4U];
-  line += digits[letter & 0xfU];
+void add_escaped(std::string& line, char letter) {
+  line += fmt::format("\\x{:02x}", static_cast<unsigned char>(letter));
 }
 
 /// The place, or the one before it where a character of several bytes begins.
@@ -88,12 +85,11 @@ std::string one_line(std::string_view message) {
   std::string line;
   line.reserve(message.size());
   for (std::size_t place = 0; place < message.size(); ++place) {
-    const auto letter = static_cast<unsigned char>(message[place]);
     if (is_wide_control(message, place)) {
-      add_escaped(line, letter);
-      add_escaped(line, static_cast<unsigned char>(message[++place]));
-    } else if (is_control(letter)) {
-      add_escaped(line, letter);
+      add_escaped(line, message[place]);
+      add_escaped(line, message[++place]);
+    } else if (is_control(static_cast<unsigned char>(message[place]))) {
+      add_escaped(line, message[place]);
     } else {
       line += message[place];
     }

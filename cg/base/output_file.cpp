@@ -300,24 +300,19 @@ void keep_permissions(const std::string& target, int descriptor) {
 
 OutputFile::~OutputFile() = default;
 
-void OutputFile::fail(int reason) const {
-  errno = reason;
-  cannot_write(path_.empty() ? "standard output" : path_);
-}
-
-void OutputFile::fail_but_say_where(const std::string& where) const {
-  throw RunError(ExitCode::cannot_write, "cannot write {}: {}; the result is in {}",
-                 path_.empty() ? "standard output" : path_, std::strerror(trouble_), where);
+void OutputFile::fail(int reason, const std::string& place) const {
+  throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}", path_.empty() ? "standard output" : path_,
+                 std::strerror(reason), place.empty() ? "" : "; the result is in " + place);
 }
 
 void OutputFile::write(std::string_view text) {
   block_ += text;
-  if (block_.size() < Spool::block_bytes) return;
-  if (is_direct()) {
-    write_directly();
-  } else {
-    hand_over();
-  }
+  if (block_.size() >= Spool::block_bytes) write_block();
+}
+
+void OutputFile::write_block() {
+  if (direct_ >= 0) return write_directly();
+  if (!spool_->append(std::exchange(block_, {}))) move_elsewhere(errno);
 }
 
 /// A result that was to go to a file by way of standard output is kept as well, where it is still whole.
@@ -338,10 +333,6 @@ void OutputFile::write_directly() {
   leave_elsewhere();
 }
 
-void OutputFile::hand_over() {
-  if (!spool_->append(std::exchange(block_, {}))) move_elsewhere(errno);
-}
-
 /// To the next folder that takes all of it; throws where none does.
 void OutputFile::move_elsewhere(int reason) {
   if (trouble_ == 0) trouble_ = reason;
@@ -358,12 +349,9 @@ void OutputFile::move_elsewhere(int reason) {
 }
 
 void OutputFile::commit() {
-  if (is_direct()) {
-    write_directly();
-    if (direct_ == STDOUT_FILENO) output_is_written();
-    return;
-  }
-  hand_over();
+  write_block();
+  if (direct_ == STDOUT_FILENO) output_is_written();
+  if (direct_ >= 0) return;
   while (!spool_->is_intact()) move_elsewhere(errno);
   const EndPause pause;
   if (trouble_ == 0 && put_in_place()) return;
@@ -374,7 +362,7 @@ void OutputFile::commit() {
 void OutputFile::leave_elsewhere() {
   while (true) {
     const auto name = spool_->is_intact() ? spool_->keep() : std::string();
-    if (!name.empty()) fail_but_say_where(name);
+    if (!name.empty()) fail(trouble_, name);
     move_elsewhere(errno);
   }
 }

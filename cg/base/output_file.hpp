@@ -77,15 +77,14 @@ class OutputFile {
  private:
   class Spool;
 
-  [[nodiscard]] bool is_direct() const { return direct_ >= 0; }
   void open_target();
+  void write_block();
   void write_directly();
-  void hand_over();
   void move_elsewhere(int reason);
   [[noreturn]] void leave_elsewhere();
   [[nodiscard]] bool put_in_place();
-  [[noreturn]] void fail(int reason) const;
-  [[noreturn]] void fail_but_say_where(const std::string& where) const;
+  /// place: where the result is; empty: nowhere.
+  [[noreturn]] void fail(int reason, const std::string& place = {}) const;
 
   std::string path_;
   Descriptor device_;             // no regular file

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
+#include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
@@ -14,47 +16,32 @@
 namespace cg2d {
 namespace {
 
-/// Sums P(X <= k) for k = 0, 1, ..., X of so many trials with this probability, while `goes_on(k, sum)` holds.
-/// The terms of many trials are below what a double holds.
-template <typename Condition>
-void cumulate(int trials, double probability, const Condition& goes_on) {
+/// P(X <= k) for k = 0, 1, ..., trials, 0 < probability < 1. The terms of many trials are below what a double holds.
+std::vector<double> binomial_cumulative(int trials, double probability) {
   const auto odds = static_cast<long double>(probability) / (1.0L - probability);
   long double term = std::pow(1.0L - probability, static_cast<long double>(trials));
   long double sum = term;
-  for (int k = 0; k <= trials && goes_on(k, static_cast<double>(sum)); ++k) {
+  std::vector<double> cumulative;
+  for (int k = 0; k <= trials; ++k) {
+    cumulative.push_back(static_cast<double>(sum));
     term *= odds * (trials - k) / (k + 1);
     sum += term;
   }
-}
-
-/// P(X <= successes); 0 < probability < 1.
-double binomial_cumulative(int trials, int successes, double probability) {
-  double result = 0.0;
-  cumulate(trials, probability, [&](int k, double sum) {
-    result = sum;
-    return k < successes;
-  });
-  return result;
+  return cumulative;
 }
 
 /// The interval goes from the ratio of this rank, from 1 on, to that of the same rank from the other end.
 /// 0: there are too few rounds.
 int rank_of_bound(int round_count, double tail_probability) {
   constexpr double rounding = 1.0 + 1e-12;
-  int rank = 0;
-  cumulate(round_count, 0.5, [&](int k, double sum) {
-    if (sum > tail_probability * rounding) return false;
-    rank = k + 1;
-    return true;
-  });
-  return rank;
+  const auto cumulative = binomial_cumulative(round_count, 0.5);
+  const auto beyond = std::ranges::upper_bound(cumulative, tail_probability * rounding);
+  return static_cast<int>(beyond - cumulative.begin());
 }
 
-std::vector<double> logarithms_of(const std::vector<double>& ratios) {
-  std::vector<double> logarithms;
-  logarithms.reserve(ratios.size());
-  for (const double ratio : ratios) logarithms.push_back(std::log(ratio));
-  return logarithms;
+std::vector<double> logarithms_of(std::vector<double> ratios) {
+  for (double& ratio : ratios) ratio = std::log(ratio);
+  return ratios;
 }
 
 /// The change from the first to the last round where it is no accident, else 0. H. B. Mann, Econometrica 13
@@ -88,9 +75,8 @@ std::vector<double> paired_ratios(const RoundTimes& slower, const RoundTimes& fa
 }
 
 double median_seconds(const RoundTimes& times) {
-  std::vector<double> seconds;
-  for (const auto& [round, one] : times) seconds.push_back(one);
-  return sample_of(std::move(seconds)).median;
+  const auto seconds = std::views::values(times);
+  return sample_of({seconds.begin(), seconds.end()}).median;
 }
 
 /// a / b and b / a have inverse medians.
@@ -113,29 +99,22 @@ double tail_probability_of(std::size_t alternative_count) {
 
 /// The alternative that the others beat least.
 std::size_t candidate_of(std::span<const RoundTimes> alternatives) {
-  std::size_t candidate = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t one = 0; one < alternatives.size(); ++one) {
+  const auto greatest_ratio = [&](std::size_t one) {
     double greatest = 0.0;
     for (std::size_t other = 0; other < alternatives.size(); ++other) {
       if (other != one) greatest = std::max(greatest, median_ratio(alternatives[one], alternatives[other]));
     }
-    if (greatest < least) {
-      least = greatest;
-      candidate = one;
-    }
-  }
-  return candidate;
+    return greatest;
+  };
+  return *std::ranges::min_element(std::views::iota(std::size_t{0}, alternatives.size()), {}, greatest_ratio);
 }
 
 /// The standard deviation of the noise by the median deviation, which outliers do not change.
-double robust_deviation(const std::vector<double>& values) {
+double robust_deviation(std::vector<double> values) {
   const double median = middle_of(values);
-  std::vector<double> deviations;
-  deviations.reserve(values.size());
-  for (const double value : values) deviations.push_back(std::abs(value - median));
+  for (double& value : values) value = std::abs(value - median);
   constexpr double normal_scale = 1.4826;
-  return normal_scale * middle_of(std::move(deviations));
+  return normal_scale * middle_of(std::move(values));
 }
 
 std::string percent_of(double gain) {
@@ -231,7 +210,8 @@ std::optional<int> rounds_needed(const std::vector<double>& ratios, double bound
   const int first = std::max(fewest, static_cast<int>(ratios.size()) + 2);
   for (int count = first; count <= most_suggested_rounds; ++count) {
     const int rank = rank_of_bound(count, tail_probability);
-    if (rank > 0 && binomial_cumulative(count, rank - 1, wrong_side) >= power) return count;
+    if (rank > 0 && binomial_cumulative(count, wrong_side)[static_cast<std::size_t>(rank) - 1] >= power)
+      return count;
   }
   return std::nullopt;
 }
@@ -302,10 +282,8 @@ BestVerdict find_best(std::span<const RoundTimes> alternatives) {
 }
 
 std::vector<std::size_t> open_alternatives(const BestVerdict& verdict, double precision) {
-  std::vector<std::size_t> open;
-  for (const auto index : verdict.undecided) {
-    if (!verdict.against[index].is_below(1.0 + precision)) open.push_back(index);
-  }
+  auto open = verdict.undecided;
+  std::erase_if(open, [&](auto index) { return verdict.against[index].is_below(1.0 + precision); });
   if (!open.empty()) open.push_back(verdict.candidate);
   return open;
 }

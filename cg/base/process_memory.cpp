@@ -50,10 +50,6 @@ MemoryRoom room_within(std::int64_t limit, std::int64_t used, MemoryRoom::Bound 
   return {.available_bytes = limit - used, .bound = bound, .limit_bytes = limit};
 }
 
-bool is_of_process(MemoryRoom::Bound bound) {
-  return bound == MemoryRoom::Bound::address_space || bound == MemoryRoom::Bound::data_segment;
-}
-
 /// Of what a limit of a process leaves, the plans may take this share: vectors that grow have an old and a new place for a moment, and are
 /// mapped to their capacity, and ranks of a node map each other's memory. Measured: see tests/program/memory_limit_test.py.
 constexpr double planned_share = 15.0 / 16.0;
@@ -130,7 +126,7 @@ MemoryRoom memory_room(int process_count) {
 std::string enough_limit_text(const MemoryRoom& room, std::int64_t missing_bytes, int process_count) {
   using enum MemoryRoom::Bound;
   if (room.bound == free_memory) return {};
-  const bool is_of_each = is_of_process(room.bound);
+  const bool is_of_each = room.bound == address_space || room.bound == data_segment;
   auto missing = is_of_each
                      ? saturated(static_cast<double>(missing_bytes) / planned_share / process_count) + 1
                      : missing_bytes;

@@ -202,11 +202,10 @@ void ProgressDisplay::show(ProgressStep step, const std::string& text) {
     text_.part.clear();
   }
   said_s_ = stopwatch_.seconds();
-  if (terminal_) {
-    draw_soon();
-  } else if (step == ProgressStep::task) {
-    write_line();
-  }
+  // On a terminal a text that comes right after another one is left to the thread.
+  const bool is_shown = terminal_ ? line_is_drawn == 0 || said_s_ >= shown_s_ + shortest_interval_s
+                                  : step == ProgressStep::task;
+  if (is_shown) draw();
 }
 
 void ProgressDisplay::draw_time() {
@@ -260,11 +259,7 @@ void ProgressDisplay::show_time() {
       changed_.wait_for(lock, std::chrono::duration<double>(std::max(due_s, shortest_interval_s)));
       continue;
     }
-    if (terminal_) {
-      draw();
-    } else {
-      write_line();
-    }
+    draw();
   }
 }
 
@@ -276,26 +271,17 @@ ProgressText ProgressDisplay::text() const {
   return text;
 }
 
-/// A text that comes right after another one is left to the thread.
-void ProgressDisplay::draw_soon() {
-  if (line_is_drawn == 0 || stopwatch_.seconds() >= shown_s_ + shortest_interval_s) draw();
-}
-
+/// Elsewhere than on a terminal with the times where they say something.
 void ProgressDisplay::draw() {
-  shown_s_ = stopwatch_.seconds();
-  if (is_held_ || line_has_ended != 0 || !stderr_takes_text()) return;
-  const auto columns = width_of(*terminal_);  // one stays free: a full line would wrap
-  const auto line = fmt::format("\r{}\033[K", text().line(std::max<std::size_t>(columns, 2) - 1));
-  line_is_drawn = 1;
-  write_on_stderr(line);
-}
-
-/// With the times where they say something.
-void ProgressDisplay::write_line() {
   constexpr double long_s = 2.0;
   const auto now = text();
   shown_s_ = now.elapsed_s;
-  write_on_stderr(fmt::format("cg2d: {}{}\n", now.task, now.elapsed_s < long_s ? "" : now.times()));
+  if (!terminal_)
+    return write_on_stderr(fmt::format("cg2d: {}{}\n", now.task, now.elapsed_s < long_s ? "" : now.times()));
+  if (is_held_ || line_has_ended != 0 || !stderr_takes_text()) return;
+  const auto columns = width_of(*terminal_);  // one stays free: a full line would wrap
+  line_is_drawn = 1;
+  write_on_stderr(fmt::format("\r{}\033[K", now.line(std::max<std::size_t>(columns, 2) - 1)));
 }
 
 void end_progress_line() noexcept {

@@ -69,8 +69,6 @@ class ProgressDisplay {
  private:
   void show_time();
   void draw();
-  void draw_soon();
-  void write_line();
   [[nodiscard]] ProgressText text() const;
 
   std::optional<int> terminal_;

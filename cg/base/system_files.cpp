@@ -35,11 +35,6 @@ constexpr MemoryFiles memory_files_v1{.limit = "/memory.limit_in_bytes",
 constexpr MemoryFiles memory_files_v2{
     .limit = "/memory.max", .used = "/memory.current", .page_cache = {"inactive_file ", "active_file "}};
 
-template <typename Number>
-void take_least(std::optional<Number>& least, Number value) {
-  least = std::min(least.value_or(value), value);
-}
-
 /// The folders of a group and of all above it, up to the root. The group of a process in a container may be
 /// known only outside: then the root, where the container sees its own limits, is all there is.
 std::vector<std::string> folders_up_from(const std::string& root, std::string path) {
@@ -69,8 +64,9 @@ void record_memory(const std::string& folder, const MemoryFiles& files, ControlG
 
 void record_quota(std::optional<std::int64_t> quota, std::optional<std::int64_t> period,
                   ControlGroupLimits& limits) {
-  if (quota && period && *quota > 0 && *period > 0)
-    take_least(limits.processors, static_cast<double>(*quota) / static_cast<double>(*period));
+  if (!quota || !period || *quota <= 0 || *period <= 0) return;
+  const double processors = static_cast<double>(*quota) / static_cast<double>(*period);
+  limits.processors = std::min(limits.processors.value_or(processors), processors);
 }
 
 /// cpu.max: "200000 100000", or "max 100000" without a limit.
@@ -124,21 +120,18 @@ ControlGroupLimits control_group_limits(const ControlGroupFiles& files) {
   return limits;
 }
 
-std::int64_t processor_ns(UsageScope scope) {
-  timespec time{};
-  clock_gettime(scope == UsageScope::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &time);
-  constexpr std::int64_t nanoseconds_per_s = 1'000'000'000;
-  return time.tv_sec * nanoseconds_per_s + time.tv_nsec;
-}
-
 SystemUsage system_usage(UsageScope scope) {
   rusage usage{};
+  timespec time{};
   getrusage(scope == UsageScope::thread ? RUSAGE_THREAD : RUSAGE_SELF, &usage);
+  clock_gettime(scope == UsageScope::thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_PROCESS_CPUTIME_ID, &time);
+  constexpr std::int64_t nanoseconds_per_s = 1'000'000'000;
   return {.switches = usage.ru_nvcsw + usage.ru_nivcsw,
           .involuntary_switches = usage.ru_nivcsw,
           .minor_faults = usage.ru_minflt,
           .major_faults = usage.ru_majflt,
-          .processor_ns = cg2d::processor_ns(scope)};
+          .page_faults = usage.ru_minflt + usage.ru_majflt,
+          .processor_ns = time.tv_sec * nanoseconds_per_s + time.tv_nsec};
 }
 
 SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier) {
@@ -146,6 +139,7 @@ SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier) {
           .involuntary_switches = later.involuntary_switches - earlier.involuntary_switches,
           .minor_faults = later.minor_faults - earlier.minor_faults,
           .major_faults = later.major_faults - earlier.major_faults,
+          .page_faults = later.page_faults - earlier.page_faults,
           .processor_ns = later.processor_ns - earlier.processor_ns};
 }
 

@@ -40,6 +40,7 @@ struct SystemUsage {
   std::int64_t involuntary_switches = 0;  ///< switches by which the system took the processor away
   std::int64_t minor_faults = 0;
   std::int64_t major_faults = 0;
+  std::int64_t page_faults = 0;  ///< minor and major
   std::int64_t processor_ns = 0;
 
   [[nodiscard]] double processor_s() const { return 1e-9 * static_cast<double>(processor_ns); }
@@ -48,8 +49,6 @@ struct SystemUsage {
 enum class UsageScope { thread, process };
 /// Cost: two system calls.
 SystemUsage system_usage(UsageScope scope);
-/// SystemUsage::processor_ns alone. Cost: one system call.
-std::int64_t processor_ns(UsageScope scope);
 /// The usage of an interval.
 SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier);
 

@@ -61,9 +61,7 @@ std::string build_text() {
       commit.hash, commit.tree_changed.value_or(false) ? ", with changes" : "", build_info::compiler,
       build_info::flags, name_of_mpi(), blas_version(),
       papi_version().value_or("not in this build: --papi counts the kernel's software events only"),
-      build_info::hwloc_version.empty() ? "not in this build: cores and caches come from the files of Linux"
-                                        : build_info::hwloc_version,
-      build_info::zstd_version,
+      build_info::hwloc_version, build_info::zstd_version,
       no_uring.empty() ? fmt::format("available (liburing {})", build_info::liburing_version)
                        : "not here: " + no_uring);
 }

@@ -8,13 +8,10 @@ namespace cg2d {
 namespace {
 
 void describe_range(Members& m, std::string_view name, comm::IndexRange range) {
-  m.object(
-      name,
-      [&] {
-        m("begin", range.begin, at_least(0));
-        m("end", range.end, at_least(0));
-      },
-      meaning("Half-open."));
+  m.object(name, meaning("Half-open."), [&] {
+    m("begin", range.begin, at_least(0));
+    m("end", range.end, at_least(0));
+  });
 }
 
 void describe_sent(Members& m, comm::Traffic& sent) {
@@ -84,8 +81,8 @@ void describe(Members& m, ExplainedStep& step) {
   m("before", step.held_before, of_held);
   m("rounds", step.rounds, meaning("Of one time: messages that can travel together."));
   m("after", step.held_after, of_held);
-  m.list("sent_by_rank_per_cg_step", sent_by_rank,
-         [&](comm::Traffic& sent, std::size_t /*index*/) { describe_sent(m, sent); }, {.fewest = 1});
+  m.list("sent_by_rank_per_cg_step", sent_by_rank, {.fewest = 1},
+         [&](comm::Traffic& sent, std::size_t /*index*/) { describe_sent(m, sent); });
 }
 
 void describe(Members& m, GridCost& cost) {
@@ -104,16 +101,14 @@ void describe(Members& m, Explanation& explained) {
   m.derived("sum_form", sum_form_name(explained.configuration.sum_form));
   m.derived("kernel", planned_kernel(explained.configuration).name);
   m("symmetric_storage", explained.is_mirrored);
-  m.list("pieces", numbers,
+  m.list("pieces", numbers, {.meaning = "The cut of all vectors.", .fewest = 1},
          [&](int /*piece*/, std::size_t number) {
            const auto range = layout.piece(static_cast<int>(number));
            m.derived("begin", range.begin, at_least(0));
            m.derived("end", range.end, at_least(0));
-         },
-         {.meaning = "The cut of all vectors.", .fewest = 1});
-  m.list("ranks", numbers,
-         [&](int /*rank*/, std::size_t number) { describe_rank(m, layout, static_cast<int>(number)); },
-         {.fewest = 1});
+         });
+  m.list("ranks", numbers, {.fewest = 1},
+         [&](int /*rank*/, std::size_t number) { describe_rank(m, layout, static_cast<int>(number)); });
   m("steps", explained.steps, {.fewest = 1});
   m.object("per_cg_step", [&] {
     auto traffic = traffic_of(explained.steps);

@@ -83,7 +83,7 @@ void describe_system(Members& m, NodeInfo& node) {
             "machines."));
   m("numa_nodes", node.numa_nodes, or_null(at_least(1)));
   m("load_average", node.load_average, or_null("Of 1, 5 and 15 minutes, before the run."));
-  m.list("caches", node.caches, [&](CacheInfo& cache, std::size_t /*index*/) {
+  m.list("caches", node.caches, {}, [&](CacheInfo& cache, std::size_t /*index*/) {
     m("level", cache.level, at_least(1));
     m("bytes", cache.byte_count, at_least(0));
     m("shared_by_cores", cache.shared_by_cores, at_least(1));
@@ -115,11 +115,9 @@ void describe(Members& m, InspectedNode& inspected) {
 }
 
 BuildProperties build_properties() {
-  const auto version = [](std::string_view text) {
-    return text.empty() ? std::nullopt : std::optional<std::string>(text);
-  };
-  return {.papi = version(build_info::papi_version),
-          .hwloc = version(build_info::hwloc_version),
+  constexpr auto papi = build_info::papi_version;
+  return {.papi = papi.empty() ? std::nullopt : std::optional<std::string>(papi),
+          .hwloc = std::string(build_info::hwloc_version),
           .compiler = std::string(build_info::compiler),
           .flags = std::string(build_info::flags),
           .build_type = std::string(build_info::build_type)};
@@ -293,6 +291,7 @@ void describe(Members& m, NodeInfo& node) {
 
 void describe_binding(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {
   m.list("binding", environment.ranks,
+         {.meaning = "Where every rank may run by its launcher, in rank order.", .fewest = 1},
          [&](RankAffinity& place, std::size_t rank) {
            std::optional<std::vector<std::string>> processors;
            if (threads != nullptr && rank < threads->size()) processors = (*threads)[rank];
@@ -302,8 +301,7 @@ void describe_binding(Members& m, Environment& environment, std::vector<std::vec
            m("threads", processors,
              meaning("Where each of the rank's threads might run, once the run had bound them or not."));
            if (m.reads() && threads != nullptr && processors) threads->push_back(std::move(*processors));
-         },
-         {.meaning = "Where every rank may run by its launcher, in rank order.", .fewest = 1});
+         });
 }
 
 void describe(Members& m, Environment& environment, std::vector<std::vector<std::string>>* threads) {

@@ -58,7 +58,7 @@ struct NodeInfo {
 /// Properties of the program.
 struct BuildProperties {
   std::optional<std::string> papi{};   ///< version; empty: built without it
-  std::optional<std::string> hwloc{};  ///< version; empty: built without it
+  std::optional<std::string> hwloc{};  ///< version; empty in results of programs that were built without it
   std::string compiler;
   std::string flags;
   std::string build_type;

@@ -26,7 +26,7 @@ using Extents = std::vector<int>;
 using Links = std::vector<std::int64_t>;
 
 /// One switch that carries everything.
-SwitchedNodes crossbar(const Extents& dimensions) {
+Interconnect crossbar(const Extents& dimensions) {
   return {.node_count = dimensions.front(),
           .link_count = 0,
           .link_name = [](std::int64_t) { return std::string(); },
@@ -62,7 +62,7 @@ class Box {
 
 /// The network of the CP-PACS: the exchanger of each node is on one crossbar for each dimension, which connects all nodes that differ in that
 /// coordinate only. A message changes one coordinate after the other.
-SwitchedNodes hyper_crossbar(const Extents& extents) {
+Interconnect hyper_crossbar(const Extents& extents) {
   const Box box(extents);
   const auto link_name = [box](std::int64_t link) {
     const auto node = link / 2 / box.dimension_count();
@@ -86,7 +86,7 @@ SwitchedNodes hyper_crossbar(const Extents& extents) {
 
 /// A router at each node, with links to the neighbours in each dimension, around the ends. A message changes one coordinate after the other, each
 /// the shorter way.
-SwitchedNodes torus(const Extents& extents) {
+Interconnect torus(const Extents& extents) {
   const Box box(extents);
   const auto link_name = [box](std::int64_t link) {
     return fmt::format("router {}, {}{}", link / 2 / box.dimension_count(), link % 2 == 1 ? '-' : '+',
@@ -110,7 +110,7 @@ SwitchedNodes torus(const Extents& extents) {
 }
 
 /// Two levels: each leaf switch has a link to each spine switch. The spine of a message follows from its destination.
-SwitchedNodes fat_tree(const Extents& dimensions) {
+Interconnect fat_tree(const Extents& dimensions) {
   const int nodes_per_leaf = dimensions[0];
   const int leaves = dimensions[1];
   const int spines = dimensions[2];
@@ -132,7 +132,7 @@ SwitchedNodes fat_tree(const Extents& dimensions) {
 
 /// Routers of a group are all linked to each other, and so are groups, by one link of each pair: router (other group modulo routers) has it. A message
 /// takes the shortest way.
-SwitchedNodes dragonfly(const Extents& dimensions) {
+Interconnect dragonfly(const Extents& dimensions) {
   const int nodes_per_router = dimensions[0];
   const int routers = dimensions[1];
   const int groups = dimensions[2];
@@ -166,7 +166,7 @@ SwitchedNodes dragonfly(const Extents& dimensions) {
 struct InterconnectRow {
   std::string_view name;
   std::string_view dimensions;  ///< meaning of each, with commas between them; empty: any number, of extents
-  SwitchedNodes (*make)(const Extents& dimensions);
+  Interconnect (*make)(const Extents& dimensions);
 };
 constexpr std::array interconnects{
     InterconnectRow{.name = "crossbar", .dimensions = "nodes", .make = &crossbar},
@@ -225,22 +225,23 @@ std::string text_of(const InterconnectShape& shape) {
                                   : fmt::format("{}:{}", shape.topology, fmt::join(shape.dimensions, "x"));
 }
 
-Interconnect::Interconnect(const InterconnectShape& shape, int nodes)
-    : inner_(row_named(shape.topology)->make(shape.dimensions.empty() ? Extents{nodes} : shape.dimensions)) {}
-
-// The links between a node and the network have the lowest numbers.
-
-std::string Interconnect::link_name(std::int64_t link) const {
-  if (link < inner_.node_count) return fmt::format("node {} to the network", link);
-  if (link < first_inner_link()) return fmt::format("the network to node {}", link - inner_.node_count);
-  return inner_.link_name(link - first_inner_link());
-}
-
-std::vector<std::int64_t> Interconnect::route(int from, int to) const {
-  Links links{from};
-  for (const auto link : inner_.route(from, to)) links.push_back(first_inner_link() + link);
-  links.push_back(std::int64_t{inner_.node_count} + to);
-  return links;
+Interconnect make_interconnect(const InterconnectShape& shape, int nodes) {
+  const auto inner =
+      row_named(shape.topology)->make(shape.dimensions.empty() ? Extents{nodes} : shape.dimensions);
+  const auto node_count = inner.node_count;
+  const auto first_inner = std::int64_t{2} * node_count;  // the links between nodes and network come first
+  const auto link_name = [=](std::int64_t link) {
+    if (link < node_count) return fmt::format("node {} to the network", link);
+    if (link < first_inner) return fmt::format("the network to node {}", link - node_count);
+    return inner.link_name(link - first_inner);
+  };
+  const auto route = [=](int from, int to) {
+    Links links{from};
+    for (const auto link : inner.route(from, to)) links.push_back(first_inner + link);
+    links.push_back(std::int64_t{node_count} + to);
+    return links;
+  };
+  return {node_count, first_inner + inner.link_count, link_name, route};
 }
 
 }  // namespace cg2d

@@ -35,6 +35,10 @@ struct Costs {
   void per_second(std::string_view by_second, std::string_view by_clock, double& value) const {
     if (one_of(by_second, by_clock, value, positive_cost())) convert(by_clock, value, value * clock_hz);
   }
+  /// Whether there is a number under one of two names: it is written, or in the file.
+  [[nodiscard]] bool has(bool is_written, std::string_view first, std::string_view second) const {
+    return m.writes() ? is_written : m.has(first) || m.has(second);
+  }
 
  private:
   /// The number under one of two names, of which the first is written. Whether it was under the second.
@@ -62,30 +66,22 @@ struct Costs {
 };
 
 void describe_software(const Costs& costs, StepSoftwareCost& software) {
-  bool is_there = software.step_s > 0.0 || software.seconds_per_byte > 0.0;
-  costs.m.object_if(is_there, "software", [&] {
+  costs.m.object_if(software.step_s > 0.0 || software.seconds_per_byte > 0.0, "software", {}, [&] {
     costs.seconds("step_s", "step_clocks", software.step_s);
     costs.seconds("seconds_per_byte", "clocks_per_byte", software.seconds_per_byte);
   });
 }
 
-void describe_network(const Costs& costs, NetworkCost& network) {
+/// A transport that copies nothing may lack a rate: then its bytes take no time.
+void describe_network(const Costs& costs, NetworkCost& network, bool may_lack_rate = false) {
   costs.seconds("start_up_s", "start_up_clocks", network.start_up_s);
-  costs.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
+  if (!may_lack_rate || costs.has(std::isfinite(network.bytes_per_s), "bytes_per_s", "bytes_per_clock")) {
+    costs.per_second("bytes_per_s", "bytes_per_clock", network.bytes_per_s);
+  } else {
+    network.bytes_per_s = std::numeric_limits<double>::infinity();
+  }
   costs.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
   describe_software(costs, network.software);
-}
-
-/// A transport that copies nothing may have no rate: then its bytes take no time.
-void describe_transport(const Costs& costs, NetworkCost& network) {
-  auto& m = costs.m;
-  const bool has_rate =
-      m.writes() ? std::isfinite(network.bytes_per_s) : m.has("bytes_per_s") || m.has("bytes_per_clock");
-  if (has_rate) return describe_network(costs, network);
-  costs.seconds("start_up_s", "start_up_clocks", network.start_up_s);
-  costs.seconds("add_seconds_per_element", "add_clocks_per_element", network.add_s_per_element);
-  describe_software(costs, network.software);
-  network.bytes_per_s = std::numeric_limits<double>::infinity();
 }
 
 void describe_vectors(const Costs& costs, VectorCost& vectors) {
@@ -114,19 +110,17 @@ void describe_shape(Members& m, BlockShapeCost& shape) {
 }
 
 void describe_shapes(Members& m, KernelCost& kernel) {
-  m.list("shapes", kernel.shapes,
-         [&](BlockShapeCost& shape, std::size_t /*index*/) { describe_shape(m, shape); }, {.fewest = 1});
+  m.list("shapes", kernel.shapes, {.fewest = 1},
+         [&](BlockShapeCost& shape, std::size_t /*index*/) { describe_shape(m, shape); });
   double length_before = 0.0;
   m.list_if_any(
-      "row_lengths", kernel.row_lengths,
-      [&](RowLengthCost& point, std::size_t /*index*/) {
+      "row_lengths", kernel.row_lengths, {.fewest = 1}, [&](RowLengthCost& point, std::size_t /*index*/) {
         m("row_length", point.row_length, positive_cost());
         m("seconds_per_nonzero", point.seconds_per_nonzero, positive_cost());
         if (m.reads() && point.row_length <= length_before)
           m.complain(fmt::format("{} must be greater than the one before it", m.where("row_length")));
         length_before = point.row_length;
-      },
-      {.fewest = 1});
+      });
 }
 
 /// By measured shapes, or by its loop.
@@ -152,12 +146,9 @@ void describe_interconnect(const Costs& costs, InterconnectCost& interconnect) {
     if (const auto fault = why_no_interconnect(shape); !fault.empty())
       m.complain(fmt::format("{}: {}", m.where("topology"), fault));
   }
-  const auto is_given = [&](double value, std::string_view first, std::string_view second) {
-    return m.writes() ? value > 0.0 : m.has(first) || m.has(second);
-  };
-  if (is_given(interconnect.link_bytes_per_s, "link_bytes_per_s", "link_bytes_per_clock"))
+  if (costs.has(interconnect.link_bytes_per_s > 0.0, "link_bytes_per_s", "link_bytes_per_clock"))
     costs.per_second("link_bytes_per_s", "link_bytes_per_clock", interconnect.link_bytes_per_s);
-  if (is_given(interconnect.hop_s, "hop_s", "hop_clocks"))
+  if (costs.has(interconnect.hop_s > 0.0, "hop_s", "hop_clocks"))
     costs.seconds("hop_s", "hop_clocks", interconnect.hop_s);
 }
 
@@ -175,7 +166,7 @@ void describe_node(const Costs& costs, NodeSharing& node) {
   auto& m = costs.m;
   m("ranks", node.ranks, at_least(1));
   costs.per_second("link_bytes_per_s", "link_bytes_per_clock", node.link_bytes_per_s);
-  m.object_if(node.network, "network", [&](NetworkCost& network) { describe_network(costs, network); });
+  m.object_if(node.network, "network", {}, [&](NetworkCost& network) { describe_network(costs, network); });
 }
 
 }  // namespace
@@ -187,38 +178,33 @@ void describe(Members& m, MachineDescription& machine) {
   m.if_given("sources", machine.sources, true);
   m.if_given("clock_hz", machine.clock_hz, machine.clock_hz > 0.0, positive_cost());
   const Costs costs{m, machine.clock_hz};
-  bool is_calibrated = machine.calibrated_ranks > 0;
-  bool shares_links = machine.node.ranks > 0;
-  bool has_outside = machine.outside_s_per_nonzero > 0.0;
-  m.object_if(is_calibrated, "calibrated", [&] {
+  m.object_if(machine.calibrated_ranks > 0, "calibrated", {}, [&] {
     m("ranks", machine.calibrated_ranks, at_least(1));
     m("threads", machine.calibrated_threads, at_least(1));
     describe_measured(m, machine.measured);
   });
   m.object("network", [&] {
     describe_network(costs, machine.network);
-    m.one_of_given("sum_form", machine.sum_form, sum_form_table());
+    m.one_of("sum_form", machine.sum_form, sum_form_table(), {}, true);
     m.if_given("shuffles_kept_pieces", machine.shuffles_kept_pieces, true);
   });
   m.list_if_any(
-      "transports", machine.transports,
-      [&](TransportCost& transport, std::size_t /*index*/) {
+      "transports", machine.transports, {.fewest = 1}, [&](TransportCost& transport, std::size_t /*index*/) {
         m("name", transport.name, not_empty());
-        describe_transport(costs, transport.network);
+        describe_network(costs, transport.network, true);
         if (m.reads() && std::ranges::count(machine.transports, transport.name, &TransportCost::name) > 1)
           m.complain(fmt::format("{} is \"{}\" a second time", m.where("name"), transport.name));
-      },
-      {.fewest = 1});
+      });
   m.object("vectors", [&] { describe_vectors(costs, machine.vectors); });
-  m.object_if(shares_links, "node", [&] { describe_node(costs, machine.node); });
-  m.object_if(machine.interconnect, "interconnect",
+  m.object_if(machine.node.ranks > 0, "node", {}, [&] { describe_node(costs, machine.node); });
+  m.object_if(machine.interconnect, "interconnect", {},
               [&](InterconnectCost& interconnect) { describe_interconnect(costs, interconnect); });
-  m.object_if(has_outside, "outside_phases", [&] {
+  m.object_if(machine.outside_s_per_nonzero > 0.0, "outside_phases", {}, [&] {
     costs.seconds("seconds_per_nonzero", "clocks_per_nonzero", machine.outside_s_per_nonzero);
   });
   m.if_given("default_kernel", machine.default_kernel, !machine.default_kernel.empty(), not_empty());
-  m.list("kernels", machine.kernels,
-         [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); }, {.fewest = 1});
+  m.list("kernels", machine.kernels, {.fewest = 1},
+         [&](KernelCost& kernel, std::size_t /*index*/) { describe_kernel(costs, kernel); });
 }
 
 void describe(Members& m, Machine& machine) {
@@ -247,7 +233,7 @@ MachineDescription MachineDescription::through(std::string_view transport) const
 }
 
 bool MachineDescription::has_kernel(std::string_view kernel_name) const {
-  return std::ranges::find(kernels, kernel_name, &KernelCost::name) != kernels.end();
+  return std::ranges::count(kernels, kernel_name, &KernelCost::name) > 0;
 }
 
 const KernelCost& MachineDescription::kernel(std::string_view kernel_name) const {

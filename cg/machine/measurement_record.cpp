@@ -23,8 +23,7 @@ std::optional<std::time_t> seconds_of(const std::string& date) {
 }  // namespace
 
 void describe_measured(Members& m, MeasurementRecord& record) {
-  bool is_known = !record.date.empty();
-  m.object_if(is_known, "measured", [&] {
+  m.object_if(!record.date.empty(), "measured", {}, [&] {
     m("date", record.date, not_empty());
     m("attempts", record.attempts, at_least(0));
     m("switches_per_s", record.quality.switches_per_s, cost());

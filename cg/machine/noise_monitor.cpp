@@ -63,8 +63,7 @@ void keep_larger(std::optional<double>& figure, double value) {
 /// The ranks of one node.
 struct LoadedNode {
   std::vector<const RankQuiet*> ranks;
-  const NodeLoad* load = nullptr;  ///< as its first rank has read it
-  double region_s = 0.0;           ///< that rank's
+  const RankQuiet* reader = nullptr;  ///< its first rank, which has read its load
 };
 
 std::vector<LoadedNode> by_node(std::span<const RankQuiet> ranks, const Environment& environment) {
@@ -72,9 +71,7 @@ std::vector<LoadedNode> by_node(std::span<const RankQuiet> ranks, const Environm
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     auto& node = nodes.at(static_cast<std::size_t>(environment.ranks.at(rank).node));
     node.ranks.push_back(&ranks[rank]);
-    if (!ranks[rank].node.is_read || node.load != nullptr) continue;
-    node.load = &ranks[rank].node;
-    node.region_s = ranks[rank].region_s;
+    if (ranks[rank].node.is_read && node.reader == nullptr) node.reader = &ranks[rank];
   }
   return nodes;
 }
@@ -90,24 +87,25 @@ double uncertainty_s(const LoadedNode& node) {
 
 /// Takes a node's load into the figures.
 void add_load(const LoadedNode& node, QuietResult& quiet) {
-  const auto& load = *node.load;
+  const auto& load = node.reader->node;
+  const double region_s = node.reader->region_s;
   if (load.processor_count == 0) return;
   double own_s = 0.0;
   for (const auto* const rank : node.ranks) own_s += rank->cpu_s;
   const double other_s = std::max(0.0, load.busy_s - own_s - uncertainty_s(node));
   const auto processor_count = static_cast<double>(load.processor_count);
-  if (node.region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, node.region_s);
-  const double other_load = std::min(other_s / node.region_s, processor_count);
+  if (region_s * processor_count <= uncertainty_s(node)) keep_larger(quiet.too_short_s, region_s);
+  const double other_load = std::min(other_s / region_s, processor_count);
   keep_larger(quiet.other_load, other_load);
   keep_larger(quiet.other_share, other_load / processor_count);
   constexpr double ticks_of_rounding = 2.0;
   const double steal_s = std::max(0.0, load.most_steal_s - ticks_of_rounding * tick_s());
-  keep_larger(quiet.steal_share, steal_s / node.region_s);
+  keep_larger(quiet.steal_share, steal_s / region_s);
 }
 
 /// Takes the loops of one node's ranks into the figures.
 void add_loops(const LoadedNode& node, QuietResult& quiet) {
-  const bool are_comparable = node.load == nullptr || node.load->has_like_processors;
+  const bool are_comparable = node.reader == nullptr || node.reader->node.has_like_processors;
   for (const auto loop : {&RankQuiet::loop_before_s, &RankQuiet::loop_after_s}) {
     double least_s = node.ranks.front()->*loop;
     double most_s = least_s;
@@ -184,7 +182,7 @@ QuietResult judge_quiet(std::span<const RankQuiet> ranks, const Environment& env
   quiet.loop_after_s = range_of(ranks, &RankQuiet::loop_after_s);
   for (const auto& rank : ranks) add_rank(rank, quiet);
   for (const auto& node : by_node(ranks, environment)) {
-    if (node.load != nullptr) add_load(node, quiet);
+    if (node.reader != nullptr) add_load(node, quiet);
     if (!node.ranks.empty()) add_loops(node, quiet);
   }
   if (!quiet.is_oversubscribed) judge_threads(ranks, thread_count, quiet);
@@ -249,15 +247,14 @@ void describe_disturbance(Members& m, QuietResult& quiet) {
 }
 
 void describe_disturbance(Members& m, std::optional<QuietResult>& quiet) {
-  m.object_if(
-      quiet, "quiet",
-      [&](QuietResult& known) {
-        auto reason = known.reason();
-        m.derived("disturbed", known.is_disturbed());
-        m("reason", reason, meaning("Empty where quiet."));
-        if (m.reads() && !reason.empty()) known.disturbances = {reason};
-      },
-      meaning("Whether other work on the machine disturbed the measurements, and how."));
+  m.object_if(quiet, "quiet",
+              meaning("Whether other work on the machine disturbed the measurements, and how."),
+              [&](QuietResult& known) {
+                auto reason = known.reason();
+                m.derived("disturbed", known.is_disturbed());
+                m("reason", reason, meaning("Empty where quiet."));
+                if (m.reads() && !reason.empty()) known.disturbances = {reason};
+              });
 }
 
 void describe(Members& m, RankRange& range) {
@@ -268,13 +265,10 @@ void describe(Members& m, RankRange& range) {
 void describe(Members& m, QuietResult& quiet) {
   m.derived("disturbed", quiet.is_disturbed());
   m("reasons", quiet.disturbances);
-  m.object(
-      "involuntary_switches",
-      [&] {
-        m("total", quiet.involuntary_switches, at_least(0));
-        m("maximum", quiet.most_involuntary_switches, at_least(0));
-      },
-      meaning("Of all ranks, and of the rank with most."));
+  m.object("involuntary_switches", meaning("Of all ranks, and of the rank with most."), [&] {
+    m("total", quiet.involuntary_switches, at_least(0));
+    m("maximum", quiet.most_involuntary_switches, at_least(0));
+  });
   m("delay_share", quiet.delay_share,
     or_null(at_least(
         0, "A thread was ready and waited for a processor, less 0.1 ms for each time that it got one.")));
@@ -282,13 +276,10 @@ void describe(Members& m, QuietResult& quiet) {
   m("other_load", quiet.other_load,
     or_null(at_least(0, "Processors of a node that other processes kept busy.")));
   m("other_share", quiet.other_share, or_null(at_least(0, "The same by the node's processors.")));
-  m.object(
-      "loop_s",
-      [&] {
-        m("before", quiet.loop_before_s);
-        m("after", quiet.loop_after_s);
-      },
-      meaning("A fixed loop on every rank: the fastest and the slowest rank's."));
+  m.object("loop_s", meaning("A fixed loop on every rank: the fastest and the slowest rank's."), [&] {
+    m("before", quiet.loop_before_s);
+    m("after", quiet.loop_after_s);
+  });
   m("loop_spread", quiet.loop_spread, at_least(0, "Slowest rank of a node by its fastest, minus 1."));
   m("loop_change", quiet.loop_change,
     meaning("After by before, minus 1, of the rank where it differs most."));

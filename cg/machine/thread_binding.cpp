@@ -80,27 +80,6 @@ CoreAssignment assign_by_group(const HostCores& host, const Assign& assign) {
   return assignment;
 }
 
-/// The ranks of one node.
-struct NodeRanks {
-  HostCores host;
-  std::vector<std::size_t> ranks;
-};
-
-std::vector<NodeRanks> nodes_of(const Environment& environment) {
-  std::vector<NodeRanks> nodes(environment.nodes.size());
-  for (std::size_t node = 0; node < nodes.size(); ++node) {
-    for (const auto& core : environment.nodes[node].cores)
-      nodes[node].host.cores.push_back(processors_from(core));
-  }
-  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
-    const auto& place = environment.ranks[rank];
-    auto& node = nodes[static_cast<std::size_t>(place.node)];
-    node.ranks.push_back(rank);
-    node.host.masks.push_back(processors_from(place.processors));
-  }
-  return nodes;
-}
-
 /// Assigns cores to all ranks, or to none.
 CoreAssignment assign_all(const Environment& environment, int thread_count) {
   // Each of them would begin with the same core.
@@ -108,11 +87,19 @@ CoreAssignment assign_all(const Environment& environment, int thread_count) {
     return {.ranks = {}, .why_not = "other tasks of this job run on the same cores"};
   CoreAssignment all;
   all.ranks.resize(environment.ranks.size());
-  for (const auto& node : nodes_of(environment)) {
-    auto assignment = thread_count == 1 ? share_cores(node.host) : assign_cores(node.host, thread_count);
+  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
+    HostCores host;
+    for (const auto& core : environment.nodes[node].cores) host.cores.push_back(processors_from(core));
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
+      const auto& place = environment.ranks[rank];
+      if (static_cast<std::size_t>(place.node) != node) continue;
+      ranks.push_back(rank);
+      host.masks.push_back(processors_from(place.processors));
+    }
+    auto assignment = thread_count == 1 ? share_cores(host) : assign_cores(host, thread_count);
     if (!assignment.why_not.empty()) return assignment;
-    for (std::size_t k = 0; k < node.ranks.size(); ++k)
-      all.ranks[node.ranks[k]] = std::move(assignment.ranks[k]);
+    for (std::size_t k = 0; k < ranks.size(); ++k) all.ranks[ranks[k]] = std::move(assignment.ranks[k]);
   }
   return all;
 }

@@ -1,19 +1,17 @@
 #pragma once
 
-// Cores and caches of this node: by hwloc where the program is built with it, otherwise by the files of Linux.
+// Cores and caches of this node by hwloc, and sets of its processors.
 
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "cg/base/system_files.hpp"
 
 namespace cg2d {
 
 /// Numbers of logical processors, rising.
 using ProcessorSet = std::vector<int>;
 
-/// "0-3,8" -> 0, 1, 2, 3, 8; the set up to the first place that is no list. Empty for an empty text.
+/// "0-3,8" -> 0, 1, 2, 3, 8. Empty for an empty text.
 ProcessorSet processors_from(const std::string& list);
 /// 0, 1, 2, 3, 8 -> "0-3,8".
 std::string list_of(const ProcessorSet& processors);
@@ -37,9 +35,5 @@ struct Topology {
 
 /// Topology of the calling rank's node; no cores where nothing is known. Local. Cost: some milliseconds.
 Topology machine_topology();
-
-/// Topology by Linux's own files (Documentation/ABI/stable/sysfs-devices-system-cpu, proc(5)), without hwloc.
-/// Virtual machines whose files name no caches have none.
-Topology topology_from_files(const SystemFolders& folders = {});
 
 }  // namespace cg2d

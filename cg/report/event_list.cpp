@@ -80,29 +80,24 @@ void describe(Members& m, EventList& list) {
   m.constant("schema_version", 1);
   m("papi", list.papi_version, or_null("null: the program was built without PAPI"));
   m("remedy", list.remedy, meaning("What would make more events of the processor countable."));
-  m.list("groups", list.groups,
-         [&](ResolvedEvents& resolved, std::size_t place) {
-           m.derived("name", group_table()[place].name);
-           m.derived("description", group_table()[place].description);
-           m("events", resolved.names, meaning("Those that stand for the group here."));
-           m("refused", resolved.refused, meaning("Purposes of the group that no event serves here."));
-         },
-         {.fewest = 1});
-  m.list("events", list.events,
-         [&](KnownEvent& event, std::size_t /*index*/) {
-           m("name", event.name, not_empty());
-           m("family", event.family,
-             meaning("preset: PAPI's; generic: the kernel's names; native: this processor's; software: "
-                     "the kernel's own."));
-           m("description", event.description);
-           m.derived("kind", [&] { return std::string(event_kind_name(event_kind(event.name))); });
-           m.derived(
-               "status", status_of(event),
-               meaning("counts, refused, or unproven: it can be counted, but the trial did not raise it."));
-           m("reason", event.why_not, meaning("Why it is refused; else empty."));
-           m("trial_count", event.trial_count);
-         },
-         {.fewest = 1});
+  m.list("groups", list.groups, {.fewest = 1}, [&](ResolvedEvents& resolved, std::size_t place) {
+    m.derived("name", group_table()[place].name);
+    m.derived("description", group_table()[place].description);
+    m("events", resolved.names, meaning("Those that stand for the group here."));
+    m("refused", resolved.refused, meaning("Purposes of the group that no event serves here."));
+  });
+  m.list("events", list.events, {.fewest = 1}, [&](KnownEvent& event, std::size_t /*index*/) {
+    m("name", event.name, not_empty());
+    m("family", event.family,
+      meaning("preset: PAPI's; generic: the kernel's names; native: this processor's; software: "
+              "the kernel's own."));
+    m("description", event.description);
+    m.derived("kind", {}, [&] { return std::string(event_kind_name(event_kind(event.name))); });
+    m.derived("status", status_of(event),
+              meaning("counts, refused, or unproven: it can be counted, but the trial did not raise it."));
+    m("reason", event.why_not, meaning("Why it is refused; else empty."));
+    m("trial_count", event.trial_count);
+  });
 }
 
 EventList list_events() {

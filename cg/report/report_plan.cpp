@@ -185,33 +185,31 @@ void describe_plan(Members& m, PlanDocument& plan) {
   m.object("grid", [&] { describe_grid(m, plan.configuration.grid); });
   m.derived("ranks", configuration.grid.rank_count(), at_least(1));
   m.one_of("sum_form", configuration.sum_form, sum_form_table());
-  m.derived("kernel", [&] { return std::string(planned_kernel(plan.configuration).name); });
+  m.derived("kernel", {}, [&] { return std::string(planned_kernel(plan.configuration).name); });
   m.derived("symmetric_storage", stores_half);
   m.derived("smallest_piece", totals.smallest_piece.size(), at_least(0));
   m.derived("largest_piece", totals.largest_piece.size(), at_least(1));
   m.derived("block_rows", rows.size(), at_least(0, "Of rank 0."));
   m.derived("block_columns", columns.size(), at_least(0, "Of rank 0."));
-  m.derived(
-      "expected_nonzeros", [&] { return expected_nonzero_count(plan.problem); }, positive());
-  m.object(
-      "memory_per_rank_bytes", [&] { describe_memory(m, plan.totals.largest); },
-      meaning("Of the rank that needs most."));
+  m.derived("expected_nonzeros", positive(), [&] { return expected_nonzero_count(plan.problem); });
+  m.object("memory_per_rank_bytes", meaning("Of the rank that needs most."),
+           [&] { describe_memory(m, plan.totals.largest); });
   m("memory_bytes", totals.memory_bytes, at_least(1, "All ranks together."));
   m("fits", is_fitting, or_null("null: planned for other ranks than those that run."));
-  m.object(
-      "busiest_rank_per_cg_step",
-      [&, &busiest = busiest] {
-        describe_traffic(m, "collection", busiest.collection);
-        describe_traffic(m, "summation", busiest.summation);
-        describe_traffic(m, "shuffle", busiest.shuffle);
-        describe_traffic(m, "dot", busiest.dot);
-      },
-      meaning("What the rank that sends most bytes sends in one step; dot: both dot products."));
+  m.object("busiest_rank_per_cg_step",
+           meaning("What the rank that sends most bytes sends in one step; dot: both dot products."),
+           [&, &busiest = busiest] {
+             describe_traffic(m, "collection", busiest.collection);
+             describe_traffic(m, "summation", busiest.summation);
+             describe_traffic(m, "shuffle", busiest.shuffle);
+             describe_traffic(m, "dot", busiest.dot);
+           });
   describe_traffic(m, "all_ranks_per_cg_step", totals.all_traffic);
   m.object_if(
-      streaming, "out_of_core", [&](auto& stream) { describe_stream(m, stream); },
+      streaming, "out_of_core",
       meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
-              "machine (cg2d model --calibrate)."));
+              "machine (cg2d model --calibrate)."),
+      [&](auto& stream) { describe_stream(m, stream); });
 }
 
 void describe(Members& m, PlanDocument& plan) {

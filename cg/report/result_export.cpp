@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "cg/base/json_values.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {

@@ -7,7 +7,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
-#include "cg/base/json_values.hpp"
+#include "cg/base/describe_json.hpp"
 
 namespace cg2d {
 namespace {

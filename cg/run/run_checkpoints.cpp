@@ -37,7 +37,7 @@ void describe(Members& m, RunState& state) {
   m("niter", state.problem.niter);
   m("saw_positive", state.signs.saw_positive);
   m("saw_negative", state.signs.saw_negative);
-  m.list("steps", state.steps, [&](OuterStep& step, std::size_t /*index*/) {
+  m.list("steps", state.steps, {}, [&](OuterStep& step, std::size_t /*index*/) {
     m("zeta", step.zeta);
     m("residual_norm", step.residual_norm);
   });

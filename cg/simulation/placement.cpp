@@ -1,7 +1,5 @@
 #include "cg/simulation/step_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
@@ -53,12 +51,12 @@ std::vector<int> in_file(const std::string& path, int rank_count) {
   std::vector<int> places;
   for (int place = 0; words >> place;) places.push_back(place);
   if (!words.eof() || std::ssize(places) != rank_count)
-    throw InputError(fmt::format("--placement file:{}: must have a whole number for each of the {} ranks",
-                                 path, rank_count));
+    throw InputError("--placement file:{}: must have a whole number for each of the {} ranks", path,
+                     rank_count);
   auto sorted = places;
   std::ranges::sort(sorted);
   if (sorted.front() < 0 || std::ranges::adjacent_find(sorted) != sorted.end())
-    throw InputError(fmt::format("--placement file:{}: places must be 0 or greater, each once", path));
+    throw InputError("--placement file:{}: places must be 0 or greater, each once", path);
   return places;
 }
 
@@ -78,7 +76,7 @@ std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid
     if (!text.empty() && std::from_chars(text.data(), last, seed).ptr == last)
       return shuffled(grid.rank_count(), seed);
   }
-  throw InputError(fmt::format("--placement {}: unknown; valid: {}", placement, placement_values));
+  throw InputError("--placement {}: unknown; valid: {}", placement, placement_values);
 }
 
 }  // namespace cg2d

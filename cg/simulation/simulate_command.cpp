@@ -142,16 +142,17 @@ std::vector<double> model_of(const PlacedRun& run) {
 }
 
 /// The time line of one rank: its CG steps, and in each of them its phases.
-std::vector<TraceEvent> trace_events(const SimulatedRank& rank, const std::vector<Phase>& phases) {
+std::vector<TraceEvent> trace_events(const SimulatedRank& rank,
+                                     const std::vector<RankOperation>& operations) {
   std::vector<TraceEvent> events;
   const auto clocks = [](double seconds) { return static_cast<std::uint64_t>(seconds * trace_ticks_per_s); };
   for (std::size_t k = 0; k < rank.events.size(); ++k) {
     const auto& [begin_s, end_s] = rank.events[k];
-    const auto place = k % phases.size();
-    const auto step = static_cast<std::int32_t>(k / phases.size());
-    const int kind = static_cast<int>(phases[place]);
+    const auto place = k % operations.size();
+    const auto step = static_cast<std::int32_t>(k / operations.size());
+    const int kind = static_cast<int>(operations[place].phase);
     if (place == 0) {
-      const double step_end_s = rank.events[k + phases.size() - 1].second;
+      const double step_end_s = rank.events[k + operations.size() - 1].end_s;
       events.push_back({clocks(begin_s), clocks(step_end_s), TraceEvent::cg_step, step});
     }
     if (place > 0 && events.back().kind == kind)
@@ -167,9 +168,8 @@ std::string trace_of(const PlacedRun& run, const StepPlan& plan, const std::vect
   Environment environment;
   std::vector<std::vector<TraceEvent>> events;
   std::vector<RankTrace> traces;
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-    events.push_back(trace_events(ranks[rank], plan.events[rank]));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    events.push_back(trace_events(ranks[rank], plan.replay.ranks[rank].operations));
     const int number = static_cast<int>(rank);
     const int node = run.node_of(number);
     for (int next = static_cast<int>(environment.nodes.size()); next <= node; ++next)
@@ -192,8 +192,8 @@ std::string trace_of(const PlacedRun& run, const StepPlan& plan, const std::vect
 /// trace: gets the text of a time line; nullptr: none is asked for.
 GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, int step_count,
                              std::string* trace = nullptr) {
-  const auto plan = plan_step(run, step_count, trace != nullptr);
-  const auto ranks = replay(plan.text, benchmark_phase_count);
+  auto plan = plan_step(run, step_count, trace != nullptr);
+  const auto ranks = replay(plan.replay);
   const auto model = model_of(run);
   if (trace != nullptr) *trace = trace_of(run, plan, ranks, matrix.key.name);
   GridSimulation grid{.configuration = run.configuration,
@@ -208,14 +208,14 @@ GridSimulation simulate_grid(const PlacedRun& run, const MatrixFacts& matrix, in
       const double seconds = rank.parts[k].seconds / step_count;
       phase.mean_s += seconds / static_cast<double>(ranks.size());
       phase.slowest_s = std::max(phase.slowest_s, seconds);
-      received += rank.parts[k].received;
+      received += {.message_count = rank.parts[k].message_count, .byte_count = rank.parts[k].byte_count};
     }
     phase.mean_s = std::min(phase.mean_s, phase.slowest_s);  // which rounding may exceed
     const auto& planned = phase.traffic.all_ranks;
     if (received.message_count != planned.message_count * step_count ||
         received.byte_count != planned.byte_count * step_count)
-      throw RunError(ExitCode::internal, fmt::format("simulate: in the {} not every message has arrived",
-                                                     phase_name(phase.phase)));
+      throw RunError(ExitCode::internal, "simulate: in the {} not every message has arrived",
+                     phase_name(phase.phase));
   }
   for (const auto& rank : ranks) {
     double seconds = 0.0;
@@ -334,19 +334,17 @@ void describe(Members& m, GridSimulation& grid) {
 
 void describe(Members& m, OtherMachine& other) {
   m.derived("name", other.name);
-  m.derived("best_grid", [&] { return best_of(other.grids).configuration.grid.name(); });
-  m.list("grids", other.grids,
-         [&](GridSimulation& grid, std::size_t /*index*/) {
-           describe_name(m, "grid", grid.configuration.grid);
-           m("step_s", grid.step_s, positive());
-         },
-         {.fewest = 1});
+  m.derived("best_grid", {}, [&] { return best_of(other.grids).configuration.grid.name(); });
+  m.list("grids", other.grids, {.fewest = 1}, [&](GridSimulation& grid, std::size_t /*index*/) {
+    describe_name(m, "grid", grid.configuration.grid);
+    m("step_s", grid.step_s, positive());
+  });
 }
 
 void describe(Members& m, ProblemSimulation& simulated) {
   m("class", simulated.problem.class_name, not_empty());
   m("n", simulated.problem.n, at_least(1));
-  m.derived("best_grid", [&] { return best_of(simulated.grids).configuration.grid.name(); });
+  m.derived("best_grid", {}, [&] { return best_of(simulated.grids).configuration.grid.name(); });
   m("grids", simulated.grids, {.fewest = 1});
   m("what_if", simulated.others, meaning("Of --what-if."));
 }

@@ -5,8 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <span>
-#include <sstream>
+#include <fstream>
 #include <string_view>
 
 #include "cg/base/build_info.hpp"
@@ -34,32 +33,23 @@ std::string simulator_path() {
 
 void require_simulator() { static_cast<void>(simulator_path()); }
 
-std::vector<SimulatedRank> replay(const std::string& plan, std::size_t part_count) {
+std::vector<SimulatedRank> replay(ReplayPlan& plan) {
   const MemoryFile input;
   const MemoryFile output;
-  if (!write_whole(input.descriptor(), 0, std::as_bytes(std::span(plan))))
-    throw RunError(ExitCode::memory,
-                   fmt::format("{}: no room for the plan: {}", command, std::strerror(errno)));
+  std::ofstream plan_file(path_of(input));
+  transfer(plan_file, plan);
+  if (!plan_file.flush())
+    throw RunError(ExitCode::memory, "{}: no room for the plan: {}", command, std::strerror(errno));
   const auto program = simulator_path();
   const auto end = run_child({program, path_of(input), path_of(output)}, command);
-  if (!end.is_started)
-    throw RunError(ExitCode::unavailable, fmt::format("{}: {} cannot be started", command, program));
+  if (!end.is_started) throw RunError(ExitCode::unavailable, "{}: {} cannot be started", command, program);
   if (end.signal != 0 || end.code != 0)
-    throw RunError(ExitCode::internal,
-                   fmt::format("{}: the simulator ended with {} {}", command,
-                               end.signal != 0 ? "signal" : "code", end.signal != 0 ? end.signal : end.code));
-  std::istringstream lines(output.text());
+    throw RunError(ExitCode::internal, "{}: the simulator ended with {} {}", command,
+                   end.signal != 0 ? "signal" : "code", end.signal != 0 ? end.signal : end.code);
+  std::ifstream result_file(path_of(output));
   std::vector<SimulatedRank> ranks;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    auto& rank = ranks.emplace_back();
-    rank.parts.resize(part_count);
-    for (auto& part : rank.parts)
-      words >> part.seconds >> part.received.message_count >> part.received.byte_count;
-    if (!words)
-      throw RunError(ExitCode::internal, fmt::format("{}: the simulator's result is cut off", command));
-    for (std::pair<double, double> event; words >> event.first >> event.second;) rank.events.push_back(event);
-  }
+  transfer(result_file, ranks);
+  if (!result_file) throw RunError(ExitCode::internal, "{}: the simulator's result is cut off", command);
   return ranks;
 }
 

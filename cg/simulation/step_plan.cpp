@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -180,7 +179,7 @@ PlacedRun place_run(const MachineDescription& machine, std::string_view shape, c
                     const Configuration& configuration, std::string_view placement, const SlowRanks& slow) {
   PlacedRun run{.machine = machine.through(configuration.transport),
                 .interconnect = machine.interconnect.value_or(InterconnectCost{}),
-                .links = nullptr,
+                .links = {},
                 .configuration = configuration,
                 .layout = make_layout(matrix, configuration),
                 .row_lengths = matrix.row_lengths(configuration.grid.columns),
@@ -201,12 +200,11 @@ PlacedRun place_run(const MachineDescription& machine, std::string_view shape, c
   int node_count = 0;
   for (int rank = 0; rank < grid.rank_count(); ++rank)
     node_count = std::max(node_count, run.node_of(rank) + 1);
-  run.links = std::make_shared<Interconnect>(run.interconnect.shape, node_count);
-  if (node_count > run.links->node_count()) {
-    throw InputError(fmt::format("{} has {}; {} of {}, placed {}, need {}", text_of(run.interconnect.shape),
-                                 format_count(run.links->node_count(), "node"),
-                                 format_count(grid.rank_count(), "rank"), machine.name, placement,
-                                 node_count));
+  run.links = make_interconnect(run.interconnect.shape, node_count);
+  if (node_count > run.links.node_count) {
+    throw InputError("{} has {}; {} of {}, placed {}, need {}", text_of(run.interconnect.shape),
+                     format_count(run.links.node_count, "node"), format_count(grid.rank_count(), "rank"),
+                     machine.name, placement, node_count);
   }
   return run;
 }
@@ -268,26 +266,17 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
 }
 
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
-  const int rank_count = run.configuration.grid.rank_count();
-  UsedLinks links(*run.links);
+  UsedLinks links(run.links);
   std::vector<PhaseLoads> loads(benchmark_phase_count);
-  StepPlan plan;
-  std::string ranks;
-  int node_count = 0;
-  for (int rank = 0; rank < rank_count; ++rank) {
+  StepPlan plan{
+      .replay = {.phase_count = benchmark_phase_count, .repeats = repeats, .has_events = has_events}};
+  auto& replay = plan.replay;
+  for (int rank = 0; rank < run.configuration.grid.rank_count(); ++rank) {
     const int node = run.node_of(rank);
-    node_count = std::max(node_count, node + 1);
-    const auto operations = step_of_rank(run, rank);
-    if (has_events) {
-      auto& phases = plan.events.emplace_back();
-      for (const auto& operation : operations) phases.push_back(operation.phase);
-    }
-    auto text = std::back_inserter(ranks);
-    fmt::format_to(text, "{} {}\n", node, operations.size());
-    for (const auto& operation : operations) {
-      fmt::format_to(text, "{} {} {} {} {} {} {}\n", static_cast<std::size_t>(operation.phase),
-                     operation.before_s, operation.to, operation.byte_count, operation.bytes_per_s,
-                     operation.from, operation.after_s);
+    const auto& planned = replay.ranks.emplace_back(
+        PlannedRank{.node = static_cast<std::size_t>(node), .operations = step_of_rank(run, rank)});
+    replay.node_count = std::max(replay.node_count, planned.node + 1);
+    for (const auto& operation : planned.operations) {
       if (operation.to == RankOperation::nobody) continue;
       auto& load = loads[static_cast<std::size_t>(operation.phase)];
       load.add_everywhere(operation);
@@ -295,20 +284,13 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
         load.add(operation, links.route(node, other));
     }
   }
-  auto text = std::back_inserter(plan.text);
-  fmt::format_to(text, "phases {} repeats {} events {}\nlinks {}\n", benchmark_phase_count, repeats,
-                 has_events ? 1 : 0, links.count());
   for (std::size_t link = 0; link < links.count(); ++link) {
     const double share = links.id(link) == run.slow_link ? PlacedRun::slow_link_share : 1.0;
-    fmt::format_to(text, "{} {}\n", share * run.link_bytes_per_s(), run.interconnect.hop_s);
+    replay.links.push_back({share * run.link_bytes_per_s(), run.interconnect.hop_s});
   }
-  fmt::format_to(text, "routes {}\n", links.routes().size());
-  for (const auto& [nodes, route] : links.routes()) {
-    fmt::format_to(text, "{} {} {}", nodes.first, nodes.second, route.size());
-    for (const auto link : route) fmt::format_to(text, " {}", link);
-    fmt::format_to(text, "\n");
-  }
-  fmt::format_to(text, "nodes {}\nranks {}\n{}", node_count, rank_count, ranks);
+  for (const auto& [nodes, route] : links.routes())
+    replay.routes.push_back(
+        {static_cast<std::size_t>(nodes.first), static_cast<std::size_t>(nodes.second), route});
   for (const auto& load : loads) plan.phases.push_back(load.traffic(links));
   return plan;
 }

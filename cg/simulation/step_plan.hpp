@@ -4,16 +4,15 @@
 // and no matrix.
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cg/machine/interconnect.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/matrix_facts.hpp"
+#include "cg/simulation/replay_plan.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/phase.hpp"
@@ -21,20 +20,6 @@
 #include "comm/schedule.hpp"
 
 namespace cg2d {
-
-/// The next thing that a rank does: it works, sends and receives at the same time, and works.
-struct RankOperation {
-  static constexpr int nobody = -1;
-
-  Phase phase = Phase::multiply;
-  int round = 0;  ///< of the messages of its phase
-  double before_s = 0.0;
-  int to = nobody;
-  std::int64_t byte_count = 0;  ///< sent
-  double bytes_per_s = 0.0;     ///< of one rank's messages there
-  int from = nobody;
-  double after_s = 0.0;
-};
 
 /// The values of --placement, but for the path of a file.
 inline constexpr std::string_view placement_values = "row-major, blocked, random:SEED, file:FILE";
@@ -48,7 +33,7 @@ std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid
 struct PlacedRun {
   MachineDescription machine;  ///< with the network of the transport
   InterconnectCost interconnect;
-  std::shared_ptr<const Interconnect> links;
+  Interconnect links;
   Configuration configuration;  ///< whose kernel is one of the machine's
   comm::BlockLayout layout;
   RowLengthDistribution row_lengths;
@@ -103,29 +88,17 @@ struct PhaseTraffic {
   LinkLoad busiest;
 };
 
-/// All ranks, for the simulator: see main.cpp.
+/// All ranks, for the simulator.
 struct StepPlan {
-  std::string text;
-  std::vector<PhaseTraffic> phases;        ///< [phase]
-  std::vector<std::vector<Phase>> events;  ///< [rank][operation of a step]; empty unless events are asked for
+  ReplayPlan replay;
+  std::vector<PhaseTraffic> phases{};  ///< [phase]
 };
 /// has_events: the simulator tells when each operation began and ended. Cost: memory and time of the order of the messages of a step.
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events = false);
 
-/// One rank in one phase, all repeats together.
-struct SimulatedPart {
-  double seconds = 0.0;
-  comm::Traffic received{};
-};
-
-/// One rank: [phase], and begin and end of each of its operations in seconds, where the plan asks for them.
-struct SimulatedRank {
-  std::vector<SimulatedPart> parts;
-  std::vector<std::pair<double, double>> events{};
-};
-
-/// Replays a plan: [rank]. Throws RunError: unavailable where the simulator was not built, internal where it fails. Local.
-std::vector<SimulatedRank> replay(const std::string& plan, std::size_t part_count);
+/// Replays a plan, which it leaves as it is: [rank]. Throws RunError: unavailable where the simulator was not built, internal where it
+/// fails. Local.
+std::vector<SimulatedRank> replay(ReplayPlan& plan);
 
 /// Throws RunError (unavailable) where the simulator was not built: how to get it.
 void require_simulator();

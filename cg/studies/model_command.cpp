@@ -230,9 +230,8 @@ void describe(Members& m, GridModel& one) {
 
 void describe(Members& m, RankCountModel& row) {
   m("ranks", row.rank_count, at_least(1));
-  m.derived("best_grid", [&] { return row.best().configuration.grid.name(); });
-  m.derived(
-      "total_s", [&] { return row.best().total_s(); }, positive("Of the best grid."));
+  m.derived("best_grid", {}, [&] { return row.best().configuration.grid.name(); });
+  m.derived("total_s", positive("Of the best grid."), [&] { return row.best().total_s(); });
   m("efficiency", row.efficiency,
     positive("Predicted seconds on one rank by those of the best grid, by ranks."));
   m("grids", row.grids, {.meaning = "By growing columns.", .fewest = 1});

@@ -183,12 +183,14 @@ ResolvedEvents resolve_groups(const std::vector<std::string>& events_and_groups,
   return resolved;
 }
 
+void describe(Members& m, RefusedEvent& event) {
+  m("name", event.name, not_empty());
+  m("reason", event.reason, not_empty());
+}
+
 void describe(Members& m, ResolvedEvents& resolved) {
   m("names", resolved.names);
-  m.list("refused", resolved.refused, [&](RefusedEvent& event, std::size_t /*index*/) {
-    m("name", event.name);
-    m("reason", event.reason);
-  });
+  m("refused", resolved.refused);
 }
 
 }  // namespace cg2d

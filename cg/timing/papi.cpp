@@ -6,13 +6,22 @@
 #include <array>
 #include <functional>
 #include <string_view>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/timing/events.hpp"
-#include "cg/timing/software_counters.hpp"
+#include "cg/timing/software_events.hpp"
 
 namespace cg2d {
 
+namespace {
+
+constexpr int perf_component = 0;  // PAPI's first one, which counts the processor
+/// The reason against an event that always happens, and was not counted during work_on_everything().
+constexpr std::string_view papi_stands_still =
+    "it counts nothing: 0 while the processor worked; its host or its driver does not pass the counter on";
+
+/// Starts the library where it is not running yet. Throws RunError (unavailable).
 void start_papi() {
   if (PAPI_is_initialized() != PAPI_NOT_INITED) return;
   const int version = PAPI_library_init(PAPI_VER_CURRENT);
@@ -21,6 +30,34 @@ void start_papi() {
                  version > 0 ? "it is of another version than the one that cg2d was built with"
                              : PAPI_strerror(version));
 }
+
+/// Cycles and instructions happen in whatever a program does.
+bool always_happens(std::string_view event_name) {
+  const auto kind = event_kind(event_name);
+  return kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
+         kind == EventKind::instructions;
+}
+
+/// Raises most events of a processor: misses of caches, TLBs and branches, and arithmetic. About 0.3 ms.
+void work_on_everything() {
+  constexpr std::size_t byte_count = std::size_t{8} << 20;
+  constexpr std::size_t stride = 4096 + 64;
+  constexpr int step_count = 20'000;
+  static std::vector<unsigned char> memory(byte_count, 1);
+  std::size_t place = 0;
+  std::uint32_t random = 1;
+  volatile double sum = 0.0;
+  for (int step = 0; step < step_count; ++step) {
+    constexpr std::uint32_t multiplier = 1664525;
+    constexpr std::uint32_t increment = 1013904223;
+    random = random * multiplier + increment;
+    place = (place + stride + memory[place]) % byte_count;
+    if ((random >> 31U) != 0) sum = sum * 0.5 + static_cast<double>(memory[place]);
+    memory[place] ^= 1U;
+  }
+}
+
+}  // namespace
 
 std::string why_papi_is_disabled() {
   const auto* component = PAPI_get_component_info(perf_component);
@@ -134,36 +171,22 @@ void visit_processor_events(const EventVisitor& visit) {
   });
 }
 
+std::string reason_of(int error) {
+  if (const auto disabled = why_papi_is_disabled(); !disabled.empty())
+    return fmt::format("PAPI does not know this processor: {}; {}", disabled, counting_remedy());
+  if (error == PAPI_ECNFLCT)
+    return fmt::format("PAPI: {}; ask for fewer events, or for --papi-multiplex", PAPI_strerror(error));
+  return fmt::format("PAPI: {}; {}", PAPI_strerror(error), counting_remedy());
+}
+
+static_assert(sizeof(CounterValues::value_type) == sizeof(long long));
+
 EventFamily family_of(std::string_view event_name) {
   if (event_name.starts_with("PAPI_")) return EventFamily::preset;
   return event_name.starts_with(perf_prefix) ? EventFamily::generic : EventFamily::native;
 }
 
 }  // namespace
-
-bool always_happens(std::string_view event_name) {
-  const auto kind = event_kind(event_name);
-  return kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
-         kind == EventKind::instructions;
-}
-
-void work_on_everything() {
-  constexpr std::size_t byte_count = std::size_t{8} << 20;
-  constexpr std::size_t stride = 4096 + 64;
-  constexpr int step_count = 20'000;
-  static std::vector<unsigned char> memory(byte_count, 1);
-  std::size_t place = 0;
-  std::uint32_t random = 1;
-  volatile double sum = 0.0;
-  for (int step = 0; step < step_count; ++step) {
-    constexpr std::uint32_t multiplier = 1664525;
-    constexpr std::uint32_t increment = 1013904223;
-    random = random * multiplier + increment;
-    place = (place + stride + memory[place]) % byte_count;
-    if ((random >> 31U) != 0) sum = sum * 0.5 + static_cast<double>(memory[place]);
-    memory[place] ^= 1U;
-  }
-}
 
 bool papi_knows(const std::string& event_name) {
   start_papi();
@@ -200,37 +223,17 @@ std::vector<KnownEvent> known_papi_events() {
   return events;
 }
 
-namespace {
-
-std::string reason_of(int error) {
-  if (const auto disabled = why_papi_is_disabled(); !disabled.empty())
-    return fmt::format("PAPI does not know this processor: {}; {}", disabled, counting_remedy());
-  if (error == PAPI_ECNFLCT)
-    return fmt::format("PAPI: {}; ask for fewer events, or for --papi-multiplex", PAPI_strerror(error));
-  return fmt::format("PAPI: {}; {}", PAPI_strerror(error), counting_remedy());
-}
-
-static_assert(sizeof(CounterValues::value_type) == sizeof(long long));
-
-}  // namespace
-
 PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool multiplexed) {
   start_papi();
-  make_set(multiplexed);
-  for (const auto& name : event_names) add(name);
-  start();
-  if (const auto still = standing_still(); !still.empty()) {
-    for (const auto& name : still)
-      refused_.push_back({.name = name, .reason = std::string(papi_stands_still)});
-    const auto names = event_names_;
-    stop();
-    event_names_.clear();
-    make_set(multiplexed);
-    for (const auto& name : names) {
-      if (std::ranges::count(still, name) == 0) add(name);
-    }
-    start();
-  }
+  open(event_names, multiplexed);
+  const auto still = standing_still();
+  if (still.empty()) return;
+  for (const auto& name : still) refused_.push_back({.name = name, .reason = std::string(papi_stands_still)});
+  auto others = event_names_;
+  std::erase_if(others, [&](const auto& name) { return std::ranges::count(still, name) > 0; });
+  stop();
+  event_names_.clear();
+  open(others, multiplexed);
 }
 
 PapiCounters::~PapiCounters() { stop(); }
@@ -242,7 +245,7 @@ void PapiCounters::stop() {
   PAPI_destroy_eventset(&event_set_);
 }
 
-void PapiCounters::make_set(bool multiplexed) {
+void PapiCounters::open(const std::vector<std::string>& event_names, bool multiplexed) {
   const auto require = [](int result, std::string_view what) {
     if (result == PAPI_OK) return;
     throw RunError(ExitCode::unavailable, "--papi: {}: {}; {}", what, PAPI_strerror(result),
@@ -252,29 +255,27 @@ void PapiCounters::make_set(bool multiplexed) {
   event_set_ = PAPI_NULL;
   require(PAPI_create_eventset(&event_set_), "PAPI_create_eventset");
   require(PAPI_assign_eventset_component(event_set_, perf_component), "PAPI_assign_eventset_component");
-  if (!why_papi_is_disabled().empty()) return;  // every event will be refused with that reason
-  if (multiplexed) require(PAPI_set_multiplex(event_set_), "PAPI_set_multiplex");
-  PAPI_option_t option{};
-  option.inherit.eventset = event_set_;
-  option.inherit.inherit = PAPI_INHERIT_ALL;
-  inherits_ = PAPI_set_opt(PAPI_INHERIT, &option) == PAPI_OK;
-}
-
-void PapiCounters::add(const std::string& event_name) {
-  const int result = PAPI_add_named_event(event_set_, event_name.c_str());
-  if (result == PAPI_OK) {
-    event_names_.push_back(event_name);
-  } else {
-    refused_.push_back({.name = event_name, .reason = reason_of(result)});
+  if (why_papi_is_disabled().empty()) {  // else every event will be refused with that reason
+    if (multiplexed) require(PAPI_set_multiplex(event_set_), "PAPI_set_multiplex");
+    PAPI_option_t option{};
+    option.inherit.eventset = event_set_;
+    option.inherit.inherit = PAPI_INHERIT_ALL;
+    inherits_ = PAPI_set_opt(PAPI_INHERIT, &option) == PAPI_OK;
   }
-}
-
-void PapiCounters::start() {
+  const auto refuse = [&](const std::string& name, int result) {
+    refused_.push_back({.name = name, .reason = reason_of(result)});
+  };
+  for (const auto& name : event_names) {
+    if (const int result = PAPI_add_named_event(event_set_, name.c_str()); result != PAPI_OK) {
+      refuse(name, result);
+    } else {
+      event_names_.push_back(name);
+    }
+  }
   if (event_names_.empty()) return;
-  const int result = PAPI_start(event_set_);
-  if (result == PAPI_OK) return;
-  for (const auto& name : event_names_) refused_.push_back({.name = name, .reason = reason_of(result)});
-  event_names_.clear();
+  if (const int result = PAPI_start(event_set_); result != PAPI_OK) {
+    for (const auto& name : std::exchange(event_names_, {})) refuse(name, result);
+  }
 }
 
 /// Events that always happen, and did not.

@@ -1,7 +1,7 @@
 #pragma once
 
 // PAPI, which counts the events of the processor: its state on this machine, the events that it knows, and counters. The one place that
-// knows that library. The kernel's software events are counted without it (software_counters.hpp). Where cg2d is built without PAPI,
+// knows that library. The kernel's software events are counted without it (software_events.hpp). Where cg2d is built without PAPI,
 // without_papi.cpp implements this interface.
 
 #include <optional>
@@ -13,11 +13,7 @@
 
 namespace cg2d {
 
-inline constexpr int perf_component = 0;  ///< PAPI's first one, which counts the processor
-
-/// Starts the library where it is not running yet. Throws RunError (unavailable).
-void start_papi();
-/// The reason why PAPI counts no event of the processor at all; empty: it does. After start_papi().
+/// The reason why PAPI counts no event of the processor at all; empty: it does. Once one of the functions below has started it.
 std::string why_papi_is_disabled();
 
 /// A remedy that would make more of the processor's events countable here: a setting of the kernel, or a
@@ -27,14 +23,6 @@ std::string counting_remedy();
 /// The version of the library that runs, such as "7.0.0.0"; empty: cg2d was built without it.
 std::optional<std::string> papi_version();
 
-/// Cycles and instructions happen in whatever a program does.
-bool always_happens(std::string_view event_name);
-/// Raises most events of a processor: misses of caches, TLBs and branches, and arithmetic. About 0.3 ms.
-void work_on_everything();
-/// The reason against an event that always happens, and was not counted during that work.
-inline constexpr std::string_view papi_stands_still =
-    "it counts nothing: 0 while the processor worked; its host or its driver does not pass the counter on";
-
 /// Whether PAPI has an event of that name, counted here or not. Throws RunError (unavailable) if PAPI itself
 /// does not start, and for a name of its kind where cg2d is built without it.
 bool papi_knows(const std::string& event_name);
@@ -43,7 +31,6 @@ bool papi_knows(const std::string& event_name);
 std::vector<std::string> papi_event_names();
 /// The events of papi_event_names(), each tried by counting. Local. Cost: well under a second, some seconds
 /// on processors with thousands of events. Throws RunError (unavailable) if PAPI itself does not start.
-/// thousands of events. Throws RunError (unavailable) if PAPI itself does not start.
 std::vector<KnownEvent> known_papi_events();
 
 /// One set of events of this process, in user mode. Counts the calling thread, and the threads that are made
@@ -67,15 +54,13 @@ class PapiCounters {
   void read(CounterValues& values) noexcept;
 
  private:
-  void make_set(bool multiplexed);
-  void add(const std::string& event_name);
-  void start();
+  void open(const std::vector<std::string>& event_names, bool multiplexed);
   [[nodiscard]] std::vector<std::string> standing_still();
   void stop();
 
   std::vector<std::string> event_names_;
   std::vector<RefusedEvent> refused_;
-  int event_set_ = -1;  ///< PAPI_NULL, as make_set() sets it again
+  int event_set_ = -1;  ///< PAPI_NULL, as open() sets it again
   bool inherits_ = false;
 };
 

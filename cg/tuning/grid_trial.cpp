@@ -222,12 +222,12 @@ void describe(Members& m, GridTrial& trial) {
   describe_verdict(m, trial);
   m.list(
       "reached", trial.by_speed.reached,
+      meaning("With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum "
+              "of their own."),
       [&](ReachedSpeed& one, std::size_t /*index*/) {
         describe_name(m, "grid", one.grid);
         m("share", one.share, positive());
-      },
-      meaning("With --cut speed: the speed of all ranks with the shares that suit the grid best, by the sum "
-              "of their own."));
+      });
   m("duration_s", trial.duration_s, at_least(0, "With the blocks that were made for it."));
   m("skipped_because", trial.skipped_because, meaning("Empty with a trial."));
 }

@@ -1,6 +1,6 @@
 // JSON from files that may hold anything.
 
-#include "cg/base/json_values.hpp"
+#include "cg/base/describe_json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -85,7 +85,6 @@ set(file_parsers
 # Files of checkpoints, and the states in them. The observers that save beside the latter run: what they call is absent.
 set(checkpoint_parsers
     cg/base/describe_json.cpp
-    cg/base/json_values.cpp
     cg/base/output_file.cpp
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
@@ -110,7 +109,6 @@ set(text_parsers
     cg/base/errors.cpp
     cg/base/interrupt.cpp
     cg/base/describe_json.cpp
-    cg/base/json_values.cpp
     cg/base/output_file.cpp
     cg/base/paired_comparison.cpp
     cg/base/progress.cpp
@@ -157,7 +155,7 @@ set(text_parsers
     cg/solver/outer_iteration.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp
-    cg/timing/software_counters.cpp
+    cg/timing/software_events.cpp
     cg/timing/events.cpp
     cg/timing/race.cpp
     cg/tuning/grid_trial.cpp
@@ -187,7 +185,6 @@ set(command_parsers
     cg/commands/report_command.cpp
     cg/commands/subcommand.cpp
     cg/explain/explanation.cpp
-    cg/machine/topology.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/base/json_values.hpp"
+#include "cg/base/describe_json.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/report/result_reader.hpp"

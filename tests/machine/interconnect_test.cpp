@@ -20,12 +20,12 @@ std::vector<std::string> names_on_route(const Interconnect& links, int from, int
   return names;
 }
 
-Interconnect named(std::string_view text) { return {interconnect_from(text), 7}; }
+Interconnect named(std::string_view text) { return make_interconnect(interconnect_from(text), 7); }
 
 TEST(InterconnectTest, ACrossbarHasTwoLinksForEachNode) {
   const auto links = named("crossbar");
-  EXPECT_EQ(links.node_count(), 7);
-  EXPECT_EQ(links.link_count(), 14);
+  EXPECT_EQ(links.node_count, 7);
+  EXPECT_EQ(links.link_count, 14);
   EXPECT_EQ(names_on_route(links, 2, 5),
             (std::vector<std::string>{"node 2 to the network", "the network to node 5"}));
 }
@@ -33,7 +33,7 @@ TEST(InterconnectTest, ACrossbarHasTwoLinksForEachNode) {
 /// As on the CP-PACS: one coordinate after the other, each by the crossbar of its line.
 TEST(InterconnectTest, AHyperCrossbarChangesOneCoordinateAfterTheOther) {
   const auto links = named("hyper-crossbar:4x8x8");
-  EXPECT_EQ(links.node_count(), 256);
+  EXPECT_EQ(links.node_count, 256);
   EXPECT_EQ(names_on_route(links, 0, 1),
             (std::vector<std::string>{"node 0 to the network", "exchanger 0 to its crossbar 0",
                                       "crossbar 0 to exchanger 1", "the network to node 1"}));
@@ -56,7 +56,7 @@ TEST(InterconnectTest, ATorusTakesTheShorterWay) {
 
 TEST(InterconnectTest, AFatTreeTakesTheSpineOfTheDestination) {
   const auto links = named("fat-tree:4x3x2");
-  EXPECT_EQ(links.node_count(), 12);
+  EXPECT_EQ(links.node_count, 12);
   EXPECT_EQ(names_on_route(links, 0, 3),
             (std::vector<std::string>{"node 0 to the network", "the network to node 3"}));
   EXPECT_EQ(names_on_route(links, 0, 5),
@@ -66,7 +66,7 @@ TEST(InterconnectTest, AFatTreeTakesTheSpineOfTheDestination) {
 
 TEST(InterconnectTest, ADragonflyTakesTheLinkBetweenTheGroups) {
   const auto links = named("dragonfly:2x3x4");
-  EXPECT_EQ(links.node_count(), 24);
+  EXPECT_EQ(links.node_count, 24);
   EXPECT_EQ(
       names_on_route(links, 0, 5),
       (std::vector<std::string>{"node 0 to the network", "group 0, router 0 to 2", "the network to node 5"}));
@@ -81,14 +81,14 @@ TEST(InterconnectTest, RoutesAreWhole) {
   for (const auto* text : {"crossbar:6", "hyper-crossbar:2x3x2", "torus:4x3", "torus:2x2x2", "fat-tree:3x4x2",
                            "dragonfly:2x2x3", "dragonfly:1x1x5"}) {
     const auto links = named(text);
-    for (int from = 0; from < links.node_count(); ++from) {
-      for (int to = 0; to < links.node_count(); ++to) {
+    for (int from = 0; from < links.node_count; ++from) {
+      for (int to = 0; to < links.node_count; ++to) {
         if (from == to) continue;
         const auto route = links.route(from, to);
         EXPECT_EQ(route.front(), from) << text;
-        EXPECT_EQ(route.back(), links.node_count() + to) << text;
+        EXPECT_EQ(route.back(), links.node_count + to) << text;
         EXPECT_EQ(std::set(route.begin(), route.end()).size(), route.size()) << text;
-        EXPECT_LT(*std::ranges::max_element(route), links.link_count()) << text;
+        EXPECT_LT(*std::ranges::max_element(route), links.link_count) << text;
       }
     }
   }

@@ -62,7 +62,6 @@ class SpackRecipe(unittest.TestCase):
             arguments = recipe(blas, {**variants, "papi": False}).cmake_args()
             self.assertIn(f"-DBLA_VENDOR={vendor}", arguments)
             self.assertIn("-DCG2D_WITH_PAPI=False", arguments)
-            self.assertIn("-DCG2D_WITH_HWLOC=True", arguments)
             for argument in arguments:
                 name = re.match(r"-D(\w+)=", argument)[1]
                 self.assertTrue(name == "BLA_VENDOR" or re.search(rf"^(option|set)\({name} ", cmake, re.MULTILINE), name)

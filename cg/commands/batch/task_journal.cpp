@@ -33,8 +33,7 @@ void describe_task(Members& m, TaskResult& task) {
     meaning("Other tasks may have run at the same time: no verdict compares such times."));
   m.derived("exit_code", static_cast<int>(task.end.code), at_least(0));
   m("status", task.end.code);
-  m.derived(
-      "reason", [&] { return task.reason(); }, meaning("Empty on success."));
+  m.derived("reason", meaning("Empty on success."), [&] { return task.reason(); });
   m("messages", task.end.messages, meaning("Lines that its ranks wrote to stderr."));
 }
 

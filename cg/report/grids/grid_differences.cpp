@@ -226,8 +226,7 @@ void describe(Members& m, GridDifference& difference) {
   m.derived("faster", difference.faster.key());
   m.derived("is_sure", difference.is_sure());
   describe_us(m, "difference_us", difference.difference_s);
-  m.derived(
-      "text", [&] { return difference_words(difference); }, meaning("For people."));
+  m.derived("text", meaning("For people."), [&] { return difference_words(difference); });
   m("phases", difference.phases);
   m("events", difference.events);
 }

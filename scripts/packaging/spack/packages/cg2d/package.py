@@ -27,7 +27,6 @@ class Cg2d(CMakePackage):
     version("0.1.0", tag="v0.1.0")
 
     variant("papi", default=True, description="count the processor's events with PAPI")
-    variant("hwloc", default=True, description="find cores and caches with hwloc, not by the files of Linux")
     variant("native", default=False, description="compile everything for the processor of the build machine")
 
     depends_on("cxx", type="build")
@@ -44,7 +43,7 @@ class Cg2d(CMakePackage):
     depends_on("liburing")
     depends_on("highway", type="build")  # headers only
     depends_on("papi", when="+papi")
-    depends_on("hwloc@2:", when="+hwloc")
+    depends_on("hwloc@2:")
 
     generator("ninja")
 
@@ -56,7 +55,6 @@ class Cg2d(CMakePackage):
             self.define("CG2D_BUILD_TESTS", False),
             self.define("CG2D_BUILD_BENCH", False),
             self.define_from_variant("CG2D_WITH_PAPI", "papi"),
-            self.define_from_variant("CG2D_WITH_HWLOC", "hwloc"),
             self.define_from_variant("CG2D_NATIVE", "native"),
         ]
 
