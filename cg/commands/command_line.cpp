@@ -1,13 +1,18 @@
 #include "cg/commands/command_line.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <new>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/progress.hpp"
@@ -34,32 +39,32 @@ void require_same(const std::string& text, const std::string& complaint, comm::R
 
 /// Ranks may be started with different arguments (mpiexec's colon syntax), or find different files under one name:
 /// they would wait for each other for ever.
-void require_same_arguments(int argument_count, const char* const* arguments, comm::RankGroup& group) {
-  std::string all;
-  for (int k = 1; k < argument_count; ++k) all += std::string(arguments[k]) + '\n';
-  require_same(all, "the ranks were started with different arguments; start all with the same", group);
-  require_same(config_file_text(argument_count, arguments),
+void require_same_arguments(const std::vector<std::string>& arguments, comm::RankGroup& group) {
+  const auto given = std::span(arguments).subspan(std::min<std::size_t>(1, arguments.size()));
+  require_same(fmt::format("{}", fmt::join(given, "\n")),
+               "the ranks were started with different arguments; start all with the same", group);
+  require_same(config_file_text(arguments),
                "--config: the ranks find different files under its name; put the same file on every node",
                group);
 }
 
-ExitCode parse_and_act(int argument_count, const char* const* arguments, comm::RankGroup& group) {
-  require_same_arguments(argument_count, arguments, group);
+ExitCode parse_and_act(const std::vector<std::string>& arguments, comm::RankGroup& group) {
+  require_same_arguments(arguments, group);
   Action action;
   // A file of --config may be unreadable on one rank only, a processor of another kind than the others.
   agree_on(group, [&] {
     require_instruction_set();
-    action = parse_command_line(argument_count, arguments).action;
+    action = parse_command_line(arguments).action;
   });
   return action(group);
 }
 
 }  // namespace
 
-ExitCode do_command_line(int argument_count, const char* const* arguments, comm::RankGroup& group) {
-  record_command_line(argument_count, arguments);
+ExitCode do_command_line(const std::vector<std::string>& arguments, comm::RankGroup& group) {
+  record_command_line(arguments);
   try {
-    return parse_and_act(argument_count, arguments, group);
+    return parse_and_act(arguments, group);
   } catch (const RunError& error) {  // thrown on every rank alike
     if (group.rank() == 0) say_on_stderr(error.what());
     return error.code();

@@ -11,7 +11,6 @@
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
-#include "cg/commands/measured_system_options.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/machine/environment.hpp"
@@ -111,17 +110,16 @@ ExitCode convert(const ConvertOptions& options, comm::RankGroup& group) {
 }
 
 void add_convert_options(OptionSet& options, ConvertOptions& convert) {
-  options.add({"FILE", "", "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form"},
+  options.add("FILE", "matrix: Matrix Market, plain or compressed by gzip or zstd; or in binary form",
               convert.source, {.file = FileUse::reads, .is_required = true});
-  options.add({"TARGET", "",
-               "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
-               "A.mtx or -, standard output"},
+  options.add("TARGET",
+              "the same matrix in binary form, such as A.cg2d; of a binary one in Matrix Market, such as "
+              "A.mtx or -, standard output",
               convert.target, {.file = FileUse::writes, .is_required = true});
-  options.add({"--scratch", "DIR,...",
-               "keep the entries in unlinked temporary files on local storage while they are put in order, "
-               "in the folder DIR or, by rank, in several: for a matrix that is larger than memory",
-               "in memory"},
-              convert.scratch, &folders_from, {.file = FileUse::folder});
+  options.add("--scratch DIR,...",
+              "keep the entries in unlinked temporary files on local storage while they are put in order, "
+              "in the folder DIR or, by rank, in several: for a matrix that is larger than memory",
+              convert.scratch, &folders_from, {.standing = "in memory", .file = FileUse::folder});
   add_symmetrize_options(options, convert.symmetrize_tolerance, convert.mirrors);
   add_memory_limit_option(options, convert.memory_limit_bytes);
   add_progress_options(options, convert.progress);
@@ -129,14 +127,13 @@ void add_convert_options(OptionSet& options, ConvertOptions& convert) {
 
 }  // namespace
 
-SubcommandRow convert_subcommand() {
-  return {
-      .name = "convert",
-      .description =
-          "write a matrix in binary form, which cg2d solve reads much faster, or such a one in Matrix Market",
-      .examples = {"cg2d convert A.mtx A.cg2d",
-                   "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"},
-      .declare = subcommand_with<ConvertOptions, add_convert_options, no_check<ConvertOptions>, convert>};
+SubcommandRows matrix_subcommands() {
+  return {{.name = "convert",
+           .description = "write a matrix in binary form, which cg2d solve reads much faster, or such a one "
+                          "in Matrix Market",
+           .examples = {"cg2d convert A.mtx A.cg2d",
+                        "mpiexec -n 2 cg2d convert A.mtx A.cg2d --scratch . --progress"},
+           .declare = subcommand_with<add_convert_options, no_check<ConvertOptions>, convert>}};
 }
 
 }  // namespace cg2d

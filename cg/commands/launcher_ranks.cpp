@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cg/base/system_files.hpp"
@@ -77,13 +78,6 @@ int leading_number(std::string_view text) {
   return number;
 }
 
-/// The largest of "1,2,4".
-int largest_of_list(std::string_view list) {
-  int largest = 0;
-  for (const auto& number : split_at(list, ',')) largest = std::max(largest, leading_number(number));
-  return largest;
-}
-
 /// Processors that this process or its parent may run on, and that a quota of time pays for. The parent may be
 /// the launcher, which may run on all processors of its ranks where it has bound each rank to some of them.
 int processors_of_launcher() {
@@ -108,14 +102,15 @@ bool user_has_set_waiting() {
 int most_threads_asked_for(std::span<const std::string_view> arguments) {
   const auto option = configuration_axis("threads").option;
   int most = 1;
-  for (std::size_t k = 0; k < arguments.size(); ++k) {
-    if (!arguments[k].starts_with(option)) continue;
-    const auto rest = arguments[k].substr(option.size());
-    if (rest.starts_with('=')) most = std::max(most, largest_of_list(rest.substr(1)));
-    if (!rest.empty()) continue;
-    // "--threads 1 2" is a list as well.
-    while (k + 1 < arguments.size() && leading_number(arguments[k + 1]) > 0)
-      most = std::max(most, largest_of_list(arguments[++k]));
+  bool is_list = false;  // "--threads 1 2" is one as well
+  for (auto argument : arguments) {
+    const bool is_option = argument.starts_with(option);
+    if (is_option) argument.remove_prefix(option.size());
+    is_list =
+        is_option ? argument.empty() || argument.starts_with('=') : is_list && leading_number(argument) > 0;
+    if (argument.starts_with('=')) argument.remove_prefix(1);
+    if (!is_list) continue;
+    for (const auto& number : split_at(argument, ',')) most = std::max(most, leading_number(number));
   }
   return most;
 }
@@ -130,14 +125,11 @@ int ranks_on_this_node() {
   return 1;
 }
 
-/// A variable that OpenMP reads when it is loaded.
-struct WaitSetting {
-  const char* name;
-  const char* value;
-};
+/// A variable that OpenMP reads when it is loaded, and its value.
+using WaitSetting = std::pair<const char*, const char*>;
 
 // Threads that outnumber the processors sleep at once: a spinning one keeps a computing one from running.
-constexpr std::array sleeping{WaitSetting{.name = "OMP_WAIT_POLICY", .value = "passive"}};
+constexpr std::array sleeping{WaitSetting("OMP_WAIT_POLICY", "passive")};
 
 // Others spin for about as long as it takes to wake a thread that sleeps, and then sleep: a wait costs at most
 // twice the best (Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a
@@ -152,8 +144,8 @@ constexpr std::array sleeping{WaitSetting{.name = "OMP_WAIT_POLICY", .value = "p
 //   turns   4000    300000 (default)
 //   quiet   0.1061  0.1062
 //   loaded  0.251   0.448
-constexpr std::array spinning_shortly{WaitSetting{.name = "GOMP_SPINCOUNT", .value = "4000"},
-                                      WaitSetting{.name = "KMP_BLOCKTIME", .value = "1"}};
+constexpr std::array spinning_shortly{WaitSetting("GOMP_SPINCOUNT", "4000"),
+                                      WaitSetting("KMP_BLOCKTIME", "1")};
 
 /// The settings for the command line; empty where no rank has several threads.
 std::span<const WaitSetting> settings_for(std::span<const std::string_view> arguments) {

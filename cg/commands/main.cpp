@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
@@ -74,14 +75,14 @@ std::string stray_text(const cg2d::LauncherRanks& stray) {
 }
 
 /// All of the program but the start and the end of MPI. Returns on every rank, or on none.
-ExitCode run_on_all_ranks(int argument_count, char** arguments) {
+ExitCode run_on_all_ranks(const std::vector<std::string>& arguments) {
   cg2d::comm::RankGroup group(MPI_COMM_WORLD);
   if (const auto stray = stray_from_launcher(group)) {
     if (stray->rank == 0) cg2d::say_on_stderr(stray_text(*stray));
     return ExitCode::unavailable;
   }
   start_openmp(group);
-  return cg2d::do_command_line(argument_count, arguments, group);
+  return cg2d::do_command_line(arguments, group);
 }
 
 /// The last that ranks do together, once the results are out. The watch that is made here takes a rank out of
@@ -163,7 +164,7 @@ int main(int argument_count, char** arguments) {
     const cg2d::comm::MpiSession session(argument_count, arguments);
     take_signals_back(life_watch);
     cg2d::keep_blas_on_one_thread();
-    return static_cast<int>(part(run_on_all_ranks(argument_count, arguments), watch));
+    return static_cast<int>(part(run_on_all_ranks({arguments, arguments + argument_count}), watch));
   } catch (const std::exception& error) {
     cg2d::say_on_stderr(fmt::format("MPI failed: {}", error.what()));
     return static_cast<int>(ExitCode::internal);

@@ -1,12 +1,19 @@
-// The command line of `cg2d model`.
+// The command lines of `cg2d model`, `simulate` and `explain`.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/explain/explanation.hpp"
+#include "cg/machine/interconnect.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/simulation/simulate_command.hpp"
+#include "cg/simulation/step_plan.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/studies/model_command.hpp"
@@ -14,43 +21,51 @@
 namespace cg2d {
 namespace {
 
+/// --machine NAME|FILE: a described machine.
+void add_machine_option(OptionSet& options, std::string& machine, const std::string& standing, FileUse use) {
+  options.add(
+      "--machine NAME|FILE",
+      fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
+      machine, {.standing = standing, .file = use});
+}
+
+// ---------------------------------------------------------------- model
+
 /// The descriptions that --paper and --template take where none is named.
 constexpr std::string_view paper_machine = "cp-pacs-measured";
 constexpr std::string_view template_machine = "infiniband-cluster";
 
 void add_model_options(OptionSet& options, ModelOptions& model) {
   add_machine_option(options, model.machine, "this machine's", FileUse::updates);
-  add_classes_option(options, model.problems, "B; W,A,B with --calibrate");
-  options.add_list({"--ranks", "N", "numbers of ranks, such as 1,2,4", "those that run"}, model.rank_counts,
-                   {.most = most_modelled_ranks});
+  add_classes_option(options, model.problems, "B", "; W,A,B with --calibrate");
+  options.add("--ranks N", "numbers of ranks, such as 1,2,4", model.rank_counts,
+              {.standing = "those that run", .most = most_modelled_ranks});
   add_grids_option(options, model.grids, "model");
-  options.add({"--kernel", "NAME", "a kernel of the description", "the description's"},
-              model.configuration.kernel);
+  options.add("--kernel NAME", "a kernel of the description", model.configuration.kernel,
+              {.standing = "the description's"});
   add_axis_option(options, "transport", model.configuration,
                   "how data moves between ranks (cg2d run --list-transports)",
                   comm::default_transport().name);
   add_axis_option(
       options, "cut", model.configuration,
       "pieces of the matrix: equal ones, shares by the speeds of the ranks, or shares from a file");
-  options.add({std::string(slow_rank_option), "R:FACTOR[@PRODUCT],...",
-               "products of rank R take FACTOR times as long, from that product of the run on", "none"},
-              model.slow, &slow_ranks_from);
-  options.add_flag(
-      "--paper", "the tables of the paper, each number beside the model's; with a description of its machine",
-      model.compares_paper);
-  options.add_flag(
-      "--template",
-      fmt::format("write a description to begin one's own with: {}, or the one of --machine NAME",
-                  template_machine),
-      model.shows_template);
-  options.add_flag(
-      "--calibrate",
-      "measure this machine with the ranks that run, and write its description (to --machine FILE)",
-      model.calibrates);
+  options.add(std::string(slow_rank_option) + " R:FACTOR[@PRODUCT],...",
+              "products of rank R take FACTOR times as long, from that product of the run on", model.slow,
+              &slow_ranks_from, {.standing = "none"});
+  options.add("--paper",
+              "the tables of the paper, each number beside the model's; with a description of its machine",
+              model.compares_paper);
+  options.add("--template",
+              fmt::format("write a description to begin one's own with: {}, or the one of --machine NAME",
+                          template_machine),
+              model.shows_template);
+  options.add("--calibrate",
+              "measure this machine with the ranks that run, and write its description (to --machine FILE)",
+              model.calibrates);
   add_axis_option(options, "threads", model.configuration, "with --calibrate: threads of each rank");
-  options.add_flag("--keep-disturbed",
-                   "with --calibrate: save also what was measured beside other load; runs that use it say so",
-                   model.keeps_disturbed);
+  options.add("--keep-disturbed",
+              "with --calibrate: save also what was measured beside other load; runs that use it say so",
+              model.keeps_disturbed);
   add_memory_limit_option(options, model.memory_limit_bytes);
   for (const auto* const option : {"--threads", "--keep-disturbed", "--memory-limit"})
     options.require_with(option, "--calibrate");
@@ -62,29 +77,126 @@ void add_model_options(OptionSet& options, ModelOptions& model) {
                                          "--memory-limit", "--output", "--progress", "--quiet"});
 }
 
-void check_model(ModelOptions& model, const OptionSet& /*given*/) {
+void check_model(ModelOptions& model, const OptionSet& given) {
   model.configuration = with_cut(model.configuration, even_cut);
   check_configuration(model.configuration);
   require_cut_of_benchmark(model.configuration.cut);
   if (model.compares_paper && model.machine.empty()) model.machine = paper_machine;
   if (model.shows_template && model.machine.empty()) model.machine = template_machine;
-  if (model.problems.empty()) {
-    for (const auto* const letter : {"W", "A", "B"}) {
-      if (model.calibrates || *letter == 'B') model.problems.push_back(problem_class(letter));
-    }
-  }
+  if (model.calibrates && !given.has("--class"))
+    model.problems = {problem_class("W"), problem_class("A"), problem_class("B")};
   for (const auto& grid : model.grids.grids)
     require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_modelled_ranks);
 }
 
+// ---------------------------------------------------------------- simulate
+
+void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
+  simulate.machine = "cp-pacs";
+  add_machine_option(options, simulate.machine, "cp-pacs", FileUse::reads);
+  options.add("--interconnect TOPOLOGY[:AxB...]",
+              fmt::format("another network between its nodes: {}", fmt::join(interconnect_names(), ", ")),
+              simulate.interconnect, {.standing = "the description's"});
+  add_classes_option(options, simulate.problems, "B");
+  options.add("--ranks N", "number of ranks", simulate.rank_count,
+              {.standing = "those of the grids", .most = most_simulated_ranks});
+  add_grids_option(options, simulate.grids, "simulate");
+  options.add("--kernel NAME", "a kernel of the description", simulate.configuration.kernel,
+              {.standing = "the description's"});
+  add_axis_option(options, "transport", simulate.configuration,
+                  "how data moves between ranks (cg2d run --list-transports)",
+                  comm::default_transport().name);
+  options.add("--placement WHERE", fmt::format("where ranks are: {}", placement_values), simulate.placement);
+  options.add(std::string(slow_rank_option) + " R:FACTOR,...", "products of rank R take FACTOR times as long",
+              simulate.slow, &slow_ranks_from, {.standing = "none"});
+  options.add("--steps N", "CG steps, one after the other", simulate.step_count, {.most = 1'000'000});
+  options.add("--trace FILE", "a time line of the ranks, for one class and grid, as of cg2d run --trace",
+              simulate.trace, {.file = FileUse::writes});
+  options.add("--what-if",
+              "also with links twice as fast, half the latency, ranks four times as fast, one slow "
+              "link, and one slow node",
+              simulate.asks_what_if);
+  add_progress_options(options, simulate.progress);
+  add_result_options(options, simulate.format, {"text", "json"}, simulate.output);
+}
+
+void check_simulate(SimulateOptions& simulate, const OptionSet& /*given*/) {
+  simulate.configuration = with_cut(simulate.configuration, even_cut);
+  check_configuration(simulate.configuration);
+  if (!simulate.interconnect.empty()) {
+    try {
+      static_cast<void>(interconnect_from(simulate.interconnect));
+    } catch (const InputError& error) {
+      throw InputError("--interconnect {}: {}", simulate.interconnect, error.what());
+    }
+  }
+  if (!simulate.trace.empty() &&
+      (simulate.problems.size() > 1 || simulate.grids.grids.size() != 1 || simulate.grids.has_official))
+    throw InputError("--trace is of one class on one grid: give --grid PXxPY");
+  if (simulate.rank_count == 0 && simulate.grids.grids.empty())
+    throw InputError("--ranks or --grid is needed: how many ranks are simulated");
+  for (const auto& grid : simulate.grids.grids) {
+    require_within("--grid " + grid.name() + ": its ranks", grid.rank_count(), most_simulated_ranks);
+    if (simulate.rank_count > 0) require_grid_of(grid, simulate.rank_count);
+  }
+}
+
+// ---------------------------------------------------------------- explain
+
+/// The options, with those that only the command line has.
+struct ExplainArguments : ExplainOptions {
+  ProblemArguments given_problem;
+};
+
+comm::ProcessGrid explained_grid_from(const std::string& text) {
+  const auto grid = grid_from(text);
+  if (!grid) throw InputError("--grid auto: explain takes a grid, such as 2x3");
+  require_within("--grid " + grid->name() + ": its ranks", grid->rank_count(), most_explained_ranks);
+  return *grid;
+}
+
+void add_explain_options(OptionSet& options, ExplainArguments& explain) {
+  auto& configuration = explain.configuration;
+  configuration.grid = {.columns = 2, .rows = 3};
+  explain.given_problem.class_letter = "S";
+  options.begin_group("Picture");
+  options.add("--grid PXxPY", "process columns x process rows; as many ranks are not needed",
+              configuration.grid, &explained_grid_from, {.standing = configuration.grid.name()});
+  options.add("--step all|" + one_of(explained_step_names()), "one operation of the CG step", explain.step);
+  add_result_options(options, explain.format, explain_format_names(), explain.output);
+  options.begin_group("Sizes of the messages");
+  options.add("--class " + one_of(class_letters()), "problem class: the order of its matrix",
+              explain.given_problem.class_letter);
+  options.add("--n N", "another order of the matrix", explain.given_problem.n, {.standing = "the class's"});
+  add_axis_option(options, "sum_form", configuration);
+  add_axis_option(options, "kernel", configuration,
+                  "those with symmetric storage exchange in both directions (cg2d run --list-kernels)");
+}
+
+void check_explain(ExplainArguments& explain, const OptionSet& /*given*/) {
+  check_configuration(explain.configuration);
+  explain.problem = problem_from("explain", explain.given_problem);
+}
+
 }  // namespace
 
-SubcommandRow model_subcommand() {
-  return {.name = "model",
-          .description = "predict the time of every phase and grid on a described machine",
-          .examples = {"cg2d model --machine cp-pacs --class C --ranks 64 --grid 8x8,4x16",
-                       "cg2d model --paper --machine cp-pacs"},
-          .declare = subcommand_with<ModelOptions, add_model_options, check_model, model>};
+SubcommandRows model_subcommands() {
+  return {
+      {.name = "model",
+       .description = "predict the time of every phase and grid on a described machine",
+       .examples = {"cg2d model --machine cp-pacs --class C --ranks 64 --grid 8x8,4x16",
+                    "cg2d model --paper --machine cp-pacs"},
+       .declare = subcommand_with<add_model_options, check_model, model>},
+      {.name = "simulate",
+       .description = "simulate CG steps on a described machine whose links are shared",
+       .examples = {"cg2d simulate --interconnect hyper-crossbar:4x8x8 --ranks 256",
+                    "cg2d simulate --machine infiniband-cluster --class C --grid 30x8 --placement blocked"},
+       .declare = subcommand_with<add_simulate_options, check_simulate, simulate>},
+      {.name = "explain",
+       .description = "draw who sends what to whom in one CG step, on any grid",
+       .examples = {"cg2d explain --grid 2x3",
+                    "cg2d explain --grid 4x2 --step shuffle --format svg --output shuffle.svg"},
+       .declare = subcommand_with<add_explain_options, check_explain, explain>}};
 }
 
 }  // namespace cg2d

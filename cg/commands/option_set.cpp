@@ -1,17 +1,18 @@
 #include "cg/commands/option_set.hpp"
 
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
-#include <cassert>
+#include <utility>
 
 namespace cg2d {
 namespace {
 
 /// "ones", and "random:1" where "random:SEED" is a value.
-bool stands_for_no_file(const std::string& text, const std::vector<std::string>& values) {
-  return std::ranges::any_of(values, [&](const std::string& value) {
-    const auto colon = value.find(':');
-    return colon == std::string::npos ? text == value : text.starts_with(value.substr(0, colon + 1));
+bool stands_for_no_file(const std::string& text, const std::vector<std::string>& words) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    const auto colon = word.find(':');
+    return colon == std::string::npos ? text == word : text.starts_with(word.substr(0, colon + 1));
   });
 }
 
@@ -19,39 +20,41 @@ bool stands_for_no_file(const std::string& text, const std::vector<std::string>&
 constexpr std::string_view file_value = "file:FILE";
 constexpr std::string_view file_prefix = "file:";
 
+/// A file of options may say that a flag is not.
+bool is_given(const CLI::Option& option) {
+  const bool is_flag = option.get_items_expected_max() == 0;
+  return option.count() > 0 && (!is_flag || option.as<bool>());
+}
+
 std::string refusal_of_empty_name(const std::string& text) {
   return text.empty() ? "the name of the file is empty" : "";
 }
 
 }  // namespace
 
-std::string long_name_of(const OptionRow& row) {
-  const auto names = split_at(row.name, ',');
-  const auto is_long = [](const std::string& name) { return name.starts_with("--"); };
-  const auto found = std::ranges::find_if(names, is_long);
-  return found == names.end() ? row.name : *found;
+std::string OptionForm::long_name() const {
+  const auto all = split_at(names, ',');
+  const auto found = std::ranges::find_if(all, [](const auto& name) { return name.starts_with("--"); });
+  return found == all.end() ? names : *found;
 }
 
 void OptionSet::begin_group(const std::string& title) { parser_.option_defaults()->group(title); }
 
-void OptionSet::add_flag(const std::string& name, const std::string& help, std::function<void()> take) {
-  declared_.push_back({.row = {name, "", help},
-                       .option = parser_.add_flag_callback(name, std::move(take), help),
-                       .take = {}});
-}
-
-void OptionSet::add_texts(OptionRow row, bool is_list, std::function<void(const Texts&)> take,
-                          const OptionTraits& traits) {
-  row.traits = traits;
-  auto* const option = parser_.add_option(row.name, CLI::callback_t{}, row.help);
-  const bool is_argument = !row.name.starts_with('-');
-  assert(is_argument || !row.value.empty());  // help would show a flag
-  option->type_name(row.value)->default_str(row.standing)->required(row.traits.is_required);
+void OptionSet::add_texts(const std::string& form, const std::string& help, bool is_list,
+                          std::function<void(const Texts&)> take, const OptionTraits& traits) {
+  const OptionForm parts(form);
+  const bool is_argument = !form.starts_with('-');
+  const bool is_flag = !is_argument && parts.kind.empty();
+  const auto nothing = [] {};
+  auto* const option = is_flag ? parser_.add_flag_callback(parts.names, nothing, help)
+                               : parser_.add_option(parts.names, CLI::callback_t{}, help);
+  declared_.push_back({.form = parts, .traits = traits, .option = option, .take = std::move(take)});
+  if (is_flag) return;
+  option->type_name(parts.kind)->default_str(traits.standing)->required(traits.is_required);
   if (is_list) option->expected(CLI::detail::expected_max_vector_size);
-  if (is_list && !is_argument && !row.traits.is_repeated) option->delimiter(',');
-  if (row.traits.is_repeated) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  if (row.traits.file) option->check(&refusal_of_empty_name);
-  declared_.push_back({.row = std::move(row), .option = option, .take = std::move(take)});
+  if (is_list && !is_argument && !traits.is_repeated) option->delimiter(',');
+  if (traits.is_repeated) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (traits.file) option->check(&refusal_of_empty_name);
 }
 
 void OptionSet::require_with(const std::string& option, const std::string& other) {
@@ -72,28 +75,18 @@ void OptionSet::exclude_others(const std::string& option, const std::vector<std:
 
 void OptionSet::convert() const {
   for (const auto& declared : declared_) {
-    if (declared.take && declared.option->count() > 0) declared.take(declared.option->results());
+    if (declared.take && is_given(*declared.option)) declared.take(declared.option->results());
   }
 }
 
 bool OptionSet::has(std::string_view option) const {
   const auto* const found = parser_.get_option_no_throw(std::string(option));
-  if (found == nullptr || found->count() == 0) return false;
-  const bool is_flag = found->get_items_expected_max() == 0;
-  return !is_flag || found->as<bool>();
+  return found != nullptr && is_given(*found);
 }
 
 OptionSet::Texts OptionSet::texts_of(std::string_view option) const {
   const auto* const found = parser_.get_option_no_throw(std::string(option));
   return found == nullptr ? Texts{} : found->results();
-}
-
-std::map<std::string, OptionSet::Texts, std::less<>> OptionSet::all_texts() const {
-  std::map<std::string, Texts, std::less<>> texts;
-  for (const auto& declared : declared_) {
-    if (declared.option->count() > 0) texts[long_name_of(declared.row)] = declared.option->results();
-  }
-  return texts;
 }
 
 std::string OptionSet::text_of(std::string_view option) const {
@@ -107,31 +100,25 @@ void OptionSet::refuse(const std::vector<std::string_view>& options, std::string
   }
 }
 
-OptionSet::Texts OptionSet::file_texts(const Declared& declared) {
-  auto texts = declared.option->results();
-  if (texts.empty() && declared.row.traits.uses_default_file)
-    texts.push_back(declared.option->get_default_str());
-  if (!declared.row.value.ends_with(",...")) return texts;
-  Texts parts;
-  for (const auto& text : texts) std::ranges::move(split_at(text, ','), std::back_inserter(parts));
-  return parts;
-}
-
 std::vector<FileOption> OptionSet::named_files() const {
   std::vector<FileOption> files;
-  for (const auto& declared : declared_) {
-    if (declared.row.value.find(file_value) != std::string::npos) {
-      for (const auto& text : declared.option->results()) {
+  for (const auto& [form, traits, option, take] : declared_) {
+    auto texts = option->results();
+    if (form.kind.find(file_value) != std::string::npos) {
+      for (const auto& text : texts) {
         if (text.starts_with(file_prefix))
-          files.push_back({long_name_of(declared.row), text.substr(file_prefix.size()), FileUse::reads});
+          files.push_back({form.long_name(), text.substr(file_prefix.size()), FileUse::reads});
       }
     }
-    if (!declared.row.traits.file) continue;
-    const auto shown = described(*declared.option);
-    for (auto& path : file_texts(declared)) {
-      if (!stands_for_no_file(path, shown.values))
-        files.push_back(
-            {.option = shown.names.back(), .path = std::move(path), .use = *declared.row.traits.file});
+    if (!traits.file) continue;
+    if (texts.empty() && traits.uses_default_file) texts.push_back(traits.standing);
+    const bool has_words = form.kind.find('|') != std::string::npos;
+    const auto words = has_words ? split_at(form.kind, '|') : Texts{};
+    for (const auto& text : texts) {
+      for (auto& path : form.kind.ends_with(",...") ? split_at(text, ',') : Texts{text}) {
+        if (!stands_for_no_file(path, words))
+          files.push_back({.option = form.long_name(), .path = std::move(path), .use = *traits.file});
+      }
     }
   }
   return files;

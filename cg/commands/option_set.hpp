@@ -1,13 +1,13 @@
 #pragma once
 
-// The options of one command. A row describes each once: parser, help, manual page, completion and file of options follow from it.
+// The options of one command. Each is declared once: parser, help, manual page, completion and file of options follow from that.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +26,7 @@ inline constexpr int any_count = std::numeric_limits<int>::max();
 
 /// Properties that only some options have.
 struct OptionTraits {
+  std::string standing{};          ///< the help's default; empty: the value of the variable
   std::optional<FileUse> file{};   ///< it names a file, or folders
   bool uses_default_file = false;  ///< its default is a file that is used where it is not given
   bool is_required = false;
@@ -33,18 +34,17 @@ struct OptionTraits {
   int most = 0;              ///< a whole number from 1 to this; 0: any
 };
 
-/// One option, or an argument without a name: {"--px", "N", "columns of the grid; the rows follow", "those of --grid"}.
-struct OptionRow {
-  std::string name;  ///< "--grid"; "-o,--output"; "FILE" for an argument without a name
-  std::string
-      value;  ///< kind of its value: "N", "TIME", "auto|PXxPY"; with names only (one_of()) a text must be one of them
-  std::string help;
-  std::string standing{};  ///< the help's default; empty: the value of the variable
-  OptionTraits traits{};   ///< as the OptionSet has been given them
-};
+/// An option, or an argument without a name, as its help begins: "--grid auto|PXxPY", "-o,--output FILE", "FILE".
+struct OptionForm {
+  explicit OptionForm(const std::string& text)
+      : names(text.substr(0, text.find(' '))), kind(text.substr(std::min(text.size(), names.size() + 1))) {}
 
-/// The first name with two dashes, as messages have it; that of an argument as it is.
-std::string long_name_of(const OptionRow& row);
+  std::string names;
+  std::string kind;  ///< of its value; with names only (one_of()) a text must be one of them
+
+  /// The first name with two dashes, as messages have it; that of an argument as it is.
+  [[nodiscard]] std::string long_name() const;
+};
 
 /// A whole or finite decimal number. CLI11's own conversion does not say why it fails, takes an empty text
 /// for a missing option, and reads 010 as 8. Throws InputError.
@@ -74,48 +74,49 @@ class OptionSet {
   /// The title in the help of the options that follow.
   void begin_group(const std::string& title);
 
-  /// An option without a value: `take` is called where it is given.
-  void add_flag(const std::string& name, const std::string& help, std::function<void()> take);
-  void add_flag(const std::string& name, const std::string& help, bool& value) {
-    add_flag(name, help, [&value] { value = true; });
-  }
-  /// A text or a number.
+  /// An option whose value is a text, a number, or, for a vector, some of them with commas between; without a value for a bool, which
+  /// it sets. form: OptionForm.
   template <typename Value>
-  void add(OptionRow row, Value& value, const OptionTraits& traits = {}) {
-    if constexpr (fmt::is_formattable<Value>::value) {
-      if (row.standing.empty()) row.standing = fmt::format("{}", value);
+  void add(const std::string& form, const std::string& help, Value& value, const OptionTraits& traits = {}) {
+    if constexpr (std::is_same_v<Value, bool>) {
+      add_texts(form, help, false, [&value](const Texts& /*texts*/) { value = true; });
+    } else {
+      const auto conversion = [kind = OptionForm(form).kind, most = traits.most](const std::string& option,
+                                                                                 const std::string& text) {
+        return value_of<Value>(option, text, kind, most);
+      };
+      add(form, help, value, conversion, traits);
     }
-    row.traits = traits;
-    add(
-        row, value, [row](const std::string& text) { return value_of<Value>(row, text); }, traits);
   }
-  /// A text for conversion(option, text) or conversion(text), which throws InputError.
+  /// The same with conversion(option, text) or conversion(text), which throws InputError. Where it makes one entry of the value, which is a
+  /// vector, the option takes several.
   template <typename Value, typename Convert>
-  void add(const OptionRow& row, Value& value, Convert conversion, const OptionTraits& traits = {}) {
-    const auto take = [row, &value, conversion](const Texts& texts) {
-      value = converted(conversion, row, texts.front());
+  void add(const std::string& form, const std::string& help, Value& value, Convert conversion,
+           OptionTraits traits = {}) {
+    if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
+      if (traits.standing.empty()) traits.standing = fmt::format("{}", value);
+    }
+    const auto convert = [conversion, option = OptionForm(form).long_name()](const std::string& text) {
+      if constexpr (std::is_invocable_v<Convert, std::string, std::string>) {
+        return conversion(option, text);
+      } else {
+        return conversion(text);
+      }
     };
-    add_texts(row, false, take, traits);
-  }
-  /// Values with commas between them.
-  template <typename Value>
-  void add_list(OptionRow row, std::vector<Value>& values, const OptionTraits& traits = {}) {
-    row.traits = traits;
-    add_list(
-        row, values, [row](const std::string& text) { return value_of<Value>(row, text); }, traits);
-  }
-  template <typename Value, typename Convert>
-  void add_list(const OptionRow& row, std::vector<Value>& values, Convert conversion,
-                const OptionTraits& traits = {}) {
-    const auto take = [row, &values, conversion](const Texts& texts) {
-      values.clear();
-      for (const auto& text : texts) values.push_back(converted(conversion, row, text));
+    constexpr bool is_list = !std::is_assignable_v<Value&, decltype(convert(std::string()))>;
+    const auto take = [&value, convert](const Texts& texts) {
+      if constexpr (is_list) {
+        value.clear();
+        for (const auto& text : texts) value.push_back(convert(text));
+      } else {
+        value = convert(texts.front());
+      }
     };
-    add_texts(row, true, take, traits);
+    add_texts(form, help, is_list, take, traits);
   }
-  /// The core of all: `take` gets the texts where there are any.
-  void add_texts(OptionRow row, bool is_list, std::function<void(const Texts&)> take,
-                 const OptionTraits& traits = {});
+  /// `take` gets the texts where the option is given. A form without a kind of value is a flag.
+  void add_texts(const std::string& form, const std::string& help, bool is_list,
+                 std::function<void(const Texts&)> take, const OptionTraits& traits = {});
 
   /// The option goes only with the other one.
   void require_with(const std::string& option, const std::string& other);
@@ -131,8 +132,6 @@ class OptionSet {
   [[nodiscard]] bool has(std::string_view option) const;
   /// Its texts, as they were given.
   [[nodiscard]] Texts texts_of(std::string_view option) const;
-  /// Those of all options that were given, by their long names.
-  [[nodiscard]] std::map<std::string, Texts, std::less<>> all_texts() const;
   /// The first of them; empty without one.
   [[nodiscard]] std::string text_of(std::string_view option) const;
   /// Throws InputError for the first of these that was given: its name, and the reason.
@@ -145,34 +144,24 @@ class OptionSet {
 
  private:
   struct Declared {
-    OptionRow row;
+    OptionForm form;
+    OptionTraits traits;
     CLI::Option* option;
     std::function<void(const Texts&)> take;
   };
 
-  [[nodiscard]] static Texts file_texts(const Declared& declared);
-
-  template <typename Convert>
-  static auto converted(const Convert& conversion, const OptionRow& row, const std::string& text) {
-    if constexpr (std::is_invocable_v<Convert, std::string, std::string>) {
-      return conversion(long_name_of(row), text);
-    } else {
-      return conversion(text);
-    }
-  }
-
   template <typename Value>
-  static Value value_of(const OptionRow& row, const std::string& text) {
-    if constexpr (requires { typename Value::value_type; } && !std::is_same_v<Value, std::string>) {
-      return value_of<typename Value::value_type>(row, text);
-    } else if constexpr (std::is_same_v<Value, std::string>) {
-      if (const auto names = names_among(row.value); !names.empty())
-        require_known(long_name_of(row), text, names);
+  static auto value_of(const std::string& option, const std::string& text, const std::string& kind,
+                       int most) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+      if (const auto names = names_among(kind); !names.empty()) require_known(option, text, names);
       return text;
+    } else if constexpr (requires { typename Value::value_type; }) {
+      return value_of<typename Value::value_type>(option, text, kind, most);
     } else {
-      const auto number = decimal_from<Value>(long_name_of(row), text);
+      const auto number = decimal_from<Value>(option, text);
       if constexpr (std::is_same_v<Value, int>) {
-        if (row.traits.most > 0) require_within(long_name_of(row), number, row.traits.most);
+        if (most > 0) require_within(option, number, most);
       }
       return number;
     }

@@ -3,13 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <tuple>
+#include <utility>
 
-#include "cg/base/describe.hpp"
-#include "cg/base/storage/folders.hpp"
-#include "cg/machine/machine_description.hpp"
-#include "cg/report/result_compare.hpp"
-#include "cg/solver/matrix_cut.hpp"
+#include "cg/matrix/matrix_source.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
 #include "cg/solver/outer_iteration.hpp"
 #include "cg/timing/events.hpp"
 
@@ -55,9 +54,11 @@ Problem problem_class(const std::string& letter) {
   refuse_unknown("--class", letter, class_letters());
 }
 
-void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& standing) {
-  options.add_list({"--class", one_of(class_letters()), "classes, such as A or A,B", standing}, problems,
-                   &problem_class);
+void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& letter,
+                        const std::string& note) {
+  problems = {problem_class(letter)};
+  options.add("--class " + one_of(class_letters()), "classes, such as A or A,B", problems, &problem_class,
+              {.standing = letter + note});
 }
 
 comm::ProcessGrid named_grid_from(const std::string& command, const std::string& text) {
@@ -66,37 +67,26 @@ comm::ProcessGrid named_grid_from(const std::string& command, const std::string&
 }
 
 void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& command) {
-  options.add_texts({"--grid", "PXxPY|official", "grids, such as 1x4,2x2", "all of the ranks"}, true,
+  options.add_texts("--grid PXxPY|official", "grids, such as 1x4,2x2", true,
                     [&grids, command](OptionSet::Texts texts) {
                       grids.has_official = std::erase(texts, "official") > 0;
                       for (const auto& text : texts) grids.grids.push_back(named_grid_from(command, text));
-                    });
+                    },
+                    {.standing = "all of the ranks"});
 }
 
 void add_profile_options(OptionSet& options, ProfileSource& profile, const std::string& help,
                          const std::string& help_without) {
-  options.add({"--profile", "FILE", help, "the user's"}, profile.path, {.file = FileUse::updates});
-  options.add_flag("--no-profile", help_without, [&profile] { profile.is_used = false; });
+  options.add("--profile FILE", help, profile.path, {.standing = "the user's", .file = FileUse::updates});
+  options.add_texts("--no-profile", help_without, false,
+                    [&profile](const auto& /*texts*/) { profile.is_used = false; });
 }
 
 void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile) {
-  options.add_flag(
-      "--keep-disturbed",
-      "with --transport auto or --cut speed: keep the measurement also where other load disturbed it",
-      profile.keeps_disturbed);
+  options.add("--keep-disturbed",
+              "with --transport auto or --cut speed: keep the measurement also where other load disturbed it",
+              profile.keeps_disturbed);
 }
-
-namespace {
-
-bool has_value(const AxisValues& values, std::string_view axis, std::string_view value) {
-  const auto found = values.find(axis);
-  return found != values.end() && std::ranges::count(found->second, value) > 0;
-}
-
-}  // namespace
-
-bool tries_transports(const AxisValues& values) { return has_value(values, "transport", automatic_choice); }
-bool measures_speeds(const AxisValues& values) { return has_value(values, "cut", speed_cut); }
 
 void resolve_profile(ProfileSource& profile, bool measures) {
   profile.may_be_new = measures;
@@ -108,171 +98,107 @@ void resolve_profile(ProfileSource& profile, bool measures) {
 }
 
 void add_memory_limit_option(OptionSet& options, std::int64_t& bytes) {
-  options.add({"--memory-limit", "SIZE",
-               "memory that a node's ranks may take, such as 8GB or 512MiB, whatever the system says is free",
-               "free memory"},
-              bytes, &byte_count_from);
+  options.add("--memory-limit SIZE",
+              "memory that a node's ranks may take, such as 8GB or 512MiB, whatever the system says is free",
+              bytes, &byte_count_from, {.standing = "free memory"});
 }
 
 void add_bind_option(OptionSet& options, BindMode& bind) {
-  options.add({"--bind", "auto|none",
-               "bind threads to cores; auto: several threads of a rank each to a core of its own", "auto"},
-              bind, &bind_mode_from);
+  options.add("--bind auto|none",
+              "bind threads to cores; auto: several threads of a rank each to a core of its own", bind,
+              &bind_mode_from, {.standing = "auto"});
 }
 
 void add_host_name_option(OptionSet& options, bool& names_hosts) {
-  options.add_flag("--hostname", "name hosts in the result; otherwise they are node 0, node 1, ...",
-                   names_hosts);
+  options.add("--hostname", "name hosts in the result; otherwise they are node 0, node 1, ...", names_hosts);
 }
 
-void add_out_of_core_option(OptionSet& options, std::vector<std::string>& folders, const std::string& help,
-                            const std::string& standing) {
-  options.add({"--out-of-core", "DIR,...", help, standing}, folders, &folders_from,
-              {.file = FileUse::folder});
-}
-
-void add_rounds_option(OptionSet& options, std::optional<int>& round_count) {
-  options.add(
-      {"--repeat,--rounds", "N", "runs of each configuration, interleaved", "as many as the verdict needs"},
-      round_count, {.most = any_count});
-}
-
-void add_until_sure_options(OptionSet& options, std::optional<UntilSure>& until_sure,
-                            const std::string& subject) {
-  options.add(
-      {"--until-sure", "PERCENT",
-       fmt::format("add rounds until {} is sure, or known to be within this of the others, such as 2%",
-                   subject)},
-      until_sure, [](const std::string& text) {
-        const auto precision = percentage_from(text);
-        if (!precision || *precision <= 0.0)
-          throw InputError("--until-sure {}: must be a percentage above 0, such as 2%", text);
-        return UntilSure{.precision = *precision};
-      });
-  options.add_texts(
-      {"--budget", "TIME", "time for the rounds that --until-sure adds, such as 90s, 10min or 2h", "10min"},
-      false, [&until_sure](const OptionSet::Texts& texts) {
-        until_sure->budget_s = seconds_from("--budget", texts.front());
-      });
-  options.require_with("--budget", "--until-sure");
-}
-
-void add_format_option(OptionSet& options, std::string& format, const std::vector<std::string>& names) {
-  options.add({"--format", one_of(names), "form of the result"}, format);
+void add_session_options(OptionSet& options, SessionOptions& session) {
+  add_profile_options(options, session.profile);
+  add_memory_limit_option(options, session.memory_limit_bytes);
+  add_host_name_option(options, session.names_hosts);
 }
 
 void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
                         std::string& output) {
-  add_format_option(options, format, names);
-  options.add({"--output", "FILE", "write the result to FILE, atomically", "standard output"}, output,
-              {.file = FileUse::writes});
-}
-
-void add_machine_option(OptionSet& options, std::string& machine, const std::string& standing, FileUse use) {
-  options.add(
-      {"--machine", "NAME|FILE",
-       fmt::format("a machine that comes with cg2d ({}) or a description file", shipped_machine_names()),
-       standing},
-      machine, {.file = use});
-}
-
-void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help) {
-  options.add_list({"FILE", "FILE", help}, files, {.file = FileUse::reads, .is_required = true});
-}
-
-void add_label_option(OptionSet& options, std::vector<std::string>& labels, const std::string& standing) {
-  options.add_list({"--label", "NAME", "names of the sets, in their order", standing}, labels,
-                   [](const std::string& option, const std::string& text) {
-                     if (text.empty() || text_in_json(text) != text)
-                       throw InputError("{}: a name is text without control characters", option);
-                     return text;
-                   });
+  options.add("--format " + one_of(names), "form of the result", format);
+  options.add("--output FILE", "write the result to FILE, atomically", output,
+              {.standing = "standard output", .file = FileUse::writes});
 }
 
 void add_progress_options(OptionSet& options, ProgressMode& mode) {
-  options.add_flag("--progress",
-                   "progress on stderr in plain lines (a terminal shows it anyway, on one line)",
-                   [&mode] { mode = ProgressMode::always; });
-  options.add_flag("--quiet", "no progress and no warnings on stderr, only errors",
-                   [&mode] { mode = ProgressMode::quiet; });
+  const auto set = [&mode](ProgressMode value) {
+    return [&mode, value](const auto& /*texts*/) { mode = value; };
+  };
+  options.add_texts("--progress",
+                    "progress on stderr in plain lines (a terminal shows it anyway, on one line)", false,
+                    set(ProgressMode::always));
+  options.add_texts("--quiet", "no progress and no warnings on stderr, only errors", false,
+                    set(ProgressMode::quiet));
   options.exclude("--quiet", "--progress");
 }
 
-void add_event_options(OptionSet& options, CounterOptions& counters, const std::string& standing) {
-  options.add({"--papi", "EVENT,...",
-               fmt::format("count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups "
-                           "of them: {} (cg2d events lists them)",
-                           fmt::join(group_names(), ", ")),
-               standing},
-              counters.events, [](const std::string& text) {
+void add_event_options(OptionSet& options, CounterOptions& counters, bool& measures_limits,
+                       const std::string& standing) {
+  options.add("--papi EVENT,...",
+              fmt::format("count these events per phase, such as perf::TASK-CLOCK,PAPI_TOT_INS, or groups "
+                          "of them: {} (cg2d events lists them)",
+                          fmt::join(group_names(), ", ")),
+              counters.events,
+              [](const std::string& text) {
                 if (text.empty()) throw InputError("--papi: the name of the event is empty");
                 static_cast<void>(event_names_from(text, "--papi"));
                 return text;
-              });
-  options.add_flag("--papi-multiplex",
-                   "count more events than the processor can at a time: in turns, with estimated totals",
-                   counters.multiplexed);
-}
-
-void add_limits_option(OptionSet& options, bool& measures_limits) {
-  options.add_flag(
-      "--roofline",
-      "measure the memory bandwidth and flops of this machine, and the share that each phase reaches",
-      measures_limits);
+              },
+              {.standing = standing});
+  options.add("--papi-multiplex",
+              "count more events than the processor can at a time: in turns, with estimated totals",
+              counters.multiplexed);
+  options.add("--roofline",
+              "measure the memory bandwidth and flops of this machine, and the share that each phase reaches",
+              measures_limits);
 }
 
 void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace) {
-  options.add({"--trace-steps", "N", "CG steps in the trace, from the first one on"}, step_count,
+  options.add("--trace-steps N", "CG steps in the trace, from the first one on", step_count,
               {.most = TraceOptions::most_steps});
   options.require_with("--trace-steps", trace);
 }
 
 namespace {
 
-OptionRow row_of_axis(const ConfigurationAxis& axis, std::string_view help) {
-  return {std::string(axis.option), axis.values.empty() ? std::string(axis.value_form) : one_of(axis.values),
-          std::string(help), axis.standing.empty() ? axis.print({}) : std::string(axis.standing)};
+/// help, standing: instead of the table's; empty: these.
+void add_axis(OptionSet& options, const ConfigurationAxis& axis, std::string_view help,
+              std::string_view standing, bool is_list,
+              std::function<void(const OptionSet::Texts& texts)> take) {
+  const auto kind = axis.values.empty() ? std::string(axis.value_form) : one_of(axis.values);
+  const auto usual = axis.standing.empty() ? axis.print({}) : std::string(axis.standing);
+  options.add_texts(fmt::format("{} {}", axis.option, kind), std::string(help.empty() ? axis.help : help),
+                    is_list, std::move(take), {.standing = standing.empty() ? usual : std::string(standing)});
 }
 
 }  // namespace
 
 void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
                      std::string_view help, std::string_view standing) {
-  const auto& described = configuration_axis(axis);
-  auto row = row_of_axis(described, help.empty() ? described.help : help);
-  if (!standing.empty()) row.standing = standing;
-  options.add_texts(row, false, [&](const auto& texts) { described.parse(configuration, texts.front()); });
+  const auto& row = configuration_axis(axis);
+  add_axis(options, row, help, standing, false,
+           [&](const auto& texts) { row.parse(configuration, texts.front()); });
 }
 
 void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values, std::string_view standing) {
-  const auto& described = configuration_axis(axis);
-  auto row = row_of_axis(described, described.list_help);
-  if (!standing.empty()) row.standing = standing;
-  options.add_texts(row, true, [&list = values[std::string(axis)]](const auto& texts) { list = texts; });
-}
-
-void add_axis_lists(OptionSet& options, AxisValues& values) {
-  for (const auto& axis : configuration_axes()) {
-    if (axis.is_crossed()) add_axis_list(options, axis.name, values);
-  }
-}
-
-void add_class_option(OptionSet& options, std::string& letter, const std::string& help,
-                      const std::string& standing) {
-  options.add({"--class", one_of(class_letters()), help, standing}, letter);
-}
-
-void add_order_option(OptionSet& options, ProblemArguments& arguments, const std::string& help) {
-  options.add({"--n", "N", help, "the class's"}, arguments.n);
+  const auto& row = configuration_axis(axis);
+  add_axis(options, row, row.list_help, standing, true,
+           [&list = values[std::string(axis)]](const auto& texts) { list = texts; });
 }
 
 void add_problem_options(OptionSet& options, ProblemArguments& arguments) {
   const std::string standing = "the class's";
-  add_order_option(options, arguments, "order of the matrix");
-  options.add({"--nonzer", "N", "nonzeros of each random vector", standing}, arguments.nonzer);
-  options.add({"--shift", "X", "shift of the diagonal (lambda)", standing}, arguments.shift);
-  options.add({"--niter", "N", "outer iterations", standing}, arguments.niter);
-  options.add({"--reference", "X", "zeta to verify against", standing}, arguments.reference_zeta);
+  options.add("--n N", "order of the matrix", arguments.n, {.standing = standing});
+  options.add("--nonzer N", "nonzeros of each random vector", arguments.nonzer, {.standing = standing});
+  options.add("--shift X", "shift of the diagonal (lambda)", arguments.shift, {.standing = standing});
+  options.add("--niter N", "outer iterations", arguments.niter, {.standing = standing});
+  options.add("--reference X", "zeta to verify against", arguments.reference_zeta, {.standing = standing});
 }
 
 Problem problem_from(const std::string& command, const ProblemArguments& arguments) {
@@ -307,6 +233,61 @@ Problem problem_from(const std::string& command, const ProblemArguments& argumen
   }
   check_problem(problem);
   return problem;
+}
+
+void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance, bool& mirrors) {
+  options.add("--symmetrize TOL",
+              "take the mean of mirrored entries of FILE that differ by at most TOL sqrt(a_ii a_jj)",
+              tolerance,
+              [](const std::string& option, const std::string& text) {
+                const auto value = decimal_from<double>(option, text);
+                if (!(value > 0.0 && value < 1.0))
+                  throw InputError("{} {}: must be greater than 0 and less than 1", option, value);
+                return value;
+              },
+              {.standing = "they must be equal"});
+  options.add("--mirror", "FILE has one triangle of a symmetric matrix only, and does not say so: mirror it",
+              mirrors);
+}
+
+void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled) {
+  options.add("FILE",
+              "matrix: Matrix Market (plain, or compressed by gzip or zstd), or a file of cg2d convert",
+              system.matrix_path, {.file = FileUse::reads});
+  options.add("--operator NAME:SIZE",
+              fmt::format("instead of FILE: {}; applied without a matrix", known_operators()),
+              system.operator_text);
+  options.add("--assembled", help_of_assembled, system.assembles);
+  add_symmetrize_options(options, system.symmetrize_tolerance, system.mirrors);
+}
+
+void add_form_options(OptionSet& options, SystemOptions& system) {
+  auto values = names_of(preconditioner_table());
+  values.emplace_back("chebyshev:DEGREE:LOW:HIGH");
+  options.add(
+      "--preconditioner " + one_of(values),
+      "makes CG take fewer iterations; chebyshev: a polynomial of even DEGREE, 2 to 8, for eigenvalues of "
+      "the matrix over its diagonal from LOW to HIGH, which it estimates unless they are given",
+      system.preconditioner, [](const std::string& option, const std::string& text) {
+        static_cast<void>(polynomial_from(option, text));
+        return text;
+      });
+  options.add("--variant " + one_of(names_of(cg_variant_table())), "form of CG", system.variant);
+}
+
+void check_system(const std::string& command, const SystemOptions& system, const OptionSet& given) {
+  const auto& text = system.operator_text;
+  if (system.matrix_path.empty()) given.refuse({"--symmetrize", "--mirror"}, "only with FILE");
+  if (text.empty()) return given.refuse({"--assembled"}, "only with --operator");
+  if (!system.matrix_path.empty())
+    throw InputError("cg2d {} takes a matrix: FILE, or --operator, and not both", command);
+  const bool compares_forms = system.assembles && command != "solve" && find_matrix_free(text) != nullptr;
+  try {
+    if (system.assembles) static_cast<void>(source_from(text));
+    if (!system.assembles || compares_forms) static_cast<void>(matrix_free_row_of(text).size_of(text));
+  } catch (const InputError& error) {
+    throw InputError("--operator {}", error.what());
+  }
 }
 
 }  // namespace cg2d

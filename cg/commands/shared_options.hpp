@@ -8,12 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/commands/option_set.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/run/session_options.hpp"
+#include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -27,21 +27,21 @@ std::int64_t byte_count_from(const std::string& option, const std::string& text)
 std::vector<std::string> class_letters();
 /// The class of that letter. Throws InputError.
 Problem problem_class(const std::string& letter);
-/// --class LETTER,...
-void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& standing);
+/// --class LETTER,... letter: of the class where none is given; note: what the help adds to it.
+void add_classes_option(OptionSet& options, std::vector<Problem>& problems, const std::string& letter,
+                        const std::string& note = {});
 
 /// --grid PXxPY|auto|rule|official of something with a configuration and an open grid.
 template <typename Options>
 void add_grid_option(OptionSet& options, Options& target, const std::string& help) {
-  options.add_texts({"--grid", "auto|rule|official|PXxPY", help, "auto"}, false,
-                    [&target](const OptionSet::Texts& texts) {
-                      const auto& text = texts.front();
-                      target.open_grid.is_official = text == "official";
-                      target.open_grid.tries_grids = text == "auto";
-                      if (text == "official" || text == "rule") return;
-                      if (const auto grid = grid_from(text, ", or auto, rule or official"))
-                        target.configuration.grid = *grid;
-                    });
+  const auto take = [&target](const OptionSet::Texts& texts) {
+    const auto& text = texts.front();
+    target.open_grid.is_official = text == "official";
+    target.open_grid.tries_grids = text == "auto";
+    if (text == "official" || text == "rule") return;
+    if (const auto grid = grid_from(text, ", or auto, rule or official")) target.configuration.grid = *grid;
+  };
+  options.add_texts("--grid auto|rule|official|PXxPY", help, false, take, {.standing = "auto"});
 }
 /// --grid PXxPY|official,... command: in messages.
 void add_grids_option(OptionSet& options, NamedGrids& grids, const std::string& command);
@@ -59,52 +59,31 @@ void add_keep_disturbed_option(OptionSet& options, ProfileSource& profile);
 /// it. Throws InputError for a profile that is named and not to be used, and for --keep-disturbed where neither is measured.
 void resolve_profile(ProfileSource& profile, bool measures);
 
-/// Whether one of the values measures something that a profile keeps.
-bool tries_transports(const AxisValues& values);
-bool measures_speeds(const AxisValues& values);
-
-/// --memory-limit SIZE; --bind auto|none; --hostname; --out-of-core DIR,...
+/// --memory-limit SIZE; --bind auto|none; --hostname
 void add_memory_limit_option(OptionSet& options, std::int64_t& bytes);
 void add_bind_option(OptionSet& options, BindMode& bind);
 void add_host_name_option(OptionSet& options, bool& names_hosts);
-void add_out_of_core_option(OptionSet& options, std::vector<std::string>& folders, const std::string& help,
-                            const std::string& standing = "in memory");
+/// The options of every command that runs the benchmark or solves systems: --profile, --no-profile, --memory-limit, --hostname.
+void add_session_options(OptionSet& options, SessionOptions& session);
 
-/// --repeat N, also --rounds, of commands that measure in rounds.
-void add_rounds_option(OptionSet& options, std::optional<int>& round_count);
-/// --until-sure PERCENT and --budget TIME. subject: what is to be sure.
-void add_until_sure_options(OptionSet& options, std::optional<UntilSure>& until_sure,
-                            const std::string& subject);
-
-/// --format NAME; with --output FILE.
-void add_format_option(OptionSet& options, std::string& format, const std::vector<std::string>& names);
+/// --format NAME and --output FILE.
 void add_result_options(OptionSet& options, std::string& format, const std::vector<std::string>& names,
                         std::string& output);
-
-/// --machine NAME|FILE: a described machine.
-void add_machine_option(OptionSet& options, std::string& machine, const std::string& standing, FileUse use);
-
-/// FILE...: results.
-void add_files_argument(OptionSet& options, std::vector<std::string>& files, const std::string& help);
-
-/// --label: names of the sets of results, as many as there are of these. standing: the help's default.
-void add_label_option(OptionSet& options, std::vector<std::string>& labels, const std::string& standing);
 
 /// --progress and --quiet.
 void add_progress_options(OptionSet& options, ProgressMode& mode);
 
-/// --papi and --papi-multiplex; --roofline; --trace-steps, which goes only with the option `trace`.
-void add_event_options(OptionSet& options, CounterOptions& counters, const std::string& standing);
-void add_limits_option(OptionSet& options, bool& measures_limits);
+/// --papi, --papi-multiplex and --roofline; --trace-steps, which goes only with the option `trace`.
+void add_event_options(OptionSet& options, CounterOptions& counters, bool& measures_limits,
+                       const std::string& standing);
 void add_trace_steps_option(OptionSet& options, int& step_count, const std::string& trace);
 
 /// The option of one axis for one value. help, standing: instead of the table's text and default.
 void add_axis_option(OptionSet& options, std::string_view axis, Configuration& configuration,
                      std::string_view help = {}, std::string_view standing = {});
-/// Options for lists of values: of one axis, with this default in the help instead of the table's; of all that sweeps cross.
+/// For a list of values.
 void add_axis_list(OptionSet& options, std::string_view axis, AxisValues& values,
                    std::string_view standing = {});
-void add_axis_lists(OptionSet& options, AxisValues& values);
 
 /// A problem as given; what is not given comes from the class.
 struct ProblemArguments {
@@ -119,17 +98,21 @@ struct ProblemArguments {
   [[nodiscard]] bool has_any() const { return n || nonzer || niter || shift || reference_zeta; }
 };
 
-/// --class LETTER; --n; --nonzer, --shift, --niter and --reference. standing: the class where none is given; empty: none.
-void add_class_option(OptionSet& options, std::string& letter, const std::string& help,
-                      const std::string& standing = {});
-void add_order_option(OptionSet& options, ProblemArguments& arguments, const std::string& help);
+/// --n, --nonzer, --shift, --niter and --reference.
 void add_problem_options(OptionSet& options, ProblemArguments& arguments);
-/// The names of all of these.
-inline const std::vector<std::string_view> problem_options{"--class", "--n",     "--nonzer",
-                                                           "--shift", "--niter", "--reference"};
 
 /// The problem of a class, with the numbers that override it; without a class (empty) all must be given.
 /// Throws InputError, which names the subcommand.
 Problem problem_from(const std::string& command, const ProblemArguments& arguments);
+
+/// --symmetrize and --mirror, for subcommands that read a matrix.
+void add_symmetrize_options(OptionSet& options, std::optional<double>& tolerance, bool& mirrors);
+/// A user's own system: FILE, --operator, --assembled, --symmetrize and --mirror; --preconditioner and --variant.
+void add_matrix_options(OptionSet& options, SystemOptions& system, const std::string& help_of_assembled);
+void add_form_options(OptionSet& options, SystemOptions& system);
+/// Checks the matrix of a system that is there. Throws InputError, which names the command.
+void check_system(const std::string& command, const SystemOptions& system, const OptionSet& given);
+
+inline bool has_system(const SystemOptions& system) { return !system.matrix_text().empty(); }
 
 }  // namespace cg2d

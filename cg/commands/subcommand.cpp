@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
+
 #include <algorithm>
-#include <array>
+#include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string_view>
-#include <vector>
-
-#include <deque>
 #include <utility>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
@@ -20,8 +19,7 @@
 #include "cg/base/values.hpp"
 #include "cg/commands/help/config_file.hpp"
 #include "cg/commands/help/described_option.hpp"
-#include "cg/commands/help/help_format.hpp"
-#include "cg/commands/help/misspelling.hpp"
+#include "cg/commands/help/help_texts.hpp"
 #include "cg/commands/option_set.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/studies/sweep_plan.hpp"
@@ -30,56 +28,48 @@ namespace cg2d {
 namespace {
 
 /// Quoted in an error message, a line break would make two lines of it.
-void refuse_line_breaks(int argument_count, const char* const* arguments) {
-  for (int k = 1; k < argument_count; ++k) {
-    if (std::string_view(arguments[k]).find_first_of("\r\n") == std::string_view::npos) continue;
-    throw InputError("argument {} contains a line break; arguments must be one line each", k);
+void refuse_line_breaks(const std::vector<std::string>& arguments) {
+  for (std::size_t k = 1; k < arguments.size(); ++k) {
+    if (arguments[k].find_first_of("\r\n") != std::string::npos)
+      throw InputError("argument {} contains a line break; arguments must be one line each", k);
   }
 }
 
 /// A row with its options.
-struct Candidate {
-  Candidate(CLI::App& parser, const SubcommandRow& its_row) : row(its_row), options(parser) {}
+struct Command {
+  Command(CLI::App& parser, const SubcommandRow& its_row) : row(its_row), options(parser) {}
 
   const SubcommandRow& row;
   OptionSet options;
   std::function<Action()> action{};
 };
-using Candidates = std::deque<Candidate>;
+
+/// The parser, with all commands.
+struct Program {
+  CLI::App app{"the NAS CG benchmark on any Px x Py grid of ranks", "cg2d"};
+  std::deque<Command> commands{};
+};
 
 }  // namespace
 
-// Rows, each defined in its own file.
-SubcommandRow run_subcommand();
-SubcommandRow solve_subcommand();
-SubcommandRow batch_subcommand();
-SubcommandRow convert_subcommand();
-SubcommandRow tune_subcommand();
-SubcommandRow sweep_subcommand();
-SubcommandRow scaling_subcommand();
-SubcommandRow model_subcommand();
-SubcommandRow simulate_subcommand();
-SubcommandRow explain_subcommand();
-SubcommandRow pingpong_subcommand();
-SubcommandRow stencil_subcommand();
-SubcommandRow check_subcommand();
-SubcommandRow events_subcommand();
-SubcommandRow schema_subcommand();
-SubcommandRow compare_subcommand();
-SubcommandRow export_subcommand();
-SubcommandRow report_subcommand();
-SubcommandRow help_subcommand();
-SubcommandRow version_subcommand();
-SubcommandRow completion_subcommand();
+SubcommandRows session_subcommands();
+SubcommandRows matrix_subcommands();
+SubcommandRows measurement_subcommands();
+SubcommandRows study_subcommands();
+SubcommandRows result_subcommands();
+SubcommandRows model_subcommands();
+SubcommandRows batch_subcommands();
+SubcommandRows program_subcommands();
 
-std::span<const SubcommandRow> subcommand_table() {
-  static const std::array table{run_subcommand(),      solve_subcommand(),    convert_subcommand(),
-                                tune_subcommand(),     check_subcommand(),    sweep_subcommand(),
-                                compare_subcommand(),  export_subcommand(),   report_subcommand(),
-                                model_subcommand(),    simulate_subcommand(), explain_subcommand(),
-                                pingpong_subcommand(), batch_subcommand(),    scaling_subcommand(),
-                                stencil_subcommand(),  events_subcommand(),   schema_subcommand(),
-                                help_subcommand(),     version_subcommand(),  completion_subcommand()};
+const SubcommandRows& subcommand_table() {
+  static const auto table = [] {
+    SubcommandRows rows;
+    for (auto* const some :
+         {session_subcommands, matrix_subcommands, measurement_subcommands, study_subcommands,
+          result_subcommands, model_subcommands, batch_subcommands, program_subcommands})
+      std::ranges::move(some(), std::back_inserter(rows));
+    return rows;
+  }();
   return table;
 }
 
@@ -99,28 +89,26 @@ Action print_made_text(std::function<std::string()> make, std::string output) {
 namespace {
 
 void add_config_options(OptionSet& options) {
-  options.add_texts({"--config", "FILE", "options from FILE (TOML); those of the command line override them"},
+  options.add_texts("--config FILE", "options from FILE (TOML); those of the command line override them",
                     false, {}, {.file = FileUse::reads});
-  options.add_texts({"--save-config", "FILE", "also write the options given to FILE, for --config"}, false,
-                    {}, {.file = FileUse::updates});
+  options.add_texts("--save-config FILE", "also write the options given to FILE, for --config", false, {},
+                    {.file = FileUse::updates});
   for (const auto* const name : {"--config", "--save-config"})
     options.parser().get_option(name)->configurable(false);
 }
 
 /// "--config FILE" or "--config=FILE" after the command: read before CLI11 parses, which takes one file for all.
-std::string config_path_in(std::span<const char* const> arguments) {
+std::string config_path_in(const std::vector<std::string>& arguments) {
   constexpr std::string_view option = "--config";
   for (std::size_t k = 1; k < arguments.size(); ++k) {
-    const std::string_view argument(arguments[k]);
-    if (argument == option && k + 1 < arguments.size()) return arguments[k + 1];
-    if (argument.starts_with(option) && argument.substr(option.size()).starts_with('='))
-      return std::string(argument.substr(option.size() + 1));
+    if (arguments[k] == option && k + 1 < arguments.size()) return arguments[k + 1];
+    if (arguments[k].starts_with("--config=")) return arguments[k].substr(option.size() + 1);
   }
   return {};
 }
 
 /// Lets CLI11 read the file of --config, if there is one, as the options of the command that the first argument names.
-void expect_config_file(CLI::App& app, std::span<const char* const> arguments) {
+void expect_config_file(CLI::App& app, const std::vector<std::string>& arguments) {
   const auto path = config_path_in(arguments);
   const auto* const command = arguments.size() > 1 ? find_command(app, arguments[1]) : nullptr;
   if (path.empty() || command == nullptr) return;
@@ -130,49 +118,34 @@ void expect_config_file(CLI::App& app, std::span<const char* const> arguments) {
   app.set_config("--config", path, "")->group("");
 }
 
-constexpr std::string_view off = "off";
-constexpr std::string_view on = "on";
-
-/// "off", "on", "off,on".
-bool is_list_of_values(std::string_view text) {
-  return std::ranges::all_of(split_at(text, ','), [](const auto& word) { return word == off || word == on; });
-}
-
-bool is_switch(const DescribedOption& option) {
-  return !option.is_positional && std::ranges::equal(option.values, std::array{off, on});
-}
-
-/// The arguments of a command, its own name among them, with each switch (an option with the values off and on) that stands alone as
-/// "--option=on": CLI11 takes the next argument for the value. An option stands alone at the end, before another option, and, where the
-/// command takes arguments without a name, before anything but off, on, or a list of both.
-std::vector<std::string> with_switches_on(std::span<const char* const> arguments, const CLI::App& command) {
-  std::vector<std::string> switches;
-  bool takes_nameless = false;
-  for (const auto& option : described_options(command)) {
-    takes_nameless = takes_nameless || option.is_positional;
-    if (is_switch(option)) switches.insert(switches.end(), option.names.begin(), option.names.end());
-  }
-  const auto is_value = [&](std::string_view text) {
-    return is_list_of_values(text) || (!takes_nameless && !text.starts_with('-'));
+/// The arguments with "=on" after each switch (an option with the values off and on) that stands alone: CLI11 takes the next argument for
+/// the value. A switch stands alone at the end, before another option, and, where the command takes arguments without a name, before
+/// anything but off, on, or a list of both.
+std::vector<std::string> with_switches_on(std::vector<std::string> arguments, const CLI::App& command) {
+  const auto options = described_options(command);
+  const bool takes_nameless = std::ranges::any_of(options, &DescribedOption::is_positional);
+  const std::vector<std::string> words{"off", "on"};
+  const auto is_switch = [&](const std::string& argument) {
+    return std::ranges::any_of(options, [&](const auto& option) {
+      return option.values == words && std::ranges::count(option.names, argument) > 0;
+    });
   };
-  std::vector<std::string> result;
-  bool are_options = true;
-  for (std::size_t k = 0; k < arguments.size(); ++k) {
-    auto& argument = result.emplace_back(arguments[k]);
-    are_options = are_options && argument != "--";
+  const auto is_value = [&](const std::string& text) {
+    const auto is_word = [&](const auto& part) { return std::ranges::count(words, part) > 0; };
+    return std::ranges::all_of(split_at(text, ','), is_word) || (!takes_nameless && !text.starts_with('-'));
+  };
+  for (std::size_t k = 0; k < arguments.size() && arguments[k] != "--"; ++k) {
     const bool has_value = k + 1 < arguments.size() && is_value(arguments[k + 1]);
-    if (are_options && !has_value && std::ranges::find(switches, argument) != switches.end())
-      argument.append("=").append(on);
+    if (!has_value && is_switch(arguments[k])) arguments[k] += "=on";
   }
-  return result;
+  return arguments;
 }
 
 /// As CLI11 takes them: the last argument first, and without the program's name.
-void parse_arguments(CLI::App& app, std::span<const char* const> arguments) {
-  const auto given = arguments.subspan(std::min<std::size_t>(1, arguments.size()));
-  const auto* const command = given.empty() ? nullptr : find_command(app, given.front());
-  std::vector<std::string> texts(given.begin(), given.end());
-  if (command != nullptr) texts = with_switches_on(given, *command);
+void parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> texts(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+  const auto* const command = texts.empty() ? nullptr : find_command(app, texts.front());
+  if (command != nullptr) texts = with_switches_on(std::move(texts), *command);
   std::ranges::reverse(texts);
   app.parse(std::move(texts));
 }
@@ -232,25 +205,32 @@ Action with_checks(Action action, std::vector<FileOption> files, const std::stri
   };
 }
 
-Candidates add_commands(CLI::App& app) {
-  Candidates candidates;
+std::shared_ptr<Program> make_program() {
+  auto program = std::make_shared<Program>();
+  auto& app = program->app;
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.set_version_flag("--version", version_text(), "print the version and exit");
+  app.require_subcommand(0, 1);
+  app.footer(
+      "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
+      "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
   for (const auto& row : subcommand_table()) {
     auto* const parser = app.add_subcommand(std::string(row.name), std::string(row.description));
     parser->group("Commands");
     parser->footer(fmt::format("Examples:\n  {}", fmt::join(row.examples, "\n  ")));
-    auto& candidate = candidates.emplace_back(*parser, row);
-    candidate.action = row.declare(candidate.options);
-    candidate.options.begin_group("General");
-    if (row.takes_config) add_config_options(candidate.options);
+    auto& command = program->commands.emplace_back(*parser, row);
+    command.action = row.declare(command.options);
+    command.options.begin_group("General");
+    if (row.takes_config) add_config_options(command.options);
     parser->set_help_flag("-h,--help", "print this help and exit");  // anew, so that it is the last one
   }
-  return candidates;
+  return program;
 }
 
 }  // namespace
 
-std::string config_file_text(int argument_count, const char* const* arguments) {
-  const auto path = config_path_in(std::span(arguments, static_cast<std::size_t>(argument_count)));
+std::string config_file_text(const std::vector<std::string>& arguments) {
+  const auto path = config_path_in(arguments);
   try {
     return text_of_file(path).value_or("");
   } catch (const InputError&) {
@@ -258,30 +238,17 @@ std::string config_file_text(int argument_count, const char* const* arguments) {
   }
 }
 
-std::string ParsedCommand::text_of(std::string_view option) const {
-  const auto found = given.find(option);
-  return found == given.end() || found->second.empty() ? std::string() : found->second.front();
-}
-
-ParsedCommand parse_command_line(int argument_count, const char* const* arguments) {
-  refuse_line_breaks(argument_count, arguments);
-  const std::span given(arguments, static_cast<std::size_t>(argument_count));
-  CLI::App app("the NAS CG benchmark on any Px x Py grid of ranks", "cg2d");
-  app.formatter(std::make_shared<HelpFormat>());
-  app.set_help_flag("-h,--help", "print this help and exit");
-  app.set_version_flag("--version", version_text(), "print the version and exit");
-  app.require_subcommand(0, 1);
-  app.footer(
-      "Examples:\n  mpiexec -n 4 cg2d run --class S\n  cg2d help run\n\n"
-      "An option without a value is off unless it is given; one with the values off|on, alone, is on.");
-  const auto candidates = add_commands(app);
+ParsedCommand parse_command_line(const std::vector<std::string>& arguments) {
+  refuse_line_breaks(arguments);
+  const auto program = make_program();
+  auto& app = program->app;
   const auto parser = [&]() -> const CLI::App* {
     const auto parsed = app.get_subcommands();
     return parsed.empty() ? nullptr : parsed.front();
   };
   try {
-    expect_config_file(app, given);
-    parse_arguments(app, given);
+    expect_config_file(app, arguments);
+    parse_arguments(app, arguments);
   } catch (const CLI::CallForHelp&) {
     return {.action = print_text(help_text(parser() != nullptr ? *parser() : app))};
   } catch (const CLI::CallForVersion&) {
@@ -294,17 +261,17 @@ ParsedCommand parse_command_line(int argument_count, const char* const* argument
                      parser() != nullptr ? parser()->get_name() : "run");
   }
   if (parser() == nullptr) return {.action = print_text(help_text(app))};
-  const auto& command = *std::ranges::find_if(
-      candidates, [&](const auto& candidate) { return &candidate.options.parser() == parser(); });
-  const auto saved_path = command.options.text_of("--save-config");
+  const auto& [row, options, make_action] = *std::ranges::find_if(
+      program->commands, [&](const auto& command) { return &command.options.parser() == parser(); });
+  const auto saved_path = options.text_of("--save-config");
   auto config = saved_path.empty() ? std::string() : config_text(*parser());
-  auto files = all_files(command.options);
-  auto texts = command.options.all_texts();
-  leave_out_report(command.options);
-  command.options.convert();
-  auto action = with_checks(command.action(), files, saved_path, std::move(config));
-  return {
-      .action = std::move(action), .row = &command.row, .given = std::move(texts), .files = std::move(files)};
+  auto files = all_files(options);
+  leave_out_report(options);
+  options.convert();
+  return {.action = with_checks(make_action(), files, saved_path, std::move(config)),
+          .row = &row,
+          .options = std::shared_ptr<const OptionSet>(program, &options),
+          .files = std::move(files)};
 }
 
 }  // namespace cg2d

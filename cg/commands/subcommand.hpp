@@ -4,7 +4,6 @@
 
 #include <array>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,14 +34,8 @@ Action print_made_text(std::function<std::string()> make, std::string output = {
 /// function holds the options, must outlive the set, and throws InputError.
 using Subcommand = std::function<Action()> (*)(OptionSet& options);
 
-/// The pattern of a subcommand with options: AddOptions declares them, ActionOf checks them and makes the action.
-template <typename Options, void (*AddOptions)(OptionSet&, Options&),
-          Action (*ActionOf)(Options&, const OptionSet&)>
-std::function<Action()> subcommand_with(OptionSet& set) {
-  const auto options = std::make_shared<Options>();
-  AddOptions(set, *options);
-  return [options, &set] { return ActionOf(*options, set); };
-}
+template <typename Options>
+Options options_of(void (*declare)(OptionSet& set, Options& options));
 
 /// The action of a command that works on options, which Check completes and checks together.
 template <auto Check, auto Command, typename Options>
@@ -51,17 +44,23 @@ Action checked_action(Options& options, const OptionSet& given) {
   return [options](comm::RankGroup& group) { return Command(options, group); };
 }
 
-/// The pattern of a subcommand that does nothing else than this.
-template <typename Options, void (*AddOptions)(OptionSet&, Options&),
-          void (*Check)(Options&, const OptionSet&), auto Command>
+/// The pattern of a subcommand: Declare(set, options) declares its options, and Make(options, given) checks them and makes the action.
+template <auto Declare, auto Make>
 std::function<Action()> subcommand_with(OptionSet& set) {
-  return subcommand_with<Options, AddOptions, &checked_action<Check, Command, Options>>(set);
+  const auto options = std::make_shared<decltype(options_of(Declare))>();
+  Declare(set, *options);
+  return [options, &set] { return Make(*options, set); };
+}
+/// The pattern of one that does nothing else than Check(options, given) and Command(options, group).
+template <auto Declare, auto Check, auto Command>
+std::function<Action()> subcommand_with(OptionSet& set) {
+  return subcommand_with<Declare, &checked_action<Check, Command, decltype(options_of(Declare))>>(set);
 }
 /// Check of options that do not depend on each other.
 template <typename Options>
 void no_check(Options& /*options*/, const OptionSet& /*given*/) {}
 
-/// One subcommand; a new one is one file that defines a row, and its entry in subcommand_table().
+/// One subcommand.
 struct SubcommandRow {
   std::string_view name;
   std::string_view description;
@@ -70,23 +69,21 @@ struct SubcommandRow {
   bool takes_config = true;  ///< whether --config and --save-config make sense
   bool is_task = false;      ///< whether it may be a task of a batch
 };
-std::span<const SubcommandRow> subcommand_table();
+using SubcommandRows = std::vector<SubcommandRow>;
+/// All of them, from the functions of the files *_options.cpp and *_commands.cpp.
+const SubcommandRows& subcommand_table();
 
 /// The text of the file of --config; empty where there is no such option, or no such file.
-std::string config_file_text(int argument_count, const char* const* arguments);
+std::string config_file_text(const std::vector<std::string>& arguments);
 
 /// A command line: what it asks for, and what it says.
 struct ParsedCommand {
-  Action action;                       ///< prints the help or the version where no command is named
-  const SubcommandRow* row = nullptr;  ///< of the named command
-  /// The texts of the options that were given, by their long names.
-  std::map<std::string, std::vector<std::string>, std::less<>> given{};
-  std::vector<FileOption> files{};  ///< that it reads and writes
-
-  /// The first text of an option; empty: not given.
-  [[nodiscard]] std::string text_of(std::string_view option) const;
+  Action action;                               ///< prints the help or the version where no command is named
+  const SubcommandRow* row = nullptr;          ///< of the named command
+  std::shared_ptr<const OptionSet> options{};  ///< of that command
+  std::vector<FileOption> files{};             ///< that it reads and writes
 };
-/// Nothing is done before the action is called. Throws InputError.
-ParsedCommand parse_command_line(int argument_count, const char* const* arguments);
+/// arguments: the program's name first. Nothing is done before the action is called. Throws InputError.
+ParsedCommand parse_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace cg2d

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <ctime>
+#include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
@@ -111,9 +112,7 @@ std::vector<Variable> relevant_variables(std::span<const std::string> all, const
   return variables;
 }
 
-void record_command_line(int argument_count, const char* const* arguments) {
-  noted_command_line().assign(arguments, arguments + argument_count);
-}
+void record_command_line(std::vector<std::string> arguments) { noted_command_line() = std::move(arguments); }
 
 Provenance inspect_provenance(const Environment& environment, bool names_hosts) {
   return {.time = local_time(),

@@ -36,7 +36,7 @@ class Members;
 void describe(Members& m, Provenance& provenance);
 
 /// The command that this process does from now on: arguments, the program's name first.
-void record_command_line(int argument_count, const char* const* arguments);
+void record_command_line(std::vector<std::string> arguments);
 
 /// Local: of the calling rank, and of this moment. names_hosts: as relevant_variables().
 Provenance inspect_provenance(const Environment& environment, bool names_hosts);

@@ -53,9 +53,7 @@ class DocumentTest : public testing::Test {
     std::istringstream text(command);
     for (std::string word; text >> word;) words.push_back(word == "@" ? folder_path_ + "/a.mtx" : word);
     words.insert(words.end(), {"--format", "json", "--output", output});
-    std::vector<const char*> arguments;
-    for (const auto& word : words) arguments.push_back(word.c_str());
-    do_command_line(static_cast<int>(arguments.size()), arguments.data(), test::group());
+    do_command_line(words, test::group());
     return Json::parse(text_of(output), nullptr, false);
   }
 

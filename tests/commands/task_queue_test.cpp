@@ -20,7 +20,7 @@ struct Simulated {
 };
 
 /// Does all tasks, each in its time. Fails where a worker gets two at once, or a task the wrong number.
-Simulated simulate(const std::vector<QueuedTask>& tasks, const std::vector<double>& times,
+Simulated simulate(const std::vector<Task>& tasks, const std::vector<double>& times,
                    const std::vector<int>& nodes, bool is_exclusive = false,
                    const std::vector<int>& speed_classes = {}) {
   std::vector<WorkerPlace> places;
@@ -62,9 +62,9 @@ std::vector<std::size_t> order_of(const Simulated& simulated) {
 }
 
 TEST(TaskQueueTest, WideThenLongThenListed) {
-  const std::vector<QueuedTask> tasks{{.expected_s = 1.0}, {.expected_s = 3.0},
-                                      {.rank_count = 2},   {},
-                                      {.expected_s = 3.0}, {.expected_s = 9.0, .is_alone = true}};
+  const std::vector<Task> tasks{{.expected_s = 1.0}, {.expected_s = 3.0},
+                                {.rank_count = 2},   {},
+                                {.expected_s = 3.0}, {.expected_s = 9.0, .is_alone = true}};
   EXPECT_EQ(order_of(simulate(tasks, {1, 3, 1, 5, 3, 9}, {0, 0})),
             (std::vector<std::size_t>{2, 3, 1, 4, 0, 5}));
 }
@@ -73,15 +73,15 @@ TEST(TaskQueueTest, FortyUnevenTasksEndNearTheOptimum) {
   std::mt19937 generator(7);
   std::uniform_real_distribution<double> time(1.0, 30.0);
   for (int draw = 0; draw < 200; ++draw) {
-    std::vector<QueuedTask> tasks;
+    std::vector<Task> tasks;
     std::vector<double> times;
-    std::vector<DoneTask> done;
+    std::vector<Task> done;
     for (int k = 0; k < 40; ++k) {
       times.push_back(time(generator));
       // Expectations are off by up to a quarter.
       tasks.push_back(
           {.expected_s = times.back() * std::uniform_real_distribution<double>(0.75, 1.25)(generator)});
-      done.push_back({.duration_s = times.back()});
+      done.push_back({.expected_s = times.back()});
     }
     EXPECT_LE(simulate(tasks, times, {0, 0, 0}).makespan_s, 1.05 * least_makespan(done, 3));
   }
@@ -117,7 +117,7 @@ TEST(TaskQueueTest, ClassesAreAsFarApartAsNoiseIsNot) {
 }
 
 TEST(TaskQueueTest, GroupsOfRanksComeAgain) {
-  const std::vector<QueuedTask> tasks(30, {.rank_count = 2});
+  const std::vector<Task> tasks(30, {.rank_count = 2});
   std::vector<double> times;
   for (int k = 0; k < 30; ++k) times.push_back(1.0 + 0.37 * (k % 5));
   std::set<std::vector<int>> groups;
@@ -134,7 +134,7 @@ TEST(TaskQueueTest, TooFewWorkersGetALaterTask) {
 
 TEST(TaskQueueTest, NothingRunsBesideALonelyTask) {
   EXPECT_EQ(simulate({{.is_alone = true}, {.is_alone = true}}, {1, 1}, {0, 0}).most_at_once, 1U);
-  const std::vector<QueuedTask> tasks(5);
+  const std::vector<Task> tasks(5);
   EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}, true).most_at_once, 1U);
   EXPECT_EQ(simulate(tasks, {1, 1, 1, 1, 1}, {0, 0}).most_at_once, 2U);
 }
@@ -150,8 +150,13 @@ TEST(TaskQueueTest, AStoppedQueueBeginsNothing) {
 }
 
 TEST(TaskQueueTest, NoScheduleIsShorterThanItsWorkOrItsLongestTask) {
-  EXPECT_DOUBLE_EQ(least_makespan(std::vector<DoneTask>{{2, 3.0}, {1, 2.0}}, 4), 3.0);
-  EXPECT_DOUBLE_EQ(least_makespan(std::vector<DoneTask>{{2, 3.0}, {2, 3.0}, {1, 4.0}}, 2), 8.0);
+  EXPECT_DOUBLE_EQ(
+      least_makespan(std::vector<Task>{{.rank_count = 2, .expected_s = 3.0}, {.expected_s = 2.0}}, 4), 3.0);
+  EXPECT_DOUBLE_EQ(least_makespan(std::vector<Task>{{.rank_count = 2, .expected_s = 3.0},
+                                                    {.rank_count = 2, .expected_s = 3.0},
+                                                    {.expected_s = 4.0}},
+                                  2),
+                   8.0);
   EXPECT_DOUBLE_EQ(least_makespan({}, 2), 0.0);
 }
 

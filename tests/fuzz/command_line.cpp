@@ -47,10 +47,8 @@ bool take_command_line(std::string_view input) {
   const MemoryFile file(end == input.size() ? std::string_view() : input.substr(end + separator.size()));
   auto words = words_of(input.substr(0, end));
   name_config(words, file.path());
-  std::vector<const char*> arguments;
-  for (const auto& word : words) arguments.push_back(word.c_str());
   return accepts<InputError>([&] {
-    const auto action = parse_command_line(static_cast<int>(arguments.size()), arguments.data()).action;
+    const auto action = parse_command_line(words).action;
     promise(static_cast<bool>(action), "an accepted command line has an action");
   });
 }

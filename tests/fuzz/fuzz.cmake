@@ -175,15 +175,12 @@ set(text_parsers
     comm/two_sided.cpp)
 
 # The command line on top of them.
-file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*_options.cpp)
+file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cg/commands/*.cpp)
+list(FILTER command_sources EXCLUDE REGEX "/(main|command_line|session_commands)\\.cpp$")
 set(command_parsers
     ${command_sources}
     cg/run/check/check_command.cpp
-    cg/commands/events_command.cpp
-    cg/commands/help_command.cpp
-    cg/commands/option_set.cpp
-    cg/commands/report_command.cpp
-    cg/commands/subcommand.cpp
+    cg/commands/batch/batch_command.cpp
     cg/explain/explanation.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp

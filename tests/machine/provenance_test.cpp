@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <regex>
 #include <string>
 #include <vector>
@@ -50,8 +49,7 @@ TEST(ProvenanceTest, HostsWhereTheyAreAskedFor) {
 }
 
 TEST(ProvenanceTest, TimeCommandCommitAndSystem) {
-  const std::array command{"cg2d", "run"};
-  record_command_line(static_cast<int>(command.size()), command.data());
+  record_command_line({"cg2d", "run"});
   const auto provenance = inspect_provenance(two_hosts(), false);
   EXPECT_TRUE(std::regex_match(provenance.time, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[-+]\d\d:\d\d)")))
       << provenance.time;

@@ -50,12 +50,10 @@ void go_to(const std::string& folder) {
 int do_order(const nlohmann::json& order, cg2d::comm::RankGroup& group) {
   go_to(order.at("folder").get<std::string>());
   const auto arguments = order.at("arguments").get<std::vector<std::string>>();
-  std::vector<const char*> words;
-  for (const auto& argument : arguments) words.push_back(argument.c_str());
   const AppendedFile output(order.at("output").get<std::string>());
   const AppendedFile errors(order.at("errors").get<std::string>());
   const cg2d::RedirectedStreams streams(output.descriptor(), errors.descriptor());
-  const auto code = cg2d::do_command_line(static_cast<int>(words.size()), words.data(), group);
+  const auto code = cg2d::do_command_line(arguments, group);
   go_to("/");  // tests look for processes that work in their folders
   return static_cast<int>(code);
 }

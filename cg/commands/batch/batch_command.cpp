@@ -1,44 +1,52 @@
-#include "cg/commands/batch/batch_command.hpp"
+// `cg2d batch`: a list of tasks, handed out to groups of ranks.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_crew.hpp"
+#include "cg/commands/batch/task_journal.hpp"
+#include "cg/commands/batch/task_list.hpp"
 #include "cg/commands/batch/task_queue.hpp"
-#include "cg/commands/command_line.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/studies/sweep_plan.hpp"
+#include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
 
 namespace cg2d {
 namespace {
+
+struct BatchOptions : TaskListOptions {
+  std::string output;  ///< the file of results
+  std::optional<double> task_limit_s{};
+  bool is_exclusive = false;
+  bool fresh = false;
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
 
 /// The words of a task as arguments of the program.
 std::vector<std::string> argument_texts(const Task& task) {
   std::vector<std::string> arguments{"cg2d"};
   arguments.insert(arguments.end(), task.words.begin(), task.words.end());
   return arguments;
-}
-
-ParsedCommand parsed(const Task& task) {
-  const auto texts = argument_texts(task);
-  std::vector<const char*> arguments;
-  arguments.reserve(texts.size());
-  for (const auto& text : texts) arguments.push_back(text.c_str());
-  return parse_command_line(static_cast<int>(arguments.size()), arguments.data());
 }
 
 void require_task(const Task& task, const ParsedCommand& command) {
@@ -54,71 +62,60 @@ void require_task(const Task& task, const ParsedCommand& command) {
                    names);
 }
 
-/// The files of the batch itself, and those that tasks write whole: of two with the same one would be lost.
-class WrittenFiles {
- public:
-  explicit WrittenFiles(const BatchOptions& options) {
-    add({"FILE", options.list}, "the list of tasks");
-    add({"--output", options.output}, "the file of results");
-    add({"--output", under_way_path_of(options.output)}, "the file of tasks under way");
-    add({"standard output", "/dev/stdout"}, "standard output");
-  }
+/// What files are used for, by what they are: of two tasks that write the same one whole, the results of one would be lost.
+using FileUses = std::map<std::string, std::string>;
 
-  void add(const Task& task, const std::vector<FileOption>& files) {
-    require_files_on_disk(files);
-    require_different_files(files);
-    for (const auto& file : files) {
-      if (file.use != FileUse::reads && file.use != FileUse::reads_first)
-        add(file, fmt::format("written by the task of {}", task.place));
-    }
-  }
+/// Tasks may update a file one after the other, and share a folder. Throws InputError for a file that has another use.
+void note_use(FileUses& uses, const FileOption& file, const std::string& use) {
+  const auto identity = file_identity(file.path);
+  if (identity.empty() || identity == standard_output_name) return;
+  if (const auto earlier = uses.find(identity); earlier != uses.end())
+    throw InputError("{} {}: {}, too", file.option, file.path, earlier->second);
+  if (file.use == FileUse::writes || file.use == FileUse::writes_last) uses.emplace(identity, use);
+}
 
- private:
-  /// Tasks may update a file one after the other, and share a folder.
-  void add(const FileOption& file, const std::string& use) {
-    const auto identity = file_identity(file.path);
-    if (identity.empty() || identity == standard_output_name) return;
-    const bool is_whole = file.use == FileUse::writes || file.use == FileUse::writes_last;
-    const auto earlier = uses_.find(identity);
-    if (earlier != uses_.end()) throw InputError("{} {}: {}, too", file.option, file.path, earlier->second);
-    if (is_whole) uses_.emplace(identity, use);
+void note_uses(FileUses& uses, const Task& task, const std::vector<FileOption>& files) {
+  require_files_on_disk(files);
+  require_different_files(files);
+  for (const auto& file : files) {
+    if (file.use != FileUse::reads && file.use != FileUse::reads_first)
+      note_use(uses, file, fmt::format("written by the task of {}", task.place));
   }
-
-  std::map<std::string, std::string> uses_;  // by what the files are
-};
+}
 
 /// Seconds, roughly: of the benchmark by its nonzeros, and the rest is not known.
 std::optional<double> expected_seconds(const Task& task, const ParsedCommand& command) {
   constexpr double nonzeros_per_s = 1e9;
-  const auto letter = command.text_of("--class");
+  const auto letter = command.options->text_of("--class");
   if (task.expected_s || command.row->name != "run" || letter.empty()) return task.expected_s;
   auto problem = problem_class(letter);
-  if (const auto count = number_from<int>(command.text_of("--niter"))) problem.niter = *count;
-  const auto repeat_count = number_from<int>(command.text_of("--repeat")).value_or(1);
+  if (const auto count = number_from<int>(command.options->text_of("--niter"))) problem.niter = *count;
+  const auto repeat_count = number_from<int>(command.options->text_of("--repeat")).value_or(1);
   return repeat_count * expected_work(problem, task.rank_count) / nonzeros_per_s;
 }
 
 /// Throws InputError that names the line of a command that could not begin.
 std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
-  const auto text = text_of_named_file(options.list, options.list);
-  auto tasks = tasks_from(text, {.path = options.list,
-                                 .ranks_per_task = options.ranks_per_task,
-                                 .most_ranks = worker_count,
-                                 .varied = options.varied,
-                                 .part = options.part});
-  WrittenFiles written(options);
+  TaskListOptions list = options;
+  list.most_ranks = worker_count;
+  auto tasks = tasks_from(text_of_named_file(options.path, options.path), list);
+  FileUses uses;
+  note_use(uses, {"FILE", options.path}, "the list of tasks");
+  note_use(uses, {"--output", options.output}, "the file of results");
+  note_use(uses, {"--output", under_way_path_of(options.output)}, "the file of tasks under way");
+  note_use(uses, {"standard output", "/dev/stdout"}, "standard output");
   for (auto& task : tasks) {
     try {
-      const auto command = parsed(task);
+      const auto command = parse_command_line(argument_texts(task));
       require_task(task, command);
-      if (const auto grid = command.text_of("--grid");
+      if (const auto grid = command.options->text_of("--grid");
           grid.find_first_of("0123456789") != std::string::npos) {
         if (const auto shape = grid_from(grid, ", or auto, rule or official"))
           require_grid_of(*shape, task.rank_count);
       }
-      written.add(task, command.files);
+      note_uses(uses, task, command.files);
       task.expected_s = expected_seconds(task, command);
-      task.names_format = !command.text_of("--format").empty();
+      task.names_format = !command.options->text_of("--format").empty();
     } catch (const InputError& error) {
       throw InputError("{}: {}", task.place, error.what());
     }
@@ -129,14 +126,26 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
 /// The tasks that are still to be done, and all that has become of them. On rank 0.
 class Boss {
  public:
+  /// Those that have ended too many jobs are given up.
   Boss(const BatchOptions& options, int worker_count)
       : options_(options),
         tasks_(checked_tasks(options, worker_count)),
+        all_count_(tasks_.size()),
         journal_(options.output, options.fresh) {
-    for (std::size_t k = 0; k < tasks_.size(); ++k) {
-      if (!journal_.has_result(tasks_[k])) open_.push_back(k);
-    }
-    found_count_ = tasks_.size() - open_.size();
+    found_count_ = std::erase_if(tasks_, [&](const auto& task) { return journal_.has_result(task); });
+    for (auto& task : tasks_) task.is_alone = journal_.end_count(task) >= ends_before_alone;
+    const auto given_up = std::ranges::stable_partition(
+        tasks_, [&](const auto& task) { return journal_.end_count(task) < most_ends; });
+    for (const auto& task : given_up)
+      keep({.name = task.name,
+            .command = task.command(),
+            .sitting = journal_.sitting(),
+            .end = {
+                .code = ExitCode::internal,
+                .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
+                                         "alone; it is not tried again",
+                                         most_ends)}}});
+    tasks_.erase(given_up.begin(), given_up.end());
   }
 
   /// Hands out until all is done, a signal asks to end, or results cannot be kept. Whatever happens, no task is under way when it
@@ -162,7 +171,7 @@ class Boss {
 
  private:
   void hand_out(TaskCrew& crew, const Progress& progress) {
-    queue_.emplace(queued(), crew.places(), options_.is_exclusive);
+    queue_.emplace(tasks_, crew.places(), options_.is_exclusive);
     worker_count_ = static_cast<int>(crew.places().size());
     const InterruptWatch watch;
     std::optional<TaskReport> report;
@@ -172,7 +181,7 @@ class Boss {
       while (const auto start = queue_->next()) begin(*start, crew);
       // Once its ranks are busy again. After a failure the journal may be elsewhere, and goes on there.
       try {
-        if (report) take(*report, watch);
+        if (report) take(report->result, watch);
       } catch (const RunError& error) {
         failure = error;
       }
@@ -181,74 +190,36 @@ class Boss {
       report = crew.await();
       queue_->end(report->task);
     }
-    is_interrupted_ = watch.asked() && results_.size() < open_.size();
+    is_interrupted_ = watch.asked() && found_count_ + results_.size() < all_count_;
     duration_s_ = stopwatch_.seconds();
     journal_.close();
     if (failure) throw RunError(*failure);
   }
 
-  /// The open tasks as the queue has them, which numbers them in this order. Those that have ended too many jobs are given up.
-  std::vector<QueuedTask> queued() {
-    std::vector<QueuedTask> tasks;
-    std::vector<std::size_t> kept;
-    for (const auto k : open_) {
-      const auto& task = tasks_[k];
-      const int end_count = journal_.end_count(task);
-      if (end_count >= most_ends) {
-        give_up(task);
-        continue;
-      }
-      kept.push_back(k);
-      tasks.push_back({.rank_count = task.rank_count,
-                       .expected_s = task.expected_s,
-                       .is_alone = end_count >= ends_before_alone});
-    }
-    queued_ = std::move(kept);
-    starts_.resize(queued_.size());
-    return tasks;
-  }
-
-  void give_up(const Task& task) {
-    keep({.name = task.name,
-          .command = task.command(),
-          .sitting = journal_.sitting(),
-          .end = {.code = ExitCode::internal,
-                  .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
-                                           "alone; it is not tried again",
-                                           most_ends)}}});
-  }
-
   void begin(const TaskStart& start, TaskCrew& crew) {
-    const auto& task = tasks_[queued_[start.task]];
-    TaskOrder order{.task = start.task,
-                    .words = argument_texts(task),
-                    .ranks = {},
-                    .limit_s = options_.task_limit_s,
-                    .is_beside_others = may_have_company(start)};
-    if (!task.names_format) order.words.insert(order.words.end(), {"--format", "json"});
-    for (const int worker : start.workers) order.ranks.push_back(crew.rank_of(worker));
-    starts_[start.task] = {.name = task.name,
-                           .command = task.command(),
-                           .ranks = order.ranks,
-                           .start_s = stopwatch_.seconds(),
-                           .sitting = journal_.sitting(),
-                           .is_beside_others = order.is_beside_others,
-                           .limit_s = options_.task_limit_s};
+    const auto& task = tasks_[start.task];
+    TaskResult begun{.name = task.name,
+                     .command = task.command(),
+                     .order = {.words = argument_texts(task),
+                               .limit_s = options_.task_limit_s,
+                               .is_beside_others = may_have_company(start)},
+                     .start_s = stopwatch_.seconds(),
+                     .sitting = journal_.sitting()};
+    auto& [words, ranks, limit_s, is_beside_others] = begun.order;
+    if (!task.names_format) words.insert(words.end(), {"--format", "json"});
+    for (const int worker : start.workers) ranks.push_back(crew.rank_of(worker));
     journal_.begin(task);
-    crew.begin(order);
+    crew.begin(start.task, std::move(begun));
   }
 
   /// Whether other tasks run now, or may begin before this one ends.
   [[nodiscard]] bool may_have_company(const TaskStart& start) const {
-    if (options_.is_exclusive || journal_.end_count(tasks_[queued_[start.task]]) >= ends_before_alone)
-      return false;
+    if (options_.is_exclusive || tasks_[start.task].is_alone) return false;
     const bool has_room = std::ssize(start.workers) < worker_count_;
     return queue_->under_way().size() > 1 || (has_room && queue_->waiting_count() > 0);
   }
 
-  void take(TaskReport& report, const InterruptWatch& watch) {
-    auto result = starts_[report.task];
-    result.end = std::move(report.end);
+  void take(TaskResult& result, const InterruptWatch& watch) {
     const bool was_interrupted = result.end.code == ExitCode::interrupted && !result.end.is_over_time;
     if (was_interrupted && is_asked_soon(watch)) return;  // it will be done again
     keep(std::move(result));
@@ -270,17 +241,16 @@ class Boss {
 
   void show(const Progress& progress) const {
     progress.say(fmt::format("{} of {} done, {} under way", found_count_ + results_.size(),
-                             format_count(std::ssize(tasks_), "task"), queue_->under_way().size()));
+                             format_count(static_cast<std::int64_t>(all_count_), "task"),
+                             queue_->under_way().size()));
   }
 
   const BatchOptions& options_;
-  std::vector<Task> tasks_;
+  std::vector<Task> tasks_;  // without a result when the batch began
+  std::size_t all_count_;
   TaskJournal journal_;
-  std::vector<std::size_t> open_;    // without a result when the batch began
-  std::vector<std::size_t> queued_;  // [task of the queue]
-  std::vector<TaskResult> starts_;   // [task of the queue]
-  std::vector<TaskResult> results_;  // of this sitting, as they ended
   std::size_t found_count_ = 0;      // results of earlier sittings
+  std::vector<TaskResult> results_;  // of this sitting, as they ended
   std::optional<TaskQueue> queue_;
   int worker_count_ = 1;
   bool is_interrupted_ = false;
@@ -298,7 +268,7 @@ std::string table_of(std::vector<TaskResult> results) {
   for (const auto& result : results) {
     const auto& name = result.name;
     table.line().word("Task", name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...");
-    table.number("Ranks", "{}", result.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
+    table.number("Ranks", "{}", result.order.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
     table.number("Time", "{:.3f} s", result.end.duration_s).word("End", status_name(result.end.code));
   }
   return table.text();
@@ -311,21 +281,22 @@ std::string Boss::summary() const {
     if (const auto reason = result.reason(); !reason.empty())
       text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.end.code));
   }
-  std::vector<DoneTask> done;
+  std::vector<Task> done;
   for (const auto& result : results_)
     done.push_back(
-        {.rank_count = static_cast<int>(result.ranks.size()), .duration_s = result.end.duration_s});
+        {.rank_count = static_cast<int>(result.order.ranks.size()), .expected_s = result.end.duration_s});
   text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
                       format_count(worker_count_, "rank"));
+  const double least_s = least_makespan(done, worker_count_);
   if (!done.empty())
-    text += fmt::format("; ideal makespan {:.3g} s ({:.0f} %)", least_makespan(done, worker_count_),
-                        100.0 * least_makespan(done, worker_count_) / duration_s_);
+    text += fmt::format("; ideal makespan {:.3g} s ({:.0f} %)", least_s, 100.0 * least_s / duration_s_);
   if (found_count_ > 0) text += fmt::format("; {} had results before", found_count_);
   return text + fmt::format("\n Results: {}\n", options_.output);
 }
 
-}  // namespace
-
+/// Does all tasks that have no result yet, and prints a summary. Returns the code of the first task that failed, or `interrupted`.
+/// Collective; the same code on every rank. Throws RunError (on every rank alike) before a task begins, or where no result can be
+/// kept; MpiError, std::bad_alloc.
 ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   if (!comm::has_own_process())
     throw RunError(ExitCode::unavailable, "batch: needs a process for each rank, which a simulator has not");
@@ -334,7 +305,7 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
   agree_on(group, [&] {
     if (group.rank() == 0) boss = std::make_unique<Boss>(options, std::max(1, group.size() - 1));
   });
-  const auto crew = gather_crew(group, &do_command_line);
+  auto crew = gather_crew(group);
   agree_on(group, [&] {
     if (crew) boss->work(*crew, progress);
   });
@@ -344,6 +315,58 @@ ExitCode run_batch(const BatchOptions& options, comm::RankGroup& group) {
     say_on_stderr(
         fmt::format("interrupted by a signal; the same command goes on where {} ends", options.output));
   return static_cast<ExitCode>(code);
+}
+
+void add_batch_options(OptionSet& options, BatchOptions& batch) {
+  options.add("FILE FILE",
+              "tasks, a command line of run, solve, stencil or check in each line, after name=NAME, ranks=N "
+              "or time=TIME where a task needs them",
+              batch.path, {.file = FileUse::reads, .is_required = true});
+  options.add("--ranks-per-task N", "ranks of a task that does not say ranks=N", batch.ranks_per_task,
+              {.standing = "1", .most = any_count});
+  options.add("--vary VALUES",
+              "do each task with each of these values, such as \"--shift 10:20:0.5\" or \"--kernel "
+              "scalar,sell\"; may be given several times",
+              batch.varied, [](const std::string& text) { return varied_option_from("--vary", text); },
+              {.is_repeated = true});
+  options.add("--part K/N", "do the tasks of one of N equal parts of the list, such as one job of an array",
+              batch.part, &list_part_from, {.standing = "1/1"});
+  options.add("--task-time TIME", "stop a task that takes longer, between two of its iterations",
+              batch.task_limit_s, &limit_seconds_from, {.standing = "no limit"});
+  options.add("--exclusive", "one task at a time, so that none disturbs the times of another",
+              batch.is_exclusive);
+  options.begin_group("Output");
+  options.add("--output FILE", "file that gets a line of JSON per task; a batch goes on where it ends",
+              batch.output,
+              {.standing = "the list's name with .results.jsonl",
+               .file = FileUse::updates,
+               .uses_default_file = true});
+  options.add("--fresh", "empty the file first", batch.fresh);
+  add_progress_options(options, batch.progress);
+}
+
+/// The results stand beside the list; each part has its own.
+std::string usual_output(const BatchOptions& batch) {
+  const auto part =
+      batch.part.count > 1 ? fmt::format(".{}of{}", batch.part.number, batch.part.count) : std::string();
+  return std::filesystem::path(batch.path).replace_extension(part + ".results.jsonl").string();
+}
+
+void check_batch(BatchOptions& batch, const OptionSet& /*given*/) {
+  if (!batch.output.empty()) return;
+  if (batch.path.starts_with("/dev/") || batch.path.starts_with("/proc/"))
+    throw InputError("--output: {} is no place for the results; name a file for them", batch.path);
+  batch.output = usual_output(batch);
+}
+
+}  // namespace
+
+SubcommandRows batch_subcommands() {
+  return {{.name = "batch",
+           .description = "hand out many tasks to groups of ranks",
+           .examples = {"mpiexec -n 3 cg2d batch tasks.txt",
+                        "mpiexec -n 17 cg2d batch tasks.txt --ranks-per-task 4 --task-time 10min"},
+           .declare = subcommand_with<add_batch_options, check_batch, run_batch>}};
 }
 
 }  // namespace cg2d

@@ -3,58 +3,48 @@
 // Those who do the tasks of a batch: other ranks, or this one.
 
 #include <cstddef>
-#include <memory>
 #include <optional>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "cg/base/errors.hpp"
-#include "cg/base/interface.hpp"
 #include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/batch/task_queue.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-/// A task for its ranks.
-struct TaskOrder {
-  std::size_t task = 0;
-  std::vector<std::string> words;  ///< of the command line, the program's name first
-  std::vector<int> ranks;          ///< of the job, ascending
-  std::optional<double> limit_s{};
-  bool is_beside_others = false;
-};
-
-class Members;
-void describe(Members& m, TaskOrder& order);
-
-/// do_command_line(), which a batch must not know.
-using CommandLine = ExitCode (*)(int argument_count, const char* const* arguments, comm::RankGroup& group);
-
-/// A task that has ended.
+/// A task that has begun, or ended, by its number.
 struct TaskReport {
   std::size_t task = 0;
-  TaskEnd end;
+  TaskResult result{};
 };
 
-/// The boss's view of its workers.
-class TaskCrew : public Interface {
+/// The boss's view of its workers: all other ranks, or, where it is the only one, this rank, which does a task when it is told to.
+class TaskCrew {
  public:
+  TaskCrew(comm::RankGroup& group, std::vector<WorkerPlace> places)
+      : group_(group), places_(std::move(places)), reports_(static_cast<std::size_t>(group.size())) {}
+
   /// The place of each worker.
-  [[nodiscard]] virtual const std::vector<WorkerPlace>& places() const = 0;
+  [[nodiscard]] const std::vector<WorkerPlace>& places() const { return places_; }
   /// The rank of a worker in the job.
-  [[nodiscard]] virtual int rank_of(int worker) const = 0;
+  [[nodiscard]] int rank_of(int worker) const { return group_.size() == 1 ? worker : worker + 1; }
   /// Its ranks are free, and begin. Throws MpiError.
-  virtual void begin(const TaskOrder& order) = 0;
+  void begin(std::size_t task, TaskResult begun);
   /// The next report of a task that has begun. Throws MpiError.
-  [[nodiscard]] virtual TaskReport await() = 0;
+  [[nodiscard]] TaskReport await();
   /// No further task comes.
-  virtual void dismiss() = 0;
+  void dismiss();
+
+ private:
+  comm::RankGroup& group_;
+  std::vector<WorkerPlace> places_;
+  std::vector<TaskReport> reports_;  // [rank that reports]
 };
 
-/// The crew on rank 0, which hands out, and costs no processor: all other ranks, or, where it is the only rank, this one. On the other
-/// ranks null: they have done all tasks that they got when this returns. Where no node has more workers than cores, their speeds are measured first, in
-/// less than 0.1 s. Collective. Throws MpiError.
-std::unique_ptr<TaskCrew> gather_crew(comm::RankGroup& group, CommandLine command_line);
+/// The crew on rank 0, which hands out, and costs no processor where there are others. On the other ranks null: they have done all tasks that
+/// they got when this returns. Where no node has more workers than cores, their speeds are measured first, in less than 0.1 s. Collective.
+/// Throws MpiError.
+std::optional<TaskCrew> gather_crew(comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -25,11 +25,12 @@ struct TaskLine {
 void describe_task(Members& m, TaskResult& task) {
   m("name", task.name, not_empty("Unique in its batch."));
   m("command", task.command, not_empty("As a shell takes it."));
-  m("ranks", task.ranks, at_least(0, "The ranks of the job that did it; none where it was not tried again."));
+  m("ranks", task.order.ranks,
+    at_least(0, "The ranks of the job that did it; none where it was not tried again."));
   m("start_s", task.start_s, at_least(0, "Since its sitting of the batch began."));
   m("duration_s", task.end.duration_s, at_least(0, "From its ranks' first step to their last."));
   m("sitting", task.sitting, at_least(1, "The call of cg2d batch, by number, that did it."));
-  m("beside_other_tasks", task.is_beside_others,
+  m("beside_other_tasks", task.order.is_beside_others,
     meaning("Other tasks may have run at the same time: no verdict compares such times."));
   m.derived("exit_code", static_cast<int>(task.end.code), at_least(0));
   m("status", task.end.code);
@@ -61,11 +62,18 @@ void describe(Members& m, TaskEnd& end) {
   end.code = static_cast<ExitCode>(code);
 }
 
+void describe(Members& m, TaskOrder& order) {
+  m("words", order.words);
+  m("ranks", order.ranks);
+  m("limit_s", order.limit_s);
+  m("is_beside_others", order.is_beside_others);
+}
+
 std::string TaskResult::reason() const {
   if (end.code == ExitCode::success) return {};
   if (end.is_over_time)
     return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", end.duration_s,
-                       limit_s.value_or(0.0));
+                       order.limit_s.value_or(0.0));
   // The last words of a command are its error.
   constexpr std::string_view speaker = "cg2d: ";
   if (end.messages.empty()) return std::string(status_name(end.code));
@@ -73,14 +81,13 @@ std::string TaskResult::reason() const {
   return std::string(last.starts_with(speaker) ? last.substr(speaker.size()) : last);
 }
 
-std::string task_line(const TaskResult& result) {
-  return json_line(TaskLine{.task = result, .document = document_in(result.end.output)});
-}
-
 void visit_task_line(Members& m) { visit_new<TaskLine>(m); }
 
-std::vector<KnownTask> known_tasks(std::string_view text) {
-  std::vector<KnownTask> tasks;
+namespace {
+
+/// The part of whole lines that a batch needs to go on. Throws InputError that names the line, for anything else than a batch's results.
+std::vector<TaskResult> known_tasks(std::string_view text) {
+  std::vector<TaskResult> tasks;
   for (const auto line : lines_of(text)) {
     try {
       const auto task = json_from(line).at("task");
@@ -93,8 +100,6 @@ std::vector<KnownTask> known_tasks(std::string_view text) {
   }
   return tasks;
 }
-
-namespace {
 
 constexpr std::string_view batch_writer = "another batch";
 constexpr double longest_unsynced_s = 1.0;
@@ -131,7 +136,7 @@ TaskJournal::TaskJournal(const std::string& path, bool fresh) try
 }
 
 bool TaskJournal::has_result(const Task& task) const {
-  const auto found = std::ranges::find(known_, task.name, &KnownTask::name);
+  const auto found = std::ranges::find(known_, task.name, &TaskResult::name);
   if (found == known_.end()) return false;
   if (found->command != task.command())
     throw InputError(
@@ -148,7 +153,7 @@ int TaskJournal::end_count(const Task& task) const {
 void TaskJournal::begin(const Task& task) { under_way_.append(json_text(task.name)); }
 
 void TaskJournal::keep(const TaskResult& result) {
-  results_.append(task_line(result));
+  results_.append(json_line(TaskLine{.task = result, .document = document_in(result.end.output)}));
   if (since_sync_.seconds() < longest_unsynced_s) return;
   results_.sync();
   since_sync_ = Stopwatch();

@@ -25,34 +25,31 @@ struct TaskEnd {
 
 void describe(Members& m, TaskEnd& end);
 
+/// A task for its ranks.
+struct TaskOrder {
+  std::vector<std::string> words{};  ///< of the command line, the program's name first
+  std::vector<int> ranks{};          ///< of the job, ascending; empty where it could not be tried
+  std::optional<double> limit_s{};   ///< what it may take
+  bool is_beside_others = false;     ///< other tasks may run at the same time
+};
+
+void describe(Members& m, TaskOrder& order);
+
 /// A task with its end.
 struct TaskResult {
   std::string name{};
-  std::string command{};            ///< as a shell takes it, with cg2d
-  std::vector<int> ranks{};         ///< of the job; empty where it could not be tried
-  double start_s = 0.0;             ///< since the batch began
-  int sitting = 1;                  ///< the call of cg2d batch, by number, that did it
-  bool is_beside_others = false;    ///< other tasks may have run at the same time
-  std::optional<double> limit_s{};  ///< what it might take
+  std::string command{};  ///< as a shell takes it, with cg2d
+  TaskOrder order{};
+  double start_s = 0.0;  ///< since the batch began
+  int sitting = 1;       ///< the call of cg2d batch, by number, that did it
   TaskEnd end{};
 
   /// Why it did not succeed; empty: it did.
   [[nodiscard]] std::string reason() const;
 };
 
-/// A line of a batch's results, without its end.
-std::string task_line(const TaskResult& result);
-/// Such a line, for its schema.
+/// A line of a batch's results, for its schema.
 void visit_task_line(Members& m);
-
-/// The part of a line that a batch needs to go on.
-struct KnownTask {
-  std::string name;
-  std::string command;
-  int sitting = 1;
-};
-/// The tasks of whole lines. Throws InputError that names the line, for anything else than a batch's results.
-std::vector<KnownTask> known_tasks(std::string_view text);
 
 /// A job that dies takes the tasks under way with it, and one of them may be the reason. How often that may happen to a task:
 inline constexpr int ends_before_alone = 2;  ///< so often, and then it is done alone, after all others
@@ -88,7 +85,7 @@ class TaskJournal {
   std::string path_;
   LineFile results_;
   LineFile under_way_;
-  std::vector<KnownTask> known_;
+  std::vector<TaskResult> known_;   // their names, commands and sittings
   std::vector<std::string> begun_;  // by earlier jobs, once for each
   int sitting_ = 1;
   Stopwatch since_sync_;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -126,11 +125,12 @@ VariedOption varied_option_from(const std::string& option, const std::string& te
         option, text);
   const auto& values = words->back();
   const auto parts = split_at(values, ':');
-  std::array<std::optional<double>, 3> numbers;
-  const bool may_be_range = parts.size() == numbers.size();
-  for (std::size_t k = 0; may_be_range && k < numbers.size(); ++k)
-    numbers.at(k) = number_from<double>(parts.at(k));
-  const auto [first, last, step] = numbers;
+  const auto number = [&](std::size_t k) {
+    return parts.size() == 3 ? number_from<double>(parts[k]) : std::nullopt;
+  };
+  const auto first = number(0);
+  const auto last = number(1);
+  const auto step = number(2);
   VariedOption varied{.option = words->front(),
                       .values = first && last && step
                                     ? range_of(fmt::format("{} \"{}\"", option, text), *first, *last, *step)

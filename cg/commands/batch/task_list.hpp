@@ -11,12 +11,13 @@ namespace cg2d {
 
 /// One command line for a group of ranks.
 struct Task {
-  std::string name;                ///< unique in its list
-  std::vector<std::string> words;  ///< "run", "--class", "S"
+  std::string name{};                ///< unique in its list
+  std::vector<std::string> words{};  ///< "run", "--class", "S"
   int rank_count = 1;
-  std::optional<double> expected_s{};  ///< as its line says; empty: not known
+  std::optional<double> expected_s{};  ///< empty: not known
   std::string place{};                 ///< "tasks.txt:3"
   bool names_format = false;           ///< for the command's result
+  bool is_alone = false;               ///< nothing may run beside it
 
   /// The words as a shell takes them.
   [[nodiscard]] std::string command() const;
@@ -41,7 +42,7 @@ VariedOption varied_option_from(const std::string& option, const std::string& te
 
 /// Settings that the list itself does not have.
 struct TaskListOptions {
-  std::string path;
+  std::string path{};
   int ranks_per_task = 1;
   int most_ranks = 1;  ///< that a task may take
   std::vector<VariedOption> varied{};

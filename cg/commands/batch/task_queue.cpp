@@ -12,7 +12,7 @@ namespace cg2d {
 namespace {
 
 /// Ascending: the order in which tasks begin.
-auto rank_in_queue(const QueuedTask& task) {
+auto rank_in_queue(const Task& task) {
   return std::tuple(task.is_alone, -task.rank_count,
                     -task.expected_s.value_or(std::numeric_limits<double>::infinity()));
 }
@@ -25,20 +25,6 @@ std::vector<int> neighbours_among(const std::vector<int>& workers, int count) {
       return {first, std::next(first, count)};
   }
   return {workers.begin(), std::next(workers.begin(), count)};
-}
-
-/// Of the first class with such workers, those with the fewest; nullptr: none suffice. groups: by class, then node.
-const std::vector<int>* smallest_that_suffices(const std::map<std::pair<int, int>, std::vector<int>>& groups,
-                                               int count) {
-  const std::vector<int>* best = nullptr;
-  int class_of_best = 0;
-  for (const auto& [key, workers] : groups) {
-    if (best != nullptr && key.first > class_of_best) break;
-    if (std::ssize(workers) < count || (best != nullptr && workers.size() >= best->size())) continue;
-    best = &workers;
-    class_of_best = key.first;
-  }
-  return best;
 }
 
 }  // namespace
@@ -62,7 +48,7 @@ std::vector<int> speed_classes(std::span<const double> speeds) {
   return classes;
 }
 
-TaskQueue::TaskQueue(std::vector<QueuedTask> tasks, std::vector<WorkerPlace> places, bool is_exclusive)
+TaskQueue::TaskQueue(std::vector<Task> tasks, std::vector<WorkerPlace> places, bool is_exclusive)
     : tasks_(std::move(tasks)),
       places_(std::move(places)),
       is_exclusive_(is_exclusive),
@@ -89,7 +75,7 @@ void TaskQueue::end(std::size_t task) {
   under_way_.erase(ended);
 }
 
-bool TaskQueue::may_begin(const QueuedTask& task) const {
+bool TaskQueue::may_begin(const Task& task) const {
   const auto is_lonely = [&](const TaskStart& start) { return is_exclusive_ || tasks_[start.task].is_alone; };
   if ((task.is_alone && !is_idle()) || std::ranges::any_of(under_way_, is_lonely)) return false;
   return std::ranges::count(is_free_, true) >= task.rank_count;
@@ -98,20 +84,25 @@ bool TaskQueue::may_begin(const QueuedTask& task) const {
 /// Those of the fastest class that has so many on a node, there of the node with the fewest; else, whatever their speed, of the node with the fewest that suffice;
 /// else of the nodes with the most.
 std::vector<int> TaskQueue::free_workers(int count) const {
-  std::map<std::pair<int, int>, std::vector<int>> by_class;  // and node
-  std::map<std::pair<int, int>, std::vector<int>> by_node;
+  constexpr int any_class = std::numeric_limits<int>::max();
+  std::map<std::pair<int, int>, std::vector<int>>
+      groups;  // by class and node; the last ones have all of a node
   for (std::size_t worker = 0; worker < places_.size(); ++worker) {
     if (!is_free_[worker]) continue;
-    const auto& place = places_[worker];
-    by_class[{place.speed_class, place.node}].push_back(static_cast<int>(worker));
-    by_node[{0, place.node}].push_back(static_cast<int>(worker));
+    for (const int speed_class : {places_[worker].speed_class, any_class})
+      groups[{speed_class, places_[worker].node}].push_back(static_cast<int>(worker));
   }
-  for (const auto* const groups : {&by_class, &by_node}) {
-    if (const auto* const found = smallest_that_suffices(*groups, count))
-      return neighbours_among(*found, count);
-  }
+  const std::vector<int>* best = nullptr;
+  int class_of_best = 0;
   std::vector<std::vector<int>> nodes;
-  for (auto& [_, workers] : by_node) nodes.push_back(std::move(workers));
+  for (const auto& [key, workers] : groups) {
+    if (best != nullptr && key.first > class_of_best) break;
+    if (key.first == any_class) nodes.push_back(workers);
+    if (std::ssize(workers) < count || (best != nullptr && workers.size() >= best->size())) continue;
+    best = &workers;
+    class_of_best = key.first;
+  }
+  if (best != nullptr) return neighbours_among(*best, count);
   std::ranges::stable_sort(nodes, {}, &std::vector<int>::size);
   std::vector<int> chosen;
   for (auto node = nodes.rbegin(); node != nodes.rend() && std::ssize(chosen) < count; ++node)
@@ -121,12 +112,12 @@ std::vector<int> TaskQueue::free_workers(int count) const {
   return chosen;
 }
 
-double least_makespan(std::span<const DoneTask> tasks, int worker_count) {
+double least_makespan(std::span<const Task> tasks, int worker_count) {
   double longest = 0.0;
   double sum = 0.0;
   for (const auto& task : tasks) {
-    longest = std::max(longest, task.duration_s);
-    sum += task.duration_s * task.rank_count;
+    longest = std::max(longest, *task.expected_s);
+    sum += *task.expected_s * task.rank_count;
   }
   return std::max(longest, sum / worker_count);
 }

@@ -7,14 +7,9 @@
 #include <span>
 #include <vector>
 
-namespace cg2d {
+#include "cg/commands/batch/task_list.hpp"
 
-/// A task as the queue sees it.
-struct QueuedTask {
-  int rank_count = 1;
-  std::optional<double> expected_s{};  ///< empty: not known
-  bool is_alone = false;               ///< nothing may run beside it
-};
+namespace cg2d {
 
 /// Workers of one node and of about one speed suit each other.
 struct WorkerPlace {
@@ -39,7 +34,7 @@ class TaskQueue {
  public:
   /// places: of each worker; a task gets workers of one node and of one class, the fastest that has so many free ones, else of one node if there are so
   /// many. is_exclusive: one task at a time. Each task needs no more workers than there are.
-  TaskQueue(std::vector<QueuedTask> tasks, std::vector<WorkerPlace> places, bool is_exclusive);
+  TaskQueue(std::vector<Task> tasks, std::vector<WorkerPlace> places, bool is_exclusive);
 
   /// The next task that may begin now, which then has its workers. Empty: none, before another one ends.
   [[nodiscard]] std::optional<TaskStart> next();
@@ -53,10 +48,10 @@ class TaskQueue {
   [[nodiscard]] const std::vector<TaskStart>& under_way() const { return under_way_; }
 
  private:
-  [[nodiscard]] bool may_begin(const QueuedTask& task) const;
+  [[nodiscard]] bool may_begin(const Task& task) const;
   [[nodiscard]] std::vector<int> free_workers(int count) const;
 
-  std::vector<QueuedTask> tasks_;
+  std::vector<Task> tasks_;
   std::vector<WorkerPlace> places_;
   bool is_exclusive_;
   std::vector<std::size_t> waiting_;  // in the order in which they begin
@@ -64,13 +59,8 @@ class TaskQueue {
   std::vector<TaskStart> under_way_;
 };
 
-/// A task that has been done.
-struct DoneTask {
-  int rank_count = 1;
-  double duration_s = 0.0;
-};
-/// Seconds that no schedule of these tasks on so many workers can beat: each takes its ranks for its time, and none ends before it has
-/// taken its time.
-double least_makespan(std::span<const DoneTask> tasks, int worker_count);
+/// Seconds that no schedule of tasks which take what was expected can beat on so many workers: each takes its ranks for its time, and none
+/// ends before it has taken its time.
+double least_makespan(std::span<const Task> tasks, int worker_count);
 
 }  // namespace cg2d

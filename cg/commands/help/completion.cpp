@@ -1,4 +1,4 @@
-#include "cg/commands/help/completion.hpp"
+#include "cg/commands/help/help_texts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,9 +28,9 @@ std::string escaped(std::string_view text, std::string_view letters) {
 std::string bash_case(const std::string& command, const DescribedOption& option) {
   std::vector<std::string> patterns;
   for (const auto& name : option.names) patterns.push_back(fmt::format("{}:{}", command, name));
-  const auto literal = shell_quoted(fmt::format("{}", fmt::join(option.literal_values(), " ")));
-  const auto action = fmt::format("{} {}", option.takes_file() ? "_cg2d_files" : "_cg2d_offer", literal);
-  return fmt::format("    {}) {}; return ;;\n", fmt::join(patterns, " | "), action);
+  return fmt::format("    {}) {} {}; return ;;\n", fmt::join(patterns, " | "),
+                     option.takes_file() ? "_cg2d_files" : "_cg2d_offer",
+                     shell_quoted(option.literal_values()));
 }
 
 std::string bash_script(const CLI::App& program) {
@@ -43,12 +43,11 @@ std::string bash_script(const CLI::App& program) {
     std::string arguments = "_cg2d_files";
     for (const auto& option : described_options(*command)) {
       if (option.is_positional && !option.values.empty())
-        arguments = fmt::format("_cg2d_offer {}",
-                                shell_quoted(fmt::format("{}", fmt::join(option.literal_values(), " "))));
+        arguments = "_cg2d_offer " + shell_quoted(option.literal_values());
       if (!option.is_flag() && !option.is_positional) values += bash_case(name, option);
     }
     options += fmt::format("    {}) options='--{}'; arguments={} ;;\n", name,
-                           fmt::join(long_names(*command, false), " --"), shell_quoted(arguments));
+                           fmt::join(long_names(*command), " --"), shell_quoted(arguments));
   }
   return fmt::format(R"(# Completion of cg2d for bash. Made by: cg2d completion bash
 
@@ -103,10 +102,10 @@ std::string zsh_text(std::string_view text) { return escaped(text, "[]:\\"); }
 std::string zsh_action(const DescribedOption& option) {
   const auto literal = option.literal_values();
   if (option.takes_file() && literal.empty()) return "_files";
-  if (option.takes_file()) return fmt::format("{{compadd - {}; _files}}", fmt::join(literal, " "));
+  if (option.takes_file()) return fmt::format("{{compadd - {}; _files}}", literal);
   if (literal.empty()) return " ";
   const bool is_list = option.placeholder.ends_with(",...");
-  return fmt::format(fmt::runtime(is_list ? "_sequence compadd - {}" : "({})"), fmt::join(literal, " "));
+  return fmt::format(fmt::runtime(is_list ? "_sequence compadd - {}" : "({})"), literal);
 }
 
 std::string zsh_option(const DescribedOption& option) {
@@ -165,7 +164,7 @@ std::string fish_option(const std::string& command, const DescribedOption& optio
     if (!option.is_positional)
       line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
   }
-  const auto literal = fmt::format("{}", fmt::join(option.literal_values(), " "));
+  const auto literal = option.literal_values();
   if (option.takes_file()) {
     line += literal.empty() ? " -r -F" : " -r -F -a " + fish_quoted(literal);
   } else if (!option.is_flag() || !literal.empty()) {

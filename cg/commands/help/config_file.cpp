@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
@@ -24,13 +25,6 @@ const CLI::Option* option_of(const CLI::App& command, const std::string& key) {
   return option != nullptr ? option : command.get_option_no_throw(key);
 }
 
-/// The names that a file may have for the options of a command.
-std::vector<std::string> names_in_files(const CLI::App& command) {
-  auto names = long_names(command, false);
-  std::erase_if(names, [&](const auto& name) { return !option_of(command, name)->get_configurable(); });
-  return names;
-}
-
 /// The command of a section. Throws InputError.
 const CLI::App& command_of(const CLI::App& program, const std::vector<std::string>& section) {
   const auto* const command = section.size() == 1 ? find_command(program, section.front()) : nullptr;
@@ -42,9 +36,12 @@ const CLI::App& command_of(const CLI::App& program, const std::vector<std::strin
 /// Throws InputError for a key that is no option of the command, and for a value that is none.
 void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
   const auto* const option = option_of(command, item.name);
-  if (option == nullptr)
+  if (option == nullptr) {
+    auto names = long_names(command);
+    std::erase_if(names, [&](const auto& name) { return !option_of(command, name)->get_configurable(); });
     throw InputError("{}: not an option of cg2d {}{}", item.name, command.get_name(),
-                     did_you_mean(item.name, names_in_files(command)));
+                     did_you_mean(item.name, names));
+  }
   if (!option->get_configurable())
     throw InputError("{}: is given on the command line only, as --{}", item.name, item.name);
   if (item.inputs.empty() || item.inputs.front() == "{}")
@@ -55,30 +52,24 @@ void check_item(const CLI::App& command, const CLI::ConfigItem& item) {
 
 }  // namespace
 
-std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
-  std::vector<CLI::ConfigItem> own;
-  const auto take = [&](CLI::ConfigItem& item) {
-    if (item.parents.empty()) item.parents = {command_.get_name()};
-    const auto& command = command_of(*command_.get_parent(), item.parents);
-    if (item.name == "++" || item.name == "--") return;  // CLI11's begin and end of a section
-    if (&command != &command_) return;
-    check_item(command_, item);
-    const auto* const option = option_of(command_, item.name);
-    if (std::ranges::any_of(own,
-                            [&](const auto& other) { return option_of(command_, other.name) == option; }))
-      throw InputError("{}: given twice", item.name);
-    own.push_back(std::move(item));
-  };
+std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const try {
   const std::string text(std::istreambuf_iterator<char>(input), {});
   std::istringstream lines{std::string(without_byte_order_mark(text))};
+  std::vector<CLI::ConfigItem> own;
   for (auto& item : CLI::ConfigBase::from_config(lines)) {
-    try {
-      take(item);
-    } catch (const InputError& error) {
-      throw InputError("--config {}: {}", path_, error.what());
-    }
+    if (item.parents.empty()) item.parents = {command_.get_name()};
+    const bool is_own = &command_of(*command_.get_parent(), item.parents) == &command_;
+    if (!is_own || item.name == "++" || item.name == "--") continue;  // CLI11's begin and end of a section
+    check_item(command_, item);
+    const auto is_same = [&](const auto& other) {
+      return option_of(command_, other.name) == option_of(command_, item.name);
+    };
+    if (std::ranges::any_of(own, is_same)) throw InputError("{}: given twice", item.name);
+    own.push_back(std::move(item));
   }
   return own;
+} catch (const InputError& error) {
+  throw InputError("--config {}: {}", path_, error.what());
 }
 
 void ConfigFile::require_readable() const {

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <algorithm>
-
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <iterator>
 
 #include "cg/base/values.hpp"
 
@@ -15,13 +16,7 @@ constexpr char value_separator = '|';
 
 /// "PXxPY", "random:SEED": a capital after the first letter stands for more than itself; classes are single capitals.
 bool is_placeholder(const std::string& value) {
-  return value.size() > 1 && std::any_of(value.begin(), value.end(), is_upper_letter);
-}
-
-std::string standing_of(const CLI::Option& option) {
-  if (option.get_required()) return "required";
-  const auto text = option.get_default_str();
-  return fmt::format("default: {}", text.empty() ? "none" : text);
+  return value.size() > 1 && std::ranges::any_of(value, is_upper_letter);
 }
 
 }  // namespace
@@ -37,15 +32,14 @@ std::vector<std::string> names_among(const std::string& value) {
 }
 
 bool DescribedOption::takes_file() const {
-  const bool is_named = std::find(values.begin(), values.end(), "FILE") != values.end();
-  return is_named || placeholder.find("FILE") != std::string::npos ||
+  return std::ranges::count(values, "FILE") > 0 || placeholder.find("FILE") != std::string::npos ||
          (is_positional && names.front() != "COMMAND");
 }
 
-std::vector<std::string> DescribedOption::literal_values() const {
+std::string DescribedOption::literal_values() const {
   std::vector<std::string> literal;
-  std::remove_copy_if(values.begin(), values.end(), std::back_inserter(literal), is_placeholder);
-  return literal;
+  std::ranges::remove_copy_if(values, std::back_inserter(literal), is_placeholder);
+  return fmt::format("{}", fmt::join(literal, " "));
 }
 
 std::string DescribedOption::head() const {
@@ -72,7 +66,8 @@ DescribedOption described(const CLI::Option& option) {
     described.names.push_back("--" + option.get_lnames().front());  // others are former names
   }
   if (option.get_type_size() == 0 || option.get_items_expected_max() == 0) return described;
-  described.standing = standing_of(option);
+  const auto usual = option.get_default_str();
+  described.standing = option.get_required() ? "required" : "default: " + (usual.empty() ? "none" : usual);
   const auto type = option.get_type_name();
   const bool is_list = option.get_delimiter() != '\0';
   if (type.find(value_separator) == std::string::npos) {
@@ -95,12 +90,11 @@ std::vector<DescribedOption> described_options(const CLI::App& parser) {
   return all;
 }
 
-std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden) {
+std::vector<std::string> long_names(const CLI::App& parser) {
   std::vector<std::string> names;
   for (const auto* option : parser.get_options({})) {
     const auto& all = option->get_lnames();
-    if (all.empty() || (!with_hidden && option->get_group().empty())) continue;
-    names.insert(names.end(), all.begin(), with_hidden ? all.end() : all.begin() + 1);
+    if (!all.empty() && !option->get_group().empty()) names.push_back(all.front());
   }
   return names;
 }
@@ -115,30 +109,6 @@ const CLI::App* find_command(const CLI::App& program, std::string_view name) {
   const auto found =
       program.get_subcommands([&](const CLI::App* command) { return command->get_name() == name; });
   return found.empty() ? nullptr : found.front();
-}
-
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
-  const auto line_break = "\n" + std::string(indent, ' ');
-  std::string result;
-  bool is_first = true;
-  for (const auto& line : split_at(text, '\n')) {
-    if (!std::exchange(is_first, false)) result += line_break;
-    std::size_t column = indent;
-    bool begins_line = true;
-    for (const auto& word : split_at(line, ' ')) {
-      if (!begins_line && column + 1 + word.size() > width) {
-        result += line_break;
-        column = indent;
-      } else if (!begins_line) {
-        result += ' ';
-        ++column;
-      }
-      result += word;
-      column += word.size();
-      begins_line = false;
-    }
-  }
-  return result;
 }
 
 }  // namespace cg2d

@@ -30,8 +30,8 @@ struct DescribedOption {
 
   [[nodiscard]] bool is_flag() const { return placeholder.empty() && !is_positional; }
   [[nodiscard]] bool takes_file() const;
-  /// The values that may be typed as they stand.
-  [[nodiscard]] std::vector<std::string> literal_values() const;
+  /// The values that may be typed as they stand, with blanks between them.
+  [[nodiscard]] std::string literal_values() const;
   /// "--format text|json|csv", with a placeholder where the values are too long for that.
   [[nodiscard]] std::string head() const;
   /// Description, values where head() does not have them, and standing.
@@ -41,15 +41,12 @@ struct DescribedOption {
 DescribedOption described(const CLI::Option& option);
 /// All options of a parser that its help shows, arguments without a name first.
 std::vector<DescribedOption> described_options(const CLI::App& parser);
-/// Every name with two dashes that the parser takes, those that no help shows, too.
-std::vector<std::string> long_names(const CLI::App& parser, bool with_hidden);
+/// The names with two dashes that the help shows, without these.
+std::vector<std::string> long_names(const CLI::App& parser);
 
 /// The names of the commands of a program.
 std::vector<std::string> command_names(const CLI::App& program);
 /// The parser of the command of that name; nullptr: there is none.
 const CLI::App* find_command(const CLI::App& program, std::string_view name);
-
-/// Lines of at most `width` columns, each but the first with `indent` blanks before it; lines of the text stay lines.
-std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 
 }  // namespace cg2d

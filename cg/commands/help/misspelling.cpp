@@ -1,4 +1,4 @@
-#include "cg/commands/help/misspelling.hpp"
+#include "cg/commands/help/help_texts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,7 +35,7 @@ std::string unknown_option_message(const CLI::App& parser, const std::string& ar
   const auto name = bare_name(argument);
   const bool has_it = parser.get_option_no_throw("--" + name) != nullptr;  // "-kernel", with one dash
   auto hint = has_it ? std::string() : owner_of(parser, name);
-  if (hint.empty()) hint = did_you_mean(name, long_names(parser, false), "--");
+  if (hint.empty()) hint = did_you_mean(name, long_names(parser), "--");
   return fmt::format("{0}: not an option of cg2d {1}{2} (see cg2d {1} --help)", shown, parser.get_name(),
                      hint);
 }

@@ -1,0 +1,160 @@
+#include "cg/commands/help/help_texts.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/values.hpp"
+#include "cg/commands/help/described_option.hpp"
+
+namespace cg2d {
+namespace {
+
+/// "--n N", and what it does.
+struct Entry {
+  std::string head;
+  std::string text;
+};
+struct Section {
+  std::string title;
+  std::vector<Entry> entries;
+};
+
+/// The options by their groups, arguments without a name first.
+std::vector<Section> option_sections(const CLI::App& parser) {
+  std::vector<Section> sections;
+  for (const auto& option : described_options(parser)) {
+    const auto title = option.is_positional ? std::string("Arguments") : option.group;
+    auto section = std::ranges::find(sections, title, &Section::title);
+    if (section == sections.end()) section = sections.insert(section, Section{title, {}});
+    section->entries.push_back({option.head(), option.text()});
+  }
+  return sections;
+}
+
+/// prefix: before their names.
+std::vector<Entry> commands_of(const CLI::App& parser, const std::string& prefix = {}) {
+  std::vector<Entry> entries;
+  for (const auto* command : parser.get_subcommands({}))
+    entries.push_back({prefix + command->get_name(), command->get_description()});
+  return entries;
+}
+
+/// The exit codes that a command can end with; all of them for the program.
+std::vector<Entry> exit_codes_of(const CLI::App& parser) {
+  std::vector<Entry> entries;
+  for (const auto& row : exit_code_table()) {
+    if (parser.get_parent() == nullptr || ends_with(parser.get_name(), row))
+      entries.push_back({fmt::format("{}", static_cast<int>(row.code)), std::string(row.meaning)});
+  }
+  return entries;
+}
+
+// ---------------------------------------------------------------- --help
+
+constexpr std::size_t page_width = 100;
+/// Where descriptions begin.
+constexpr std::size_t text_column = 30;
+
+/// Lines of at most `page_width` columns, each but the first with `indent` blanks before it.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  std::string result;
+  std::size_t column = indent;
+  for (const auto& word : split_at(text, ' ')) {
+    const bool begins_line = column == indent;
+    if (!begins_line && column + 1 + word.size() > page_width) {
+      result += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!begins_line) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+  }
+  return result;
+}
+
+/// A head and its text beside it; on the next line where the head is too long for that.
+std::string entry_text(const Entry& entry) {
+  const bool fits = entry.head.size() + 3 < text_column;
+  const auto begin = fits ? fmt::format("  {:<{}}", entry.head, text_column - 2)
+                          : fmt::format("  {}\n{:{}}", entry.head, "", text_column);
+  return begin + wrapped(entry.text, text_column) + "\n";
+}
+
+}  // namespace
+
+std::string help_text(const CLI::App& parser) {
+  auto sections = option_sections(parser);
+  sections.push_back({"Commands", commands_of(parser)});
+  sections.push_back({"Exit codes", exit_codes_of(parser)});
+  const auto* const program = parser.get_parent();
+  const auto call = (program == nullptr ? "" : program->get_name() + " ") + parser.get_name();
+  auto text = wrapped(parser.get_description(), 0) + "\n\n" + CLI::Formatter().make_usage(&parser, call);
+  for (const auto& [title, entries] : sections) {
+    if (!entries.empty()) text += fmt::format("\n{}:\n", title);
+    for (const auto& entry : entries) text += entry_text(entry);
+  }
+  return fmt::format("{}\n{}\n", text, parser.get_footer());
+}
+
+// ---------------------------------------------------------------- manual pages
+
+namespace {
+
+/// Text that roff shows as it stands; lines that begin with a dot or a quote are no requests.
+std::string roff(std::string_view text) {
+  std::string result;
+  bool begins_line = true;
+  for (const char letter : text) {
+    if (begins_line && (letter == '.' || letter == '\'')) result += "\\&";
+    begins_line = letter == '\n';
+    if (letter == '\\' || letter == '-') result += '\\';
+    result += letter == '\\' ? 'e' : letter;
+  }
+  return result;
+}
+
+std::string roff_items(const std::vector<Entry>& entries) {
+  std::string text;
+  for (const auto& [head, meaning] : entries)
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(head), roff(meaning));
+  return text;
+}
+
+}  // namespace
+
+std::string man_page(const CLI::App& parser, const std::string& version) {
+  const bool is_program = parser.get_parent() == nullptr;
+  const auto name = is_program ? parser.get_name() : "cg2d-" + parser.get_name();
+  auto title = roff(name);
+  std::ranges::transform(title, title.begin(), upper_letter);
+  std::vector<std::string> others;
+  if (!is_program) others.emplace_back(".BR cg2d (1)");
+  for (const auto& [command, meaning] : commands_of(parser, "cg2d\\-"))
+    others.push_back(fmt::format(".BR {} (1)", command));
+  std::string options;
+  for (const auto& [group, entries] : option_sections(parser))
+    options += fmt::format(".SS {}\n{}", roff(group), roff_items(entries));
+  const auto commands = roff_items(commands_of(parser, "cg2d "));
+  const auto examples = parser.get_footer();  // its first line is the title "Examples:"
+  return fmt::format(
+      ".TH {} 1 \"\" \"{}\" \"cg2d manual\"\n"
+      ".SH NAME\n{} \\- {}\n"
+      ".SH SYNOPSIS\n.B mpiexec \\-n\n.I N\n.B {}\n[\\fIOPTIONS\\fR]\n"
+      "{}{}.SH OPTIONS\n{}"
+      ".SH EXIT STATUS\nEvery rank ends with the same code. An error is one line on standard error.\n{}"
+      ".SH EXAMPLES\n.nf\n{}\n.fi\n"
+      ".SH SEE ALSO\n{}\n",
+      title, version, roff(name), roff(parser.get_description()),
+      is_program ? "cg2d COMMAND" : roff("cg2d " + parser.get_name()), is_program ? ".SH COMMANDS\n" : "",
+      commands, options, roff_items(exit_codes_of(parser)), roff(examples.substr(examples.find('\n') + 1)),
+      fmt::join(others, ",\n"));
+}
+
+}  // namespace cg2d

@@ -1,0 +1,173 @@
+// cg2d help, version, completion and schema: texts about the program itself.
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cg/base/build_info.hpp"
+#include "cg/base/describe.hpp"
+#include "cg/base/values.hpp"
+#include "cg/commands/batch/task_journal.hpp"
+#include "cg/commands/help/described_option.hpp"
+#include "cg/commands/help/help_texts.hpp"
+#include "cg/commands/launcher_ranks.hpp"
+#include "cg/commands/subcommand.hpp"
+#include "cg/explain/explanation.hpp"
+#include "cg/machine/blas/blas_library.hpp"
+#include "cg/machine/machine_description.hpp"
+#include "cg/machine/provenance.hpp"
+#include "cg/panels/panel_io.hpp"
+#include "cg/report/event_list.hpp"
+#include "cg/report/report.hpp"
+#include "cg/report/result_compare.hpp"
+#include "cg/report/session_document.hpp"
+#include "cg/run/check/check_command.hpp"
+#include "cg/simulation/simulate_command.hpp"
+#include "cg/stencil/stencil_report.hpp"
+#include "cg/studies/model_command.hpp"
+#include "cg/studies/paper_comparison.hpp"
+#include "cg/studies/pingpong_report.hpp"
+#include "cg/studies/scaling_table.hpp"
+#include "cg/studies/sweep_table.hpp"
+#include "cg/timing/papi.hpp"
+
+namespace cg2d {
+namespace {
+
+// ---------------------------------------------------------------- schema
+
+/// A kind of document.
+struct DocumentRow {
+  std::string_view name;
+  void (*type)(Members& m);
+  std::string_view title{};             ///< what writes it; empty: the command of that name
+  void (*other)(Members& m) = nullptr;  ///< it may be of that type, too
+};
+
+constexpr std::array document_table{
+    DocumentRow{"run", visit_plan_document, "What cg2d run --format json writes, and a line of cg2d sweep",
+                visit_new<RunDocument>},
+    DocumentRow{"solve", visit_new<SolveDocument>,
+                "What cg2d solve --format json writes, and a line of a sweep of a system"},
+    DocumentRow{"sweep", visit_sweep_verdicts, "What cg2d sweep --show FILE --format json writes"},
+    DocumentRow{"scaling", visit_scaling},
+    DocumentRow{"compare", visit_new<Comparison>, "What cg2d compare A B --format json writes"},
+    DocumentRow{"batch", visit_task_line, "A line of the results of cg2d batch"},
+    DocumentRow{"model", visit_model},
+    DocumentRow{"paper", visit_new<PaperComparison>, "What cg2d model --paper --format json writes"},
+    DocumentRow{"machine", visit_new<Machine>, "A machine description, as cg2d model --machine FILE takes it",
+                visit_new<MachineDescription>},
+    DocumentRow{"simulate", visit_simulation},
+    DocumentRow{"explain", visit_explanation},
+    DocumentRow{"pingpong", visit_new<PingPongReport>},
+    DocumentRow{"stencil", visit_new<StencilReport>},
+    DocumentRow{"check", visit_new<CheckReport>},
+    DocumentRow{"events", visit_new<EventList>}};
+
+void add_schema_options(OptionSet& options, std::string& document) {
+  options.add("DOCUMENT " + one_of(names_of(document_table)),
+              "the document: that of the command with this name, of model --paper, or a machine description",
+              document, {.is_required = true});
+}
+
+Action schema_action(std::string& document, const OptionSet& /*given*/) {
+  return print_made_text([row = *std::ranges::find(document_table, document, &DocumentRow::name)] {
+    const std::array types{row.type, row.other};
+    const auto usual_title = fmt::format("What cg2d {} --format json writes", row.name);
+    return schema_text(row.title.empty() ? usual_title : row.title,
+                       std::span(types).first(row.other == nullptr ? 1 : 2));
+  });
+}
+
+// ---------------------------------------------------------------- help, version, completion
+
+const CLI::App& program_of(const OptionSet& options) { return *options.parser().get_parent(); }
+
+/// The parsed arguments of `cg2d help`.
+struct HelpArguments {
+  std::string command;
+  bool man = false;
+};
+
+void add_help_options(OptionSet& options, HelpArguments& arguments) {
+  options.add("COMMAND " + one_of(names_of(subcommand_table())), "a command of cg2d", arguments.command,
+              [](const std::string& text) { return text; }, {.standing = "the program"});
+  options.add("--man", "print the manual page (roff), as man -l shows it", arguments.man);
+}
+
+Action help_action(HelpArguments& arguments, const OptionSet& given) {
+  const auto& program = program_of(given);
+  const auto print = [&](const CLI::App& parser) {
+    return print_text(arguments.man ? man_page(parser, version_text()) : help_text(parser));
+  };
+  if (arguments.command.empty()) return print(program);
+  if (const auto* const command = find_command(program, arguments.command)) return print(*command);
+  throw InputError(unknown_command_message(program, arguments.command));
+}
+
+/// The libraries that the program is built with, and what it does without those that it can do without.
+std::string build_text() {
+  const auto commit = build_commit();
+  const auto no_uring = find_panel_io("io_uring")->why_unavailable();
+  return fmt::format(
+      " Commit  {}{}\n"
+      " Compiler {} ({})\n"
+      " MPI     {}\n"
+      " BLAS    {}\n"
+      " PAPI    {}\n"
+      " hwloc   {}\n"
+      " zstd    {}\n"
+      " io_uring {}\n",
+      commit.hash, commit.tree_changed.value_or(false) ? ", with changes" : "", build_info::compiler,
+      build_info::flags, name_of_mpi(), blas_version(),
+      papi_version().value_or("not in this build: --papi counts the kernel's software events only"),
+      build_info::hwloc_version, build_info::zstd_version,
+      no_uring.empty() ? fmt::format("available (liburing {})", build_info::liburing_version)
+                       : "not here: " + no_uring);
+}
+
+Action version_action() {
+  return print_made_text([] { return version_text() + "\n" + build_text(); });
+}
+
+void add_completion_options(OptionSet& options, std::string& shell) {
+  options.add("SHELL " + one_of(names_of(shell_table())), "the shell that the script is for", shell,
+              {.is_required = true});
+}
+
+Action completion_action(std::string& shell, const OptionSet& given) {
+  const auto row = std::ranges::find(shell_table(), shell, &ShellRow::name);
+  return print_text(row->script(program_of(given)));
+}
+
+}  // namespace
+
+SubcommandRows program_subcommands() {
+  return {{.name = "schema",
+           .description = "print the JSON Schema of what a command writes or reads",
+           .examples = {"cg2d schema run > run.schema.json", "cg2d schema machine"},
+           .declare = subcommand_with<add_schema_options, schema_action>,
+           .takes_config = false},
+          {.name = "help",
+           .description = "print the help of a command, or its manual page",
+           .examples = {"cg2d help sweep", "cg2d help --man run"},
+           .declare = subcommand_with<add_help_options, help_action>,
+           .takes_config = false},
+          {.name = "version",
+           .description = "print the version, and the libraries that it was built with",
+           .examples = {"cg2d version", "cg2d --version"},
+           .declare = [](OptionSet&) { return std::function(version_action); },
+           .takes_config = false},
+          {.name = "completion",
+           .description = "print a script that completes command lines in a shell",
+           .examples = {"source <(cg2d completion bash)", "cg2d completion zsh > _cg2d"},
+           .declare = subcommand_with<add_completion_options, completion_action>,
+           .takes_config = false}};
+}
+
+}  // namespace cg2d
