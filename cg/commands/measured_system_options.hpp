@@ -6,7 +6,7 @@
 
 #include "cg/commands/option_set.hpp"
 #include "cg/run/solve/solve_options.hpp"
-#include "cg/studies/studied_work.hpp"
+#include "cg/studies/study.hpp"
 
 namespace cg2d {
 

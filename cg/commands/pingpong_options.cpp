@@ -7,8 +7,7 @@
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/studies/pingpong_command.hpp"
-#include "cg/studies/pingpong_report.hpp"
+#include "cg/studies/pingpong.hpp"
 
 namespace cg2d {
 namespace {

@@ -4,9 +4,7 @@
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/solver/matrix_cut.hpp"
-#include "cg/studies/scaling_command.hpp"
-#include "cg/studies/scaling_plan.hpp"
-#include "cg/studies/scaling_table.hpp"
+#include "cg/studies/scaling.hpp"
 
 namespace cg2d {
 namespace {

@@ -12,8 +12,7 @@
 #include "cg/report/result_reader.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
-#include "cg/studies/sweep_command.hpp"
-#include "cg/studies/sweep_table.hpp"
+#include "cg/studies/sweep.hpp"
 
 namespace cg2d {
 namespace {
