@@ -61,20 +61,16 @@ void describe_setup(Members& m, RunReport& report) {
       or_null(metric("Conversion time", "s",
                      "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is "
                      "streamed: nothing was converted.")));
-  m.derived(
-      "row_lengths", [&] { return all_row_lengths(report); }, meaning("Of all ranks' blocks."));
-  m.list(
-      "ranks", report.ranks,
-      [&](RankResult& block, std::size_t rank) {
-        m.derived("rank", rank, at_least(0));
-        describe_block(m, report, block);
-        m("row_lengths", block.row_lengths,
-          meaning("Nonzeros per row of the whole block, before a kernel takes it; zeros where there are no "
-                  "rows."));
-        m("resident_bytes", block.resident_bytes, at_least(0, "At the end of the run; 0: not known."));
-        m("huge_page_bytes", block.huge_page_bytes, at_least(0, "Of these, in huge pages."));
-      },
-      {.fewest = 1});
+  m.derived("row_lengths", meaning("Of all ranks' blocks."), [&] { return all_row_lengths(report); });
+  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, std::size_t rank) {
+    m.derived("rank", rank, at_least(0));
+    describe_block(m, report, block);
+    m("row_lengths", block.row_lengths,
+      meaning("Nonzeros per row of the whole block, before a kernel takes it; zeros where there are no "
+              "rows."));
+    m("resident_bytes", block.resident_bytes, at_least(0, "At the end of the run; 0: not known."));
+    m("huge_page_bytes", block.huge_page_bytes, at_least(0, "Of these, in huge pages."));
+  });
 }
 
 void describe_repeats(Members& m, RunReport& report) {
@@ -106,31 +102,26 @@ void describe_result(Members& m, RunReport& report, RepeatReport& repeat) {
   m("zeta", repeat.steps.back().zeta, in_column("zeta"));
   m("rnorm", repeat.steps.back().residual_norm, in_column("rnorm"));
   m.derived("verified", judged, or_null("null: no reference, or not all repetitions finished."));
-  m.derived(
-      "relative_error", [&] { return relative_error(report, repeat); }, or_null(at_least(0)));
+  m.derived("relative_error", or_null(at_least(0)), [&] { return relative_error(report, repeat); });
   m("time_s", repeat.time_s,
     in_column("time_s", positive("Of the repetition with the median time, of an even number the lower of the "
                                  "middle two; phases and outer steps are those of that one.")));
   m.derived("mops_total", work, in_column("mops_total", positive("By the official operation count.")));
   m.derived("mops_per_process", work / report.configuration.grid.rank_count(), positive());
-  m.derived(
-      "true_mflops",
-      [&] { return true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6; },
-      in_column("true_mflops", positive("By the true number of nonzeros.")));
+  m.derived("true_mflops", in_column("true_mflops", positive("By the true number of nonzeros.")),
+            [&] { return true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6; });
   m.object("repeats", [&] { describe_repeats(m, report); });
 }
 
 void describe_quiet(Members& m, RunReport& report) {
-  m.derived(
-      "disturbed", [&] { return !disturbance(report).empty(); },
-      meaning("Whether one of the repetitions was."));
-  m.derived(
-      "reason", [&] { return disturbance(report); }, meaning("Empty where quiet."));
+  m.derived("disturbed", meaning("Whether one of the repetitions was."),
+            [&] { return !disturbance(report).empty(); });
+  m.derived("reason", meaning("Empty where quiet."), [&] { return disturbance(report); });
   m.list("repeats", report.repeats,
-         [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); },
          {.meaning = "One for each of result.repeats.times_s. Shares are of the region's time, of the worst "
                      "rank, processor or node; null: the system does not say.",
-          .fewest = 1});
+          .fewest = 1},
+         [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); });
 }
 
 /// Those of an earlier run that was saved come first.
@@ -146,6 +137,8 @@ std::vector<OuterStep> outer_steps(const RunDocument& document) {
 void describe_restart(Members& m, RunReport& report) {
   m.object_if(
       report.restart, "restart",
+      meaning("Only of a run that went on from a checkpoint: times, rates and phases are those of its own "
+              "outer iterations."),
       [&](RestartFacts& restart) {
         describe(m, restart.checkpoint);
         auto earlier = restart.step_count();
@@ -154,9 +147,7 @@ void describe_restart(Members& m, RunReport& report) {
         m.derived("timed_outer_iterations", report.problem.niter - restart.step_count(),
                   at_least(1, "The others, which the time and all rates are about."));
         if (m.reads()) restart.earlier_steps.resize(static_cast<std::size_t>(earlier));
-      },
-      meaning("Only of a run that went on from a checkpoint: times, rates and phases are those of its own "
-              "outer iterations."));
+      });
 }
 
 void describe_prediction(Members& m, RunDocument& document) {
@@ -165,17 +156,16 @@ void describe_prediction(Members& m, RunDocument& document) {
   bool is_there = document.repeat && known;
   m.object_if(
       is_there, "prediction",
+      meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of "
+              "the whole timed region."),
       [&] {
         m("machine", prediction.machine, not_empty());
-        m.derived(
-            "total_s", [&] { return prediction.total_s(); }, positive());
+        m.derived("total_s", positive(), [&] { return prediction.total_s(); });
         m.object("phases", [&] {
           for (const auto phase : benchmark_phases)
             m(phase_name(phase), prediction.phases[index_of(phase)], at_least(0));
         });
-      },
-      meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of "
-              "the whole timed region."));
+      });
   if (m.reads() && is_there) known = prediction;
 }
 
@@ -223,33 +213,28 @@ void describe(Members& m, RunDocument& document) {
     describe_generated(m, report);
   });
   describe_origin(m, report);
+  m.object_if(is_resolved, "configuration", or_null(), [&] {
+    describe_configuration(m, report);
+    m.object("tuning",
+             meaning("The settings that the kernel worked with (null: it has no such setting), and who "
+                     "chose."),
+             [&] { describe_tuning(m, report); });
+  });
+  m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
+  m.object_if(repeat, "result", or_null("Of the repetition with the median time."),
+              [&](RepeatReport& shown) { describe_result(m, report, shown); });
   m.object_if(
-      is_resolved, "configuration",
-      [&] {
-        describe_configuration(m, report);
-        m.object(
-            "tuning", [&] { describe_tuning(m, report); },
-            meaning("The settings that the kernel worked with (null: it has no such setting), and who "
-                    "chose."));
-      },
-      or_null());
-  m.object_if(
-      is_set_up, "setup", [&] { describe_setup(m, report); }, or_null());
-  m.object_if(
-      repeat, "result", [&](RepeatReport& shown) { describe_result(m, report, shown); },
-      or_null("Of the repetition with the median time."));
-  m.object_if(
-      has_quiet, "quiet", [&] { describe_quiet(m, report); },
-      or_null("Of the machine in the timed regions; null without a result, and where it is not known."));
-  m.list(
-      "outer_steps", steps,
-      [&](OuterStep& step, std::size_t index) {
-        m.derived("step", index + 1, at_least(1));
-        m("zeta", step.zeta);
-        m("rnorm", step.residual_norm);
-      },
-      meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
-              "restart with those before it."));
+      has_quiet, "quiet",
+      or_null("Of the machine in the timed regions; null without a result, and where it is not known."),
+      [&] { describe_quiet(m, report); });
+  m.list("outer_steps", steps,
+         meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
+                 "restart with those before it."),
+         [&](OuterStep& step, std::size_t index) {
+           m.derived("step", index + 1, at_least(1));
+           m("zeta", step.zeta);
+           m("rnorm", step.residual_norm);
+         });
   RepeatReport none;
   describe_region(m, report, repeat ? *repeat : none, region,
                   m.writes() && repeat ? std::optional(phases_of(report, *repeat)) : std::nullopt);
@@ -290,19 +275,17 @@ void describe(Members& m, SweptRun& run) {
     at_least(1,
              "The call of cg2d sweep, by number, that made the run: runs of one round and sitting were "
              "made in turns."));
-  m.object(
-      "configuration",
-      [&] {
-        auto& grid = run.asked.configuration.grid;
-        m.if_given("form", run.asked.form, !is_of_benchmark,
-                   meaning("Of a system: matrix; without one: domain PXxPYxPZ, or factors."));
-        m.if_given("class", run.problem_class, is_of_benchmark,
-                   meaning("Of the benchmark. With U, problem has the numbers."));
-        m("columns", grid.columns, at_least(1));
-        m("rows", grid.rows, at_least(1));
-        describe_axes(m, run.asked.configuration, false);
-      },
-      meaning("As asked for; the run's own configuration has the values that were chosen."));
+  m.object("configuration",
+           meaning("As asked for; the run's own configuration has the values that were chosen."), [&] {
+             auto& grid = run.asked.configuration.grid;
+             m.if_given("form", run.asked.form, !is_of_benchmark,
+                        meaning("Of a system: matrix; without one: domain PXxPYxPZ, or factors."));
+             m.if_given("class", run.problem_class, is_of_benchmark,
+                        meaning("Of the benchmark. With U, problem has the numbers."));
+             m("columns", grid.columns, at_least(1));
+             m("rows", grid.rows, at_least(1));
+             describe_axes(m, run.asked.configuration, false);
+           });
   m.if_given(
       "purpose", run.purpose, run.purpose != RunPurpose::time,
       meaning("Without it: a timed run. Otherwise made after all timed runs, and not compared with them; the "

@@ -383,9 +383,8 @@ void describe(Members& m, GridModel& one) {
 
 void describe(Members& m, RankCountModel& row) {
   m("ranks", row.rank_count, at_least(1));
-  m.derived("best_grid", [&] { return row.best().configuration.grid.name(); });
-  m.derived(
-      "total_s", [&] { return row.best().total_s(); }, positive("Of the best grid."));
+  m.derived("best_grid", {}, [&] { return row.best().configuration.grid.name(); });
+  m.derived("total_s", positive("Of the best grid."), [&] { return row.best().total_s(); });
   m("efficiency", row.efficiency,
     positive("Predicted seconds on one rank by those of the best grid, by ranks."));
   m("grids", row.grids, {.meaning = "By growing columns.", .fewest = 1});
@@ -630,19 +629,15 @@ void describe(Members& m, ComparedTable& table) {
   m("title", table.title, not_empty());
   m("unit", table.unit, meaning("s, clocks, or empty for ratios"));
   m("row_title", table.row_title, not_empty());
-  m.list("rows", table.rows,
-         [&](ComparedRow& row, std::size_t /*index*/) {
-           m("name", row.name, not_empty());
-           m.list("cells", row.cells,
-                  [&](ComparedCell& cell, std::size_t /*index*/) {
-                    m("column", cell.column, not_empty());
-                    m("paper", cell.paper, positive());
-                    m("model", cell.model, at_least(0, "Not for other machines."));
-                    m.derived("error", cell.error(), meaning("model / paper - 1."));
-                  },
-                  {.fewest = 1});
-         },
-         {.fewest = 1});
+  m.list("rows", table.rows, {.fewest = 1}, [&](ComparedRow& row, std::size_t /*index*/) {
+    m("name", row.name, not_empty());
+    m.list("cells", row.cells, {.fewest = 1}, [&](ComparedCell& cell, std::size_t /*index*/) {
+      m("column", cell.column, not_empty());
+      m("paper", cell.paper, positive());
+      m("model", cell.model, at_least(0, "Not for other machines."));
+      m.derived("error", cell.error(), meaning("model / paper - 1."));
+    });
+  });
   m.object("errors", [&] {
     const auto errors = table.errors();
     m.derived("median", errors.median, meaning("With its sign."));

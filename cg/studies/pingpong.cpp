@@ -387,20 +387,17 @@ std::string write_pingpong_text(const PingPongReport& report) {
 // ---------------------------------------------------------------- JSON
 
 void describe_sample(Members& m, std::string_view name, Sample& seconds, std::string_view text = {}) {
-  m.object(
-      name,
-      [&] {
-        m("median_s", seconds.median, at_least(0));
-        m("minimum_s", seconds.minimum, at_least(0));
-        m("maximum_s", seconds.maximum, at_least(0));
-        m("turns", seconds.count, at_least(1));
-      },
-      meaning(text));
+  m.object(name, meaning(text), [&] {
+    m("median_s", seconds.median, at_least(0));
+    m("minimum_s", seconds.minimum, at_least(0));
+    m("maximum_s", seconds.maximum, at_least(0));
+    m("turns", seconds.count, at_least(1));
+  });
 }
 
 void describe_left_out(Members& m, std::string_view name,
                        std::vector<std::pair<std::string, std::string>>& left_out) {
-  m.list(name, left_out, [&](auto& one, std::size_t /*index*/) {
+  m.list(name, left_out, {}, [&](auto& one, std::size_t /*index*/) {
     m("name", one.first, not_empty());
     m("reason", one.second, not_empty());
   });
@@ -450,24 +447,21 @@ void describe(Members& m, PingPongReport& report) {
   describe_disturbance(m, report.quiet);
   m("pairs", report.pairs, {.fewest = 1});
   m.list("sums", report.sums,
+         {.meaning = "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
+                     "MPI_Iallreduce.",
+          .fewest = 2},
          [&](SumTime& sum, std::size_t /*index*/) {
            m("way", sum.way, not_empty());
            describe_sample(m, "seconds", sum.seconds);
-         },
-         {.meaning = "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
-                     "MPI_Iallreduce.",
-          .fewest = 2});
+         });
   describe_left_out(m, "sums_left_out", report.sums_left_out);
-  m.object(
-      "phases",
-      [&] {
-        m("class", report.problem.class_name, not_empty());
-        m("n", report.problem.n, at_least(1));
-        describe_name(m, "grid", report.configuration.grid);
-        m("transports", report.phases, {.fewest = 1});
-        describe_left_out(m, "left_out", report.transports_left_out);
-      },
-      meaning("One call by itself, on the grid of all ranks."));
+  m.object("phases", meaning("One call by itself, on the grid of all ranks."), [&] {
+    m("class", report.problem.class_name, not_empty());
+    m("n", report.problem.n, at_least(1));
+    describe_name(m, "grid", report.configuration.grid);
+    m("transports", report.phases, {.fewest = 1});
+    describe_left_out(m, "left_out", report.transports_left_out);
+  });
 }
 
 namespace {

@@ -459,9 +459,10 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   m.derived("arrangement", only_if(is_system, row.median_run.arrangement),
             meaning("Of the ranks, for a system; empty where a run failed."));
   m.object_if(
-      is_sound, "figures", [&] { describe_figures(m, study, row); },
+      is_sound, "figures",
       or_null("Of all rounds; kernel and shares of the one with the median time (of an even number the "
-              "lower of the middle two). null where a run failed, or none took place."));
+              "lower of the middle two). null where a run failed, or none took place."),
+      [&] { describe_figures(m, study, row); });
   m("rounds", row.runs, meaning("null stands for what a run did not measure, since it failed."));
 }
 
@@ -496,16 +497,14 @@ void describe(Members& m, ScalingDocument& document) {
   m.derived("scaling", study.weak ? "weak" : "strong");
   m.object("options", [&, &study = study] { describe_options(m, study); });
   m("provenance", study.provenance, or_null());
-  m.object_if(
-      study.machine, "machine", [&](Environment& machine) { describe_machine(m, machine); },
-      or_null("As all ranks started see it."));
-  m.list(
-      "verification", m.writes() ? agreements_of(study) : std::vector<ZetaAgreement>(),
-      [&](ZetaAgreement& one, std::size_t /*index*/) { describe_agreement(m, one); },
-      meaning("Of all successful runs of a problem of the benchmark, once for each problem."));
+  m.object_if(study.machine, "machine", or_null("As all ranks started see it."),
+              [&](Environment& machine) { describe_machine(m, machine); });
+  m.list("verification", m.writes() ? agreements_of(study) : std::vector<ZetaAgreement>(),
+         meaning("Of all successful runs of a problem of the benchmark, once for each problem."),
+         [&](ZetaAgreement& one, std::size_t /*index*/) { describe_agreement(m, one); });
   m.list("ways", rows,
-         [&, &study = study](ScalingRow& row, std::size_t /*index*/) { describe_case(m, study, row); },
-         {.meaning = "In the order of the table: by cores, and with fewer and fewer ranks.", .fewest = 1});
+         {.meaning = "In the order of the table: by cores, and with fewer and fewer ranks.", .fewest = 1},
+         [&, &study = study](ScalingRow& row, std::size_t /*index*/) { describe_case(m, study, row); });
 }
 
 std::string scaling_text(const ScalingStudy& study) {

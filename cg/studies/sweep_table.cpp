@@ -101,26 +101,22 @@ void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranki
   m.derived("columns", asked.configuration.grid.columns, at_least(0));
   m.derived("rows", asked.configuration.grid.rows, at_least(0));
   m.derived("is_official", is_official(asked), meaning("Whether the official program takes this grid."));
-  m.object(
-      "configuration", [&] { describe_axes(m, cell.asked.configuration); },
-      meaning("As asked for, as in a run's result."));
+  m.object("configuration", meaning("As asked for, as in a run's result."),
+           [&] { describe_axes(m, cell.asked.configuration); });
   m("kernel_used", cell.kernel_used);
   m.derived("status", cell.statuses.empty() ? std::string("success") : cell.statuses.front(),
             meaning("success, or that of the first run that failed."));
   m("reason", cell.reason);
   m.derived("runs", runs, meaning("Those that are compared."));
-  m.object_if(
-      is_sound, "times",
-      [&] {
-        auto times = m.writes() ? sample_of(cell.times_s) : Sample{};
-        describe(m, times);
-        m.derived("iteration_s",
-                  m.writes() && asked.is_system()
-                      ? std::optional(times.median / cell.runs.front().iteration_count)
-                      : std::nullopt,
-                  positive("Only of a system: the median by the number of iterations."));
-      },
-      or_null("null where a run failed."));
+  m.object_if(is_sound, "times", or_null("null where a run failed."), [&] {
+    auto times = m.writes() ? sample_of(cell.times_s) : Sample{};
+    describe(m, times);
+    m.derived("iteration_s",
+              m.writes() && asked.is_system()
+                  ? std::optional(times.median / cell.runs.front().iteration_count)
+                  : std::nullopt,
+              positive("Only of a system: the median by the number of iterations."));
+  });
   m.derived("may_be_best", ranking.may_be_best(asked),
             meaning("Whether it is the candidate, or not known to be worse."));
   describe_against_best(m, cell, ranking);
@@ -140,8 +136,7 @@ void describe_verdict(Members& m, const Ranking& ranking, const std::string& tex
                       "not; null if all failed."));
     m.derived("best", ranking.is_decided() ? candidate : std::nullopt,
               or_null("The candidate, if it is better than every other one, and there is one; else null."));
-    m.derived(
-        "certainty", [&] { return ranking.verdict.certainty(); }, meaning(meaning_of_certainty));
+    m.derived("certainty", meaning(meaning_of_certainty), [&] { return ranking.verdict.certainty(); });
     m.derived("undecided", undecided, meaning("Those that the candidate is not known to be better than."));
     m.derived("suggested_rounds", ranking.verdict.suggested_rounds,
               or_null(at_least(1,
@@ -158,13 +153,12 @@ void describe(Members& m, ChoiceVerdict& choice) {
   m("ranks", choice.rank_count, at_least(1));
   m("threads", choice.thread_count, at_least(1));
   describe_verdict(m, choice.ranking, m.writes() ? choice_verdict_text(choice) : std::string());
-  m.list(
-      "alternatives", std::vector(choice.ranking.alternatives),
-      [&](MeasuredConfiguration& cell, std::size_t /*index*/) {
-        m.derived("key", cell.asked.key(), meaning(of_key));
-        describe_against_best(m, cell, choice.ranking);
-      },
-      meaning("The candidate, then by growing ratio to it; without those that failed."));
+  m.list("alternatives", std::vector(choice.ranking.alternatives),
+         meaning("The candidate, then by growing ratio to it; without those that failed."),
+         [&](MeasuredConfiguration& cell, std::size_t /*index*/) {
+           m.derived("key", cell.asked.key(), meaning(of_key));
+           describe_against_best(m, cell, choice.ranking);
+         });
 }
 
 namespace {
@@ -182,9 +176,8 @@ void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& d
   m("ranks", row.rank_count, at_least(1));
   m.derived("threads", common.configuration.thread_count, at_least(1));
   describe_verdict(m, row.ranking, m.writes() ? grid_verdict_text(row) : std::string());
-  m.list("cells", row.cells,
-         [&](MeasuredConfiguration& cell, std::size_t /*index*/) { describe_cell(m, cell, row.ranking); },
-         {.meaning = "By growing columns.", .fewest = 1});
+  m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
+         [&](MeasuredConfiguration& cell, std::size_t /*index*/) { describe_cell(m, cell, row.ranking); });
   m("why", differences,
     meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
             "rounds. Times are of a CG step, means over the ranks and over the middle half of the rounds by "
@@ -198,14 +191,13 @@ void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& d
 void describe(Members& m, SweepVerdicts& sweep) {
   describe_head(m);
   describe_verdict_test(m);
-  m.list(
-      "grids", sweep.verdicts.grids,
-      [&](GridVerdict& row, std::size_t index) {
-        sweep.differences.resize(std::max(sweep.differences.size(), index + 1));
-        describe_grids(m, row, sweep.differences[index]);
-      },
-      meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
-              "paper's table."));
+  m.list("grids", sweep.verdicts.grids,
+         meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
+                 "paper's table."),
+         [&](GridVerdict& row, std::size_t index) {
+           sweep.differences.resize(std::max(sweep.differences.size(), index + 1));
+           describe_grids(m, row, sweep.differences[index]);
+         });
   m("choices", sweep.verdicts.choices,
     meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
             "streamed ones only where none in memory has times."));

@@ -265,20 +265,18 @@ std::unique_ptr<TrialSolver> TrialSolver::make(comm::RankGroup& group, const Mat
 }
 
 void describe_tried(Members& m, std::string_view thing, Trial& trial) {
-  m.list("tried", trial.tried, [&](TimedCandidate& one, std::size_t /*index*/) {
+  m.list("tried", trial.tried, {}, [&](TimedCandidate& one, std::size_t /*index*/) {
     m(thing, one.name, not_empty());
     m("step_s", one.step_s, positive("Time of a CG step."));
   });
 }
 
 void describe_skipped(Members& m, std::string_view thing, Trial& trial) {
-  m.list(
-      "skipped", trial.skipped,
-      [&](SkippedCandidate& one, std::size_t /*index*/) {
-        m(thing, one.name, not_empty());
-        m("reason", one.reason, not_empty());
-      },
-      meaning("Those that cannot serve here, or would take too long."));
+  m.list("skipped", trial.skipped, meaning("Those that cannot serve here, or would take too long."),
+         [&](SkippedCandidate& one, std::size_t /*index*/) {
+           m(thing, one.name, not_empty());
+           m("reason", one.reason, not_empty());
+         });
 }
 
 void describe_verdict(Members& m, Trial& trial) {

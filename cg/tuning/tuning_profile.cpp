@@ -68,12 +68,11 @@ void describe(Members& m, TransportCase& timed) {
   m("overlap", configuration.overlaps);
   m("ranks_per_node", configuration.ranks_per_node, at_least(0));
   m("cut", configuration.cut, not_empty());
-  m.list("transports", timed.transports,
+  m.list("transports", timed.transports, {.fewest = 1},
          [&](TimedCandidate& transport, std::size_t /*index*/) {
            m("name", transport.name, not_empty());
            m("step_s", transport.step_s, positive_cost());
-         },
-         {.fewest = 1});
+         });
   describe_measured(m, timed.measured);
 }
 
@@ -90,14 +89,12 @@ void describe(Members& m, SpeedCase& timed) {
   auto& [matrix, configuration, ranks, measured] = timed;
   describe_case(m, matrix, configuration);
   m("kernel", configuration.kernel, not_empty());
-  m.list("ranks", timed.ranks,
-         [&](PlacedSpeed& rank, std::size_t /*index*/) {
-           m("place", rank.place, not_empty());
-           m("nonzeros_per_s", rank.nonzeros_per_s, positive_cost());
-           m("share", rank.share, positive_cost());
-           m("rank_here", rank.rank_here, at_least(0));
-         },
-         {.fewest = 1});
+  m.list("ranks", timed.ranks, {.fewest = 1}, [&](PlacedSpeed& rank, std::size_t /*index*/) {
+    m("place", rank.place, not_empty());
+    m("nonzeros_per_s", rank.nonzeros_per_s, positive_cost());
+    m("share", rank.share, positive_cost());
+    m("rank_here", rank.rank_here, at_least(0));
+  });
   describe_measured(m, timed.measured);
   if (!m.reads()) return;
   if (std::ssize(ranks) != configuration.grid.rank_count())
@@ -189,7 +186,7 @@ void describe(Members& m, ProcessorProfile& processor) {
     m("critical_vector_length", length, at_least(0));
     processor.critical_vector_length = length;
     describe_measured(m, processor.measured);
-    m.list("row_lengths", processor.curve, [&](RowLengthPoint& point, std::size_t /*index*/) {
+    m.list("row_lengths", processor.curve, {}, [&](RowLengthPoint& point, std::size_t /*index*/) {
       m("row_length", point.row_length, at_least(1));
       m("scalar_ns_per_nonzero", point.scalar_ns, positive_cost());
       m("vector_ns_per_nonzero", point.vector_ns, positive_cost());
