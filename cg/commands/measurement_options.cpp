@@ -13,8 +13,7 @@
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/stencil/stencil_run.hpp"
-#include "cg/studies/pingpong_command.hpp"
-#include "cg/studies/pingpong_report.hpp"
+#include "cg/studies/pingpong.hpp"
 #include "cg/studies/tune_command.hpp"
 
 namespace cg2d {

@@ -30,10 +30,9 @@
 #include "cg/simulation/simulate_command.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/studies/model_command.hpp"
-#include "cg/studies/paper_comparison.hpp"
-#include "cg/studies/pingpong_report.hpp"
-#include "cg/studies/scaling_table.hpp"
-#include "cg/studies/sweep_table.hpp"
+#include "cg/studies/pingpong.hpp"
+#include "cg/studies/scaling.hpp"
+#include "cg/studies/sweep.hpp"
 #include "cg/timing/papi.hpp"
 
 namespace cg2d {

@@ -15,12 +15,9 @@
 #include "cg/report/result_reader.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
-#include "cg/studies/scaling_command.hpp"
-#include "cg/studies/scaling_plan.hpp"
-#include "cg/studies/scaling_table.hpp"
-#include "cg/studies/studied_work.hpp"
-#include "cg/studies/sweep_command.hpp"
-#include "cg/studies/sweep_table.hpp"
+#include "cg/studies/scaling.hpp"
+#include "cg/studies/study.hpp"
+#include "cg/studies/sweep.hpp"
 
 namespace cg2d {
 namespace {

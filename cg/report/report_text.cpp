@@ -77,7 +77,7 @@ std::string tuning_text(const RunReport& report) {
   add("critical vector length", choice.tuning.critical_vector_length);
   add("prefetch distance", choice.tuning.prefetch_distance);
   add("block width", choice.tuning.block_width);
-  if (report.profile.processor) return text + fmt::format("profile {}", report.profile.path);
+  if (report.profile.processor.knows_kernels()) return text + fmt::format("profile {}", report.profile.path);
   return text + fmt::format("built-in ({})", report.profile.absence);
 }
 

@@ -40,7 +40,7 @@ void describe_generated(Members& m, RunReport& report) {
 void describe_tuning(Members& m, RunReport& report) {
   auto& kernel = report.kernel_choice;
   auto& profile = report.profile;
-  auto path = profile.processor ? std::optional(profile.path) : std::nullopt;
+  auto path = profile.processor.knows_kernels() ? std::optional(profile.path) : std::nullopt;
   m("kernel_by", kernel.kernel_origin);
   m("settings_by", kernel.tuning_origin, meaning("Settings from the command line override it in any case."));
   m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(at_least(0)));
@@ -50,7 +50,7 @@ void describe_tuning(Members& m, RunReport& report) {
   m("no_profile_because", profile.absence, meaning("Empty with a profile."));
   if (!m.reads() || !path) return;
   profile.path = *path;
-  profile.processor.emplace();
+  profile.processor.critical_vector_length.emplace();
 }
 
 void describe_setup(Members& m, RunReport& report) {

@@ -8,8 +8,8 @@
 #include "cg/report/phase_table.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 

@@ -265,7 +265,7 @@ void BenchmarkRun::remark_on_measurements() {
       choice.kernel_origin == ChoiceOrigin::profile || choice.tuning_origin == ChoiceOrigin::profile;
   if (uses_profile) {
     const auto remark =
-        remark_on(report_.profile.processor->record_for(source_->facts().key, configuration()), now);
+        remark_on(report_.profile.processor.record_for(source_->facts().key, configuration()), now);
     if (!remark.empty())
       report_.warnings.push_back(fmt::format("the profile is {}; cg2d tune renews it", remark));
   }

@@ -13,7 +13,7 @@
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/run_plan.hpp"
-#include "cg/tuning/speed_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 

@@ -24,10 +24,8 @@
 #include "cg/timing/events.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_timer.hpp"
-#include "cg/tuning/grid_trial.hpp"
 #include "cg/tuning/kernel_choice.hpp"
-#include "cg/tuning/speed_trial.hpp"
-#include "cg/tuning/transport_choice.hpp"
+#include "cg/tuning/trial.hpp"
 #include "comm/communicator.hpp"
 #include "comm/waiter.hpp"
 

@@ -1,74 +1,93 @@
-#include "cg/studies/sweep_command.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe_json.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
+#include "cg/machine/measurement_record.hpp"
 #include "cg/report/report.hpp"
+#include "cg/report/session_document.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/studies/studied_work.hpp"
-#include "cg/studies/study_rounds.hpp"
-#include "cg/studies/sweep_file.hpp"
 #include "cg/timing/phase_counters.hpp"
-#include "cg/tuning/kernel_choice.hpp"
 
 namespace cg2d {
-namespace {
 
-bool contains(const std::vector<ConfiguredProblem>& all, const ConfiguredProblem& one) {
-  return std::ranges::find(all, one) != all.end();
+nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, SweptRun swept) {
+  if (!swept.asked.is_system()) swept.problem_class = run.at("problem").at("class").get<std::string>();
+  swept.round_count = std::max(swept.round_count, swept.round);
+  run["sweep"] = json_of(swept);
+  return run;
 }
 
-class GridSweep final : public StudyRuns {
- public:
-  GridSweep(const SweepOptions& options, comm::RankGroup& group)
-      : options_(options), group_(group), first_ranks_(group), progress_(options.progress, group.rank()) {
-    group_.waiter().set_mode(comm::WaitMode::sleep);
+SweepFile::SweepFile(const std::string& path, bool fresh, const std::string& maker) {
+  try {
+    file_.emplace(path, "another sweep", fresh);
+    records_ = parse_sweep(file_->text());
+    for (const auto& record : records_) {
+      if (record.maker.empty() || record.maker == maker) continue;
+      throw InputError(fmt::format("its results come from another program or machine ({}; here: {})",
+                                   record.maker, maker));
+    }
+    was_cut_ = file_->drop_cut_line();  // the first change: the file is known to be a sweep's
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path,
+                                 error.what()));
   }
+  // Unique among the sweeps that one report may get.
+  session_ = records_.empty() ? fmt::format("{}-{}", date_now(), getpid()) : records_.front().session;
+  for (const auto& record : records_) sitting_ = std::max(sitting_, record.sitting + 1);
+}
+
+void SweepFile::append(const nlohmann::ordered_json& run) {
+  auto added = record_from(run);
+  file_->append(json_text(run));
+  file_->sync();
+  records_.push_back(std::move(added));
+  mark_replaced(records_);
+}
+
+namespace {
+
+class GridSweep final : public Study {
+ public:
+  GridSweep(const SweepOptions& options, comm::RankGroup& group) : Study(options, group), options_(options) {}
 
   ExitCode execute() {
     plan();
-    StudyRounds rounds(*this, cases(), first_ranks_, group_, progress_);
-    open_file(rounds);
-    const bool is_complete = rounds.perform(missing_of(interleaved(all_numbers(configurations_.size()),
-                                                                   {.first = 1, .last = round_count_}))) &&
-                             (!options_.until_sure || rounds.perform_until_sure(*options_.until_sure)) &&
-                             make_extra_runs(rounds);
+    open_file();
+    const bool is_complete = perform_rounds(missing_of(steps_of_rounds(round_count_))) && make_extra_runs();
     return is_complete ? conclude() : interrupted();
   }
 
-  void perform(const StudyStep& step, comm::RankGroup& ranks, const Progress& progress) override {
-    result_ = work_->perform(configurations_[step.number], step.purpose, ranks, progress);
-  }
-
+ private:
   /// A run that fails is a result, too.
-  End keep(const StudyStep& step, double duration_s) override {
+  bool keep(const StudyStep& step, StudiedResult result, double duration_s) override {
     file_->append(rendered([&] {
-      return sweep_json(result_.json(), {.asked = configurations_[step.number],
-                                         .round = step.round,
-                                         .round_count = round_count_,
-                                         .attempt = step.attempt,
-                                         .duration_s = duration_s,
-                                         .session = file_->session(),
-                                         .sitting = file_->sitting(),
-                                         .purpose = step.purpose,
-                                         .trace_file = trace_file()});
+      return sweep_json(result.json(), {.asked = cases_[step.number].asked,
+                                        .round = step.round,
+                                        .round_count = round_count_,
+                                        .attempt = step.attempt,
+                                        .duration_s = duration_s,
+                                        .session = file_->session(),
+                                        .sitting = file_->sitting(),
+                                        .purpose = step.purpose,
+                                        .trace_file = trace_file()});
     }));
-    const auto& record = file_->records().back();
-    auto text = record.succeeded() ? fmt::format("{:.4g} s", record.times_s.front())
-                                   : record.status + ": " + record.reason;
-    if (record.is_disturbed()) text += fmt::format(", disturbed ({})", record.disturbance);
-    return {.text = std::move(text), .is_repeated = must_repeat(record)};
+    return must_repeat(file_->records().back());
   }
 
   [[nodiscard]] std::vector<std::size_t> open_cases(double precision) const override {
@@ -79,7 +98,6 @@ class GridSweep final : public StudyRuns {
     return numbers;
   }
 
- private:
   void plan() {
     auto axes = options_.axes;
     const bool names_ranks = !axes.rank_counts.empty();
@@ -88,28 +106,26 @@ class GridSweep final : public StudyRuns {
                     group_.size());
     auto system = options_.system;
     auto common = options_.common;
+    SessionOptions& session = system ? static_cast<SessionOptions&>(*system) : common;
     if (axes.values["transport"].empty()) {
-      SessionOptions& session = system ? static_cast<SessionOptions&>(*system) : common;
       session.configuration = with_default_transport(group_, session.configuration, axes.values);
       session.transport_origin = ChoiceOrigin::built_in_rule;
     }
-    configurations_ =
-        system ? system_configurations(axes, *system) : configurations_of(axes, common.configuration);
-    // A file that is no profile, or no matrix, is an error of this command line, not a result of each of its runs.
-    const auto& profile = options_.system ? options_.system->profile : options_.common.profile;
-    static_cast<void>(load_profile(profile, inspect_environment(group_, 1), group_));
-    require_countable();
+    const auto configurations = system
+                                    ? configurations_of(axes, forms_of(*system), system->operator_text)
+                                    : configurations_of(axes, forms_of(axes.problems, common.configuration));
+    for (const auto& asked : configurations)
+      cases_.push_back({.name = asked.key(),
+                        .kind = asked.problem,
+                        .rank_count = asked.configuration.grid.rank_count(),
+                        .asked = asked});
     work_ = system ? system_work({*system})
                    : benchmark_work(axes.problems, common, options_.extras, trace_file());
-    agree_on(group_, [&] {
-      for (const auto& asked : configurations_) {
-        if (auto* const ranks = first_ranks_.of(asked.configuration.grid.rank_count()))
-          work_->prepare(asked, *ranks, progress_);
-      }
-    });
-    const int needed = rounds_for_verdicts(configurations_);
+    prepare(inspect_environment(group_, 1));
+    require_countable();
+    const int needed = rounds_for_verdicts(configurations);
     round_count_ = options_.round_count.value_or(needed);
-    progress_.say(fmt::format("{}, {}, {}", format_count(std::ssize(configurations_), "configuration"),
+    progress_.say(fmt::format("{}, {}, {}", format_count(std::ssize(cases_), "configuration"),
                               format_count(round_count_, "round"), reason_for_rounds(needed)));
   }
 
@@ -128,21 +144,7 @@ class GridSweep final : public StudyRuns {
     return "as --repeat asks";
   }
 
-  [[nodiscard]] std::vector<StudyCase> cases() const {
-    std::vector<StudyCase> cases;
-    for (const auto& asked : configurations_) {
-      const int rank_count = asked.configuration.grid.rank_count();
-      cases.push_back(
-          {.name = asked.key(),
-           .rank_count = rank_count,
-           .work = {.key = asked.key(),
-                    .kind = asked.problem,
-                    .amount = work_->expected_work(asked, rank_count * asked.configuration.thread_count)}});
-    }
-    return cases;
-  }
-
-  void open_file(StudyRounds& rounds) {
+  void open_file() {
     const auto environment = inspect_environment(group_, 1);
     agree_on(group_, [&] {
       if (group_.rank() != 0) return;
@@ -151,9 +153,8 @@ class GridSweep final : public StudyRuns {
     });
     if (group_.rank() != 0) return;
     for (const auto& record : file_->records()) {
-      // The file may have problems of which this sweep knows nothing.
-      if (record.purpose == RunPurpose::time && contains(configurations_, record.asked))
-        rounds.note({.number = number_of(record.asked), .round = record.round}, record.duration_s);
+      if (record.purpose == RunPurpose::time && is_planned(record))
+        note({.number = number_of(record.asked), .round = record.round}, record.duration_s);
     }
     if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
   }
@@ -178,7 +179,7 @@ class GridSweep final : public StudyRuns {
   [[nodiscard]] int next_attempt(const StudyStep& step) const {
     const auto last = std::ranges::find_if(file_->records(), [&](const ResultRecord& record) {
       return record.round == step.round && record.purpose == step.purpose &&
-             record.asked == configurations_[step.number] && !record.is_replaced;
+             record.asked == cases_[step.number].asked && !record.is_replaced;
     });
     if (last == file_->records().end()) return 1;
     const bool lacks_its_trace =
@@ -194,26 +195,30 @@ class GridSweep final : public StudyRuns {
   [[nodiscard]] std::string trace_file() const { return trace_file_of(options_.output); }
 
   [[nodiscard]] std::size_t number_of(const ConfiguredProblem& asked) const {
-    return static_cast<std::size_t>(std::ranges::find(configurations_, asked) - configurations_.begin());
+    return static_cast<std::size_t>(std::ranges::find(cases_, asked, &StudyCase::asked) - cases_.begin());
+  }
+
+  /// The file may have problems and configurations of which this sweep knows nothing.
+  [[nodiscard]] bool is_planned(const ResultRecord& record) const {
+    return number_of(record.asked) < cases_.size();
   }
 
   /// After all timed runs, whose medians they must not disturb. False where a signal asked to end.
-  bool make_extra_runs(StudyRounds& rounds) {
-    if (!rounds.perform(missing_of(extra_steps(configurations_.size(), options_.extras)))) return false;
+  bool make_extra_runs() {
+    if (!perform(missing_of(extra_steps(cases_.size(), options_.extras)))) return false;
     if (!options_.extras.traces_best) return true;
     std::vector<StudyStep> steps;
     if (group_.rank() == 0) {
       if (const auto traced = traced_configuration(records_of_plan()))
         steps.push_back({.number = number_of(*traced), .purpose = RunPurpose::trace});
     }
-    return rounds.perform(missing_of(of_rank_0(group_, steps)));
+    return perform(missing_of(of_rank_0(group_, steps)));
   }
 
-  /// The file may have other configurations, too.
   [[nodiscard]] std::vector<ResultRecord> records_of_plan() const {
     std::vector<ResultRecord> records;
     std::ranges::copy_if(file_->records(), std::back_inserter(records),
-                         [&](const auto& record) { return contains(configurations_, record.asked); });
+                         [&](const auto& record) { return is_planned(record); });
     return records;
   }
 
@@ -226,8 +231,8 @@ class GridSweep final : public StudyRuns {
   }
 
   ExitCode conclude() {
-    std::int64_t code = 0;
     write_output("", group_, [&] { return sweep_tables(file_->records(), options_.tables); });
+    std::int64_t code = 0;
     if (group_.rank() == 0) {
       for (const auto& record : file_->records()) {
         if (code == 0) code = record.exit_code;
@@ -238,14 +243,8 @@ class GridSweep final : public StudyRuns {
   }
 
   const SweepOptions& options_;
-  comm::RankGroup& group_;
-  SubgroupCache first_ranks_;
-  Progress progress_;
-  std::unique_ptr<StudiedWork> work_;
-  std::vector<ConfiguredProblem> configurations_;
   int round_count_ = 0;
   std::unique_ptr<SweepFile> file_;  // on rank 0
-  StudiedResult result_;             // of the run made last
 };
 
 }  // namespace

@@ -12,12 +12,10 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/values.hpp"
-#include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/stencil.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
-#include "cg/studies/studied_work.hpp"
 
 namespace cg2d {
 namespace {
@@ -99,64 +97,59 @@ std::vector<int> usual_rank_counts(const NamedGrids& named, int started) {
   return counts;
 }
 
-std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const Configuration& common) {
-  const auto of_a_grid = crossed(common, axes.values);
-  std::vector<Configuration> all;
-  const auto add = [&](Configuration one, const comm::ProcessGrid& grid) {
-    one.grid = grid;
-    if (!has(all, one)) all.push_back(std::move(one));
-  };
-  require_used(axes.named, axes.rank_counts);
-  for (const int rank_count : axes.rank_counts) {
-    for (const auto& grid : wanted_grids(rank_count, axes)) {
-      for (const auto& configuration : of_a_grid) add(configuration, grid);
-    }
-  }
-  return all;
+std::vector<ConfiguredProblem> forms_of(const std::vector<Problem>& problems, const Configuration& common) {
+  std::vector<ConfiguredProblem> forms;
+  for (const auto& problem : problems)
+    forms.push_back({.problem = problem_name(problem), .configuration = common});
+  return forms;
 }
 
-std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common) {
-  const auto configurations = configurations_on_grids(axes, common);
-  std::vector<ConfiguredProblem> all;
-  for (const auto& problem : axes.problems) {
-    for (const auto& configuration : configurations) {
-      ConfiguredProblem one{.problem = problem_name(problem)};
-      one.configuration = with_cut(configuration, one.usual_cut());
-      if (!has(all, one)) all.push_back(std::move(one));
-    }
-  }
-  return all;
+std::vector<ConfiguredProblem> forms_of(const SystemOptions& system) {
+  std::vector<ConfiguredProblem> forms;
+  const auto add = [&](std::string_view form) {
+    forms.push_back(
+        {.problem = system_name(system), .configuration = system.configuration, .form = std::string(form)});
+  };
+  const auto& text = system.operator_text;
+  if (const auto* const row = find_matrix_free(text)) add(row->uses_grid ? factor_form : domain_form);
+  if (text.empty() || system.assembles) add(matrix_form);
+  return forms;
 }
 
-std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, const SystemOptions& system) {
-  const auto& common = system.configuration;
+std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
+                                                 const std::vector<ConfiguredProblem>& forms,
+                                                 const std::string& operator_text) {
   std::vector<ConfiguredProblem> all;
-  const auto add = [&, name = system_name(system)](const Configuration& configuration,
-                                                   std::string_view form) {
-    ConfiguredProblem one{.problem = name, .configuration = configuration, .form = std::string(form)};
-    if (one.is_matrix_free()) one.configuration.cut = automatic_choice;
-    one.configuration = with_cut(one.configuration, one.usual_cut());
-    if (!has(all, one)) all.push_back(std::move(one));
-  };
-  const auto* const row = find_matrix_free(system.operator_text);
-  if (row != nullptr && row->uses_grid) {
-    for (const auto& one : configurations_on_grids(axes, common)) add(one, factor_form);
-  } else if (row != nullptr) {
-    auto values = axes.values;  // stencils have neither a kernel nor a form of the sum
-    values.erase("kernel");
-    values.erase("sum_form");
-    const auto of_a_domain = crossed(common, values);
+  for (auto form : forms) {
+    const bool cuts_domain = form.cuts_domain();
+    auto values = axes.values;
+    if (cuts_domain) {  // stencils have neither a kernel nor a form of the sum
+      values.erase("kernel");
+      values.erase("sum_form");
+    }
+    const auto crossing = crossed(form.configuration, values);
+    const auto add_on = [&](const comm::ProcessGrid& grid) {
+      for (const auto& configuration : crossing) {
+        auto one = form;
+        one.configuration = configuration;
+        one.configuration.grid = grid;
+        if (one.is_matrix_free()) one.configuration.cut = automatic_choice;
+        one.configuration = with_cut(one.configuration, one.usual_cut());
+        if (!has(all, one)) all.push_back(std::move(one));
+      }
+    };
+    if (!cuts_domain) require_used(axes.named, axes.rank_counts);
     for (const int rank_count : axes.rank_counts) {
-      for (const auto& domain : wanted_domains(axes, system.operator_text, rank_count)) {
-        for (auto one : of_a_domain) {
-          one.grid = {.columns = 1, .rows = rank_count};
-          add(one, fmt::format("{} {}", domain_form, domain.name()));
-        }
+      if (!cuts_domain) {
+        std::ranges::for_each(wanted_grids(rank_count, axes), add_on);
+        continue;
+      }
+      for (const auto& domain : wanted_domains(axes, operator_text, rank_count)) {
+        form.form = fmt::format("{} {}", domain_form, domain.name());
+        add_on({.columns = 1, .rows = rank_count});
       }
     }
   }
-  if (!system.operator_text.empty() && !system.assembles) return all;
-  for (const auto& one : configurations_on_grids(axes, common)) add(one, matrix_form);
   return all;
 }
 
@@ -204,13 +197,6 @@ std::string trace_file_of(const std::string& sweep_file) {
 bool is_official(const ConfiguredProblem& asked) {
   const auto& grid = asked.configuration.grid;
   return !asked.is_system() && official_grid(grid.rank_count()) == grid;
-}
-
-double expected_work(const Problem& problem, int core_count) {
-  // The generation of a matrix takes about as long as so many products (classes A to C, 1 to 4 ranks).
-  constexpr double products_of_generation = 60.0;
-  const double products = problem.counts.products * (problem.niter + 1.0) + products_of_generation;
-  return facts_of(problem).nonzero_count * products / core_count;
 }
 
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,

@@ -12,9 +12,7 @@
 #include "cg/report/run_verdict.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/studies/study_rounds.hpp"
-#include "cg/timing/phase_counters.hpp"
-#include "cg/timing/phase_trace.hpp"
+#include "cg/studies/study.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/domain_layout.hpp"
 
@@ -46,33 +44,22 @@ struct SweepAxes {
   std::vector<comm::DomainGrid> domains{};  ///< of a system; empty: all that have no more parts than points
 };
 
-/// Every configuration on every grid: rank counts outermost, then grids, and the other axes. The rest as for
-/// configurations_of().
-std::vector<Configuration> configurations_on_grids(const SweepAxes& axes, const Configuration& common);
+/// The forms in which work is measured, with all that a sweep crosses left open: of each problem of the benchmark one, in its order; of a system
+/// without a matrix first where the operator can be applied so. An operator's matrix is only among them where it is to be assembled.
+std::vector<ConfiguredProblem> forms_of(const std::vector<Problem>& problems, const Configuration& common);
+std::vector<ConfiguredProblem> forms_of(const SystemOptions& system);
 
-/// Every problem with every configuration once: problems outermost, then rank counts, grids, and the other
-/// axes. An axis without values stays as it is in `common`. Throws InputError when a rank count has no grid
-/// with any of the columns, or none that is named, when no rank count has a grid that is named, and for a value that its axis does not have.
-std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common = {});
-
-/// Every configuration of a system once: without a matrix first where the operator can be applied so. An operator's matrix is
-/// only among them where it is to be assembled. Throws InputError for a number of ranks without a grid or a domain that
-/// was asked for.
-std::vector<ConfiguredProblem> system_configurations(const SweepAxes& axes, const SystemOptions& system);
+/// Every form with every configuration once: forms outermost, then rank counts, grids or domains (of the operator), and the other
+/// axes. An axis without values stays as the form has it. Throws InputError when a rank count has no grid
+/// with any of the columns, or none that is named, when no rank count has a grid that is named, for a number of ranks without a domain that
+/// was asked for, and for a value that its axis does not have.
+std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes,
+                                                 const std::vector<ConfiguredProblem>& forms,
+                                                 const std::string& operator_text = {});
 
 /// The fewest rounds after which every verdict on these configurations can be decided: those of one problem, number
 /// of ranks and number of threads are alternatives of each other.
 int rounds_for_verdicts(const std::vector<ConfiguredProblem>& configurations);
-
-/// The runs that a sweep makes beside the timed ones, one for each configuration and purpose.
-struct ExtraRuns {
-  CounterOptions counters{.reads_environment = false};  ///< without events: none
-  TraceOptions trace;                                   ///< its steps; the file is trace_file_of()
-  bool measures_limits = false;
-  bool traces_best = false;
-
-  [[nodiscard]] bool count_events() const { return !counters.events.empty(); }
-};
 
 /// Counted runs of so many configurations, then runs with the machine's limits. The trace is of the best one, which is
 /// not known before.
@@ -87,10 +74,6 @@ std::string trace_file_of(const std::string& sweep_file);
 
 /// Whether the configuration has the official program's grid. Systems have no official program.
 bool is_official(const ConfiguredProblem& asked);
-
-/// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
-/// one core multiplies.
-double expected_work(const Problem& problem, int core_count);
 
 /// The configurations that a verdict on these records leaves open, by open_alternatives(), each once.
 std::vector<ConfiguredProblem> open_configurations(const std::vector<ResultRecord>& records,

@@ -1,4 +1,4 @@
-#include "cg/studies/sweep_table.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,13 +10,210 @@
 #include <optional>
 #include <set>
 
+#include "cg/base/describe.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
+#include "cg/report/grids/grid_differences.hpp"
+#include "cg/report/report.hpp"
+#include "cg/report/session_document.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
+#include "cg/timing/phase.hpp"
 
 namespace cg2d {
 namespace {
+
+constexpr std::string_view of_key = "The unique text of a configuration.";
+
+/// "0.873 ms per iteration" of a system; empty for the benchmark.
+std::string iteration_text(const MeasuredConfiguration& measured, double time_s) {
+  if (!measured.asked.is_system()) return {};
+  return fmt::format("{:.4g} ms per iteration", 1e3 * time_s / measured.runs.front().iteration_count);
+}
+
+/// At least one alternative has succeeded. name_of: by which they are told apart.
+std::string ranking_text(const Ranking& ranking, std::string (ConfiguredProblem::*name_of)() const) {
+  std::vector<std::string> names;
+  std::vector<double> medians_s;
+  for (const auto& one : ranking.alternatives) {
+    names.push_back((one.asked.*name_of)());
+    medians_s.push_back(sample_of(one.times_s).median);
+  }
+  const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
+  const auto per_iteration = iteration_text(*ranking.candidate(), medians_s.front());
+  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), medians_s.front(),
+                                 per_iteration.empty() ? "" : " (" + per_iteration + ")");
+  if (ranking.is_decided()) return fmt::format("best is {}, {}", named, reason);
+  if (reason.empty()) return named + ": nothing to compare it with";
+  return fmt::format("no clear winner: {} (median {:.4g} s{}) was {}", names.front(), medians_s.front(),
+                     per_iteration.empty() ? "" : ", " + per_iteration, reason);
+}
+
+/// The official grid beside the best one.
+std::string official_text(const GridVerdict& row) {
+  const auto official = official_grid(row.rank_count);
+  if (!official) return "no official grid (not a power of two)";
+  const auto name = official->name();
+  const auto cell = std::ranges::find_if(
+      row.cells, [&](const auto& one) { return one.asked.configuration.grid == *official; });
+  if (cell == row.cells.end()) return fmt::format("the official {} was not measured", name);
+  if (!cell->is_sound()) return fmt::format("the official {} failed", name);
+  const auto place = row.ranking.place_of(cell->asked);
+  if (place == 0)
+    return row.ranking.is_decided()                ? "that is the official grid, too"
+           : row.ranking.verdict.undecided.empty() ? "it is the official grid"
+                                                   : fmt::format("{} is the official grid", name);
+  if (row.ranking.may_be_best(cell->asked)) return fmt::format("the official {} may be best", name);
+  return fmt::format("the official {} costs {} more", name, gain_text(row.ranking.verdict.against[place]));
+}
+
+/// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %); the official 2x2 costs 12 % (8 ... 15 %)
+/// more", or the grids that cannot be told from the best one. Without a full stop.
+std::string grid_verdict_text(const GridVerdict& row) {
+  if (row.ranking.candidate() == nullptr) return "no grid succeeded";
+  const auto text = ranking_text(row.ranking, &ConfiguredProblem::arrangement);
+  return row.common.is_system() ? text : text + "; " + official_text(row);
+}
+
+/// The verdict on the configurations of several tables, in words as grid_verdict_text().
+std::string choice_verdict_text(const ChoiceVerdict& choice) {
+  if (choice.ranking.candidate() == nullptr) return "nothing succeeded";
+  return ranking_text(choice.ranking, &ConfiguredProblem::choices);
+}
+
+/// Times of the candidate's rounds, round by round; null for the candidate and for what failed.
+void describe_against_best(Members& m, const MeasuredConfiguration& cell, const Ranking& ranking) {
+  const auto place = ranking.place_of(cell.asked);
+  const bool is_compared = place != 0 && place != ranking.alternatives.size();
+  m.derived("against_best", is_compared ? std::optional(ranking.verdict.against[place]) : std::nullopt,
+            or_null("Times of the candidate's rounds, round by round; null for the candidate and for what "
+                    "failed."));
+}
+
+void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranking) {
+  const auto& asked = cell.asked;
+  std::vector<std::string> runs;
+  for (const auto& run : cell.runs) runs.push_back(run.place);
+  bool is_sound = cell.is_sound() && !cell.times_s.empty();
+  m.derived("key", asked.key(), meaning(of_key));
+  m.derived("grid", asked.arrangement(), meaning("Or the parts of a domain along x, y and z."));
+  m.derived("columns", asked.configuration.grid.columns, at_least(0));
+  m.derived("rows", asked.configuration.grid.rows, at_least(0));
+  m.derived("is_official", is_official(asked), meaning("Whether the official program takes this grid."));
+  m.object("configuration", meaning("As asked for, as in a run's result."),
+           [&] { describe_axes(m, cell.asked.configuration); });
+  m("kernel_used", cell.kernel_used);
+  m.derived("status", cell.statuses.empty() ? std::string("success") : cell.statuses.front(),
+            meaning("success, or that of the first run that failed."));
+  m("reason", cell.reason);
+  m.derived("runs", runs, meaning("Those that are compared."));
+  m.object_if(is_sound, "times", or_null("null where a run failed."), [&] {
+    auto times = m.writes() ? sample_of(cell.times_s) : Sample{};
+    describe(m, times);
+    m.derived("iteration_s",
+              m.writes() && asked.is_system()
+                  ? std::optional(times.median / cell.runs.front().iteration_count)
+                  : std::nullopt,
+              positive("Only of a system: the median by the number of iterations."));
+  });
+  m.derived("may_be_best", ranking.may_be_best(asked),
+            meaning("Whether it is the candidate, or not known to be worse."));
+  describe_against_best(m, cell, ranking);
+  m.derived("form", asked.is_system() ? std::optional(asked.form) : std::nullopt,
+            meaning("Only of a system."));
+}
+
+void describe_verdict(Members& m, const Ranking& ranking, const std::string& text) {
+  const auto* const found = ranking.candidate();
+  const auto candidate = found == nullptr ? std::nullopt : std::optional(found->asked.key());
+  std::vector<std::string> undecided;
+  for (const auto index : ranking.verdict.undecided)
+    undecided.push_back(ranking.alternatives[index].asked.key());
+  m.object("verdict", [&] {
+    m.derived("candidate", candidate,
+              or_null("The one that the others beat least, by the median ratio of paired rounds; decided or "
+                      "not; null if all failed."));
+    m.derived("best", ranking.is_decided() ? candidate : std::nullopt,
+              or_null("The candidate, if it is better than every other one, and there is one; else null."));
+    m.derived("certainty", meaning(meaning_of_certainty), [&] { return ranking.verdict.certainty(); });
+    m.derived("undecided", undecided, meaning("Those that the candidate is not known to be better than."));
+    m.derived("suggested_rounds", ranking.verdict.suggested_rounds,
+              or_null(at_least(1,
+                               "Rounds that should separate them; null where nothing is undecided, or the "
+                               "difference is below the noise.")));
+    m.derived("text", text, meaning("For people, as in the tables."));
+  });
+}
+
+}  // namespace
+
+void describe(Members& m, ChoiceVerdict& choice) {
+  m("problem", choice.problem);
+  m("ranks", choice.rank_count, at_least(1));
+  m("threads", choice.thread_count, at_least(1));
+  describe_verdict(m, choice.ranking, m.writes() ? choice_verdict_text(choice) : std::string());
+  m.list("alternatives", std::vector(choice.ranking.alternatives),
+         meaning("The candidate, then by growing ratio to it; without those that failed."),
+         [&](MeasuredConfiguration& cell, std::size_t /*index*/) {
+           m.derived("key", cell.asked.key(), meaning(of_key));
+           describe_against_best(m, cell, choice.ranking);
+         });
+}
+
+namespace {
+
+/// The document of a sweep.
+struct SweepVerdicts {
+  RunVerdicts verdicts;
+  std::vector<std::vector<GridDifference>> differences;  ///< of each row of grids
+  std::vector<std::string> replaced;                     ///< places of runs
+};
+
+void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& differences) {
+  const auto& common = row.common;
+  m.derived("problem", common.problem);
+  m("ranks", row.rank_count, at_least(1));
+  m.derived("threads", common.configuration.thread_count, at_least(1));
+  describe_verdict(m, row.ranking, m.writes() ? grid_verdict_text(row) : std::string());
+  m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
+         [&](MeasuredConfiguration& cell, std::size_t /*index*/) { describe_cell(m, cell, row.ranking); });
+  m("why", differences,
+    meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
+            "rounds. Times are of a CG step, means over the ranks and over the middle half of the rounds by "
+            "the difference of the whole step, so that the parts add up."));
+  m.derived("form", common.is_system() ? std::optional(common.form) : std::nullopt,
+            meaning("Only of a system: matrix; without one domain or factors."));
+  m.derived("storage", common.storage.empty() ? std::nullopt : std::optional(common.storage),
+            meaning("Only of runs with --out-of-core: streamed within their memory limit."));
+}
+
+void describe(Members& m, SweepVerdicts& sweep) {
+  describe_head(m);
+  describe_verdict_test(m);
+  m.list("grids", sweep.verdicts.grids,
+         meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
+                 "paper's table."),
+         [&](GridVerdict& row, std::size_t index) {
+           sweep.differences.resize(std::max(sweep.differences.size(), index + 1));
+           describe_grids(m, row, sweep.differences[index]);
+         });
+  m("choices", sweep.verdicts.choices,
+    meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
+            "streamed ones only where none in memory has times."));
+  m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
+  m("replaced", sweep.replaced,
+    meaning("Disturbed runs that were repeated: the last attempt of their round counts."));
+}
+
+constexpr std::string_view source_of_tables =
+    "The paper: K. Itakura, M. Matsubara, T. Boku, H. Nakamura, K. Nakazawa, \"Performance Evaluation of NPB "
+    "Kernel CG\n"
+    "on CP-PACS\", Transactions of the Information Processing Society of Japan 39(6), 1998. Its machine: "
+    "CP-PACS, PU of\n"
+    "150 MHz; its problem: class B. Here, clocks are reference clocks of this machine's counter, mean over "
+    "the ranks, in\n"
+    "the run with the median time; a PU is a rank.\n";
 
 /// The rows of one problem and configuration, by growing ranks.
 struct GridTable {
@@ -40,6 +237,127 @@ std::vector<MeasuredConfiguration> cells_of(const GridTable& table) {
   std::vector<MeasuredConfiguration> cells;
   for (const auto& row : table.rows) cells.insert(cells.end(), row.cells.begin(), row.cells.end());
   return cells;
+}
+
+/// The tables of one problem that differ in their kernel, by kernel: the first of the sweep first.
+struct PaperStudy {
+  ConfiguredProblem common;  ///< without grid and kernel
+  std::vector<GridTable> kernels{};
+};
+
+std::vector<PaperStudy> studies_of(std::vector<GridVerdict> rows) {
+  std::erase_if(rows, [](const auto& row) { return row.common.is_system(); });
+  std::vector<PaperStudy> studies;
+  for (auto& table : tables_of(std::move(rows))) {
+    auto common = table.common;
+    common.configuration.kernel = automatic_choice;
+    auto study = std::ranges::find(studies, common, &PaperStudy::common);
+    if (study == studies.end()) study = studies.insert(study, {.common = common});
+    study->kernels.push_back(std::move(table));
+  }
+  return studies;
+}
+
+std::string column_of(const MeasuredConfiguration& cell) {
+  return fmt::format("Px = {}", cell.asked.configuration.grid.columns);
+}
+
+std::string kernel_text(const GridTable& table) {
+  const auto& name = table.common.configuration.kernel;
+  for (const auto& cell : table.rows.front().cells) {
+    if (name == automatic_choice && !cell.kernel_used.empty())
+      return fmt::format("{} ({})", name, cell.kernel_used);
+  }
+  return name;
+}
+
+/// Tables 2 and 6.
+std::string seconds_table(const GridTable& rows) {
+  std::map<int, std::string> all_columns;
+  for (const auto& cell : cells_of(rows))
+    all_columns[cell.asked.configuration.grid.columns] = column_of(cell);
+  Table table;
+  for (const auto& row : rows.rows) {
+    table.line().word("PU", std::to_string(row.rank_count));
+    for (const auto& [columns, name] : all_columns) {
+      const auto cell = std::ranges::find(row.cells, name, &column_of);
+      const bool is_there = cell != row.cells.end() && cell->is_sound();
+      table.number(name, is_there ? fmt::format("{:.4g}", sample_of(cell->times_s).median) : "");
+    }
+  }
+  return table.text("");
+}
+
+/// A line of a table of clocks.
+struct ClockLine {
+  std::string_view name;
+  std::vector<Phase> phases;  ///< added up
+};
+
+/// The clocks of one line by Px, per CG iteration or per product.
+enum class ClocksPer { iteration, product };
+
+std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& lines, ClocksPer unit) {
+  Table table;
+  for (const auto& line : lines) {
+    table.line().word("clocks", line.name);
+    for (const auto& cell : row.cells) {
+      if (!cell.is_sound() || !cell.median_run().work) continue;
+      const auto& work = *cell.median_run().work;
+      double clocks = 0.0;
+      for (const auto phase : line.phases) clocks += work.clocks.at(index_of(phase));
+      const double count =
+          unit == ClocksPer::iteration ? work.step_count : work.calls.at(index_of(Phase::multiply));
+      table.number(column_of(cell), count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
+    }
+  }
+  return table.text("");
+}
+
+std::string study_text(const PaperStudy& study) {
+  const auto& first = study.kernels.front();
+  const auto& largest = first.rows.back();
+  const auto choices =
+      fmt::format("class {}, {}", study.common.problem, largest.common.configuration.transport);
+  const auto here = [&](const GridTable& table) {
+    return fmt::format("here: {}, kernel {}", choices, kernel_text(table));
+  };
+  const auto on_largest = fmt::format("{} PU", largest.rank_count);
+  const auto seconds = [&](int number, std::string_view loop, const GridTable& rows) {
+    return fmt::format("\nTable {}. Execution time [s] (the paper: {}, 16 to 256 PU;\n{})\n", number, loop,
+                       here(rows)) +
+           seconds_table(rows);
+  };
+  const auto clocks = [&](int number, std::string_view what, std::string_view paper, const GridTable& rows,
+                          const std::vector<ClockLine>& lines, ClocksPer unit) {
+    return fmt::format("\nTable {}. Clocks {} (the paper: 256 PU, {}; {}, {})\n", number, what, paper,
+                       here(rows), on_largest) +
+           clocks_table(rows.rows.back(), lines, unit);
+  };
+  auto text = seconds(2, "the compiler's loop, critical vector length 50", first) +
+              clocks(3,
+                     "per iteration: matvec with its communication, dotpro: all dot products of a step with "
+                     "their sums,\ndaxpy: all vector updates",
+                     "the compiler's loop", first,
+                     {{"matvec", {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}},
+                      {"dotpro", {Phase::dot}},
+                      {"daxpy", {Phase::vector_updates}}},
+                     ClocksPer::iteration) +
+              clocks(4, "per matvec", "critical vector length 50", first,
+                     {{"Collection", {Phase::collection}},
+                      {"Multiply", {Phase::multiply}},
+                      {"Summation", {Phase::summation}},
+                      {"Shuffle", {Phase::shuffle}}},
+                     ClocksPer::product);
+  if (study.kernels.size() < 2)
+    return text +
+           "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
+           "here.\n";
+  const auto& second = study.kernels[1];
+  return text +
+         clocks(5, "of Multiply", "a loop by hand, critical vector length 20", second,
+                {{"Multiply", {Phase::multiply}}}, ClocksPer::product) +
+         seconds(6, "a loop by hand, critical vector length 20", second);
 }
 
 std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking) {
@@ -161,6 +479,44 @@ std::string reasons_of(const GridTable& table, const std::vector<ResultRecord>& 
   return text;
 }
 
+/// Measured, predicted, and the difference in per cent of the measured value: none where one of the two is not known or zero, such as what
+/// one process column sums.
+void add_prediction(const ResultRecord& run, Table& table) {
+  const auto& prediction = *run.prediction;
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  const auto line = [&](std::string_view grid, std::string_view what, const auto& text_of) {
+    table.line().word("grid", grid).word("of", what);
+    for (std::size_t k = 0; k < benchmark_phase_count; ++k)
+      table.number(phase_name(phase_at(k)),
+                   text_of(run.phases_s ? (*run.phases_s)[k] : unknown, prediction.phases[k]));
+    table.number("total", text_of(run.time_s, prediction.total_s()));
+  };
+  const auto seconds = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{:.6f}", value);
+  };
+  line(run.asked.configuration.grid.name(), "measured",
+       [&](double measured, double /*predicted*/) { return seconds(measured); });
+  line(" ", "predicted", [&](double /*measured*/, double predicted) { return seconds(predicted); });
+  line(" ", "difference", [](double measured, double predicted) {
+    const bool are_known = measured > 0.0 && predicted > 0.0;
+    return are_known ? fmt::format("{:+.1f} %", 100.0 * (predicted / measured - 1.0)) : std::string();
+  });
+}
+
+/// For every configuration of a table that has a prediction and did not fail: measured and predicted seconds
+/// of each phase and in total, and the difference in per cent of the measured seconds. Empty where there is
+/// none. Measured is the run with the median time (of an even number the lower of the middle two).
+std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
+  Table table;
+  for (const auto& cell : cells) {
+    if (cell.is_sound() && cell.median_run().prediction) add_prediction(cell.median_run(), table);
+  }
+  if (table.is_empty()) return {};
+  return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"
+         "  phases as means over the ranks; difference = predicted / measured - 1\n" +
+         table.text("    ");
+}
+
 std::string table_text(const GridTable& table, const NamedAxes& axes,
                        const std::vector<ResultRecord>& records, const SweepTableOptions& options) {
   std::string text = title_of(table, axes) + lines_of(table);
@@ -238,30 +594,6 @@ std::string left_out_text(const std::vector<LeftOutRun>& left_out) {
   return text;
 }
 
-/// Measured, predicted, and the difference in per cent of the measured value: none where one of the two is not known or zero, such as what
-/// one process column sums.
-void add_prediction(const ResultRecord& run, Table& table) {
-  const auto& prediction = *run.prediction;
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  const auto line = [&](std::string_view grid, std::string_view what, const auto& text_of) {
-    table.line().word("grid", grid).word("of", what);
-    for (std::size_t k = 0; k < benchmark_phase_count; ++k)
-      table.number(phase_name(phase_at(k)),
-                   text_of(run.phases_s ? (*run.phases_s)[k] : unknown, prediction.phases[k]));
-    table.number("total", text_of(run.time_s, prediction.total_s()));
-  };
-  const auto seconds = [](double value) {
-    return std::isnan(value) ? std::string() : fmt::format("{:.6f}", value);
-  };
-  line(run.asked.configuration.grid.name(), "measured",
-       [&](double measured, double /*predicted*/) { return seconds(measured); });
-  line(" ", "predicted", [&](double /*measured*/, double predicted) { return seconds(predicted); });
-  line(" ", "difference", [](double measured, double predicted) {
-    const bool are_known = measured > 0.0 && predicted > 0.0;
-    return are_known ? fmt::format("{:+.1f} %", 100.0 * (predicted / measured - 1.0)) : std::string();
-  });
-}
-
 }  // namespace
 
 std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTableOptions& options) {
@@ -288,15 +620,24 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
          (options.has_paper ? "\n" + paper_tables(verdicts.grids) : std::string());
 }
 
-std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
-  Table table;
-  for (const auto& cell : cells) {
-    if (cell.is_sound() && cell.median_run().prediction) add_prediction(cell.median_run(), table);
-  }
-  if (table.is_empty()) return {};
-  return "  Predicted beside measured, in the run with the median time: seconds of the whole timed region,\n"
-         "  phases as means over the ranks; difference = predicted / measured - 1\n" +
-         table.text("    ");
+std::string paper_tables(const std::vector<GridVerdict>& rows) {
+  const auto studies = studies_of(rows);
+  if (studies.empty()) return {};
+  auto text = std::string(source_of_tables);
+  for (const auto& study : studies) text += study_text(study);
+  return text;
 }
+
+std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
+  SweepVerdicts sweep{verdicts_of(records), {}, {}};
+  for (const auto& row : sweep.verdicts.grids)
+    sweep.differences.push_back(differences_from_best(row, records));
+  for (const auto& one : records) {
+    if (one.is_replaced) sweep.replaced.push_back(one.place);
+  }
+  return document_text(sweep);
+}
+
+void visit_sweep_verdicts(Members& m) { visit_new<SweepVerdicts>(m); }
 
 }  // namespace cg2d

@@ -1,12 +1,16 @@
 #include "cg/studies/tune_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
+#include <system_error>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
@@ -16,33 +20,112 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/trial.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
 
-/// A matrix on a grid.
-struct PlannedCase {
-  const Problem& problem;
-  std::shared_ptr<MatrixSource> source;
-  Configuration configuration;
-};
+std::string conditions_text(const MatrixKey& matrix, const Configuration& configuration) {
+  return fmt::format("{}, grid {}, {}", matrix.name, configuration.grid.name(),
+                     format_count(configuration.thread_count, "thread"));
+}
 
-/// All of them. Throws InputError that lists the valid grids when one does not match the rank count.
-std::vector<PlannedCase> cases_of(const TuneOptions& options, int rank_count) {
+std::string processor_text(const ProcessorProfile& processor) {
+  std::string text;
+  if (processor.knows_kernels())
+    text += fmt::format("   critical vector length {}, {}\n",
+                        vector_length_text(*processor.critical_vector_length), describe(processor.measured));
+  for (const auto& tuned : processor.cases) {
+    text += fmt::format("   {}: kernel {}, {}\n", conditions_text(tuned.matrix, tuned.configuration),
+                        tuned.kernels.front().name, describe(tuned.measured));
+  }
+  for (const auto& timed : processor.transports) {
+    text += fmt::format("   {}, kernel {}: transport {}, {}\n",
+                        conditions_text(timed.conditions.matrix, timed.conditions.configuration),
+                        timed.conditions.configuration.kernel, timed.transports.front().name,
+                        describe(timed.measured));
+  }
+  for (const auto& timed : processor.speeds) {
+    text += fmt::format("   {}, kernel {}: speeds of {}, {}\n",
+                        conditions_text(timed.matrix, timed.configuration), timed.configuration.kernel,
+                        format_count(std::ssize(timed.ranks), "rank"), describe(timed.measured));
+  }
+  for (const auto& read : processor.storages) {
+    text += fmt::format("   storage of {}, {}: panels of {}, {} under way, {}/s, {}\n", read.folder,
+                        format_count(read.rank_count, "rank"), format_bytes(read.panel_bytes), read.depth,
+                        format_bytes(saturated(read.bytes_per_s)), describe(read.measured));
+  }
+  return text;
+}
+
+/// "S, W on AMD EPYC, L1d 32 KiB; nothing on Another": the names that can be removed.
+std::string names_text(const TuningProfile& profile) {
+  std::string text;
+  for (const auto& [name, processor] : profile) {
+    std::set<std::string> matrices;
+    std::apply(
+        [&](const auto&... lists) {
+          (std::ranges::for_each(lists, [&](const auto& one) { matrices.insert(one.subject()); }), ...);
+        },
+        processor.case_lists());
+    text += fmt::format("{}{} on {}", text.empty() ? "" : "; ",
+                        matrices.empty() ? "nothing" : fmt::format("{}", fmt::join(matrices, ", ")), name);
+  }
+  return text.empty() ? "nothing" : text;
+}
+
+/// The file that is there. Throws InputError.
+std::string place_of(const ProfileSource& source) {
+  auto path = source.place();
+  std::error_code error;
+  if (!std::filesystem::exists(path, error))
+    throw InputError(fmt::format("no profile at {}; cg2d tune makes one", path));
+  return path;
+}
+
+/// The processors with their measurements: what is known, its date, and the disturbance if there was one. Collective.
+ExitCode list_profile(const ProfileSource& source, comm::RankGroup& group) {
+  write_output("", group, [&] {
+    const auto path = place_of(source);
+    std::string text;
+    for (const auto& [name, processor] : read_profile(path))
+      text += fmt::format(" {}\n{}", name, processor_text(processor));
+    return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
+  });
+  return ExitCode::success;
+}
+
+/// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
+/// that name on all processors, and prints the number of measurements removed. Collective.
+ExitCode remove_from_profile(const ProfileSource& source, const std::string& name, comm::RankGroup& group) {
+  write_output("", group, [&] {
+    const ProfileSource there{.path = place_of(source)};
+    const auto count = ProfileFile(there).remove(name);
+    if (count == 0) {
+      throw InputError(fmt::format(
+          "--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}", name,
+          there.path, names_text(read_profile(there.path))));
+    }
+    return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, there.path);
+  });
+  return ExitCode::success;
+}
+
+/// Every matrix on every grid. Throws InputError that lists the valid grids when one does not match the rank count.
+std::vector<CaseConfig> cases_of(const TuneOptions& options, int rank_count) {
   for (const auto& grid : options.grids.grids) require_grid_of(grid, rank_count);
-  std::vector<PlannedCase> cases;
+  std::vector<CaseConfig> cases;
   for (const auto& problem : options.problems) {
     const std::shared_ptr<MatrixSource> source = default_source().make(problem);
     for (const auto& grid : grids_for(options.grids, rank_count)) {
-      cases.push_back({.problem = problem,
-                       .source = source,
+      cases.push_back({.source = source,
                        .configuration = {.grid = grid,
                                          .transport = options.configuration.transport,
-                                         .thread_count = options.configuration.thread_count}});
+                                         .thread_count = options.configuration.thread_count},
+                       .shift = problem.shift});
     }
   }
   return cases;
@@ -50,25 +133,20 @@ std::vector<PlannedCase> cases_of(const TuneOptions& options, int rank_count) {
 
 std::string setting_text(const std::optional<int>& value) { return value ? vector_length_text(*value) : "-"; }
 
-std::string head_text(const Environment& environment, const TuneOptions& options, int rank_count) {
-  return fmt::format("\n cg2d tune - {}, {} x {}\n", environment.nodes.front().processor_with_caches(),
-                     format_count(rank_count, "rank"),
-                     format_count(options.configuration.thread_count, "thread"));
-}
-
 /// A line for a measurement that other load disturbed; nothing for a good one.
 std::string disturbance_text(const MeasurementRecord& record) {
   return record.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", record.disturbance);
 }
 
-std::string curve_text(const ProcessorProfile& profile, int critical_vector_length) {
+std::string curve_text(const RowLengthCurve& curve) {
+  const int critical_vector_length = critical_vector_length_of(curve.points);
   Table table;
-  for (const auto& point : profile.curve) {
+  for (const auto& point : curve.points) {
     table.line().number("row length", "{}", point.row_length).number("scalar", "{:.3f}", point.scalar_ns);
     table.number("vectors", "{:.3f}", point.vector_ns);
   }
   auto text = "\n Rows of one length, plain CSR: ns per nonzero\n" + table.text();
-  text += disturbance_text(profile.measured);
+  text += disturbance_text(curve.measured);
   if (critical_vector_length == never_in_vectors)
     return text + " Critical vector length: none; the scalar loop is faster on every length here\n";
   return text + fmt::format(" Critical vector length: {}; from there on vectors are faster\n",
@@ -94,21 +172,11 @@ std::string case_text(const TunedCase& tuned) {
 
 constexpr const char* curve_stage = "rows of one length";
 
-/// All stages, in their order.
-std::vector<Work> works_of(const std::vector<PlannedCase>& cases) {
-  constexpr double curve_s = 1.9;  // most of it are budgets of its races
-  std::vector<Work> works{{curve_stage, "curve", curve_s}};
-  for (const auto& planned : cases)
-    std::ranges::move(works_of_case(*planned.source, {.configuration = planned.configuration}),
-                      std::back_inserter(works));
-  return works;
-}
-
 ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   if (options.transport_is_default)
     options.configuration = with_default_transport(group, options.configuration);
   const Progress progress(options.progress, group.rank());
-  const auto cases = cases_of(options, group.size());
+  auto cases = cases_of(options, group.size());
   const auto environment = inspect_environment(group, options.configuration.thread_count,
                                                options.storage.memory_limit_bytes, progress);
   group.waiter().set_mode(environment.wait_mode());
@@ -118,8 +186,7 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   agree_on(group, [&] {
     check_memory(environment, [&](int rank) {
       auto most = row_length_bytes();
-      for (const auto& planned : cases)
-        most = std::max(most, case_bytes(*planned.source, planned.configuration, rank));
+      for (const auto& one : cases) most = std::max(most, case_bytes(one, rank));
       return most;
     });
   });
@@ -133,43 +200,46 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
     write_output(output.get(), group, [&] { return text; });
   };
 
-  print(head_text(environment, options, group.size()));
-  PlannedProgress planned(progress, works_of(cases));
-  const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
+  const auto processor = environment.nodes.front().processor_with_caches();
   const int thread_count = options.configuration.thread_count;
+  print(fmt::format("\n cg2d tune - {}, {} x {}\n", processor, format_count(group.size(), "rank"),
+                    format_count(thread_count, "thread")));
+  constexpr double curve_s = 1.9;  // most of it are budgets of its races
+  std::vector<Work> works{{curve_stage, "curve", curve_s}};
+  for (const auto& one : cases) std::ranges::move(works_of_case(one), std::back_inserter(works));
+  PlannedProgress planned(progress, std::move(works));
+  const std::function<void(const std::string&)> say = [&](const std::string& stage) { planned.say(stage); };
   const RetryConfig retry{.environment = environment,
                           .thread_count = thread_count,
                           .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                           .say = say};
   say(curve_stage);
-  ProcessorProfile found;
-  int critical_vector_length = 0;
-  const auto keep_curve = [&](const auto& curve) {
-    found.curve = curve.result.points;
-    found.measured = curve.record;
-    critical_vector_length = critical_vector_length_of(found.curve);
-    found.critical_vector_length = critical_vector_length;
-    print(curve_text(found, critical_vector_length));
-  };
-  keep_curve(measure_or_refuse(
-      group, retry, curve_stage, [&] { return measure_row_lengths(group, thread_count); },
-      [&](const auto& result) { return why_unphysical(result.points, thread_count); }, keep_curve));
-  for (const auto& [problem, source, configuration] : cases) {
-    const CaseConfig config{.configuration = configuration,
-                            .shift = problem.shift,
-                            .critical_vector_length = critical_vector_length};
-    const auto keep_case = [&](const auto& measured) {
-      found.cases.push_back(measured.result.tuned);
-      found.cases.back().measured = measured.record;
-      print(case_text(found.cases.back()));
-    };
-    const auto name = fmt::format("class {}, grid {}", problem.class_name, configuration.grid.name());
-    keep_case(measure_or_refuse(
-        group, retry, name, [&, &source = source] { return measure_case(group, *source, config, say); },
-        [](const auto& result) { return why_unphysical(result.tuned); }, keep_case));
+  RowLengthCurve curve;
+  const auto print_curve = [&] { print(curve_text(curve)); };
+  measure_or_refuse(group, retry,
+                    {.name = curve_stage,
+                     .record = curve.measured,
+                     .measure = [&] { curve = measure_row_lengths(group, thread_count); },
+                     .why_unphysical = [&] { return why_unphysical(curve.points, thread_count); }},
+                    print_curve);
+  print_curve();
+  ProcessorProfile found{.critical_vector_length = critical_vector_length_of(curve.points),
+                         .curve = curve.points,
+                         .measured = curve.measured};
+  for (auto& one : cases) {
+    one.critical_vector_length = *found.critical_vector_length;
+    auto& tuned = found.cases.emplace_back();
+    const auto print_case = [&] { print(case_text(tuned)); };
+    measure_or_refuse(group, retry,
+                      {.name = one.name(),
+                       .record = tuned.measured,
+                       .measure = [&] { tuned = measure_case(group, one, say); },
+                       .why_unphysical = [&] { return why_unphysical(tuned); }},
+                      print_case);
+    print_case();
   }
   agree_on(group, [&] {
-    if (file) file->add(environment.nodes.front().processor_with_caches(), found);
+    if (file) file->add(processor, found);
   });
   print(file ? fmt::format("\n Profile written to {}; cg2d run uses it\n", file->path())
              : std::string("\n No profile written (--no-profile)\n"));

@@ -13,7 +13,6 @@
 #include "cg/run/streaming/tune_storage.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
-#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/rank_group.hpp"
 
@@ -36,20 +35,8 @@ struct TuneOptions {
 };
 
 /// Measures, prints, and keeps the result in the profile, whose other contents stay; or lists or edits the
-/// profile. Collective; the same code on every rank. Throws RunError (on every rank alike; with code 75 for
+/// profile, which must be there. Collective; the same code on every rank. Throws RunError (on every rank alike; with code 75 for
 /// measurements that were disturbed or make no sense), MpiError, std::bad_alloc.
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group);
-
-/// The processors with their measurements: what is known, its date, and the disturbance if there was one.
-std::string contents_text(const TuningProfile& profile);
-
-/// Prints the contents of the file. Collective. Throws RunError (on every rank alike), also for a file that is
-/// missing or is no profile.
-ExitCode list_profile(const ProfileSource& source, comm::RankGroup& group);
-
-/// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
-/// that name on all processors, and prints the number of measurements removed. Collective. Throws as
-/// list_profile(), and InputError that lists the names for one that is not there.
-ExitCode remove_from_profile(const ProfileSource& source, const std::string& name, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -3,7 +3,6 @@
 // Times several works in turns, so that a change of the machine hits all alike.
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,16 +22,6 @@ struct RaceLimits {
   double hopeless_factor = 2.0;   ///< a work that takes so many times as long as the best gets one turn only
   double shortest_turn_s = 1e-3;  ///< a turn repeats its work until it takes that long
 };
-
-/// One work per object, which makes that call. The objects must outlive the works.
-template <typename Object>
-std::vector<std::function<void()>> calls_of(const std::vector<std::unique_ptr<Object>>& objects,
-                                            void (Object::*call)()) {
-  std::vector<std::function<void()>> works;
-  works.reserve(objects.size());
-  for (const auto& object : objects) works.emplace_back([&one = *object, call] { (one.*call)(); });
-  return works;
-}
 
 /// Seconds of one call of each work, turn by turn; at least one turn.
 struct RaceResult {

@@ -1,9 +1,10 @@
-#include "cg/tuning/calibration.hpp"
+#include "cg/tuning/tune_measure.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -21,7 +22,6 @@
 #include "cg/solver/vector_ops.hpp"
 #include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
-#include "cg/tuning/tune_measure.hpp"
 
 namespace cg2d {
 namespace {
@@ -154,58 +154,17 @@ StepTimes typical_times(comm::RankGroup& group, const std::vector<PhaseRecords>&
   return times;
 }
 
-/// The benchmark on one grid, with the times of its steps.
-class MeasuredGrid {
- public:
-  MeasuredGrid(comm::RankGroup& group, std::unique_ptr<TrialSolver> solver)
-      : group_(group), solver_(std::move(solver)) {}
-
-  /// One outer step, timed by phase. Before a short one, another one gets the caches back from the other
-  /// grids.
-  void take_turn() {
-    constexpr double long_s = 0.03;
-    if (step_s_ < long_s) static_cast<void>(solver_->outer_step());
-    solver_->timer().reset();
-    const Stopwatch watch;
-    static_cast<void>(solver_->outer_step());
-    step_s_ = group_.maximum(watch.seconds());
-    steps_.push_back(solver_->timer().records());
-  }
-  [[nodiscard]] StepTimes times() const { return typical_times(group_, steps_); }
-  /// Nonzeros of one rank's block, whole; mean over the ranks. Collective.
-  [[nodiscard]] double nonzeros() const {
-    return static_cast<double>(group_.sum(solver_->nonzero_count())) / group_.size();
-  }
-
- private:
-  comm::RankGroup& group_;
-  std::unique_ptr<TrialSolver> solver_;
-  std::vector<PhaseRecords> steps_;
-  double step_s_ = 0.0;  // seconds of the last step
-};
-
-constexpr int fewest_turns = 20;
-constexpr double shortest_turns_s = 1.0;  // all turns of a grid
-
-/// Times the grids in turns, so that a drift of the machine hits all alike.
-void take_turns(comm::RankGroup& group, std::span<const std::unique_ptr<MeasuredGrid>> grids) {
-  const double long_enough_s = shortest_turns_s * static_cast<double>(grids.size());
-  const Stopwatch watch;
-  double spent_s = 0.0;
-  for (int round = 0; round < fewest_turns || spent_s < long_enough_s; ++round) {
-    for (const auto& grid : grids) grid->take_turn();
-    spent_s = group.maximum(watch.seconds());
-  }
-}
-
-/// One matrix in one configuration, as it was measured.
+/// One matrix in one configuration, with the kernel that is chosen there, and how it was measured.
 struct MeasuredCase {
-  MatrixKey matrix{};
+  const MatrixSource* source = nullptr;
   Configuration configuration{};
   ChosenKernel chosen{};
-  StepTimes times{};
-  double nonzeros = 0.0;  // nonzeros of one rank's block
   comm::BlockLayout layout;
+  std::unique_ptr<TrialSolver> solver{};  // while it is measured
+  std::vector<PhaseRecords> steps{};
+  double step_s = 0.0;  // seconds of the last step
+  StepTimes times{};
+  double nonzeros = 0.0;  // nonzeros of one rank's block, whole; mean over the ranks
 
   [[nodiscard]] const comm::ProcessGrid& grid() const { return configuration.grid; }
   [[nodiscard]] const comm::TransportRow* transport() const {
@@ -217,92 +176,100 @@ struct MeasuredCase {
   }
   [[nodiscard]] double phase_s(Phase phase) const { return times.phases[static_cast<std::size_t>(phase)]; }
   [[nodiscard]] double waiting_s(Phase phase) const { return times.waiting[static_cast<std::size_t>(phase)]; }
-  [[nodiscard]] double piece() const {
-    return static_cast<double>(matrix.order) / configuration.grid.rank_count();
+  [[nodiscard]] double order() const { return static_cast<double>(source->facts().key.order); }
+  [[nodiscard]] double piece() const { return order() / grid().rank_count(); }
+  /// For progress and its plan.
+  [[nodiscard]] std::string stage() const {
+    return fmt::format("class {}, grid {}, transport {}: generating the matrix", source->facts().key.name,
+                       grid().name(), configuration.transport);
   }
 };
 
-using Say = std::function<void(const std::string&)>;
-
-ChosenKernel kernel_for(const CalibrationConfig& config, const MatrixSource& source,
-                        const Configuration& configuration) {
-  return choose_kernel(
-      source.facts(), configuration,
-      {.ranks_oversubscribed = config.environment.ranks_oversubscribed, .profile = config.profile});
+/// One outer step, timed by phase. Before a short one, another one gets the caches back from the other grids.
+void take_turn(comm::RankGroup& group, MeasuredCase& measured) {
+  constexpr double long_s = 0.03;
+  if (measured.step_s < long_s) static_cast<void>(measured.solver->outer_step());
+  measured.solver->timer().reset();
+  const Stopwatch watch;
+  static_cast<void>(measured.solver->outer_step());
+  measured.step_s = group.maximum(watch.seconds());
+  measured.steps.push_back(measured.solver->timer().records());
 }
+
+constexpr int fewest_turns = 20;
+constexpr double shortest_turns_s = 1.0;  // all turns of a grid
+
+/// One matrix in several configurations, whose CG steps are timed in turns: a drift of the machine hits all alike.
+using MatrixCases = std::vector<MeasuredCase>;
+
+using Say = std::function<void(const std::string&)>;
 
 /// The stages of a calibration, for progress and its plan.
 constexpr const char* message_stage = "messages";
 constexpr const char* curve_stage_of_kernels = "row lengths";
-std::string making_stage(const MatrixSource& source, const Configuration& configuration) {
-  return fmt::format("class {}, grid {}, transport {}: generating the matrix", source.facts().key.name,
-                     configuration.grid.name(), configuration.transport);
-}
 /// One transport on all grids, or all other transports on one.
-std::string turns_stage(const MatrixSource& source, std::span<const Configuration> configurations) {
-  const bool is_one_transport = configurations.front().transport == comm::default_transport().name;
-  return fmt::format("class {}: CG steps of {}", source.facts().key.name,
-                     format_count(std::ssize(configurations), is_one_transport ? "grid" : "transport"));
+std::string turns_stage(const MatrixCases& cases) {
+  const bool is_one_transport = cases.front().transport() == &comm::default_transport();
+  return fmt::format("class {}: CG steps of {}", cases.front().source->facts().key.name,
+                     format_count(std::ssize(cases), is_one_transport ? "grid" : "transport"));
 }
-
-/// A matrix, and the configurations whose CG steps are timed in turns.
-struct MatrixCases {
-  const MatrixSource* source = nullptr;
-  std::vector<Configuration> configurations;
-};
 
 /// All matrices by the default transport on all grids, then by the others on the grid that collects most: these are several, so only
 /// matrices that do not take long, those of class A's order and smaller, or the smallest.
 std::vector<MatrixCases> matrix_cases(const CalibrationConfig& config, Transports transports,
                                       int rank_count) {
   constexpr std::int64_t largest_order = 14'000;
-  const auto with = [&](const comm::ProcessGrid& grid, const comm::TransportRow& transport) {
+  const auto add = [&](MatrixCases& cases, const auto& source, const comm::ProcessGrid& grid,
+                       const comm::TransportRow& transport) {
     auto configuration = config.configuration;
     configuration.grid = grid;
     configuration.transport = transport.name;
-    return configuration;
+    const auto chosen = choose_kernel(
+        source->facts(), configuration,
+        {.ranks_oversubscribed = config.environment.ranks_oversubscribed, .profile = config.profile});
+    configuration.kernel = chosen.kernel->name;
+    cases.push_back({.source = source.get(),
+                     .configuration = configuration,
+                     .chosen = chosen,
+                     .layout = make_layout(source->facts(), configuration)});
   };
-  std::vector<Configuration> on_all_grids;
-  for (const auto& grid : comm::factorizations(rank_count))
-    on_all_grids.push_back(with(grid, comm::default_transport()));
-  std::vector<Configuration> by_others;
-  for (const auto* transport : transports) {
-    if (transport != &comm::default_transport())
-      by_others.push_back(with({.columns = 1, .rows = rank_count}, *transport));
-  }
   const auto order_of = [](const auto& source) { return source->facts().key.order; };
   const auto most =
       std::max(largest_order, order_of(*std::ranges::min_element(config.sources, {}, order_of)));
-  std::vector<MatrixCases> cases;
-  for (const auto& source : config.sources) cases.push_back({source.get(), on_all_grids});
+  std::vector<MatrixCases> all;
   for (const auto& source : config.sources) {
-    if (!by_others.empty() && order_of(source) <= most) cases.push_back({source.get(), by_others});
+    auto& cases = all.emplace_back();
+    for (const auto& grid : comm::factorizations(rank_count))
+      add(cases, source, grid, comm::default_transport());
   }
-  return cases;
+  for (const auto& source : config.sources) {
+    MatrixCases cases;
+    for (const auto* transport : transports) {
+      if (transport != &comm::default_transport() && order_of(source) <= most)
+        add(cases, source, {.columns = 1, .rows = rank_count}, *transport);
+    }
+    if (!cases.empty()) all.push_back(std::move(cases));
+  }
+  return all;
 }
 
-/// One matrix in several configurations, each with the kernel that is chosen there.
-void measure_matrix(comm::RankGroup& group, const CalibrationConfig& config, const MatrixCases& asked,
-                    const Say& say, std::vector<MeasuredCase>& cases) {
-  const auto& [matrix, configurations] = asked;
-  const auto& source = *matrix;
-  const auto first = cases.size();
-  std::vector<std::unique_ptr<MeasuredGrid>> grids;
-  for (const auto& configuration : configurations) {
-    const auto chosen = kernel_for(config, source, configuration);
-    say(making_stage(source, configuration));
-    grids.push_back(std::make_unique<MeasuredGrid>(
-        group, TrialSolver::make(group, source, configuration, chosen, 0.0, true)));
-    cases.push_back({.matrix = source.facts().key,
-                     .configuration = configuration,
-                     .chosen = chosen,
-                     .layout = make_layout(source.facts(), configuration)});
+void measure_matrix(comm::RankGroup& group, MatrixCases& cases, const Say& say) {
+  for (auto& one : cases) {
+    say(one.stage());
+    one.solver = TrialSolver::make(group, *one.source, one.configuration, one.chosen, 0.0, true);
   }
-  say(turns_stage(source, configurations));
-  take_turns(group, grids);
-  for (std::size_t k = 0; k < grids.size(); ++k) {
-    cases[first + k].times = grids[k]->times();
-    cases[first + k].nonzeros = grids[k]->nonzeros();
+  say(turns_stage(cases));
+  const double long_enough_s = shortest_turns_s * static_cast<double>(cases.size());
+  const Stopwatch watch;
+  double spent_s = 0.0;
+  for (int round = 0; round < fewest_turns || spent_s < long_enough_s; ++round) {
+    for (auto& one : cases) take_turn(group, one);
+    spent_s = group.maximum(watch.seconds());
+  }
+  for (auto& one : cases) {
+    one.times = typical_times(group, one.steps);
+    one.nonzeros = static_cast<double>(group.sum(one.solver->nonzero_count())) / group.size();
+    one.solver.reset();
   }
 }
 
@@ -352,10 +319,9 @@ BlockShapeCost shape_of(const MeasuredCase& measured, const MachineDescription& 
   const double measured_s = measured.phase_s(Phase::collection) + measured.phase_s(Phase::summation) +
                             measured.phase_s(Phase::shuffle) + measured.phase_s(Phase::dot);
   const double multiply_s = measured.phase_s(Phase::multiply);
-  const auto n = static_cast<double>(measured.matrix.order);
   return {
-      .rows = n / measured.grid().rows,
-      .columns = n / measured.grid().columns,
+      .rows = measured.order() / measured.grid().rows,
+      .columns = measured.order() / measured.grid().columns,
       .nonzeros = measured.nonzeros,
       .seconds_per_nonzero = multiply_s / OuterStepCalls::products / measured.nonzeros,
       .dot_s_per_element = std::max(one_dot_s - machine.vectors.dot_call_s, 0.0) / measured.piece(),
@@ -408,13 +374,11 @@ std::vector<KernelCost> kernels_from(comm::RankGroup& group, int thread_count,
 }
 
 /// Memory of a rank in measure_matrix(), bytes, beside its process: the solvers that are ready, and the one that is made.
-std::int64_t matrix_bytes(const CalibrationConfig& config, const MatrixCases& asked, int rank) {
+std::int64_t matrix_bytes(const MatrixCases& cases, int rank) {
   std::int64_t kept = 0;
   std::int64_t most = 0;
-  for (auto configuration : asked.configurations) {
-    configuration.kernel = kernel_for(config, *asked.source, configuration).kernel->name;
-    const auto plan =
-        plan_memory(*asked.source, configuration, make_layout(asked.source->facts(), configuration), rank);
+  for (const auto& one : cases) {
+    const auto plan = plan_memory(*one.source, one.configuration, one.layout, rank);
     most = std::max(most, saturated_sum(kept, plan.total_bytes()));
     kept = saturated_sum(kept, plan.kept_bytes());
   }
@@ -423,18 +387,16 @@ std::int64_t matrix_bytes(const CalibrationConfig& config, const MatrixCases& as
 
 /// The stages of measure_matrix(). Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes W to B,
 /// 2026-11-24.
-void plan_matrix(const MatrixCases& asked, std::vector<Work>& works) {
-  const auto& [matrix, configurations] = asked;
-  const auto& source = *matrix;
+void plan_matrix(const MatrixCases& cases, std::vector<Work>& works) {
   constexpr double product_s = 0.35e-9;
   constexpr double generation_s = 80e-9;  // generation and conversion
-  const double nonzeros = source.facts().nonzero_count / configurations.front().grid.rank_count();
-  for (const auto& configuration : configurations)
-    works.push_back({making_stage(source, configuration), "generation", generation_s * nonzeros});
+  const auto& first = cases.front();
+  const double nonzeros = first.source->facts().nonzero_count / first.grid().rank_count();
+  for (const auto& one : cases) works.push_back({one.stage(), "generation", generation_s * nonzeros});
   const double turn_s = OuterStepCalls::products * product_s * nonzeros;
   works.push_back(
-      {turns_stage(source, configurations), "CG steps",
-       static_cast<double>(std::ssize(configurations)) * std::max(shortest_turns_s, fewest_turns * turn_s)});
+      {turns_stage(cases), "CG steps",
+       static_cast<double>(std::ssize(cases)) * std::max(shortest_turns_s, fewest_turns * turn_s)});
 }
 
 }  // namespace
@@ -443,10 +405,9 @@ std::vector<Work> works_of_calibration(comm::RankGroup& group, const Calibration
   std::vector<Work> works;
   std::set<std::string_view> kernels;
   const auto transports = transports_for(group).available;
-  for (const auto& asked : matrix_cases(config, transports, group.size())) {
-    plan_matrix(asked, works);
-    for (const auto& configuration : asked.configurations)
-      kernels.insert(kernel_for(config, *asked.source, configuration).kernel->name);
+  for (const auto& cases : matrix_cases(config, transports, group.size())) {
+    plan_matrix(cases, works);
+    for (const auto& one : cases) kernels.insert(one.chosen.kernel->name);
   }
   constexpr double messages_s = 0.8;  // the budgets of the races of one transport
   constexpr double curve_s = 1.4;     // budgets of the races of one kernel
@@ -455,16 +416,16 @@ std::vector<Work> works_of_calibration(comm::RankGroup& group, const Calibration
   return works;
 }
 
-CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& config,
-                            const std::function<void(const std::string&)>& say) {
+MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
+                             const std::function<void(const std::string&)>& say) {
   if (group.size() < 2)
     throw InputError("--calibrate measures messages: start it on at least 2 ranks, by mpiexec -n 2");
   const auto transports = transports_for(group).available;
-  const auto matrices = matrix_cases(config, transports, group.size());
+  auto matrices = matrix_cases(config, transports, group.size());
   agree_on(group, [&] {
     check_memory(config.environment, [&](int rank) {
       auto most = row_length_bytes();
-      for (const auto& asked : matrices) most = std::max(most, matrix_bytes(config, asked, rank));
+      for (const auto& cases : matrices) most = std::max(most, matrix_bytes(cases, rank));
       return most;
     });
   });
@@ -476,16 +437,21 @@ CalibrationResult calibrate(comm::RankGroup& group, const CalibrationConfig& con
                              .calibrated_ranks = group.size(),
                              .calibrated_threads = thread_count};
   std::vector<MeasuredCase> cases;
-  for (const auto& asked : matrices) measure_matrix(group, config, asked, say, cases);
+  for (auto& matrix : matrices) {
+    measure_matrix(group, matrix, say);
+    std::ranges::move(matrix, std::back_inserter(cases));
+  }
   say(message_stage);
   measure_networks(group, transports, cases, machine);
   std::erase_if(cases, [](const auto& one) { return one.transport() != &comm::default_transport(); });
   machine.vectors = vectors_from(group, thread_count, cases, machine.network);
   say(curve_stage_of_kernels);
   machine.kernels = kernels_from(group, thread_count, cases, machine);
-  double spread = 0.0;
-  for (const auto& measured : cases) spread = std::max(spread, measured.times.spread);
-  return {.machine = std::move(machine), .spread = spread};
+  for (const auto& measured : cases) {
+    auto& spread = machine.measured.quality.spread;
+    spread = std::max(spread, measured.times.spread);
+  }
+  return machine;
 }
 
 }  // namespace cg2d

@@ -14,14 +14,6 @@
 namespace cg2d {
 namespace {
 
-/// Empty where there is no file. Throws InputError for a file that is no profile, or is missing and must be there.
-std::string text_of_profile(const std::string& path, bool must_be_there) {
-  const auto text = text_of_file(path);
-  if (!text && must_be_there) throw InputError("there is no such file");
-  if (text) static_cast<void>(parse_profile(*text));
-  return text.value_or("");
-}
-
 /// For a profile that knows nothing of the processors here: throws InputError where it was named and is not to be added to.
 void refuse_useless(const ProfileSource& source, const std::string& reason) {
   if (source.path.empty() || source.may_be_new) return;
@@ -54,15 +46,14 @@ const kernels::KernelRow* first_in(const ProcessorProfile& profile, const Matrix
 /// For each setting that the kernel has, the value asked for, else the tuned one, else the default.
 kernels::Tuning resolved(const kernels::Tuning& defaults, const kernels::Tuning& asked_for,
                          const kernels::Tuning& tuned) {
-  const auto resolve = [](const std::optional<int>& own, const std::optional<int>& asked,
-                          const std::optional<int>& found) {
-    return own ? std::optional(asked.value_or(found.value_or(*own))) : std::nullopt;
-  };
-  return {.critical_vector_length = resolve(defaults.critical_vector_length, asked_for.critical_vector_length,
-                                            tuned.critical_vector_length),
-          .prefetch_distance =
-              resolve(defaults.prefetch_distance, asked_for.prefetch_distance, tuned.prefetch_distance),
-          .block_width = resolve(defaults.block_width, asked_for.block_width, tuned.block_width)};
+  using kernels::Tuning;
+  Tuning tuning;
+  for (const auto setting :
+       {&Tuning::critical_vector_length, &Tuning::prefetch_distance, &Tuning::block_width}) {
+    if (const auto& own = defaults.*setting)
+      tuning.*setting = (asked_for.*setting).value_or((tuned.*setting).value_or(*own));
+  }
+  return tuning;
 }
 
 }  // namespace
@@ -92,7 +83,10 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
     }
     loaded.path = *path;
     try {
-      text = text_of_profile(*path, was_named && !source.may_be_new);
+      const auto found = text_of_file(*path);
+      if (!found && was_named && !source.may_be_new) throw InputError("there is no such file");
+      if (found) static_cast<void>(parse_profile(*found));
+      text = found.value_or("");
       if (text.empty()) loaded.absence = fmt::format("no profile at {}; cg2d tune makes one", *path);
     } catch (const InputError& error) {
       const auto reason = fmt::format("is no tuning profile: {}; cg2d tune makes one", error.what());
@@ -104,11 +98,10 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
   loaded.absence = group.broadcast(loaded.absence);
   text = group.broadcast(text);
   if (!loaded.absence.empty()) return loaded;
-  const auto profile = parse_profile(text);
-  const auto first = profile.find(environment.nodes.front().processor_with_caches());
-  if (first != profile.end()) loaded.speeds = first->second.speeds;
+  auto profile = parse_profile(text);
   const auto processor = common_processor(environment);
   if (!processor) {
+    loaded.processor.speeds = profile[environment.nodes.front().processor_with_caches()].speeds;
     loaded.absence = "the nodes have different processors";
     refuse_useless(source, loaded.absence + ", and a profile is for one; leave it out");
     return loaded;
@@ -123,15 +116,11 @@ LoadedProfile load_profile(const ProfileSource& source, const Environment& envir
                                "cg2d tune --profile {}",
                                *processor, fmt::join(names, " and "), source.path));
   } else {
-    loaded.transports = known->second.transports;
-    loaded.storages = known->second.storages;
-  }
-  if (known != profile.end() && known->second.knows_kernels()) {
     loaded.processor = known->second;
-  } else {
+  }
+  if (!loaded.processor.knows_kernels())
     loaded.absence = fmt::format("{} knows nothing of {}this processor ({}); cg2d tune adds it", loaded.path,
                                  known == profile.end() ? "" : "kernels on ", *processor);
-  }
   return loaded;
 }
 
@@ -175,19 +164,19 @@ ChosenKernel choose_kernel(const MatrixFacts& matrix, const Configuration& confi
     choice.kernel_origin = ChoiceOrigin::asked_for;
   } else if (configuration.is_reproducible) {
     choice.kernel = &kernels::default_reproducible_kernel();
-  } else if (const auto* first = known ? first_in(*known, matrix.key, configuration) : nullptr) {
+  } else if (const auto* first = first_in(known, matrix.key, configuration)) {
     choice.kernel = first;
     choice.kernel_origin = ChoiceOrigin::profile;
   } else {
     choice.kernel = &built_in_kernel(matrix, configuration.grid, config.ranks_oversubscribed);
   }
-  const auto tuned = known ? tuning_in(*known, choice.kernel->name, matrix, configuration) : std::nullopt;
+  const auto tuned = tuning_in(known, choice.kernel->name, matrix, configuration);
   if (tuned) choice.tuning_origin = ChoiceOrigin::profile;
   choice.tuning = resolved(choice.kernel->defaults, config.asked, tuned.value_or(kernels::Tuning{}));
-  const int default_length = *kernels::critical_length_kernel().defaults.critical_vector_length;
-  choice.critical_vector_length =
-      choice.tuning.critical_vector_length.value_or(config.asked.critical_vector_length.value_or(
-          known ? known->critical_vector_length.value_or(default_length) : default_length));
+  const auto usual_length = known.critical_vector_length.value_or(
+      *kernels::critical_length_kernel().defaults.critical_vector_length);
+  choice.critical_vector_length = choice.tuning.critical_vector_length.value_or(
+      config.asked.critical_vector_length.value_or(usual_length));
   return choice;
 }
 

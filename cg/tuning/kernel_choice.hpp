@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "cg/library/built_in_choice.hpp"
 #include "cg/machine/environment.hpp"
@@ -17,14 +16,12 @@
 
 namespace cg2d {
 
-/// The profile of the machine's processor, or why there is none.
+/// The profile of the machine's processor, or why it knows no kernels.
 struct LoadedProfile {
-  std::optional<ProcessorProfile> processor;  ///< where it knows this processor's kernels
-  std::vector<TransportCase> transports{};    ///< whether or not there are kernels
-  std::vector<StorageCase> storages{};        ///< whether or not there are kernels
-  std::vector<SpeedCase> speeds{};  ///< of the processor of the first node, whatever the others have
-  std::string path;                 ///< path of the file that was read; empty if none was
-  std::string absence;              ///< one phrase; empty with a profile
+  ProcessorProfile
+      processor{};      ///< its speeds are of the processor of the first node, whatever the others have
+  std::string path;     ///< path of the file that was read; empty if none was
+  std::string absence;  ///< one phrase; empty where the kernels are known
 };
 
 /// The processor, with its caches, that all nodes have; empty if they differ. It is the key of profiles.

@@ -1,4 +1,4 @@
-#include "cg/tuning/speed_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,6 @@
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/physical_bounds.hpp"
-#include "cg/tuning/retried_measurement.hpp"
 #include "cg/tuning/tune_measure.hpp"
 #include "comm/speed_shares.hpp"
 
@@ -126,9 +125,9 @@ SpeedCase case_of(const SpeedChoiceConfig& config) {
 }
 
 std::optional<SpeedTrial> known_speeds(const LoadedProfile& profile, const SpeedCase& wanted) {
-  const auto known =
-      std::ranges::find_if(profile.speeds, [&](const auto& timed) { return timed.is_like(wanted); });
-  if (known == profile.speeds.end()) return std::nullopt;
+  const auto& speeds = profile.processor.speeds;
+  const auto known = std::ranges::find_if(speeds, [&](const auto& timed) { return timed.is_like(wanted); });
+  if (known == speeds.end()) return std::nullopt;
   SpeedTrial trial;
   trial.from_profile = true;
   trial.kept_in = profile.path;
@@ -179,7 +178,8 @@ SpeedTrial measure_speeds(comm::RankGroup& group, const SpeedTrialConfig& config
   while (trial.round_count < most_rounds) {
     ++trial.round_count;
     const auto mine = speeds_with(shapes[static_cast<std::size_t>(group.rank())], group, config);
-    trial.spread = std::max(trial.spread, spread_of_repeats(mine));
+    auto& spread = trial.measured.quality.spread;
+    spread = std::max(spread, spread_of_repeats(mine));
     trial.speeds = group.gather_one(middle_of(mine));
     const auto found = agreed_shares_and_places(group, trial.speeds, trial.grid);
     if (found.reachable < speed_of(trial.shares, trial.grid) * least_gain) break;
@@ -228,16 +228,21 @@ SpeedTrial choose_speeds(comm::RankGroup& group, const SpeedChoiceConfig& config
   if (auto known = known_speeds(config.profile, mine)) return *std::move(known);
   const Stopwatch watch;
   const std::function<void(const std::string&)> silent;
+  SpeedTrial trial;
   const auto& source = config.profile_source;
   const int thread_count = config.trial.configuration.thread_count;
-  auto trial = with_record(measure_once(
-      group,
-      {.environment = config.environment,
-       .thread_count = thread_count,
-       .keeps_disturbed = source.keeps_disturbed || !source.is_used,
-       .say = silent},
-      [&] { return measure_speeds(group, config.trial); },
-      [&](const auto& tried) { return why_unphysical(tried, thread_count); }));
+  const auto rejected =
+      measure_with_retries(group,
+                           {.environment = config.environment,
+                            .thread_count = thread_count,
+                            .keeps_disturbed = source.keeps_disturbed || !source.is_used,
+                            .say = silent,
+                            .most_attempts = 1},
+                           {.name = {},
+                            .record = trial.measured,
+                            .measure = [&] { trial = measure_speeds(group, config.trial); },
+                            .why_unphysical = [&] { return why_unphysical(trial, thread_count); }});
+  if (!rejected.reason.empty()) trial.not_kept_because = rejected.text();
   for (std::size_t rank = 0; rank < mine.ranks.size(); ++rank) {
     mine.ranks[rank].nonzeros_per_s = trial.speeds[rank];
     mine.ranks[rank].share = trial.shares[rank];
@@ -286,8 +291,7 @@ std::string describe_speeds(const SpeedTrial& trial, double achieved) {
       trial.ideal / billion, trial.measured.disturbance.empty() ? "" : " (measured beside other load)",
       trial.grid.name(), rows_of_ranks(trial.grid), with_share(trial.reachable),
       achieved > 0.0 ? fmt::format("achieved {}, ", with_share(achieved)) : "", with_share(trial.even),
-      trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ",
-      describe_origin(trial, trial.duration_s));
+      trial.from_profile ? "" : format_count(trial.round_count, "round") + ", ", describe_origin(trial));
 }
 
 void describe(Members& m, SpeedTrial& trial) {
@@ -308,7 +312,6 @@ void describe(Members& m, SpeedTrial& trial) {
     }
   }
   m("rounds", trial.round_count, at_least(0, "Of measuring and cutting; 0 where nothing was measured."));
-  m("duration_s", trial.duration_s, at_least(0, "0 where nothing was measured."));
   describe_place(m, trial);
 }
 

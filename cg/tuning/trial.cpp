@@ -4,14 +4,214 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
+#include "cg/machine/noise_monitor.hpp"
+#include "cg/machine/operation_times.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "comm/node_map.hpp"
+#include "comm/shared_segment.hpp"
 
 namespace cg2d {
+
+std::string RejectReason::text() const {
+  return fmt::format("measured {}, and refused: {}; nothing is saved: try again when the machine is quiet{}",
+                     format_count(attempts, "time"), reason,
+                     makes_no_sense ? "" : ", or keep it by --keep-disturbed");
+}
+
+namespace {
+
+/// Completes the record of an attempt and judges it. unphysical: as RetriedMeasurement has it. Collective.
+RejectReason judge(comm::RankGroup& group, const RetryConfig& config, QuietResult quiet,
+                   const std::string& unphysical, MeasurementRecord& record) {
+  // A quiet machine's quartiles lie 1 to 10 % apart, and 20 % where virtual machines share its caches.
+  constexpr double most_spread = 0.3;
+  constexpr double percent = 100.0;
+  const double spread = record.quality.spread;
+  record.quality = {.switches_per_s = quiet.switches_per_s,
+                    .steal_share = quiet.steal_share.value_or(0.0),
+                    .spread = group.maximum(spread)};
+  if (record.quality.spread > most_spread)
+    quiet.disturbances.push_back(fmt::format("the repeats' quartiles lie {:.0f} % apart (at most {:.0f} %)",
+                                             percent * record.quality.spread, percent * most_spread));
+  record.disturbance = quiet.reason();
+  record.date = group.broadcast(date_now());
+  if (auto fault = group.broadcast(unphysical); !fault.empty())
+    return {.reason = std::move(fault), .makes_no_sense = true};
+  if (config.keeps_disturbed) return {};
+  return {.reason = record.disturbance};
+}
+
+constexpr RaceLimits transport_race{
+    .fewest_rounds = 1, .most_rounds = 9, .budget_s = 0.5, .hopeless_factor = 1.5, .shortest_turn_s = 2e-3};
+
+/// The candidates that can be made: where the ranks cannot share as much memory as a transport needs, the others may serve.
+std::vector<NamedCandidate> make_candidates(const TransportTrialConfig& config,
+                                            std::span<const comm::TransportRow* const> transports,
+                                            TransportTrial& trial) {
+  std::vector<NamedCandidate> candidates;
+  for (const auto* transport : transports) {
+    const std::string name(transport->name);
+    try {
+      candidates.push_back({.name = name, .candidate = config.make(*transport)});
+    } catch (const comm::SharedMemoryError& error) {
+      trial.skipped.push_back({.name = name, .reason = error.what()});
+    }
+  }
+  return candidates;
+}
+
+/// Why a trial would only cost time; empty where it is worth it. Class S by put on 4 hosts with 2 cores for all took 7.5 s, by two-sided
+/// 0.4 s (2026-11). Collective.
+std::string why_hopeless(const comm::TransportRow& transport, const Configuration& configuration,
+                         comm::RankGroup& group) {
+  if (!transport.needs_calls_of_target || group.waiter().mode() != comm::WaitMode::yield) return {};
+  if (comm::make_node_map(group, configuration.ranks_per_node).node_count() == 1) return {};
+  return "between nodes it waits inside of MPI, and keeps its core from the ranks that outnumber the cores";
+}
+
+/// The transports that can serve this group in this configuration; the others go to `skipped` with their
+/// reasons. Collective.
+std::vector<const comm::TransportRow*> available_transports(comm::RankGroup& group,
+                                                            const Configuration& configuration,
+                                                            std::vector<SkippedCandidate>& skipped) {
+  auto transports = transports_for(group);
+  for (auto& [name, reason] : transports.left_out)
+    skipped.push_back({.name = name, .reason = std::move(reason)});
+  std::erase_if(transports.available, [&](const auto* transport) {
+    auto with_it = configuration;
+    with_it.transport = transport->name;
+    auto reason = why_refused(with_it);
+    if (reason.empty()) reason = why_hopeless(*transport, configuration, group);
+    if (reason.empty()) return false;
+    skipped.push_back({.name = with_it.transport, .reason = std::move(reason)});
+    return true;
+  });
+  return std::move(transports.available);
+}
+
+TransportConditions conditions_of(comm::RankGroup& group, const TransportChoiceConfig& config) {
+  TransportConditions conditions{.matrix = config.source.facts().key,
+                                 .configuration = config.trial.configuration,
+                                 .node_count = static_cast<int>(config.environment.nodes.size()),
+                                 .wait_mode = group.waiter().mode()};
+  conditions.configuration.transport = automatic_choice;
+  return conditions;
+}
+
+std::string why_unphysical(const TransportTrial& trial, const TransportChoiceConfig& config) {
+  const auto& configuration = config.trial.configuration;
+  const double nonzeros_per_thread =
+      config.source.facts().nonzero_count / configuration.grid.rank_count() / configuration.thread_count;
+  for (const auto& one : trial.tried) {
+    if (auto fault = cg2d::why_unphysical(one.name, one.step_s, nonzeros_per_thread); !fault.empty())
+      return fault;
+  }
+  return {};
+}
+
+/// Beside the block, and twice: the estimate is of one transport's vectors.
+bool has_room_for_all(comm::RankGroup& group, const TransportChoiceConfig& config) {
+  const auto plan = plan_memory(config.source, config.trial.configuration, config.trial.layout, group.rank());
+  const auto bytes = plan.total_bytes() + 2 * plan.vector_bytes * std::ssize(comm::transport_table());
+  const auto& node = config.environment.node_of(group.rank());
+  const bool fits = bytes * node.rank_count < node.memory.available_bytes;
+  return group.minimum(std::int64_t{fits}) != 0;
+}
+
+}  // namespace
+
+RejectReason measure_with_retries(comm::RankGroup& group, const RetryConfig& config,
+                                  const RetriedMeasurement& measurement) {
+  for (int attempt = 1;; ++attempt) {
+    NoiseMonitor monitor(group, config.environment, config.thread_count);
+    monitor.begin();
+    measurement.measure();
+    monitor.end();
+    measurement.record.attempts = attempt;
+    auto rejected = judge(group, config, monitor.result(), measurement.why_unphysical(), measurement.record);
+    rejected.attempts = attempt;
+    if (rejected.reason.empty() || attempt >= config.most_attempts) return rejected;
+    config.say(fmt::format("{}: once more, since {}", measurement.name, rejected.reason));
+  }
+}
+
+void measure_or_refuse(comm::RankGroup& group, const RetryConfig& config,
+                       const RetriedMeasurement& measurement, const std::function<void()>& show) {
+  const auto rejected = measure_with_retries(group, config, measurement);
+  if (rejected.reason.empty()) return;
+  show();
+  throw RunError(ExitCode::try_again, fmt::format("{}: {}", measurement.name, rejected.text()));
+}
+
+std::string describe_origin(const KeptResult& kept) {
+  if (kept.from_profile) return fmt::format("from the profile {}", kept.kept_in);
+  return fmt::format("measured now in {:.3g} s, {}", kept.duration_s,
+                     kept.not_kept_because.empty() ? fmt::format("kept in {}", kept.kept_in)
+                                                   : fmt::format("not kept: {}", kept.not_kept_because));
+}
+
+std::vector<std::string> warnings_of(const KeptResult& kept, std::string_view measurement,
+                                     const ProfileSource& source, const MatrixFacts& matrix) {
+  std::vector<std::string> warnings;
+  if (!kept.not_kept_because.empty() && source.is_used)
+    warnings.push_back(fmt::format("{} is not kept: {}", measurement, kept.not_kept_because));
+  const auto remark = kept.kept_in.empty() ? std::string() : remark_on(kept.measured, date_now());
+  if (!remark.empty()) {
+    warnings.push_back(
+        fmt::format("{} was {}; cg2d tune --remove {} renews it", measurement, remark, matrix.key.name));
+  }
+  return warnings;
+}
+
+void keep_result(comm::RankGroup& group, const ProfileSource& source,
+                 const std::optional<std::string>& processor, const ProcessorProfile& found,
+                 KeptResult& kept) {
+  if (!kept.not_kept_because.empty()) return;
+  if (!source.is_used) {
+    kept.not_kept_because = "--no-profile";
+    return;
+  }
+  if (!processor) {
+    kept.not_kept_because = "the nodes have different processors";
+    return;
+  }
+  if (group.rank() == 0) {
+    try {
+      const ProfileFile file(source);
+      file.add(*processor, found);
+      kept.kept_in = file.path();
+    } catch (const RunError& error) {
+      kept.not_kept_because = error.what();
+    }
+  }
+  kept.kept_in = group.broadcast(kept.kept_in);
+  kept.not_kept_because = group.broadcast(kept.not_kept_because);
+}
+
+void describe_origin(Members& m, KeptResult& kept) {
+  std::string from = kept.from_profile ? "profile" : "measurement";
+  m("from", from, meaning("Whether it was measured now, or is known from an earlier run."));
+  if (m.reads()) kept.from_profile = from == "profile";
+}
+
+void describe_place(Members& m, KeptResult& kept) {
+  m("duration_s", kept.duration_s, at_least(0, "0 where nothing was measured."));
+  auto kept_in = kept.kept_in.empty() ? std::nullopt : std::optional(kept.kept_in);
+  m("kept_in", kept_in, or_null("The tuning profile; null: none."));
+  m("not_kept_because", kept.not_kept_because, meaning("Empty where kept."));
+  if (m.reads()) kept.kept_in = kept_in.value_or("");
+}
 
 const TimedCandidate& Trial::tried_one(std::string_view name) const {
   return *std::ranges::find(tried, name, &TimedCandidate::name);
@@ -25,7 +225,7 @@ std::string Trial::text() const {
 }
 
 void race_candidates(comm::RankGroup& group, const std::vector<NamedCandidate>& candidates,
-                     const TrialRace& race, Trial& trial, std::optional<double>& expected_zeta) {
+                     const TrialRace& race, Trial& trial) {
   std::vector<std::function<void()>> works;
   works.reserve(candidates.size());
   for (const auto& [name, candidate] : candidates) works.emplace_back([&one = *candidate] { one.iterate(); });
@@ -33,18 +233,20 @@ void race_candidates(comm::RankGroup& group, const std::vector<NamedCandidate>& 
   const auto seconds = result.medians();
   for (std::size_t k = 0; k < candidates.size(); ++k) {
     const double zeta = race.compares_zeta ? candidates[k].candidate->zeta() : std::nan("");
-    if (!expected_zeta) expected_zeta = zeta;
+    if (!trial.zeta) trial.zeta = zeta;
+    const double expected = *trial.zeta;
     // Where all have NaN they compare none, or computed it alike, and the run itself reports it.
-    const bool agrees = std::abs(zeta - *expected_zeta) <= Problem::tolerance * std::abs(*expected_zeta) ||
-                        (std::isnan(zeta) && std::isnan(*expected_zeta));
+    const bool agrees = std::abs(zeta - expected) <= Problem::tolerance * std::abs(expected) ||
+                        (std::isnan(zeta) && std::isnan(expected));
     if (!agrees) {
       throw RunError(ExitCode::verification_failed,
                      fmt::format("{} {}: zeta {:.13f} differs from {:.13f} of the first {}", race.thing,
-                                 candidates[k].name, zeta, *expected_zeta, race.thing));
+                                 candidates[k].name, zeta, expected, race.thing));
     }
     trial.tried.push_back({.name = candidates[k].name, .step_s = seconds[k] / race.step_count});
   }
-  trial.spread = std::max(trial.spread, result.spread());
+  auto& spread = trial.measured.quality.spread;
+  spread = std::max(spread, result.spread());
   if (!candidates.empty()) trial.verdict = race_verdict(result.turns, names_of(candidates));
 }
 
@@ -82,6 +284,107 @@ void describe_verdict(Members& m, Trial& trial) {
   m("verdict", verdict,
     or_null("How sure the choice of a trial is; null where nothing was measured in turns."));
   if (m.reads()) trial.verdict = verdict.value_or(RaceVerdict{});
+}
+
+std::string describe_transport_trial(const TransportTrial& trial) {
+  return fmt::format("{}; {}", trial.text(), describe_origin(trial));
+}
+
+TransportTrialConfig block_trial(comm::RankGroup& group, const BlockTrialConfig& config) {
+  const auto make = [&group, config](const comm::TransportRow& transport) -> std::unique_ptr<TrialCandidate> {
+    const auto options =
+        with_page_memory(communicator_options(config.configuration, config.product->is_symmetric()));
+    return std::make_unique<TrialSolver>(
+        std::make_unique<AssembledOperator>(
+            config.product,
+            transport.make(group, config.layout.with_elements_times(config.product->vector_count()), options),
+            group, config.configuration.thread_count),
+        config.shift);
+  };
+  return {.configuration = config.configuration,
+          .make = make,
+          .step_count = config.shift ? cg_steps_per_solve : TrialSolver::few_steps};
+}
+
+TransportTrial try_transports(comm::RankGroup& group, const TransportTrialConfig& config) {
+  const Stopwatch watch;
+  TransportTrial trial;
+  const auto available = available_transports(group, config.configuration, trial.skipped);
+  const TrialRace race{.thing = "transport", .step_count = config.step_count, .limits = transport_race};
+  if (config.has_room_for_all) {
+    race_candidates(group, make_candidates(config, available, trial), race, trial);
+  } else {
+    for (const auto* transport : available)
+      race_candidates(group, make_candidates(config, {&transport, 1}, trial), race, trial);
+    trial.verdict = {};  // none was measured in turns
+  }
+  if (trial.tried.empty()) {
+    throw RunError(ExitCode::unavailable,
+                   "--transport auto: no transport can serve here; name one to see why");
+  }
+  rank_by_time(trial.tried, trial.verdict);
+  trial.best = trial.tried.front().name;
+  trial.duration_s = group.maximum(watch.seconds());
+  return trial;
+}
+
+std::optional<TransportTrial> known_transports(comm::RankGroup& group, const LoadedProfile& profile,
+                                               const TransportConditions& conditions) {
+  const auto& cases = profile.processor.transports;
+  const auto known = std::ranges::find(cases, conditions, &TransportCase::conditions);
+  if (known == cases.end()) return std::nullopt;
+  TransportTrial trial;
+  trial.from_profile = true;
+  trial.kept_in = profile.path;
+  trial.measured = known->measured;
+  // In the order of the file, whose first was taken when it was written.
+  const auto available = available_transports(group, conditions.configuration, trial.skipped);
+  std::ranges::copy_if(known->transports, std::back_inserter(trial.tried), [&](const TimedCandidate& timed) {
+    return std::ranges::find(available, timed.name, &comm::TransportRow::name) != available.end();
+  });
+  if (trial.tried.empty() || trial.tried.size() < available.size()) return std::nullopt;
+  trial.best = trial.tried.front().name;
+  return trial;
+}
+
+void keep_transports(comm::RankGroup& group, const ProfileSource& source, const Environment& environment,
+                     const TransportConditions& conditions, TransportTrial& trial) {
+  keep_result(
+      group, source, common_processor(environment),
+      {.transports = {{.conditions = conditions, .transports = trial.tried, .measured = trial.measured}}},
+      trial);
+}
+
+TransportTrial choose_transport(comm::RankGroup& group, const TransportChoiceConfig& config) {
+  const auto conditions = conditions_of(group, config);
+  if (auto known = known_transports(group, config.profile, conditions)) return *std::move(known);
+  auto trial_config = block_trial(group, config.trial);
+  trial_config.has_room_for_all = has_room_for_all(group, config);
+  const Stopwatch watch;
+  const auto& source = config.profile_source;
+  TransportTrial trial;
+  const auto rejected =
+      measure_with_retries(group,
+                           {.environment = config.environment,
+                            .thread_count = config.trial.configuration.thread_count,
+                            .keeps_disturbed = source.keeps_disturbed || !source.is_used,
+                            .say = config.say},
+                           {.name = "the trial of transports",
+                            .record = trial.measured,
+                            .measure = [&] { trial = try_transports(group, trial_config); },
+                            .why_unphysical = [&] { return why_unphysical(trial, config); }});
+  if (!rejected.reason.empty()) trial.not_kept_because = rejected.text();
+  trial.duration_s = group.maximum(watch.seconds());
+  keep_transports(group, source, config.environment, conditions, trial);
+  return trial;
+}
+
+void describe(Members& m, TransportTrial& trial) {
+  describe_origin(m, trial);
+  describe_tried(m, "transport", trial);
+  describe_skipped(m, "transport", trial);
+  describe_verdict(m, trial);
+  describe_place(m, trial);
 }
 
 }  // namespace cg2d

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
@@ -28,30 +30,23 @@ kernels::CsrBlock first_rows_of(const kernels::CsrBlock& block, std::int64_t mos
   return block.first_rows(row_count);
 }
 
-/// Tries values of one setting on a sample and keeps the best; the default stays unless another one is
-/// clearly faster.
-void try_values(comm::RankGroup& group, const kernels::KernelRow& kernel, const kernels::CsrBlock& sample,
-                int thread_count, std::optional<int> kernels::Tuning::*setting, std::span<const int> values,
-                kernels::Tuning& tuning) {
-  constexpr double search_budget_s = 0.6;
-  constexpr double clearly_faster = 0.985;
-  if (!(tuning.*setting)) return;
-  std::vector<int> candidates{*(tuning.*setting)};
-  std::ranges::copy_if(values, std::back_inserter(candidates),
-                       [&](int value) { return value != candidates.front(); });
+/// A kernel with its settings.
+struct TriedProduct {
+  const kernels::KernelRow* kernel;
+  kernels::Tuning tuning;
+};
+
+/// Times products with copies of that block in turns.
+RaceResult race_products(comm::RankGroup& group, const kernels::CsrBlock& block, int thread_count,
+                         const std::vector<TriedProduct>& tried, const RaceLimits& limits) {
   std::vector<std::unique_ptr<LocalProduct>> products;
   agree_on(group, [&] {
-    auto tried = tuning;
-    for (const int value : candidates) {
-      tried.*setting = value;
-      products.push_back(std::make_unique<LocalProduct>(kernel, sample.copy(), thread_count, tried));
-    }
+    for (const auto& [kernel, tuning] : tried)
+      products.push_back(std::make_unique<LocalProduct>(*kernel, block.copy(), thread_count, tuning));
   });
-  const auto seconds =
-      race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = search_budget_s}).medians();
-  const auto best = std::ranges::min_element(seconds) - seconds.begin();
-  if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front())
-    tuning.*setting = candidates[static_cast<std::size_t>(best)];
+  std::vector<std::function<void()>> calls;
+  for (const auto& product : products) calls.emplace_back([&one = *product] { one.multiply(); });
+  return race(group, calls, limits);
 }
 
 std::vector<const kernels::KernelRow*> available_kernels() {
@@ -73,49 +68,57 @@ kernels::CsrBlock curve_block(int row_length) {
   return constant_rows_block(row_length, curve_nonzero_count / row_length, column_count);
 }
 
-// Values that are tried beside the one to begin with.
-constexpr std::array block_widths{1024, 2048, 4096, 8192};
 constexpr std::array critical_vector_lengths{0, 8, 16, 32, 64, never_in_vectors};
+constexpr std::array block_widths{1024, 2048, 4096, 8192};
 constexpr std::array prefetch_distances{0, 128, 256, 512, 1024, 2048};
 
-/// The products of a search that are in memory at once, at most.
-std::int64_t most_candidates(const kernels::KernelRow& kernel) {
-  const auto& [critical_vector_length, prefetch_distance, block_width] = kernel.defaults;
-  std::int64_t most = 0;
-  if (critical_vector_length) most = std::max(most, std::ssize(critical_vector_lengths) + 1);
-  if (prefetch_distance) most = std::max(most, std::ssize(prefetch_distances) + 1);
-  if (block_width) most = std::max(most, std::ssize(block_widths) + 1);
-  return most;
-}
+/// A setting of kernels, and the values that are tried beside the one to begin with.
+struct TriedSetting {
+  std::optional<int> kernels::Tuning::*member;
+  std::span<const int> values;
 
+  [[nodiscard]] bool is_of(const kernels::KernelRow& kernel) const {
+    return (kernel.defaults.*member).has_value();
+  }
+};
+constexpr std::array tried_settings{
+    TriedSetting{&kernels::Tuning::critical_vector_length, critical_vector_lengths},
+    TriedSetting{&kernels::Tuning::block_width, block_widths},
+    TriedSetting{&kernels::Tuning::prefetch_distance, prefetch_distances}};
+
+/// Tries the values of each setting on a sample and keeps the best; the value to begin with stays unless another one is clearly faster.
 kernels::Tuning search_settings(comm::RankGroup& group, const kernels::KernelRow& kernel,
                                 const kernels::CsrBlock& sample, const CaseConfig& config) {
+  constexpr double clearly_faster = 0.985;
   auto tuning = kernel.defaults;
   // The search begins at the crossover on rows of one length; rows of many lengths may want another one.
   if (tuning.critical_vector_length) tuning.critical_vector_length = config.critical_vector_length;
-  const auto search = [&](std::optional<int> kernels::Tuning::*setting, std::span<const int> values) {
-    try_values(group, kernel, sample, config.configuration.thread_count, setting, values, tuning);
-  };
-  search(&kernels::Tuning::critical_vector_length, critical_vector_lengths);
-  search(&kernels::Tuning::block_width, block_widths);
-  search(&kernels::Tuning::prefetch_distance, prefetch_distances);
+  for (const auto& setting : tried_settings) {
+    if (!setting.is_of(kernel)) continue;
+    const auto member = setting.member;
+    std::vector<TriedProduct> tried{{&kernel, tuning}};
+    for (const int value : setting.values) {
+      if (value == *(tuning.*member)) continue;
+      tried.push_back(tried.front());
+      tried.back().tuning.*member = value;
+    }
+    const auto seconds =
+        race_products(group, sample, config.configuration.thread_count, tried, {.budget_s = 0.6}).medians();
+    const auto best = std::ranges::min_element(seconds) - seconds.begin();
+    if (seconds[static_cast<std::size_t>(best)] < clearly_faster * seconds.front())
+      tuning = tried[static_cast<std::size_t>(best)].tuning;
+  }
   return tuning;
 }
 
-/// The stages of a case, for progress and its plan.
-struct CaseStages {
-  std::string name;  // name of the case
-
-  CaseStages(const MatrixSource& source, const CaseConfig& config)
-      : name(fmt::format("class {}, grid {}", source.facts().key.name, config.configuration.grid.name())) {}
-  [[nodiscard]] std::string generation() const { return name + ": generating the matrix"; }
-  [[nodiscard]] std::string settings_of(const kernels::KernelRow& kernel) const {
-    return fmt::format("{}: settings of {}", name, kernel.name);
-  }
-  [[nodiscard]] std::string race_of(std::size_t kernel_count) const {
-    return fmt::format("{}: CG steps of {} kernels", name, kernel_count);
-  }
-};
+// The stages of a case, for progress and its plan.
+std::string generation_of(const CaseConfig& config) { return config.name() + ": generating the matrix"; }
+std::string settings_of(const CaseConfig& config, const kernels::KernelRow& kernel) {
+  return fmt::format("{}: settings of {}", config.name(), kernel.name);
+}
+std::string race_of(const CaseConfig& config, std::size_t kernel_count) {
+  return fmt::format("{}: CG steps of {} kernels", config.name(), kernel_count);
+}
 
 constexpr double race_budget_s = 12.0;
 // Larger than the caches, and small enough for a search of a minute.
@@ -123,33 +126,36 @@ constexpr std::int64_t sample_nonzeros = 4'000'000;
 
 }  // namespace
 
-std::vector<Work> works_of_case(const MatrixSource& source, const CaseConfig& config) {
+std::string CaseConfig::name() const {
+  return fmt::format("class {}, grid {}", source->facts().key.name, configuration.grid.name());
+}
+
+std::vector<Work> works_of_case(const CaseConfig& config) {
   // Per nonzero and core; measured on two cores of an AMD EPYC (Zen 5) at classes A to C, 2026-11-24.
   constexpr double product_s = 0.6e-9;  // mean of the kernels
   constexpr double sample_product_s = 0.5e-9;
   constexpr double generation_s = 60e-9;
   constexpr double conversion_s = 20e-9;
-  const CaseStages stages(source, config);
+  const auto& matrix = config.source->facts();
   const auto kernels = available_kernels();
-  const double nonzeros = source.facts().nonzero_count / config.configuration.grid.rank_count();
+  const double nonzeros = matrix.nonzero_count / config.configuration.grid.rank_count();
   const double sample = std::min(nonzeros, static_cast<double>(sample_nonzeros));
   // The times of one class say little of another, whose block fits another cache.
-  const auto kind = [&](const char* name) { return fmt::format("{} {}", source.facts().key.name, name); };
-  std::vector<Work> works{{stages.generation(), kind("generation"), generation_s * nonzeros}};
+  const auto kind = [&](const char* name) { return fmt::format("{} {}", matrix.key.name, name); };
+  std::vector<Work> works{{generation_of(config), kind("generation"), generation_s * nonzeros}};
   // Six values, each in 25 turns, with a call before each turn and a few to find out how many.
   const double search_s = 6.0 * sample * (53.0 * sample_product_s + conversion_s);
   for (const auto* kernel : kernels) {
-    const auto& [critical_vector_length, prefetch_distance, block_width] = kernel->defaults;
-    const int searches =
-        critical_vector_length.has_value() + prefetch_distance.has_value() + block_width.has_value();
+    const auto searches = static_cast<double>(
+        std::ranges::count_if(tried_settings, [&](const auto& setting) { return setting.is_of(*kernel); }));
     const double share = kernel->stores_half() ? 0.65 : 1.0;  // half of the matrix, with more work per entry
-    works.push_back({stages.settings_of(*kernel), kind("settings"),
+    works.push_back({settings_of(config, *kernel), kind("settings"),
                      share * (searches * search_s + conversion_s * nonzeros)});
   }
   // Each three times; about half of them are not hopeless, and go on within the budget.
   const double round_s =
       OuterStepCalls::products * product_s * nonzeros * static_cast<double>(kernels.size());
-  works.push_back({stages.race_of(kernels.size()), kind("race"),
+  works.push_back({race_of(config, kernels.size()), kind("race"),
                    3.0 * round_s + std::min(race_budget_s, 24.0 * round_s / 2.0)});
   return works;
 }
@@ -188,20 +194,15 @@ RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count) {
   RowLengthCurve curve;
   for (const int length : curve_row_lengths) {
     const auto block = curve_block(length);
-    std::vector<std::unique_ptr<LocalProduct>> products;
-    agree_on(group, [&] {
-      for (const auto* row : {&scalar, &vectors}) {
-        products.push_back(std::make_unique<LocalProduct>(*row, block.copy(), thread_count,
-                                                          kernels::Tuning{.critical_vector_length = 0}));
-      }
-    });
-    const auto result =
-        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.1, .hopeless_factor = 10.0});
+    const kernels::Tuning tuning{.critical_vector_length = 0};
+    const auto result = race_products(group, block, thread_count, {{&scalar, tuning}, {&vectors, tuning}},
+                                      {.budget_s = 0.1, .hopeless_factor = 10.0});
     const auto seconds = result.medians();
     const double ns = 1e9 / static_cast<double>(block.nonzero_count());
     curve.points.push_back(
         {.row_length = length, .scalar_ns = ns * seconds[0], .vector_ns = ns * seconds[1]});
-    curve.spread = std::max(curve.spread, result.spread());
+    auto& spread = curve.measured.quality.spread;
+    spread = std::max(spread, result.spread());
   }
   return curve;
 }
@@ -211,21 +212,19 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
   const int stored_times = kernel.stores_half() ? 2 : 1;
   std::vector<RowLengthCost> curve;
   for (const int length : curve_row_lengths) {
-    auto block = curve_block(length);
+    const auto block = curve_block(length);
     const auto nonzero_count = static_cast<double>(stored_times * block.nonzero_count());
-    std::vector<std::unique_ptr<LocalProduct>> products;
-    agree_on(group, [&] {
-      products.push_back(std::make_unique<LocalProduct>(kernel, std::move(block), thread_count, tuning));
-    });
     const double seconds =
-        race(group, calls_of(products, &LocalProduct::multiply), {.budget_s = 0.05}).medians().front();
+        race_products(group, block, thread_count, {{&kernel, tuning}}, {.budget_s = 0.05}).medians().front();
     curve.push_back({.row_length = static_cast<double>(stored_times * length),
                      .seconds_per_nonzero = seconds / nonzero_count});
   }
   return curve;
 }
 
-std::int64_t case_bytes(const MatrixSource& source, Configuration configuration, int rank) {
+std::int64_t case_bytes(const CaseConfig& config, int rank) {
+  const auto& source = *config.source;
+  auto configuration = config.configuration;
   const auto layout = make_layout(source.facts(), configuration);
   const auto plan_of = [&](const kernels::KernelRow& kernel) {
     configuration.kernel = kernel.name;
@@ -241,20 +240,24 @@ std::int64_t case_bytes(const MatrixSource& source, Configuration configuration,
   auto kept = block.format_bytes + 2 * of_sample(block.format_bytes);
   for (const auto* kernel : available_kernels()) {
     const auto plan = plan_of(*kernel);
-    const auto search = of_sample(most_candidates(*kernel) * plan.kept_bytes() + block.format_bytes);
+    std::int64_t products = 0;  // of a search, in memory at once
+    for (const auto& setting : tried_settings) {
+      if (setting.is_of(*kernel)) products = std::max(products, std::ssize(setting.values) + 1);
+    }
+    const auto search = of_sample(products * plan.kept_bytes() + block.format_bytes);
     most = std::max(most, kept + std::max(search, block.format_bytes + plan.kept_bytes()));
     kept += plan.kept_bytes();
   }
   return most;
 }
 
-CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
-                        const std::function<void(const std::string&)>& say) {
+TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
+                       const std::function<void(const std::string&)>& say) {
+  const auto& source = *config.source;
   const auto& configuration = config.configuration;
   const auto layout = make_layout(source.facts(), configuration);
   const auto kernels = available_kernels();
-  const CaseStages stages(source, config);
-  say(stages.generation());
+  say(generation_of(config));
   const auto block = source.build(layout, group, configuration.thread_count).block;
   TunedCase tuned{.matrix = source.facts().key,
                   .configuration = configuration,
@@ -269,7 +272,7 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
                         communicator_options(configuration, true));
   std::vector<NamedCandidate> candidates;
   for (const auto* kernel : kernels) {
-    say(stages.settings_of(*kernel));
+    say(settings_of(config, *kernel));
     const auto tuning = search_settings(group, *kernel, kernel->stores_half() ? half_sample : sample, config);
     tuned.kernels.push_back({.name = std::string(kernel->name), .tuning = tuning, .step_s = 0.0});
     kernels::CsrBlock copy;
@@ -287,7 +290,7 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
                             .candidate = std::make_unique<TrialSolver>(std::move(assembled), config.shift)});
     });
   }
-  say(stages.race_of(kernels.size()));
+  say(race_of(config, kernels.size()));
   Trial trial;
   race_candidates(group, candidates,
                   {.thing = "kernel",
@@ -297,7 +300,8 @@ CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, cons
   for (auto& kernel : tuned.kernels) kernel.step_s = trial.tried_one(kernel.name).step_s;
   tuned.verdict = trial.verdict.text();
   rank_by_time(tuned.kernels, trial.verdict);
-  return {.tuned = std::move(tuned), .spread = trial.spread};
+  tuned.measured = trial.measured;
+  return tuned;
 }
 
 }  // namespace cg2d

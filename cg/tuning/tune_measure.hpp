@@ -1,22 +1,25 @@
 #pragma once
 
-// The measurements of `cg2d tune`. All ranks measure at the same time, as they compute in a run, and a time
+// The measurements of `cg2d tune` and of `cg2d model --calibrate`. All ranks measure at the same time, as they compute in a run, and a time
 // is that of the slowest rank. Candidates run in turns, so that a change of the machine hits all alike.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cg/base/progress.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/matrix/random_stream.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/timing/race.hpp"
+#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
@@ -64,7 +67,7 @@ kernels::CsrBlock constant_rows_block(std::int64_t row_length, std::int64_t row_
 /// The curve of ns per nonzero over row length. Collective.
 struct RowLengthCurve {
   std::vector<RowLengthPoint> points;
-  double spread = 0.0;  ///< see MeasurementQuality
+  MeasurementRecord measured{};  ///< only the spread
 };
 RowLengthCurve measure_row_lengths(comm::RankGroup& group, int thread_count);
 
@@ -76,29 +79,50 @@ std::vector<RowLengthCost> measure_row_lengths_of(comm::RankGroup& group, const 
 /// Memory of a rank for either curve, bytes, beside its process.
 std::int64_t row_length_bytes();
 
-/// The solver that a case is measured in.
+/// A matrix on a grid, whose kernels are measured.
 struct CaseConfig {
-  const Configuration& configuration;  ///< grid and transport must be known; the kernel is each one's own
-  double shift = 0.0;                  ///< shift of the outer iterations, whose zeta is compared
-  int critical_vector_length = 0;      ///< the search for a kernel's own one begins there
-};
+  std::shared_ptr<MatrixSource> source;
+  Configuration configuration;     ///< grid and transport must be known; the kernel is each one's own
+  double shift = 0.0;              ///< shift of the outer iterations, whose zeta is compared
+  int critical_vector_length = 0;  ///< the search for a kernel's own one begins there
 
-/// A case with the spread of its CG steps.
-struct CaseResult {
-  TunedCase tuned;
-  double spread = 0.0;
+  /// "class S, grid 1x2"
+  [[nodiscard]] std::string name() const;
 };
 
 /// The stages of measure_case(), by the texts that `say` gets, with the seconds that they take on a common machine.
-std::vector<Work> works_of_case(const MatrixSource& source, const CaseConfig& config);
+std::vector<Work> works_of_case(const CaseConfig& config);
 
-/// The most memory of a rank in measure_case(), bytes, beside its process. `configuration`: grid and transport must be known.
-std::int64_t case_bytes(const MatrixSource& source, Configuration configuration, int rank);
+/// The most memory of a rank in measure_case(), bytes, beside its process.
+std::int64_t case_bytes(const CaseConfig& config, int rank);
 
 /// All kernels on one matrix and grid: first the settings of each on a sample of the block, then CG steps of
-/// all in turns. `say` gets a line per stage. Callers check the memory before. Collective. Throws RunError when the
-/// kernels disagree.
-CaseResult measure_case(comm::RankGroup& group, const MatrixSource& source, const CaseConfig& config,
-                        const std::function<void(const std::string&)>& say);
+/// all in turns; of their record only the spread. `say` gets a line per stage. Callers check the memory before. Collective. Throws RunError
+/// when the kernels disagree.
+TunedCase measure_case(comm::RankGroup& group, const CaseConfig& config,
+                       const std::function<void(const std::string&)>& say);
+
+// ---------------------------------------------------------------- cg2d model --calibrate
+
+/// The cases of a calibration.
+struct CalibrationConfig {
+  /// Sources of the matrices whose blocks are measured.
+  std::span<const std::unique_ptr<MatrixSource>> sources;
+  const Configuration& configuration;  ///< its grid and transport are each case's own
+  const Environment& environment;
+  const LoadedProfile& profile;  ///< for the kernel and its settings
+};
+
+/// The stages of calibrate(), by the texts that `say` gets, with the seconds that they take on a common machine.
+/// Collective; the same on every rank.
+std::vector<Work> works_of_calibration(comm::RankGroup& group, const CalibrationConfig& config);
+
+/// Measures products, vector operations and long messages in outer steps of the benchmark itself, on all
+/// grids in turns, timed by phase, with the kernel that choose_kernel() takes. Measures short messages and
+/// additions in collections and sums by themselves. Both for each transport that can serve, the default one
+/// on all grids, the others on one. Of the record only the spread of the outer steps. `say` gets a line per stage. Collective, at least 2 ranks. Throws
+/// InputError, RunError, MpiError, std::bad_alloc.
+MachineDescription calibrate(comm::RankGroup& group, const CalibrationConfig& config,
+                             const std::function<void(const std::string&)>& say);
 
 }  // namespace cg2d

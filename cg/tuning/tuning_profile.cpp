@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "cg/base/describe_json.hpp"
@@ -287,16 +288,16 @@ TuningProfile parse_profile(std::string_view text) {
 
 std::string format_profile(const TuningProfile& profile) { return document_text(ProfileDocument{profile}); }
 
-ProfileFile::ProfileFile(const ProfileSource& source) {
-  if (!source.path.empty()) {
-    path_ = source.path;
-  } else if (const auto path = default_profile_path()) {
-    path_ = *path;
-    std::error_code error;
+std::string ProfileSource::place() const {
+  if (!path.empty()) return path;
+  if (auto usual = default_profile_path()) return *std::move(usual);
+  throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
+}
+
+ProfileFile::ProfileFile(const ProfileSource& source) : path_(source.place()) {
+  std::error_code error;
+  if (source.path.empty())
     std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
-  } else {
-    throw InputError("no place for the profile: neither XDG_CACHE_HOME nor HOME is set; give --profile FILE");
-  }
   static_cast<void>(read_profile(path_));
   const OutputFile writable(path_);
 }

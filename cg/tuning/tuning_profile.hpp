@@ -200,6 +200,9 @@ struct ProfileSource {
   std::string path;              ///< empty: the default place
   bool keeps_disturbed = false;  ///< saves what `cg2d run` measured beside other load
   bool may_be_new = false;       ///< the command may write to it: a file that is named may be missing
+
+  /// The path, or that of the default place. Throws InputError where there is none.
+  [[nodiscard]] std::string place() const;
 };
 
 /// The profile in a file, an empty one where there is none. Throws InputError for a file that is no profile.

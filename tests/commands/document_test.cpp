@@ -15,8 +15,8 @@
 #include "cg/report/session_document.hpp"
 #include "cg/run/check/check_command.hpp"
 #include "cg/stencil/stencil_report.hpp"
-#include "cg/studies/paper_comparison.hpp"
-#include "cg/studies/pingpong_report.hpp"
+#include "cg/studies/model_command.hpp"
+#include "cg/studies/pingpong.hpp"
 #include "support/mpi_test.hpp"
 #include "support/temporary_folder.hpp"
 

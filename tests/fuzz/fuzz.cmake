@@ -158,12 +158,9 @@ set(text_parsers
     cg/timing/software_events.cpp
     cg/timing/events.cpp
     cg/timing/race.cpp
-    cg/tuning/grid_trial.cpp
-    cg/tuning/retried_measurement.cpp
     cg/tuning/kernel_choice.cpp
-    cg/tuning/kernel_trial.cpp
+    cg/tuning/matrix_trials.cpp
     cg/tuning/speed_trial.cpp
-    cg/tuning/transport_choice.cpp
     cg/tuning/trial.cpp
     cg/tuning/tuning_profile.cpp
     comm/block_layout.cpp
@@ -197,12 +194,9 @@ set(command_parsers
     cg/stencil/stencil_method.cpp
     cg/stencil/stencil_options.cpp
     cg/stencil/stencil_report.cpp
-    cg/studies/pingpong_measure.cpp
-    cg/studies/pingpong_report.cpp
-    cg/studies/scaling_report.cpp
-    cg/studies/scaling_plan.cpp
-    cg/studies/scaling_table.cpp
-    cg/studies/studied_work.cpp
+    cg/studies/pingpong.cpp
+    cg/studies/scaling.cpp
+    cg/studies/study.cpp
     cg/timing/phase_counters.cpp
     comm/domain_layout.cpp
     comm/pingpong_messages.cpp

@@ -1,6 +1,6 @@
 // Tables 2 to 6 of the paper: their form, captions, and sums.
 
-#include "cg/studies/sweep_table.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The tables of the paper beside the two descriptions of its machine: how near they come, and which cells are predictions.
 
-#include "cg/studies/paper_comparison.hpp"
+#include "cg/studies/model_command.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Pairs of ranks, phases and sums are measured: every rank knows every figure.
 
-#include "cg/studies/pingpong_measure.hpp"
+#include "cg/studies/pingpong.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The ways to use a number of cores, the problem that each gets, and which of them fit into memory.
 
-#include "cg/studies/scaling_plan.hpp"
+#include "cg/studies/scaling.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Figures of the ways to use a number of cores, the verdict on them, and the contents of the table.
 
-#include "cg/studies/scaling_table.hpp"
+#include "cg/studies/scaling.hpp"
 
 #include <gtest/gtest.h>
 

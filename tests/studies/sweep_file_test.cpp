@@ -1,6 +1,6 @@
 // Reading the file of a sweep: whole lines, lines that were cut off, and invalid content.
 
-#include "cg/studies/sweep_file.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <gtest/gtest.h>
 

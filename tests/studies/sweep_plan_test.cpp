@@ -28,6 +28,11 @@ SweepAxes axes_of(std::vector<int> rank_counts, std::vector<int> columns = {}) {
           .values = {}};
 }
 
+/// Of the benchmark.
+std::vector<ConfiguredProblem> configurations_of(const SweepAxes& axes, const Configuration& common = {}) {
+  return cg2d::configurations_of(axes, forms_of(axes.problems, common));
+}
+
 std::vector<std::string> grids_of(const SweepAxes& axes) {
   std::vector<std::string> names;
   for (const auto& asked : configurations_of(axes)) names.push_back(asked.configuration.grid.name());
@@ -62,7 +67,7 @@ TEST(SweepPlanTest, CrossesATransportOnlyWithTheFormsOfTheSumThatItHas) {
                  {"sum_form", {"whole-block", "reduce-scatter"}}};
   const auto forms_of = [&](std::string_view transport) {
     std::vector<std::string> forms;
-    for (const auto& one : configurations_of(axes, {})) {
+    for (const auto& one : configurations_of(axes)) {
       if (one.configuration.transport == transport)
         forms.push_back(sum_form_name(one.configuration.sum_form));
     }

@@ -1,6 +1,6 @@
 // The paper's table: medians, spread, marks, verdicts and failures.
 
-#include "cg/studies/sweep_table.hpp"
+#include "cg/studies/sweep.hpp"
 
 #include <gtest/gtest.h>
 

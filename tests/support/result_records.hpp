@@ -10,7 +10,7 @@
 #include "cg/report/result_reader.hpp"
 #include "cg/report/session_document.hpp"
 #include "cg/run/run_report.hpp"
-#include "cg/studies/sweep_file.hpp"
+#include "cg/studies/sweep.hpp"
 
 namespace cg2d::test {
 

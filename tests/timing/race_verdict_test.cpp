@@ -7,7 +7,7 @@
 
 #include "cg/report/summary.hpp"
 #include "cg/timing/race.hpp"
-#include "cg/tuning/grid_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d::race_verdict_test {
 namespace {

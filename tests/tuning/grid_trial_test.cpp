@@ -1,6 +1,6 @@
 // Shortlists of grids for ranks of different speed, and the reason that the report gives.
 
-#include "cg/tuning/grid_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <gtest/gtest.h>
 

@@ -83,7 +83,7 @@ TEST(KernelChoiceTest, AnotherCaseGetsTheRulesKernelWithTheNearestSettings) {
 }
 
 TEST(KernelChoiceTest, WithoutAProfileTheKernelsOwnSettings) {
-  const LoadedProfile none{.processor = {}, .path = {}, .absence = "none"};
+  const LoadedProfile none{.path = {}, .absence = "none"};
   for (const auto& kernel : kernels::kernel_table()) {
     const auto choice = choose_kernel(class_facts("S"), named(std::string(kernel.name)), {.profile = none});
     EXPECT_EQ(choice.tuning.critical_vector_length, kernel.defaults.critical_vector_length);

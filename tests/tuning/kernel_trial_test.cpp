@@ -1,6 +1,6 @@
 // --kernel auto of a solve: the kernels that are tried, and those whose format would take too long to make.
 
-#include "cg/tuning/kernel_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Measurements are taken again, then refused. Results are made up; only those of `keeps_disturbed` do not
 // depend on how busy the tests' machine is.
 
-#include "cg/tuning/retried_measurement.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 struct MadeUp {
   int number = 0;
-  double spread = 0.0;
+  MeasurementRecord record{};
 };
 
 class RetriedMeasurementTest : public testing::Test {
@@ -22,14 +22,21 @@ class RetriedMeasurementTest : public testing::Test {
     return {.environment = environment_, .keeps_disturbed = keeps_disturbed, .say = say_};
   }
   /// The number of measurements is the result's; good_from: the first number that makes sense.
-  RetriedMeasurement<MadeUp> measure(bool keeps_disturbed, int good_from, double spread = 0.0) {
-    return measure_or_refuse(
-        test::group(), config(keeps_disturbed), "made-up numbers",
-        [&] { return MadeUp{.number = ++count_, .spread = spread}; },
-        [&](const MadeUp& result) {
-          return std::string(result.number < good_from ? "a rate is negative" : "");
-        },
-        [&](const RetriedMeasurement<MadeUp>& refused) { shown_ = refused.result.number; });
+  MadeUp measure(bool keeps_disturbed, int good_from, double spread = 0.0) {
+    MadeUp result;
+    const auto fault = [&] { return std::string(result.number < good_from ? "a rate is negative" : ""); };
+    measure_or_refuse(test::group(), config(keeps_disturbed), made_up(result, spread, fault),
+                      [&] { shown_ = result.number; });
+    return result;
+  }
+  RetriedMeasurement made_up(MadeUp& result, double spread, std::function<std::string()> fault) {
+    const auto measure = [this, &result, spread] {
+      result = {.number = ++count_, .record = {.quality = {.spread = spread}}};
+    };
+    return {.name = "made-up numbers",
+            .record = result.record,
+            .measure = measure,
+            .why_unphysical = std::move(fault)};
   }
   /// Code and message of a refusal.
   void expect_refusal(bool keeps_disturbed, int good_from, double spread, const std::string& words) {
@@ -55,7 +62,7 @@ class RetriedMeasurementTest : public testing::Test {
 
 TEST_F(RetriedMeasurementTest, IsTakenAgainUntilItMakesSense) {
   const auto measured = measure(true, 3);
-  EXPECT_EQ(measured.result.number, 3);
+  EXPECT_EQ(measured.number, 3);
   EXPECT_EQ(shown_, 0);
   EXPECT_EQ(measured.record.attempts, 3);
   EXPECT_EQ(lines_, 2) << "each repetition is said, with its reason";
@@ -78,19 +85,20 @@ TEST_F(RetriedMeasurementTest, WhatWasDisturbedIsKeptWithTheReason) {
 }
 
 TEST_F(RetriedMeasurementTest, AMeasurementWithoutWhichThereIsAWayIsReturnedWithItsRefusal) {
+  MadeUp result;
   const auto measure = [&](bool keeps_disturbed, const std::string& fault) {
-    return measure_up_to_three_times(
-        test::group(), config(keeps_disturbed), "made-up numbers",
-        [&] { return MadeUp{.number = ++count_, .spread = 0.9}; }, [&](const MadeUp&) { return fault; });
+    return measure_with_retries(test::group(), config(keeps_disturbed),
+                                made_up(result, 0.9, [&] { return fault; }));
   };
   const auto disturbed = measure(false, "");
-  EXPECT_EQ(disturbed.result.number, 3) << "the last one";
-  EXPECT_EQ(disturbed.rejected.reason, disturbed.record.disturbance);
-  EXPECT_NE(disturbed.rejected.text(3).find("--keep-disturbed"), std::string::npos);
-  EXPECT_EQ(measure(true, "").rejected.reason, "");
+  EXPECT_EQ(result.number, 3) << "the last one";
+  EXPECT_EQ(disturbed.attempts, 3);
+  EXPECT_EQ(disturbed.reason, result.record.disturbance);
+  EXPECT_NE(disturbed.text().find("--keep-disturbed"), std::string::npos);
+  EXPECT_EQ(measure(true, "").reason, "");
   const auto senseless = measure(true, "a rate is negative");
-  EXPECT_EQ(senseless.rejected.reason, "a rate is negative");
-  EXPECT_EQ(senseless.rejected.text(3).find("--keep-disturbed"), std::string::npos) << "that would not help";
+  EXPECT_EQ(senseless.reason, "a rate is negative");
+  EXPECT_EQ(senseless.text().find("--keep-disturbed"), std::string::npos) << "that would not help";
 }
 
 // Ranks may differ in the last bits of their results; if each went by its own, some would wait for ever.

@@ -1,6 +1,6 @@
 // --cut speed: speeds from the profile, which is kept for the same places only, and what follows from speeds.
 
-#include "cg/tuning/speed_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -50,7 +50,7 @@ class SpeedChoiceTest : public ::testing::Test {
                              .share = speed / sum,
                              .rank_here = static_cast<int>(std::ssize(known.ranks))});
     }
-    return {.processor = {}, .speeds = {known}, .path = "somewhere", .absence = ""};
+    return {.processor = {.speeds = {known}}, .path = "somewhere", .absence = ""};
   }
 
   MatrixFacts matrix_ = facts_of(*find_class("S"));

@@ -1,6 +1,6 @@
 // --transport auto: its measurements, the entries of the profile, and that all ranks take the same transport.
 
-#include "cg/tuning/transport_choice.hpp"
+#include "cg/tuning/trial.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -130,8 +130,7 @@ TransportCase case_of(const TransportConditions& conditions) {
 }
 
 TEST(KnownTransportsTest, TheProfilesFastestIsTaken) {
-  LoadedProfile profile{.processor = {},
-                        .transports = {case_of(conditions_of(2)), case_of(conditions_of())},
+  LoadedProfile profile{.processor = {.transports = {case_of(conditions_of(2)), case_of(conditions_of())}},
                         .path = "somewhere",
                         .absence = ""};
   const auto trial = known_transports(group(), profile, conditions_of());
@@ -144,9 +143,8 @@ TEST(KnownTransportsTest, TheProfilesFastestIsTaken) {
 }
 
 TEST(KnownTransportsTest, WhatIsNotThereIsNotTaken) {
-  LoadedProfile profile{
-      .processor = {}, .transports = {case_of(conditions_of())}, .path = "p", .absence = ""};
-  profile.transports[0].transports.push_back({.name = "of another machine", .step_s = 1e-9});
+  LoadedProfile profile{.processor = {.transports = {case_of(conditions_of())}}, .path = "p", .absence = ""};
+  profile.processor.transports[0].transports.push_back({.name = "of another machine", .step_s = 1e-9});
   const auto trial = known_transports(group(), profile, conditions_of());
   ASSERT_TRUE(trial.has_value());
   EXPECT_EQ(trial->best, available_names().back());
@@ -154,8 +152,7 @@ TEST(KnownTransportsTest, WhatIsNotThereIsNotTaken) {
 }
 
 TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
-  LoadedProfile profile{
-      .processor = {}, .transports = {case_of(conditions_of())}, .path = "p", .absence = ""};
+  LoadedProfile profile{.processor = {.transports = {case_of(conditions_of())}}, .path = "p", .absence = ""};
   EXPECT_FALSE(known_transports(group(), {}, conditions_of()).has_value());
   EXPECT_FALSE(known_transports(group(), profile, conditions_of(2)).has_value());
   for (auto change : std::vector<void (*)(TransportConditions&)>{
@@ -173,7 +170,8 @@ TEST(KnownTransportsTest, OtherConditionsOrAMissingTransportIsNotKnown) {
     change(conditions);
     EXPECT_FALSE(known_transports(group(), profile, conditions).has_value());
   }
-  profile.transports[0].transports.erase(profile.transports[0].transports.begin());
+  auto& transports = profile.processor.transports[0].transports;
+  transports.erase(transports.begin());
   EXPECT_FALSE(known_transports(group(), profile, conditions_of()).has_value());
 }
 
@@ -193,7 +191,7 @@ TEST(KeepTransportsTest, TheNextRunFindsThem) {
   EXPECT_EQ(trial.kept_in, source.path);
   EXPECT_EQ(trial.not_kept_because, "");
   const auto profile = load_profile(source, environment, group());
-  EXPECT_FALSE(profile.processor.has_value()) << "nothing is known of kernels";
+  EXPECT_FALSE(profile.processor.knows_kernels()) << "nothing is known of kernels";
   EXPECT_NE(profile.absence.find("knows nothing of kernels"), std::string::npos) << profile.absence;
   const auto known = known_transports(group(), profile, conditions_of());
   ASSERT_TRUE(known.has_value());

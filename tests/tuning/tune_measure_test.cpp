@@ -69,21 +69,20 @@ TEST(MeasureRowLengthsTest, GivesACurveWithTheSameCrossoverOnEveryRank) {
 TEST(MeasureCaseTest, RanksEveryKernelAndTheyAgree) {
   const Problem& problem = *find_class("S");
   const auto grid = comm::factorizations(group().size()).back();
-  const auto source = default_source().make(problem);
-  const Configuration configuration{.grid = grid};
-  const CaseConfig config{
-      .configuration = configuration, .shift = problem.shift, .critical_vector_length = 16};
+  const CaseConfig config{.source = default_source().make(problem),
+                          .configuration = {.grid = grid},
+                          .shift = problem.shift,
+                          .critical_vector_length = 16};
   std::vector<std::string> stages;
-  const auto tuned = measure_case(group(), *source, config, [&](const std::string& stage) {
-                       stages.push_back(stage);
-                     }).tuned;
-  EXPECT_TRUE(tuned.is_about(source->facts().key, configuration));
+  const auto tuned =
+      measure_case(group(), config, [&](const std::string& stage) { stages.push_back(stage); });
+  EXPECT_TRUE(tuned.is_about(config.source->facts().key, config.configuration));
   const auto kernel_count = static_cast<std::size_t>(std::ranges::count_if(
       kernels::kernel_table(), [](const auto& row) { return !row.is_taken_by_name_only; }));
   EXPECT_EQ(tuned.kernels.size(), kernel_count);
   EXPECT_LT(kernel_count, kernels::kernel_table().size());
   std::vector<std::string> planned;
-  for (const auto& work : works_of_case(*source, config)) {
+  for (const auto& work : works_of_case(config)) {
     planned.push_back(work.key);
     EXPECT_GT(work.amount, 0.0) << work.key;
   }

@@ -13,7 +13,7 @@
 #include "cg/base/storage/line_file.hpp"
 #include "cg/commands/command_line.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/tuning/speed_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 namespace {

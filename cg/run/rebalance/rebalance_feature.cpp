@@ -18,7 +18,7 @@
 #include "cg/run/feature.hpp"
 #include "cg/run/rebalance/drift_watch.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/tuning/speed_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 namespace {

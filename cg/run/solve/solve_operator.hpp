@@ -17,7 +17,7 @@
 #include "cg/run/session.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
-#include "cg/tuning/kernel_trial.hpp"
+#include "cg/tuning/trial.hpp"
 #include "comm/rank_group.hpp"
 #include "kernels/csr_block.hpp"
 

@@ -12,7 +12,7 @@
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/run/solve/solve_checkpoints.hpp"
-#include "cg/tuning/kernel_trial.hpp"
+#include "cg/tuning/trial.hpp"
 
 namespace cg2d {
 

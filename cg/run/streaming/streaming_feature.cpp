@@ -175,7 +175,7 @@ StreamedBlockParts StreamingFeature::parts_of(const StreamedMatrix& matrix,
           .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
                     .node_rank_count = node.rank_count},
           .room = node.memory,
-          .storages = report.profile.storages};
+          .storages = report.profile.processor.storages};
 }
 
 std::unique_ptr<BlockProduct> StreamingFeature::make_product(const StreamedMatrix& matrix,

@@ -19,7 +19,7 @@
 #include "cg/machine/environment.hpp"
 #include "cg/panels/panel_io.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
-#include "cg/tuning/retried_measurement.hpp"
+#include "cg/tuning/trial.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
@@ -38,8 +38,9 @@ struct TriedReading {
 
 struct StorageTrial {
   std::vector<TriedReading> tried;  ///< by the size of panels, then by their number
-  TriedReading best;    ///< the one with the least memory of those that are about as fast as the fastest
-  double spread = 0.0;  ///< storage varies by itself: its rates tell nothing of other load
+  TriedReading best;  ///< the one with the least memory of those that are about as fast as the fastest
+  /// Without a spread: storage varies by itself, and its rates tell nothing of other load.
+  MeasurementRecord measured{};
 };
 
 struct StorageTrialConfig {
@@ -160,28 +161,30 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
                           .keeps_disturbed = options.keeps_disturbed || !options.profile.is_used,
                           .say = say};
   const auto names = fmt::format("{}", fmt::join(folders, ", "));
-  const auto case_of = [&](const auto& one) {
-    const auto& best = one.result.best;
+  StorageTrial trial;
+  const auto found_case = [&] {
     return StorageCase{.folder = {},
                        .rank_count = rank_count,
-                       .panel_bytes = best.reading.panel_bytes,
-                       .depth = best.reading.depth,
-                       .bytes_per_s = best.bytes_per_s,
-                       .measured = one.record};
+                       .panel_bytes = trial.best.reading.panel_bytes,
+                       .depth = trial.best.reading.depth,
+                       .bytes_per_s = trial.best.bytes_per_s,
+                       .measured = trial.measured};
   };
-  const auto measured = measure_or_refuse(
-      group, retry, fmt::format("storage of {}", names),
-      [&] { return try_storage(config, sizes, group, [&](std::int64_t size) { say(stage_of(size)); }); },
-      [](const auto& /*result*/) { return std::string(); },
-      [&](const auto& refused) { print(trial_text(names, case_of(refused), refused.result)); });
-  auto found = case_of(measured);
+  const auto say_size = [&](std::int64_t size) { say(stage_of(size)); };
+  measure_or_refuse(group, retry,
+                    {.name = fmt::format("storage of {}", names),
+                     .record = trial.measured,
+                     .measure = [&] { trial = try_storage(config, sizes, group, say_size); },
+                     .why_unphysical = [] { return std::string(); }},
+                    [&] { print(trial_text(names, found_case(), trial)); });
+  auto found = found_case();
   agree_on(group, [&] {
     for (const auto& folder : folders) {
       found.folder = storage_folder(folder);
       if (file) file->add(processor, {.storages = {found}});
     }
   });
-  print(trial_text(names, found, measured.result));
+  print(trial_text(names, found, trial));
   print(file ? fmt::format("\n Profile written to {}; --out-of-core of cg2d run and solve uses it\n",
                            file->path())
              : std::string("\n No profile written (--no-profile)\n"));

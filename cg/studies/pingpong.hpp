@@ -1,9 +1,8 @@
 #pragma once
 
-// The measurements of `cg2d pingpong`. One transfer is half a round trip: some variables go one by one from
-// one rank to the other, which then knows that all are there (see comm/pingpong.hpp). The time per message
-// is that of a transfer over the number of its variables: from the sender's writing of a word to the
-// receiver's reading of it.
+// `cg2d pingpong`: the time that moving data takes on this machine, by every method. One transfer is half a round trip: some variables go one
+// by one from one rank to the other, which then knows that all are there (see comm/pingpong.hpp). The time per message is that of a
+// transfer over the number of its variables: from the sender's writing of a word to the receiver's reading of it.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,14 +11,21 @@
 #include <utility>
 #include <vector>
 
+#include "cg/base/errors.hpp"
+#include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/operation_times.hpp"
+#include "cg/machine/provenance.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/run/session_options.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/timing/phase.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+class Members;
 
 struct RankPair {
   int first = 0;
@@ -59,14 +65,10 @@ struct PairResult {
   [[nodiscard]] const TransferTime* find(std::string_view method, int variable_count,
                                          std::int64_t byte_count) const;
 };
-class Members;
 void describe(Members& m, PairResult& pair);
 
 /// Names of all methods, in the order of the table.
 std::vector<std::string> pingpong_method_names();
-
-/// Memory of a rank of a pair for the transfers, bytes, beside its process.
-std::int64_t transfer_bytes(const TransferOptions& transfers);
 
 /// Every method in turns, size by size. Only the two ranks work; the others wait in `group`, whose mode
 /// should be sleep. Every transfer is checked by a word of each variable, and every shape once byte by byte.
@@ -78,7 +80,6 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
 /// The phases of the benchmark that communicate; what a phase of a grid without partners takes is measured, too.
 inline constexpr auto communication_phase_count = static_cast<std::size_t>(std::ranges::count_if(
     phase_table(), [](const PhaseRow& phase) { return phase.is_of_benchmark && phase.communicates(); }));
-Phase communication_phase_at(std::size_t index);
 
 struct TransportPhases {
   std::string transport;
@@ -89,5 +90,47 @@ struct TransportPhases {
 /// Collective, all ranks work. Throws as time_operations().
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
                                             const Problem& problem, const Configuration& configuration);
+
+struct PingPongReport {
+  std::string machine;    ///< processor of rank 0's node
+  Provenance provenance;  ///< on rank 0
+  int rank_count = 2;
+  std::vector<PairResult> pairs{};
+  /// Sums of 8 bytes over all ranks.
+  std::vector<SumTime> sums{};
+  std::vector<std::pair<std::string, std::string>> sums_left_out{};  ///< name and reason
+  Problem problem;
+  Configuration configuration;  ///< configuration of the phases, without transport and kernel
+  std::vector<TransportPhases> phases{};
+  std::vector<std::pair<std::string, std::string>> transports_left_out{};  ///< name and reason
+  QuietResult quiet{};                                                     ///< over all measurements
+};
+
+void describe(Members& m, PingPongReport& report);
+
+inline const std::vector<std::string> pingpong_formats{"text", "json", "csv"};
+
+/// The options of `cg2d pingpong`.
+struct PingPongOptions {
+  std::vector<RankPair> pairs;
+  TransferOptions transfers;
+  Problem problem;              ///< whose phases are measured
+  Configuration configuration;  ///< an open grid: the rule's; transports are compared, whatever it says
+  OpenGridOptions open_grid;    ///< only whether it is the official one
+  std::string format = "text";
+  std::string output;
+  bool names_hosts = false;
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
+
+/// The most bytes of a variable and the most variables. Each rank needs that much twice or three
+/// times in each of three kinds of memory.
+inline constexpr std::int64_t largest_variable_byte_count = 1 << 30;
+inline constexpr int most_variables = 1024;
+
+/// Measures and prints. Collective; the same code on every rank. Throws RunError (on every rank alike),
+/// MpiError, std::bad_alloc.
+ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

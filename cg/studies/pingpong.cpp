@@ -1,0 +1,562 @@
+#include "cg/studies/pingpong.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/base/table.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/noise_monitor.hpp"
+#include "cg/report/shown_figures.hpp"
+#include "cg/solver/communicator_setup.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/tune_measure.hpp"
+#include "comm/mpi_handles.hpp"
+#include "comm/node_map.hpp"
+#include "comm/pingpong.hpp"
+#include "comm/shared_segment.hpp"
+
+namespace cg2d {
+namespace {
+
+// Rounds of all methods, and of all transports; a turn is long enough for a clock and for the barrier before it.
+constexpr RaceLimits race_limits{.fewest_rounds = 7,
+                                 .most_rounds = 25,
+                                 .budget_s = 0.3,
+                                 .hopeless_factor = std::numeric_limits<double>::infinity(),
+                                 .shortest_turn_s = 1e-3};
+
+/// A rank's words differ from its partner's, from one transfer to the next and from word to
+/// word.
+std::uint64_t pattern_word(std::uint64_t transfer, int sender, std::size_t place) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15ULL;
+  return (transfer * 2 + static_cast<std::uint64_t>(sender)) * odd + place * (odd >> 2U);
+}
+
+comm::VariableShape largest_shape(const TransferOptions& transfers) {
+  return {.count = static_cast<std::size_t>(*std::ranges::max_element(transfers.variable_counts)),
+          .byte_count = static_cast<std::size_t>(*std::ranges::max_element(transfers.byte_counts))};
+}
+
+/// One method of a PingPong, with checks.
+struct CheckedTransfers {
+  comm::PingPong& memory;
+  std::size_t index = 0;
+  std::string_view name;
+  int rank = 0;
+  std::uint64_t transfer = 0;
+  bool is_right = true;
+
+  /// There and back: the first bytes of each variable, or all, change with each transfer and are compared.
+  void round_trip(const comm::VariableShape& shape, std::size_t compared_bytes = sizeof(std::uint64_t)) {
+    ++transfer;
+    if (rank == 0) {
+      write(shape, compared_bytes);
+      memory.send(index, shape);
+      memory.receive(index, shape);
+      compare(shape, compared_bytes);
+    } else {
+      memory.receive(index, shape);
+      compare(shape, compared_bytes);
+      write(shape, compared_bytes);
+      memory.send(index, shape);
+    }
+  }
+
+  /// visit(place, number of bytes, word of the sender) for each word of all variables; the last one of a variable may be shorter.
+  template <typename Visit>
+  void for_every_word(const comm::VariableShape& shape, std::size_t byte_count, int sender,
+                      const Visit& visit) const {
+    const auto end = std::min(byte_count, shape.byte_count);
+    for (std::size_t variable = 0; variable < shape.count; ++variable) {
+      for (std::size_t begin = 0; begin < end; begin += sizeof(std::uint64_t)) {
+        const auto place = shape.offset(variable) + begin;
+        visit(place, std::min(end - begin, sizeof(std::uint64_t)), pattern_word(transfer, sender, place));
+      }
+    }
+  }
+  void write(const comm::VariableShape& shape, std::size_t byte_count) {
+    const auto outgoing = memory.outgoing(index);
+    for_every_word(shape, byte_count, rank, [&](auto place, auto size, const auto& word) {
+      std::memcpy(outgoing.data() + place, &word, size);
+    });
+  }
+  void compare(const comm::VariableShape& shape, std::size_t byte_count) {
+    const auto incoming = memory.incoming(index);
+    for_every_word(shape, byte_count, 1 - rank, [&](auto place, auto size, const auto& word) {
+      is_right = is_right && std::memcmp(incoming.data() + place, &word, size) == 0;
+    });
+  }
+};
+
+/// The two ranks of a pair, between themselves.
+class PairRace {
+ public:
+  PairRace(comm::RankGroup& pair, const TransferOptions& transfers, bool same_node)
+      : pair_(pair), transfers_(transfers), same_node_(same_node) {
+    const bool share_a_core = inspect_environment(pair, 1).ranks_oversubscribed;
+    pair.waiter().set_mode(share_a_core ? comm::WaitMode::yield : comm::WaitMode::spin);
+    const auto largest = largest_shape(transfers_);
+    for (const auto& row : comm::pingpong_table()) add_row(row, largest, share_a_core);
+  }
+
+  PairResult measure() {
+    for (const auto byte_count : transfers_.byte_counts) {
+      for (const int variable_count : transfers_.variable_counts) {
+        measure_shape({.count = static_cast<std::size_t>(variable_count),
+                       .byte_count = static_cast<std::size_t>(byte_count)});
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void add_row(const comm::PingPongRow& row, const comm::VariableShape& largest, bool share_a_core) {
+    const auto reason = row.shares_memory && !same_node_ ? std::string("the two ranks are on different nodes")
+                                                         : row.why_unavailable(pair_);
+    comm::PingPong* memory = nullptr;
+    for (std::size_t k = 0; k < row.methods.size(); ++k) {
+      const auto& method = row.methods[k];
+      if (std::ranges::find(transfers_.methods, method.name) == transfers_.methods.end()) continue;
+      if (!reason.empty()) {
+        result_.left_out.emplace_back(method.name, reason);
+      } else if (method.blocks && share_a_core) {
+        result_.left_out.emplace_back(method.name,
+                                      "the two ranks share a core, and this method keeps it while it waits");
+      } else {
+        if (memory == nullptr) memory = &make_memory(row, largest);
+        methods_.push_back({.memory = *memory, .index = k, .name = method.name, .rank = pair_.rank()});
+      }
+    }
+  }
+
+  comm::PingPong& make_memory(const comm::PingPongRow& row, const comm::VariableShape& largest) {
+    try {
+      return *memories_.emplace_back(row.make(pair_, largest));
+    } catch (const comm::SharedMemoryError& error) {  // on both ranks alike
+      throw RunError(ExitCode::memory, fmt::format("{}; take smaller --sizes", error.what()));
+    }
+  }
+
+  void measure_shape(const comm::VariableShape& shape) {
+    std::vector<std::function<void()>> works;
+    for (auto& method : methods_) {
+      method.round_trip(shape, shape.byte_count);
+      pair_.barrier();  // before another method waits without MPI
+      works.emplace_back([&method, shape] { method.round_trip(shape); });
+    }
+    require_right(shape);
+    auto turns = race(pair_, works, race_limits).turns;
+    require_right(shape);
+    for (std::size_t k = 0; k < methods_.size(); ++k) {
+      for (double& seconds : turns[k]) seconds /= 2.0 * static_cast<double>(shape.count);
+      result_.times.push_back({.method = std::string(methods_[k].name),
+                               .variable_count = static_cast<int>(shape.count),
+                               .byte_count = static_cast<std::int64_t>(shape.byte_count),
+                               .seconds = sample_of(std::move(turns[k]))});
+    }
+  }
+
+  void require_right(const comm::VariableShape& shape) {
+    agree_on(pair_, [&] {
+      for (const auto& method : methods_) {
+        if (method.is_right) continue;
+        throw RunError(ExitCode::internal, fmt::format("pingpong: {} of {} x {} bytes brought wrong data",
+                                                       method.name, shape.count, shape.byte_count));
+      }
+    });
+  }
+
+  comm::RankGroup& pair_;
+  const TransferOptions& transfers_;
+  bool same_node_;
+  std::vector<std::unique_ptr<comm::PingPong>> memories_;
+  std::vector<CheckedTransfers> methods_;
+  PairResult result_;
+};
+
+/// The transfers of one variable, method by method.
+std::vector<TransferLine> lines_of(const std::vector<TransferTime>& times) {
+  std::vector<TransferLine> lines;
+  for (const auto& method : pingpong_method_names()) {
+    std::vector<LinePoint> points;
+    for (const auto& time : times) {
+      if (time.method == method && time.variable_count == 1)
+        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
+    }
+    if (points.size() > 1) lines.push_back({.method = method, .line = fit_line(points)});
+  }
+  return lines;
+}
+
+/// Memory of a rank of a pair for the transfers, bytes, beside its process.
+std::int64_t transfer_bytes(const TransferOptions& transfers) {
+  // To write, to read, and a part of a window or of a segment.
+  constexpr std::int64_t buffers = 3;
+  const auto is_wanted = [&](const comm::PingPongMethod& method) {
+    return std::ranges::find(transfers.methods, method.name) != transfers.methods.end();
+  };
+  const auto rows = std::ranges::count_if(comm::pingpong_table(), [&](const comm::PingPongRow& row) {
+    return std::ranges::any_of(row.methods, is_wanted);
+  });
+  return saturated(static_cast<double>(buffers * rows) *
+                   static_cast<double>(largest_shape(transfers).memory_byte_count()));
+}
+
+Phase communication_phase_at(std::size_t index) {
+  for (const auto& phase : phase_table()) {
+    if (phase.communicates() && index-- == 0) return phase.phase;
+  }
+  throw std::out_of_range("communication_phase_at");
+}
+
+}  // namespace
+
+const TransferTime* PairResult::find(std::string_view method, int variable_count,
+                                     std::int64_t byte_count) const {
+  const auto found = std::ranges::find_if(times, [&](const auto& time) {
+    return time.method == method && time.variable_count == variable_count && time.byte_count == byte_count;
+  });
+  return found == times.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> pingpong_method_names() {
+  std::vector<std::string> names;
+  for (const auto& row : comm::pingpong_table()) {
+    for (const auto& method : row.methods) names.emplace_back(method.name);
+  }
+  return names;
+}
+
+PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const TransferOptions& transfers,
+                        const Configuration& configuration) {
+  const auto nodes = comm::make_node_map(group, configuration.ranks_per_node);
+  const bool same_node = nodes.node_of(pair.first) == nodes.node_of(pair.second);
+  std::string found;  // as JSON
+  agree_on(group, [&] {
+    if (group.rank() != pair.first && group.rank() != pair.second) return;
+    comm::RankGroup both(group.part({pair.first, pair.second}));
+    auto mine = PairRace(both, transfers, same_node).measure();
+    mine.pair = pair;
+    mine.same_node = same_node;
+    if (group.rank() == pair.first) found = json_line(mine);
+  });
+  auto result =
+      from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();
+  result.lines = lines_of(result.times);
+  return result;
+}
+
+std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
+                                            const Problem& problem, const Configuration& configuration) {
+  const auto layout = make_layout(facts_of(problem), configuration);
+  std::vector<TransportPhases> phases;
+  for (const auto* transport : transports.available)
+    phases.push_back({.transport = std::string(transport->name)});
+  for (std::size_t index = 0; index < communication_phase_count; ++index) {
+    const auto& phase = phase_row(communication_phase_at(index));
+    std::vector<TimedOperation> timed;
+    for (const auto* transport : transports.available)
+      timed.push_back({.transport = *transport,
+                       .operation = *phase.operation,
+                       .layout = layout,
+                       .options = communicator_options(configuration, false)});
+    const auto samples = time_operations(group, timed, race_limits);
+    for (std::size_t k = 0; k < samples.size(); ++k) phases[k].seconds.push_back(samples[k]);
+  }
+  return phases;
+}
+
+namespace {
+
+constexpr double in_microseconds = 1e6;
+constexpr double gigabyte = 1e9;
+
+// ---------------------------------------------------------------- text
+
+/// One number for each method, for each size and number of variables that was measured.
+std::string transfer_table(std::vector<TransferTime> times, std::string_view what,
+                           const std::function<double(const TransferTime&)>& number) {
+  const auto first_method = times.front().method;
+  std::ranges::stable_sort(times, {}, &TransferTime::variable_count);
+  Table table;
+  for (const auto& time : times) {
+    if (time.method == first_method)
+      table.line().number("messages", "{}", time.variable_count).number("bytes", "{}", time.byte_count);
+    table.number(time.method, "{:.3f}", number(time));
+  }
+  return fmt::format("\n {}\n{}", what, table.text());
+}
+
+std::string line_table(const PairResult& pair) {
+  if (pair.lines.empty()) return {};
+  std::string text = "\n Linear fit: latency + size / bandwidth, one message per synchronization\n";
+  for (const auto& [method, line] : pair.lines) {
+    const auto rate = line.slope > 0.0 ? fmt::format("size / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
+                                       : std::string("size / (not measurable)");
+    text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
+  }
+  return text;
+}
+
+/// The gain from completing several puts at once, for the smallest size.
+std::string delayed_put_line(const PairResult& pair) {
+  const auto find = [&](std::string_view method, const auto& is_wanted) {
+    const auto found = std::ranges::find_if(
+        pair.times, [&](const auto& time) { return time.method == method && is_wanted(time); });
+    return found == pair.times.end() ? nullptr : &*found;
+  };
+  const auto* const alone = find("put-immediate", [](const auto& time) { return time.variable_count == 1; });
+  if (alone == nullptr) return {};
+  const auto* const together = find("put-delayed", [&](const auto& time) {
+    return time.variable_count > 1 && time.byte_count == alone->byte_count;
+  });
+  if (together == nullptr) return {};
+  return fmt::format(
+      "\n put-delayed, {} messages of {} bytes per synchronization: {:.3f} us per message, {:.0f} % of one "
+      "put with its own "
+      "completion\n",
+      together->variable_count, together->byte_count, in_microseconds * together->seconds.median,
+      100.0 * together->seconds.median / alone->seconds.median);
+}
+
+std::string left_out_lines(const std::vector<std::pair<std::string, std::string>>& left_out) {
+  std::string text;
+  for (const auto& [name, reason] : left_out) text += fmt::format(" without {}: {}\n", name, reason);
+  return text;
+}
+
+std::string pair_text(const PairResult& pair) {
+  auto text =
+      fmt::format("\n Ranks {} and {}, {}: half a round trip over the number of its messages\n",
+                  pair.pair.first, pair.pair.second, pair.same_node ? "on one node" : "on different nodes");
+  text += left_out_lines(pair.left_out);
+  if (pair.times.empty()) return text;
+  text +=
+      transfer_table(pair.times, "Latency per message, us; messages per synchronization, bytes of a message",
+                     [](const auto& time) { return in_microseconds * time.seconds.median; });
+  text += transfer_table(pair.times, "GB/s", [](const auto& time) { return time.bytes_per_s() / gigabyte; });
+  return text + line_table(pair) + delayed_put_line(pair);
+}
+
+std::string sums_text(const PingPongReport& report) {
+  const auto mpi = std::ranges::find(report.sums, "MPI_Allreduce", &SumTime::way);
+  Table table;
+  for (const auto& sum : report.sums) {
+    table.line().word("method", sum.way).number("us", "{:.3f}", in_microseconds * sum.seconds.median);
+    table.number("spread", percent_text(sum.seconds.spread(), 0));
+    if (mpi != report.sums.end())
+      table.number("of MPI_Allreduce", "{:.0f} %", 100.0 * sum.seconds.median / mpi->seconds.median);
+  }
+  return fmt::format("\n Dot product of {}: the sum of 8 bytes, microseconds\n{}",
+                     format_count(report.rank_count, "rank"), table.text()) +
+         left_out_lines(report.sums_left_out);
+}
+
+std::string phases_text(const PingPongReport& report) {
+  Table table;
+  for (const auto& row : report.phases) {
+    table.line().word("transport", row.transport);
+    for (std::size_t k = 0; k < communication_phase_count; ++k)
+      table.number(phase_name(communication_phase_at(k)), "{:.3f}", in_microseconds * row.seconds[k].median);
+  }
+  return fmt::format("\n Class {}, grid {}: microseconds of one isolated call\n{}", report.problem.class_name,
+                     report.configuration.grid.name(), table.text()) +
+         left_out_lines(report.transports_left_out);
+}
+
+std::string write_pingpong_text(const PingPongReport& report) {
+  auto text = fmt::format("\n cg2d pingpong - {}, {}\n Quiet = {}\n", report.machine,
+                          format_count(report.rank_count, "rank"), report.quiet.text());
+  for (const auto& pair : report.pairs) text += pair_text(pair);
+  return text + sums_text(report) + phases_text(report);
+}
+
+// ---------------------------------------------------------------- JSON
+
+void describe_sample(Members& m, std::string_view name, Sample& seconds, std::string_view text = {}) {
+  m.object(name, meaning(text), [&] {
+    m("median_s", seconds.median, at_least(0));
+    m("minimum_s", seconds.minimum, at_least(0));
+    m("maximum_s", seconds.maximum, at_least(0));
+    m("turns", seconds.count, at_least(1));
+  });
+}
+
+void describe_left_out(Members& m, std::string_view name,
+                       std::vector<std::pair<std::string, std::string>>& left_out) {
+  m.list(name, left_out, {}, [&](auto& one, std::size_t /*index*/) {
+    m("name", one.first, not_empty());
+    m("reason", one.second, not_empty());
+  });
+}
+
+}  // namespace
+
+void describe(Members& m, TransferTime& time) {
+  m("method", time.method, not_empty());
+  m("variables", time.variable_count, at_least(1));
+  m("bytes", time.byte_count, at_least(1, "Of one variable."));
+  describe_sample(m, "seconds_per_variable", time.seconds,
+                  "Half a round trip over the number of its variables.");
+  m.derived("bytes_per_s", time.bytes_per_s(), positive());
+}
+
+void describe(Members& m, TransferLine& fitted) {
+  m("method", fitted.method, not_empty());
+  m("start_up_s", fitted.line.intercept, at_least(0));
+  m("seconds_per_byte", fitted.line.slope, at_least(0));
+}
+
+void describe(Members& m, PairResult& pair) {
+  std::array<int, 2> ranks{pair.pair.first, pair.pair.second};
+  m("ranks", ranks, at_least(0));
+  pair.pair = {.first = ranks[0], .second = ranks[1]};
+  m("same_node", pair.same_node);
+  m("transfers", pair.times);
+  m("lines", pair.lines, meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
+  describe_left_out(m, "left_out", pair.left_out);
+}
+
+void describe(Members& m, TransportPhases& row) {
+  m("transport", row.transport, not_empty());
+  m.object("phases", [&] {
+    row.seconds.resize(communication_phase_count);
+    for (std::size_t k = 0; k < communication_phase_count; ++k)
+      describe_sample(m, phase_name(communication_phase_at(k)), row.seconds[k]);
+  });
+}
+
+void describe(Members& m, PingPongReport& report) {
+  m.constant("schema_version", 1);
+  m("machine", report.machine, not_empty());
+  m("ranks", report.rank_count, at_least(2));
+  m("provenance", report.provenance);
+  describe_disturbance(m, report.quiet);
+  m("pairs", report.pairs, {.fewest = 1});
+  m.list("sums", report.sums,
+         {.meaning = "The sum of a number of 8 bytes over all ranks: by each transport, by MPI_Allreduce, by "
+                     "MPI_Iallreduce.",
+          .fewest = 2},
+         [&](SumTime& sum, std::size_t /*index*/) {
+           m("way", sum.way, not_empty());
+           describe_sample(m, "seconds", sum.seconds);
+         });
+  describe_left_out(m, "sums_left_out", report.sums_left_out);
+  m.object("phases", meaning("One call by itself, on the grid of all ranks."), [&] {
+    m("class", report.problem.class_name, not_empty());
+    m("n", report.problem.n, at_least(1));
+    describe_name(m, "grid", report.configuration.grid);
+    m("transports", report.phases, {.fewest = 1});
+    describe_left_out(m, "left_out", report.transports_left_out);
+  });
+}
+
+namespace {
+
+/// format: one of pingpong_formats.
+std::string write_pingpong(const PingPongReport& report, std::string_view format) {
+  if (format == "json") return document_text(report);
+  if (format == "csv")
+    return csv_of_lists(report, {{"pairs", "transfers"}, {"sums"}, {"phases", "transports"}});
+  return write_pingpong_text(report);
+}
+
+void require_ranks_for(const PingPongOptions& options, int rank_count) {
+  if (rank_count < 2)
+    throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
+  for (const auto& pair : options.pairs) {
+    const int larger = std::max(pair.first, pair.second);
+    if (larger >= rank_count) {
+      throw InputError(fmt::format("--pairs {}:{}: there is no rank {}; the {} are 0 ... {}", pair.first,
+                                   pair.second, larger, format_count(rank_count, "rank"), rank_count - 1));
+    }
+  }
+  if (options.configuration.has_grid()) require_grid_of(options.configuration.grid, rank_count);
+}
+
+Configuration resolved(const PingPongOptions& options, int rank_count) {
+  auto configuration = options.configuration;
+  if (const auto named = grid_named_by(options.open_grid, rank_count)) configuration.grid = *named;
+  if (!configuration.has_grid())
+    configuration.grid = choose_grid(facts_of(options.problem), configuration, rank_count);
+  return configuration;
+}
+
+/// Throws RunError where the memory of a node does not suffice: for the transfers of a pair, or for the vectors of all transports.
+/// Collective.
+void require_memory(const PingPongReport& report, const TransferOptions& transfers,
+                    std::span<const RankPair> pairs, const Environment& environment, comm::RankGroup& group) {
+  const auto facts = facts_of(report.problem);
+  const auto layout = make_layout(facts, report.configuration);
+  agree_on(group, [&] {
+    const auto bytes_of_rank = [&](int rank) {
+      const auto vector_bytes = plan_memory(facts, 0, report.configuration, layout, rank).vector_bytes;
+      const bool is_in_pair = std::ranges::any_of(
+          pairs, [&](const auto& pair) { return pair.first == rank || pair.second == rank; });
+      return std::max(2 * vector_bytes * std::ssize(comm::transport_table()),
+                      is_in_pair ? transfer_bytes(transfers) : 0);
+    };
+    check_memory(environment, bytes_of_rank, "take smaller --sizes, fewer --variables or a smaller --class");
+  });
+}
+
+}  // namespace
+
+ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
+  require_ranks_for(options, group.size());
+  const Progress progress(options.progress, group.rank());
+  const auto output = open_output(options.output, group);
+  auto environment = inspect_environment(group, 1, options.memory_limit_bytes, progress);
+  if (options.names_hosts) name_by_host(environment);
+  PingPongReport report{.machine = environment.nodes.front().processor_with_caches(),
+                        .provenance = {},
+                        .rank_count = group.size(),
+                        .problem = options.problem,
+                        .configuration = resolved(options, group.size())};
+  if (group.rank() == 0) report.provenance = inspect_provenance(environment, options.names_hosts);
+  require_memory(report, options.transfers, options.pairs, environment, group);
+  NoiseMonitor quiet(group, environment, 1);
+  quiet.begin();
+  // The other ranks must not disturb the pair.
+  group.waiter().set_mode(comm::WaitMode::sleep);
+  for (const auto& pair : options.pairs) {
+    progress.say(fmt::format("transfers between ranks {} and {}", pair.first, pair.second));
+    report.pairs.push_back(measure_pair(group, pair, options.transfers, report.configuration));
+  }
+  const bool share_cores = environment.ranks_oversubscribed;
+  group.waiter().set_mode(environment.wait_mode());
+  const auto transports = transports_for(group);
+  report.transports_left_out = transports.left_out;
+  progress.say("dot products");
+  if (share_cores)
+    report.sums_left_out = {
+        {"MPI_Allreduce", "the ranks share cores, and MPI_Allreduce keeps its core while it waits"}};
+  report.sums = time_sums(group, transports.available, !share_cores,
+                          {.fewest_rounds = 15,
+                           .most_rounds = 51,
+                           .budget_s = 0.3,
+                           .hopeless_factor = std::numeric_limits<double>::infinity(),
+                           .shortest_turn_s = 1e-3});
+  progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name,
+                           report.configuration.grid.name()));
+  report.phases = measure_phases(group, transports, options.problem, report.configuration);
+  quiet.end();
+  report.quiet = quiet.result();
+  write_output(output.get(), group, [&] { return write_pingpong(report, options.format); });
+  return ExitCode::success;
+}
+
+}  // namespace cg2d

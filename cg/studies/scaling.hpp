@@ -1,0 +1,181 @@
+#pragma once
+
+// `cg2d scaling`: the ways to use a node, each with the same number of cores, in turns; the problem that each number gets, the figures that
+// follow from the measurements, and the formats that show them. All but compare_cases() is pure: no MPI, no files.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/paired_comparison.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/machine/provenance.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/report/result_reader.hpp"
+#include "cg/solver/configuration.hpp"
+#include "cg/studies/study.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+/// The options of `cg2d scaling`.
+struct ScalingOptions : StudyOptions {
+  Problem problem;               ///< of the benchmark, on one core, as a system, too
+  bool weak = false;             ///< n, or the box of a Laplacian, grows with the cores
+  std::vector<int> core_counts;  ///< empty: the usual ones, up to the ranks started
+  /// Values of the axes that are compared, transport and cut. No transport: those of the usual ones that are available.
+  AxisValues values;
+  std::string format = "text";
+  std::string output;  ///< empty: standard output
+};
+
+/// Runs every case in every round, adds rounds of what is undecided if it was asked to, and writes the
+/// comparison. Collective. The exit code is that of the first
+/// failed run, `interrupted`, or `verification_failed` where runs disagree. Throws RunError on every rank
+/// alike: usage, or unavailable for a transport or kernel that was named.
+ExitCode compare_cases(const ScalingOptions& options, comm::RankGroup& group);
+
+/// One way to use a number of cores: ranks, and the threads, transport and cut of a configuration whose grid is open. A single
+/// rank moves no data and has one piece: its transport and cut are the usual ones.
+struct ScalingCase {
+  int rank_count = 1;
+  ConfiguredProblem asked{};  ///< the work on as many cores
+  std::string matrix{};       ///< of a system: the file, or the operator as this number of cores has it
+
+  [[nodiscard]] int core_count() const { return rank_count * asked.configuration.thread_count; }
+  [[nodiscard]] const std::string& transport() const { return asked.configuration.transport; }
+  /// "one core", "ranks only", "shared-memory ranks", "ranks x threads" or "threads only".
+  [[nodiscard]] std::string name() const;
+  /// As --cut has it; empty where there are no pieces of a matrix: with one rank, or without a matrix.
+  [[nodiscard]] std::string cut() const;
+  /// "2 x 1": ranks x threads of each.
+  [[nodiscard]] std::string shape() const;
+  /// "matrix" or "matrix-free"; empty for the benchmark.
+  [[nodiscard]] std::string form() const;
+  /// For messages: "4 cores, ranks x threads, shared, 2 x 2".
+  [[nodiscard]] std::string label() const;
+  friend bool operator==(const ScalingCase&, const ScalingCase&) = default;
+};
+
+/// 1, 2, 4 and so on, and the number of ranks itself.
+std::vector<int> usual_core_counts(int rank_count);
+
+/// Every way to use each number of cores: ranks only, every split into several ranks of several threads, both with each combination of
+/// these values, and threads only. On one core they are all the same: there is one way. Splits of more than most_threads are left out.
+/// common: what all have in common but for threads and these values. Throws InputError as crossed().
+std::vector<ScalingCase> cases_of(const std::vector<int>& core_counts, const AxisValues& values,
+                                  const ConfiguredProblem& common = {});
+
+/// The fewest rounds after which the verdict on the cases of each number of cores can be decided.
+int rounds_for_verdicts(const std::vector<ScalingCase>& cases);
+
+/// The problem for a number of cores. Strong scaling: the problem as it is. Weak: n grows with the cores, and
+/// on more than one core there is no reference. Throws InputError when n becomes too large.
+Problem scaled_problem(const Problem& problem, int core_count, bool weak);
+
+/// The operator for a number of cores. Weak scaling: every extent is multiplied by the parts along it of the cut with the
+/// smallest faces of as many equal boxes, so each core has the box of one core. Throws InputError for an operator that is no
+/// Laplacian.
+std::string scaled_operator(const std::string& text, int core_count, bool weak);
+
+/// Whether a case has a core for each of its threads.
+enum class Room {
+  enough,
+  bound,    ///< its node has the cores, but the launcher keeps its ranks away from them
+  no_node,  ///< there are as many cores, but not on one node
+  shared,   ///< there are fewer cores: threads share them
+};
+
+/// all: as all started ranks see it. of_case: as its ranks see it, the first ones.
+Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case);
+
+/// One run of one case.
+struct ScalingRun : StudiedRun {
+  ScalingCase scaled;
+  int round = 1;
+};
+
+/// The options and all measurements.
+struct ScalingStudy {
+  std::optional<Problem> problem;  ///< of the benchmark, on one core
+  std::string system;              ///< or a user's: its name, on one core
+  int iteration_count = 0;         ///< of each run of a system
+  bool weak = false;
+  std::vector<int> core_counts;
+  AxisValues values;            ///< values of the axes that are compared, by name: transport and cut
+  Configuration configuration;  ///< configuration of every case, except for threads and these
+  int round_count = 0;
+  std::vector<ScalingCase> cases;  ///< in the order of the plan
+  std::vector<ScalingRun> runs;    ///< in the order in which they ran
+  std::vector<std::string> warnings;
+  bool is_interrupted = false;
+  std::optional<Environment> machine;    ///< environment of all ranks started
+  std::optional<Provenance> provenance;  ///< on rank 0
+
+  /// Order of the matrix on a number of cores; 0 where it is a system that never ran.
+  [[nodiscard]] std::int64_t order_of(const ScalingCase& one) const;
+};
+
+/// One case with its figures.
+struct ScalingRow {
+  ScalingCase scaled;
+  std::vector<ScalingRun> runs;
+  /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
+  /// set.
+  std::optional<Sample> time_s;
+  ScalingRun median_run;  ///< run of the median time; of an even number the lower of the middle two
+  double rate = 0.0;      ///< operations per second by the official count; of a system: rows per second
+  std::optional<double> speed_up;    ///< its rate by that of the same form on one core
+  std::optional<double> efficiency;  ///< speed-up by cores
+  double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many cores
+  bool is_candidate = false;         ///< see BestVerdict
+  bool may_be_best = false;          ///< the candidate, or not known to be worse than it
+  Certainty certainty = Certainty::alone;  ///< certainty of the verdict on as many cores
+
+  [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
+  [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }
+  [[nodiscard]] std::int64_t disturbed_count() const {
+    return std::ranges::count_if(runs, &ScalingRun::is_disturbed);
+  }
+};
+
+/// A row for each case, in the order of the plan.
+std::vector<ScalingRow> rows_of(const ScalingStudy& study);
+
+/// zeta of all successful runs of one problem: the verification where there is no reference.
+struct ZetaAgreement {
+  Problem problem;
+  int run_count = 0;
+  double minimum = 0.0;
+  double maximum = 0.0;
+
+  [[nodiscard]] double relative_difference() const;
+  /// Within the tolerance of the benchmark. One run agrees with itself.
+  [[nodiscard]] bool holds() const { return relative_difference() <= Problem::tolerance; }
+  /// "n 2800: zeta of 6 runs agrees within 1.2e-14".
+  [[nodiscard]] std::string text() const;
+};
+/// Every problem of the benchmark once, in the order of the runs.
+std::vector<ZetaAgreement> agreements_of(const ScalingStudy& study);
+
+/// The end of the comparison: that of its first failed run; interrupted; or a failed verification where runs
+/// of one problem without reference disagree.
+struct ScalingVerdict {
+  ExitCode code = ExitCode::success;
+  std::string reason;  ///< one line, empty on success
+};
+ScalingVerdict verdict_on(const ScalingStudy& study);
+
+inline const std::vector<std::string> scaling_formats{"text", "json", "csv"};
+/// format: one of these.
+std::string write_scaling(const ScalingStudy& study, std::string_view format);
+
+/// The document, for its schema.
+void visit_scaling(Members& m);
+
+}  // namespace cg2d

@@ -1,0 +1,394 @@
+#include "cg/studies/study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "cg/base/agreement.hpp"
+#include "cg/base/describe_json.hpp"
+#include "cg/base/errors.hpp"
+#include "cg/base/output_file.hpp"
+#include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
+#include "cg/machine/environment.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
+#include "cg/matrix/matrix_facts.hpp"
+#include "cg/report/session_document.hpp"
+#include "cg/report/trace_file.hpp"
+#include "cg/run/solve/solve_report.hpp"
+#include "cg/run/solve/solve_run.hpp"
+#include "cg/tuning/kernel_choice.hpp"
+#include "cg/tuning/run_plan.hpp"
+
+namespace cg2d {
+namespace {
+
+CommunicationShares communication_shares(const RepeatReport& repeat) {
+  CommunicationShares shares;
+  for (const auto& rank : repeat.ranks) {
+    std::uint64_t clocks = 0;
+    std::uint64_t waited_clocks = 0;
+    for (const auto& phase : phase_table()) {
+      if (!phase.communicates()) continue;
+      const auto& record = rank.phases.at(index_of(phase.phase));
+      clocks += record.clocks;
+      waited_clocks += record.waited_clocks;
+    }
+    const double whole = static_cast<double>(rank.region_clocks) * static_cast<double>(repeat.ranks.size());
+    shares.moving += static_cast<double>(clocks - waited_clocks) / whole;
+    shares.waiting += static_cast<double>(waited_clocks) / whole;
+  }
+  return shares;
+}
+
+/// repeat: of a run that succeeded.
+StudiedRun studied_run_of(const SessionReport& report, const RepeatReport* repeat) {
+  StudiedRun run{.code = report.code, .reason = report.reason, .warnings = report.warnings};
+  if (report.is_resolved) {
+    run.arrangement = report.configuration.grid.name();
+    run.kernel = report.configuration.kernel;
+  }
+  if (!run.succeeded()) return run;
+  run.time_s = repeat->time_s;
+  run.shares = communication_shares(*repeat);
+  return run;
+}
+
+// ---------------------------------------------------------------- the benchmark
+
+class BenchmarkWork final : public StudiedWork {
+ public:
+  BenchmarkWork(std::vector<Problem> problems, RunOptions common, ExtraRuns extras, std::string trace_file)
+      : problems_(std::move(problems)),
+        common_(std::move(common)),
+        extras_(std::move(extras)),
+        trace_file_(std::move(trace_file)) {}
+
+  void prepare(const ConfiguredProblem& /*asked*/, comm::RankGroup& /*ranks*/,
+               const Progress& /*progress*/) override {}
+
+  StudiedResult perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
+                        const Progress& progress) override {
+    auto options = common_;
+    options.problem = problem_of(asked);
+    options.configuration = asked.configuration;
+    options.open_grid.tries_grids = false;
+    options.stops_when_asked = false;
+    options.counters.reads_environment = false;
+    if (purpose == RunPurpose::counters) options.counters = extras_.counters;
+    options.measures_limits = purpose == RunPurpose::limits;
+    if (purpose == RunPurpose::trace)
+      options.trace = {.path = trace_file_, .step_count = extras_.trace.step_count};
+    auto report = purpose == RunPurpose::trace ? traced_run(options, ranks, progress)
+                                               : complete_run(options, ranks, progress);
+    auto run = studied_run_of(report, report.code == ExitCode::success ? &median_repeat(report) : nullptr);
+    run.n = report.problem.n;
+    run.disturbance = disturbance(report);
+    if (run.succeeded()) run.zeta = final_step(report).zeta;
+    return {.run = std::move(run),
+            .json = [report = std::move(report)] { return json_of(run_document(report)); }};
+  }
+
+  [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
+    return cg2d::expected_work(problem_of(asked), core_count);
+  }
+
+ private:
+  [[nodiscard]] const Problem& problem_of(const ConfiguredProblem& asked) const {
+    return *std::ranges::find(problems_, asked.problem, &problem_name);
+  }
+
+  /// Makes a run as complete_run(), with its trace in a file.
+  static RunReport traced_run(const RunOptions& options, comm::RankGroup& ranks, const Progress& progress) {
+    BenchmarkRun run(options, ranks, progress);
+    try {
+      run.prepare();
+      const auto file = open_output(options.trace.path, ranks);
+      run.perform();
+      if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), file.get(), ranks);
+    } catch (const RunError& error) {
+      run.record_failure(error);
+    }
+    return run.report();
+  }
+
+  std::vector<Problem> problems_;
+  RunOptions common_;
+  ExtraRuns extras_;
+  std::string trace_file_;
+};
+
+// ---------------------------------------------------------------- systems
+
+/// The options of one run of a system.
+SystemOptions options_for(const SystemOptions& system, const ConfiguredProblem& asked) {
+  auto options = system;
+  options.configuration = asked.configuration;
+  options.assembles = !system.operator_text.empty() && !asked.is_matrix_free();
+  options.open_grid.tries_grids = false;
+  if (asked.cuts_domain()) {
+    options.configuration.grid = {.columns = 0, .rows = 0};
+    if (const auto parts = asked.arrangement(); !parts.empty()) options.domain_grid = domain_grid_from(parts);
+  }
+  if (asked.is_matrix_free()) options.configuration.cut = automatic_choice;
+  return options;
+}
+
+class SystemWork final : public StudiedWork {
+ public:
+  explicit SystemWork(std::vector<SystemOptions> systems) : systems_(std::move(systems)) {}
+
+  void prepare(const ConfiguredProblem& asked, comm::RankGroup& ranks, const Progress& progress) override {
+    static_cast<void>(kept_for(options_for(system_of(asked), asked), ranks, progress));
+  }
+
+  StudiedResult perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/, comm::RankGroup& ranks,
+                        const Progress& progress) override {
+    auto options = options_for(system_of(asked), asked);
+    SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
+    try {
+      solve.prepare();
+      solve.perform();
+    } catch (const RunError& error) {
+      solve.record_failure(error);
+    }
+    auto report = solve.report();
+    auto run = studied_run_of(report, &report.repeat);
+    run.arrangement =
+        report.matrix_free ? report.matrix_free->arrangement : "grid " + report.configuration.grid.name();
+    if (report.matrix) run.n = report.matrix->order;
+    if (report.quiet) run.disturbance = report.quiet->reason();
+    return {.run = std::move(run), .json = [options = std::move(options), report = std::move(report)] {
+              return json_of(solve_document(options, report));
+            }};
+  }
+
+  [[nodiscard]] double expected_work(const ConfiguredProblem& /*asked*/, int core_count) const override {
+    return 1.0 / core_count;
+  }
+
+ private:
+  using Key = std::tuple<std::string, int, std::optional<std::uint64_t>>;  // text, ranks, seed
+
+  [[nodiscard]] const SystemOptions& system_of(const ConfiguredProblem& asked) const {
+    return *std::ranges::find(systems_, asked.problem, &system_name);
+  }
+
+  /// Reads or generates the matrix of these options unless it is there; none for a system without one. Throws as
+  /// read_system().
+  KeptSystem kept_for(const SystemOptions& options, comm::RankGroup& ranks, const Progress& progress) {
+    if (options.is_matrix_free()) return {};
+    auto& matrix = matrices_[{options.matrix_text(), ranks.size(), permutation_seed_of(options)}];
+    if (!matrix) {
+      const auto environment =
+          inspect_environment(ranks, options.configuration.thread_count, options.memory_limit_bytes);
+      matrix = read_system(options, ranks, progress, [&](const ExpectedMatrix& expected) {
+        agree_on(ranks, [&] {
+          check_memory(environment, [&](int /*rank*/) { return expected.making_bytes / ranks.size(); });
+        });
+      });
+    }
+    // Whatever moves the vectors: the transport makes no difference to blocks.
+    auto any_transport = options.configuration;
+    any_transport.transport = comm::default_transport().name;
+    const auto place =
+        fmt::format("{} {} {}", options.matrix_text(), ranks.size(), configuration_key(any_transport));
+    return {.matrix = matrix.get(), .kernel_trial = &kernel_trials_[place]};
+  }
+
+  std::vector<SystemOptions> systems_;
+  std::map<Key, std::unique_ptr<SystemMatrix>> matrices_;
+  std::map<std::string, std::optional<KernelTrial>>
+      kernel_trials_;  // by all that a block and its steps depend on
+};
+
+std::string text_of(const StudiedRun& run) {
+  const auto text = run.succeeded() ? fmt::format("{:.4g} s", run.time_s)
+                                    : fmt::format("{}: {}", status_name(run.code), run.reason);
+  return run.is_disturbed() ? fmt::format("{}, disturbed ({})", text, run.disturbance) : text;
+}
+
+}  // namespace
+
+std::unique_ptr<StudiedWork> benchmark_work(std::vector<Problem> problems, RunOptions common,
+                                            ExtraRuns extras, std::string trace_file) {
+  return std::make_unique<BenchmarkWork>(std::move(problems), std::move(common), std::move(extras),
+                                         std::move(trace_file));
+}
+
+std::unique_ptr<StudiedWork> system_work(std::vector<SystemOptions> systems) {
+  return std::make_unique<SystemWork>(std::move(systems));
+}
+
+double expected_work(const Problem& problem, int core_count) {
+  // The generation of a matrix takes about as long as so many products (classes A to C, 1 to 4 ranks).
+  constexpr double products_of_generation = 60.0;
+  const double products = problem.counts.products * (problem.niter + 1.0) + products_of_generation;
+  return facts_of(problem).nonzero_count * products / core_count;
+}
+
+SystemOptions measured_system(SystemOptions options, int iteration_count) {
+  // Far below what rounding leaves, and its square is still a normal number: subnormal ones are slow.
+  options.relative_tolerance = 1e-100;
+  options.absolute_tolerance = 0.0;
+  options.most_iterations = iteration_count;
+  options.measures_iterations = true;
+  return options;
+}
+
+std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, RoundRange rounds) {
+  std::vector<StudyStep> steps;
+  for (int round = rounds.first; round <= rounds.last; ++round) {
+    const auto first = std::ssize(steps);
+    for (const auto number : numbers) steps.push_back({.number = number, .round = round});
+    if (round % 2 == 0) std::reverse(steps.begin() + first, steps.end());
+  }
+  return steps;
+}
+
+std::vector<std::size_t> all_numbers(std::size_t case_count) {
+  std::vector<std::size_t> numbers(case_count);
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  return numbers;
+}
+
+std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps) {
+  const bool is_first = group.rank() == 0;
+  return group.gather_all(is_first ? std::span(steps) : std::span<const StudyStep>()).front();
+}
+
+void repeat_step(std::vector<StudyStep>& steps, std::size_t index) {
+  auto again = steps[index];
+  ++again.attempt;
+  const auto after = std::find_if(steps.begin() + static_cast<std::ptrdiff_t>(index), steps.end(),
+                                  [&](const auto& step) { return step.round > again.round; });
+  steps.insert(after, again);
+}
+
+Study::Study(const StudyOptions& options, comm::RankGroup& group)
+    : group_(group), first_ranks_(group), progress_(options.progress, group.rank()), options_(options) {
+  group_.waiter().set_mode(comm::WaitMode::sleep);
+}
+
+void Study::prepare(const Environment& environment) {
+  static_cast<void>(load_profile(options_.session().profile, environment, group_));
+  last_rounds_.resize(cases_.size());
+  for (const auto& one : cases_)
+    works_.push_back(
+        {.key = one.name,
+         .kind = one.kind,
+         .amount = work_->expected_work(one.asked, one.rank_count * one.asked.configuration.thread_count)});
+  agree_on(group_, [&] {
+    for (const auto& one : cases_) {
+      if (auto* const ranks = first_ranks_.of(one.rank_count)) work_->prepare(one.asked, *ranks, progress_);
+    }
+  });
+}
+
+void Study::note(const StudyStep& step, double duration_s) {
+  durations_.add(works_[step.number], duration_s);
+  last_rounds_[step.number] = std::max(last_rounds_[step.number], step.round);
+}
+
+bool Study::perform(std::vector<StudyStep> steps) {
+  if (!watch_) watch_.emplace();
+  steps_ = std::move(steps);
+  for (std::size_t index = 0; index < steps_.size(); ++index) {
+    if (group_.maximum(static_cast<std::int64_t>(watch_->asked())) != 0) return false;
+    perform_step(index);
+  }
+  return true;
+}
+
+bool Study::perform_rounds(std::vector<StudyStep> steps) {
+  if (!perform(std::move(steps))) return false;
+  if (!options_.until_sure) return true;
+  const Stopwatch added;
+  for (;;) {
+    std::vector<StudyStep> more;
+    if (group_.rank() == 0) more = more_rounds(*options_.until_sure, added.seconds());
+    more = of_rank_0(group_, more);
+    if (more.empty()) return true;
+    if (!perform(std::move(more))) return false;
+  }
+}
+
+/// On rank 0.
+std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double spent_s) const {
+  const auto open = open_cases(until_sure.precision);
+  if (open.empty()) return {};
+  int last = 0;
+  for (const auto number : open) last = std::max(last, last_rounds_[number]);
+  const double round_s = std::max(1e-3, expected_s(durations_, interleaved(open, {})).value_or(0.0));
+  const auto affordable =
+      static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
+  if (affordable == 0) say_on_stderr("--budget is spent; the table says what is not distinguishable");
+  return interleaved(open, {.first = last + 1,
+                            .last = std::min(rounds_after_next_block(last, open.size()), last + affordable)});
+}
+
+void Study::perform_step(std::size_t index) {
+  const auto step = steps_[index];
+  progress_.begin(place_of(index));
+  expect_from(index);
+  bool is_repeated = false;
+  agree_on(group_, [&] {
+    auto* const ranks = first_ranks_.of(case_of(step).rank_count);
+    if (ranks == nullptr) return;
+    const Stopwatch watch;
+    const Progress part(Progress::Within{
+        progress_, [&](double left_s) { return left_s + rest_s(index, watch.seconds() + left_s); }});
+    auto result = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
+    check(result.run);
+    if (group_.rank() != 0) return;
+    const double duration_s = watch.seconds();
+    const auto text = text_of(result.run);
+    is_repeated = keep(step, std::move(result), duration_s);
+    if (step.purpose == RunPurpose::time) note(step, duration_s);
+    expect_from(index + 1);
+    progress_.say(fmt::format("{}: {}", place_of(index), text));
+  });
+  if (group_.maximum(static_cast<std::int64_t>(is_repeated)) != 0) repeat_step(steps_, index);
+}
+
+/// "run 3 of 12 (S 2x1 ..., round 1)".
+std::string Study::place_of(std::size_t index) const {
+  const auto& step = steps_[index];
+  const auto part = step.purpose == RunPurpose::time
+                        ? fmt::format("round {}", step.round)
+                        : fmt::format("for {}", name_in(words_of(step.purpose), step.purpose));
+  return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).name, part);
+}
+
+/// Seconds of these steps, from their first on; nothing before the first run of the study.
+std::optional<double> Study::expected_s(const DurationModel& durations, const std::vector<StudyStep>& steps,
+                                        std::size_t first) const {
+  double seconds = 0.0;
+  for (std::size_t k = first; k < steps.size(); ++k) {
+    const auto one = durations.expected(works_[steps[k].number]);
+    if (!one) return std::nullopt;
+    seconds += *one;
+  }
+  return seconds;
+}
+
+void Study::expect_from(std::size_t index) const {
+  if (group_.rank() != 0) return;
+  if (const auto rest = expected_s(durations_, steps_, index)) progress_.expect(*rest);
+}
+
+/// Seconds of the runs after that one, where it takes run_s: the others go by it, too.
+double Study::rest_s(std::size_t index, double run_s) const {
+  auto durations = durations_;
+  durations.add(works_[steps_[index].number], run_s);
+  return expected_s(durations, steps_, index + 1).value_or(0.0);
+}
+
+}  // namespace cg2d

@@ -1,0 +1,215 @@
+#pragma once
+
+// The engine of studies: complete runs of several cases in rounds, in turns, and the work that they measure. A study makes cases and looks
+// at results; it does not know whether the work is the benchmark or a system of the user.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cg/base/errors.hpp"
+#include "cg/base/interface.hpp"
+#include "cg/base/interrupt.hpp"
+#include "cg/base/paired_comparison.hpp"
+#include "cg/base/progress.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/report/result_reader.hpp"
+#include "cg/run/benchmark_run.hpp"
+#include "cg/run/session_options.hpp"
+#include "cg/run/solve/solve_options.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_trace.hpp"
+#include "comm/rank_group.hpp"
+
+namespace cg2d {
+
+// ---------------------------------------------------------------- the work
+
+/// The time of a run by its use, as parts of its timed region; means over the ranks.
+struct CommunicationShares {
+  double moving = 0.0;   ///< phases that communicate, without waiting
+  double waiting = 0.0;  ///< in these, for other ranks
+};
+
+/// One run, as far as studies compare runs.
+struct StudiedRun {
+  ExitCode code = ExitCode::success;
+  std::string reason{};  ///< empty on success
+  std::vector<std::string> warnings{};
+  /// "2x1", of a system "grid 2x1" or "domain 1x2x2"; empty if the run ended before it was known.
+  std::string arrangement{};
+  std::string kernel{};  ///< that ran
+  std::int64_t n = 0;    ///< order of the matrix; 0: not known
+  double time_s = 0.0;   ///< seconds of the timed region; this and the following members only on success
+  std::optional<double> zeta{};  ///< of the benchmark
+  CommunicationShares shares{};
+  std::string disturbance{};  ///< disturbance of its timed region, one line; empty: it was quiet
+
+  [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
+  [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
+};
+
+/// The result of a run: what is compared, and the maker of its JSON, of run_document() or solve_document(), which rank 0 calls.
+struct StudiedResult {
+  StudiedRun run;
+  std::function<nlohmann::ordered_json()> json;
+};
+
+/// The runs that a sweep makes beside the timed ones, one for each configuration and purpose.
+struct ExtraRuns {
+  CounterOptions counters{.reads_environment = false};  ///< without events: none
+  TraceOptions trace;                                   ///< its steps; the file is trace_file_of()
+  bool measures_limits = false;
+  bool traces_best = false;
+
+  [[nodiscard]] bool count_events() const { return !counters.events.empty(); }
+};
+
+/// One kind of work, for one command.
+class StudiedWork : public Interface {
+ public:
+  /// The work on these configurations is going to be measured on so many ranks: reads what their runs have in common.
+  /// Collective over `ranks`.
+  virtual void prepare(const ConfiguredProblem& asked, comm::RankGroup& ranks, const Progress& progress) = 0;
+  /// One complete run, a failed one included. Collective over `ranks`. Throws MpiError.
+  virtual StudiedResult perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
+                                const Progress& progress) = 0;
+  /// The amount of computing in a run, in any unit, for the expected duration of those that have not run yet.
+  [[nodiscard]] virtual double expected_work(const ConfiguredProblem& asked, int core_count) const = 0;
+};
+
+/// Complete runs of these problems. common: options of every run, except for problem and configuration. trace_file: of
+/// runs with that purpose. Holds references to nothing.
+std::unique_ptr<StudiedWork> benchmark_work(std::vector<Problem> problems, RunOptions common,
+                                            ExtraRuns extras = {}, std::string trace_file = {});
+
+/// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
+/// one core multiplies.
+double expected_work(const Problem& problem, int core_count);
+
+/// Measurements of these systems, which are of measured_system(): a fixed number of iterations, with each matrix read once for each
+/// number of ranks. All stay until the end, spread over their ranks: 16 bytes for each nonzero.
+std::unique_ptr<StudiedWork> system_work(std::vector<SystemOptions> systems);
+
+/// The iterations of a measurement that is not asked for another number: enough to make the first one, which warms up,
+/// unimportant, and few enough that systems of some thousand rows are not solved earlier.
+inline constexpr int usual_iteration_count = 50;
+
+/// The options of a measurement: all iterations are done. In the end the residual is about what rounding leaves, or
+/// larger: a smaller one would mean that the system was solved earlier.
+SystemOptions measured_system(SystemOptions options, int iteration_count);
+
+// ---------------------------------------------------------------- the rounds
+
+/// A case of a study. Studies number theirs from 0.
+struct StudyCase {
+  std::string name;  ///< in messages
+  std::string kind;  ///< cases of one kind are expected to take times by their amounts of work
+  int rank_count = 1;
+  ConfiguredProblem asked{};
+};
+
+/// One run of a case in a round, from 1 on. Disturbed runs have several attempts.
+struct StudyStep {
+  std::size_t number = 0;
+  int round = 1;
+  int attempt = 1;
+  RunPurpose purpose = RunPurpose::time;
+};
+
+/// Rounds from the first to the last one.
+struct RoundRange {
+  int first = 1;
+  int last = 1;
+};
+
+/// All cases in one round, then all in the next and so on: a drift of the machine affects all alike. Rounds of even
+/// numbers go backwards, so that a steady drift favours none.
+std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, RoundRange rounds);
+
+/// 0, 1, ... of so many cases.
+std::vector<std::size_t> all_numbers(std::size_t case_count);
+
+/// Inserts the next attempt of steps[index] after all other steps of its round: later, since a disturbance
+/// lasts, and within the round, whose runs are compared with each other. steps[index] has been performed, and
+/// steps of later rounds have not.
+void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
+
+/// Returns the steps of rank 0. Collective.
+std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps);
+
+/// What every study is asked for.
+struct StudyOptions {
+  RunOptions common;  ///< of every run of the benchmark, except for what its case says
+  /// A user's system instead of the benchmark, of measured_system(). assembles: also the matrix of the operator.
+  std::optional<SystemOptions> system;
+  std::optional<int> round_count;       ///< empty: rounds_for_verdicts()
+  std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
+  ProgressMode progress = ProgressMode::on_a_terminal;
+
+  /// Of every run.
+  [[nodiscard]] const SessionOptions& session() const {
+    return system ? static_cast<const SessionOptions&>(*system) : common;
+  }
+};
+
+/// A study that runs. Ranks that take no part in a run sleep in the agreement that follows it. Collective in every operation but note().
+class Study : public Interface {
+ protected:
+  /// Keeps references.
+  Study(const StudyOptions& options, comm::RankGroup& group);
+
+  /// Takes over the result of the run that was just made, which took so long with its set-up. On rank 0. Whether it is made again at the
+  /// end of its round.
+  virtual bool keep(const StudyStep& step, StudiedResult result, double duration_s) = 0;
+  /// The numbers of the cases that need more rounds: open_alternatives() of all verdicts. On rank 0.
+  [[nodiscard]] virtual std::vector<std::size_t> open_cases(double precision) const = 0;
+  /// Throws RunError (on every rank of the run alike) where its result ends the study.
+  virtual void check(const StudiedRun& /*run*/) const {}
+
+  /// Lets the work read what the runs of all cases have in common. A file that is no profile, or no matrix, is an error of this command
+  /// line, not a result of each of its runs.
+  void prepare(const Environment& environment);
+  /// A timed run that was made before. On rank 0.
+  void note(const StudyStep& step, double duration_s);
+  /// Makes these runs. False where a signal asked to end.
+  bool perform(std::vector<StudyStep> steps);
+  /// Makes these runs, then, with --until-sure, adds blocks of rounds of the cases whose verdicts are open, until none is, or no further
+  /// round is expected to fit into the time. False where a signal asked to end.
+  bool perform_rounds(std::vector<StudyStep> steps);
+  /// All cases in that many rounds.
+  [[nodiscard]] std::vector<StudyStep> steps_of_rounds(int round_count) const {
+    return interleaved(all_numbers(cases_.size()), {.first = 1, .last = round_count});
+  }
+
+  comm::RankGroup& group_;
+  SubgroupCache first_ranks_;
+  Progress progress_;
+  std::unique_ptr<StudiedWork> work_;
+  std::vector<StudyCase> cases_;
+
+ private:
+  void perform_step(std::size_t index);
+  [[nodiscard]] std::vector<StudyStep> more_rounds(const UntilSure& until_sure, double spent_s) const;
+  [[nodiscard]] const StudyCase& case_of(const StudyStep& step) const { return cases_[step.number]; }
+  [[nodiscard]] std::optional<double> expected_s(const DurationModel& durations,
+                                                 const std::vector<StudyStep>& steps,
+                                                 std::size_t first = 0) const;
+  [[nodiscard]] std::string place_of(std::size_t index) const;
+  void expect_from(std::size_t index) const;
+  [[nodiscard]] double rest_s(std::size_t index, double run_s) const;
+
+  const StudyOptions& options_;
+  std::optional<InterruptWatch> watch_;  // from the first run on
+  std::vector<Work> works_;              // of each case
+  DurationModel durations_;              // of whole runs, on rank 0
+  std::vector<int> last_rounds_;         // of each case, on rank 0
+  std::vector<StudyStep> steps_;
+};
+
+}  // namespace cg2d
