@@ -342,6 +342,8 @@ PhaseFigures phases_of(const SolveReport& report) {
   return figures;
 }
 
+std::span<const FigureRow> figure_table() { return figure_rows; }
+
 std::vector<CounterFigure> counter_figures(const CountedEvents& counted) {
   std::vector<CounterFigure> made;
   for (const auto& row : figure_rows) {

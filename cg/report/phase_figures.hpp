@@ -50,6 +50,8 @@ struct FigureRow {
   double factor = 1.0;                   ///< factor of the numerator
 };
 
+std::span<const FigureRow> figure_table();
+
 using PhaseTotals = std::array<double, phase_count>;
 /// The counts of all ranks, and the work that they belong to.
 struct CountedEvents {

@@ -24,8 +24,8 @@ namespace {
 
 // Parts of both.
 
-/// The six lines in which stands what matters, as many as one looks at.
-LabelledLines no_summary() { return {.text = {}, .width = 8, .link = ""}; }
+/// For the six lines in which stands what matters, as many as one looks at.
+LabelledLines new_summary() { return {.text = {}, .width = 8, .link = ""}; }
 
 /// Why this grid, where nobody asked for it.
 std::string reason_of_grid(const std::optional<GridTrial>& trial) {
@@ -356,7 +356,7 @@ std::string time_summary(const RunReport& report) {
 
 std::string summary_lines(const RunReport& report) {
   const auto& configuration = report.configuration;
-  auto line = no_summary();
+  auto line = new_summary();
   line("Result", result_summary(report));
   line("Time", time_summary(report));
   line("Grid", grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
@@ -551,7 +551,7 @@ std::string time_summary(const SolveReport& report) {
 
 std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
   const auto& configuration = report.configuration;
-  auto line = no_summary();
+  auto line = new_summary();
   line("Result", result_summary(report));
   line("Time", time_summary(report));
   line("Grid", report.matrix_free ? fmt::format("{}; {}, {} per rank", report.matrix_free->arrangement,

@@ -37,6 +37,12 @@ void describe(Members& m, Symmetrization& symmetrization) {
   index("column", symmetrization.column);
 }
 
+void describe(Members& m, BlockBalance& balance) {
+  m("largest", balance.largest, at_least(0));
+  m("mean", balance.mean, at_least(0));
+  m.derived("imbalance", balance.imbalance(), meaning("largest / mean - 1"));
+}
+
 namespace {
 
 /// There is something to verify: a reference, and all repetitions.
@@ -189,12 +195,6 @@ void describe_prediction(Members& m, RunDocument& document) {
 
 // Of a solve.
 
-void describe_balance(Members& m, BlockBalance& balance) {
-  m("largest", balance.largest, at_least(0));
-  m("mean", balance.mean, at_least(0));
-  m.derived("imbalance", balance.imbalance(), meaning("largest / mean - 1"));
-}
-
 void describe_system(Members& m, SolveDocument& document) {
   auto& options = document.options;
   auto matrix = options.matrix_text();
@@ -248,19 +248,12 @@ void describe_setup(Members& m, SolveReport& report) {
            describe_block(m, report, block);
          },
          {.fewest = 1});
-  bool has_balance = !report.matrix_free;
-  m.object_if(
-      has_balance, "balance", [&] { describe_balance(m, matrix.balance); },
-      meaning("Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
+  m.if_given("balance", matrix.balance, !report.matrix_free,
+             meaning("Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
   const auto other = [&](std::string_view name, bool is_asked, std::string_view text) {
-    bool is_there = is_asked && has_balance && matrix.other_balance;
-    m.object_if(
-        is_there, name,
-        [&] {
-          if (!matrix.other_balance) matrix.other_balance.emplace();
-          describe_balance(m, *matrix.other_balance);
-        },
-        meaning(text));
+    auto balance = is_asked && !report.matrix_free ? matrix.other_balance : std::nullopt;
+    m(name, balance, meaning(text));
+    if (m.reads() && balance) matrix.other_balance = balance;
   };
   other("balance_of_even_pieces", cuts_by_nonzeros,
         "With the cut by nonzeros: of the other cut; as the next one not with --out-of-core.");

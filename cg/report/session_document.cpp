@@ -369,8 +369,8 @@ void describe_features(Members& m, SessionReport& report, WorkKind kind) {
 }
 
 RegionFindings findings_of(const PhaseFigures& figures) {
-  RegionFindings found{.is_measured = true,
-                       .are_timed = figures.are_timed,
+  RegionFindings found{.are_timed = figures.are_timed,
+                       .are_counted = !figures.report.counters.asked.empty(),
                        .phases = {figures.phases.begin(), figures.phases.end()}};
   for (const auto& name : figures.report.counters.counted)
     found.accounts.push_back(account_of(figures.repeat, name));
@@ -384,7 +384,6 @@ RegionFindings findings_of(const PhaseFigures& figures) {
 void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, RegionFindings& found,
                      const PhaseFigures& figures) {
   const Region region{report, repeat, found, figures};
-  bool are_counted = found.is_measured && !report.counters.asked.empty();
   m.object_if(
       found.are_timed, "phases", [&] { describe_times(m, region); },
       or_null("null where phases were not timed (--no-phases), and without a result or an iteration."));
@@ -395,7 +394,7 @@ void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, Re
               "--roofline, where ranks outnumber cores, and without phases. Without an assembled matrix "
               "matrix_bytes_per_s is read from as many bytes as vectors have."));
   m.object_if(
-      are_counted, "counters", [&] { describe_counters(m, region); },
+      found.are_counted, "counters", [&] { describe_counters(m, region); },
       or_null("Events that the kernel and PAPI counted, of the repetition reported; in phases the sums over "
               "all CG steps. null where no events were asked for, and without a result; per nonzero: null "
               "without an assembled matrix."));

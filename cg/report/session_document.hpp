@@ -28,8 +28,8 @@ void describe_grid(Members& m, comm::ProcessGrid& grid);
 
 /// A region in a document, beside the figures of its ranks.
 struct RegionFindings {
-  bool is_measured = false;
   bool are_timed = false;
+  bool are_counted = false;    ///< events were asked for
   double timing_share = 0.0;   ///< of the region, for reading the clocks
   double reading_share = 0.0;  ///< for reading the events
   std::optional<Roofline> roofline{};
