@@ -171,7 +171,7 @@ void describe_plan(Members& m, DryRunPlan& plan) {
   m.object("grid", [&] { describe_grid(m, configuration.grid); });
   m.derived("ranks", configuration.grid.rank_count(), at_least(1));
   m.one_of("sum_form", configuration.sum_form, sum_form_table());
-  m.derived("kernel", [&] { return std::string(planned_kernel(plan.configuration).name); });
+  m.derived("kernel", {}, [&] { return std::string(planned_kernel(plan.configuration).name); });
   m.derived("symmetric_storage", stores_half);
   m.derived("smallest_piece", plan.smallest_piece.size(), at_least(0));
   m.derived("largest_piece", plan.largest_piece.size(), at_least(1));
@@ -181,15 +181,13 @@ void describe_plan(Members& m, DryRunPlan& plan) {
   m("memory_per_rank_bytes", plan.largest, meaning("Of the rank that needs most."));
   m("memory_bytes", plan.memory_bytes, at_least(1, "All ranks together."));
   m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
-  m.object(
-      "busiest_rank_per_cg_step",
-      [&] {
-        describe_traffic(m, "collection", busiest.collection);
-        describe_traffic(m, "summation", busiest.summation);
-        describe_traffic(m, "shuffle", busiest.shuffle);
-        describe_traffic(m, "dot", busiest.dot);
-      },
-      meaning("What the rank that sends most bytes sends in one step; dot: both dot products."));
+  m.object("busiest_rank_per_cg_step",
+           meaning("What the rank that sends most bytes sends in one step; dot: both dot products."), [&] {
+             describe_traffic(m, "collection", busiest.collection);
+             describe_traffic(m, "summation", busiest.summation);
+             describe_traffic(m, "shuffle", busiest.shuffle);
+             describe_traffic(m, "dot", busiest.dot);
+           });
   describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic);
   m("out_of_core", plan.streaming,
     meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "

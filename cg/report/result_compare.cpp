@@ -207,9 +207,8 @@ void describe(Members& m, SetDifference& one) {
 }
 
 void describe(Members& m, ComparedFigure& one) {
-  m.derived("name", [&] { return one.figure->column; });
-  m.derived(
-      "unit", [&] { return one.figure->unit; }, meaning("B: bytes."));
+  m.derived("name", {}, [&] { return one.figure->column; });
+  m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
   m("before", one.before);
   m("after", one.after);
 }
@@ -393,13 +392,10 @@ void describe(Members& m, LeftOutRun& run) {
 void describe(Members& m, Comparison& comparison) {
   describe_head(m);
   describe_verdict_test(m);
-  m.object(
-      "labels",
-      [&] {
-        m("before", comparison.names.before, not_empty());
-        m("after", comparison.names.after, not_empty());
-      },
-      meaning("A and B unless --label names them."));
+  m.object("labels", meaning("A and B unless --label names them."), [&] {
+    m("before", comparison.names.before, not_empty());
+    m("after", comparison.names.after, not_empty());
+  });
   m("threshold", comparison.threshold,
     at_least(0, "The increase in time that is a regression: 0.05 is 5 %."));
   m("compared", comparison.common, meaning("The configurations that both sets have."));

@@ -91,20 +91,16 @@ void describe_setup(Members& m, RunReport& report) {
       or_null(metric("Conversion time", "s",
                      "From the CSR to a kernel that is ready, on the slowest rank; null where the matrix is "
                      "streamed: nothing was converted.")));
-  m.derived(
-      "row_lengths", [&] { return all_row_lengths(report); }, meaning("Of all ranks' blocks."));
-  m.list(
-      "ranks", report.ranks,
-      [&](RankResult& block, std::size_t rank) {
-        m.derived("rank", rank, at_least(0));
-        describe_block(m, report, block);
-        m("row_lengths", block.row_lengths,
-          meaning("Nonzeros per row of the whole block, before a kernel takes it; zeros where there are no "
-                  "rows."));
-        m("resident_bytes", block.resident_bytes, at_least(0, "At the end of the run; 0: not known."));
-        m("huge_page_bytes", block.huge_page_bytes, at_least(0, "Of these, in huge pages."));
-      },
-      {.fewest = 1});
+  m.derived("row_lengths", meaning("Of all ranks' blocks."), [&] { return all_row_lengths(report); });
+  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, std::size_t rank) {
+    m.derived("rank", rank, at_least(0));
+    describe_block(m, report, block);
+    m("row_lengths", block.row_lengths,
+      meaning("Nonzeros per row of the whole block, before a kernel takes it; zeros where there are no "
+              "rows."));
+    m("resident_bytes", block.resident_bytes, at_least(0, "At the end of the run; 0: not known."));
+    m("huge_page_bytes", block.huge_page_bytes, at_least(0, "Of these, in huge pages."));
+  });
 }
 
 void describe_repeats(Members& m, RunReport& report) {
@@ -152,10 +148,10 @@ void describe_quiet(Members& m, RunReport& report) {
   m.derived("disturbed", !reason.empty(), meaning("Whether one of the repetitions was."));
   m.derived("reason", reason, meaning("Empty where quiet."));
   m.list("repeats", report.repeats,
-         [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); },
          {.meaning = "One for each of result.repeats.times_s. Shares are of the region's time, of the worst "
                      "rank, processor or node; null: the system does not say.",
-          .fewest = 1});
+          .fewest = 1},
+         [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); });
 }
 
 /// Those of an earlier run that was saved come first.
@@ -171,6 +167,8 @@ std::vector<OuterStep> outer_steps(const RunDocument& document) {
 void describe_restart(Members& m, RunReport& report) {
   m.object_if(
       report.restart, "restart",
+      meaning("Only of a run that went on from a checkpoint: times, rates and phases are those of its own "
+              "outer iterations."),
       [&](RestartFacts& restart) {
         describe(m, restart.checkpoint);
         auto earlier = restart.step_count();
@@ -179,9 +177,7 @@ void describe_restart(Members& m, RunReport& report) {
         m.derived("timed_outer_iterations", report.problem.niter - restart.step_count(),
                   at_least(1, "The others, which the time and all rates are about."));
         if (m.reads()) restart.earlier_steps.resize(static_cast<std::size_t>(earlier));
-      },
-      meaning("Only of a run that went on from a checkpoint: times, rates and phases are those of its own "
-              "outer iterations."));
+      });
 }
 
 void describe_prediction(Members& m, RunDocument& document) {
@@ -242,12 +238,10 @@ void describe_setup(Members& m, SolveReport& report) {
       or_null(metric("Conversion", "s",
                      "From the blocks to kernels that are ready; without a matrix: to make the operator; "
                      "null where the matrix is streamed: nothing was converted.")));
-  m.list("ranks", report.ranks,
-         [&](RankResult& block, std::size_t rank) {
-           m.derived("rank", rank, at_least(0));
-           describe_block(m, report, block);
-         },
-         {.fewest = 1});
+  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, std::size_t rank) {
+    m.derived("rank", rank, at_least(0));
+    describe_block(m, report, block);
+  });
   m.if_given("balance", matrix.balance, !report.matrix_free,
              meaning("Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
   const auto other = [&](std::string_view name, bool is_asked, std::string_view text) {
@@ -294,9 +288,10 @@ void describe_solution(Members& m, Solution& solution) {
     meaning("Of b - A x for the x of the last iteration, computed anew."));
   m("preconditioner_remark", solution.preconditioner_remark, meaning("On how it was made; empty: as usual."));
   m.object_if(
-      has_spectrum, "spectrum", [&] { describe_spectrum(m, solution); },
+      has_spectrum, "spectrum",
       or_null("Extreme eigenvalues of the preconditioned matrix by the coefficients of CG; null without a "
-              "step."));
+              "step."),
+      [&] { describe_spectrum(m, solution); });
   m("history", solution.history,
     meaning("Norm of the residual by the recurrence: before the first iteration, and after each."));
   if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
@@ -306,19 +301,18 @@ void describe_result(Members& m, SolveReport& report, Solution& worst) {
   describe_solution(m, worst);
   m("time_s", report.repeat.time_s, at_least(0, "Of the solve alone."));
   m.list_if_any("right_hand_sides", report.solutions,
-                [&](Solution& solution, std::size_t /*index*/) { describe_solution(m, solution); },
-                {.meaning = "Only with several: one of each, in their order.", .fewest = 2});
+                {.meaning = "Only with several: one of each, in their order.", .fewest = 2},
+                [&](Solution& solution, std::size_t /*index*/) { describe_solution(m, solution); });
 }
 
 void describe_restart(Members& m, SolveReport& report) {
-  m.object_if(
-      report.restart, "restart",
-      [&](auto& restart) {
-        describe(m, restart.checkpoint);
-        m("earlier_iterations", restart.state.number, at_least(1));
-      },
-      meaning("Only of a solve that went on from a checkpoint: its time and phases are those of the "
-              "iterations since."));
+  m.object_if(report.restart, "restart",
+              meaning("Only of a solve that went on from a checkpoint: its time and phases are those of the "
+                      "iterations since."),
+              [&](auto& restart) {
+                describe(m, restart.checkpoint);
+                m("earlier_iterations", restart.state.number, at_least(1));
+              });
 }
 
 }  // namespace
@@ -364,33 +358,28 @@ void describe(Members& m, RunDocument& document) {
     describe_generated(m, report);
   });
   describe_origin(m, report);
+  m.object_if(report.is_resolved, "configuration", or_null(), [&] {
+    describe_configuration(m, report);
+    m.object("tuning",
+             meaning("The settings that the kernel worked with (null: it has no such setting), and who "
+                     "chose."),
+             [&] { describe_tuning(m, report); });
+  });
+  m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
+  m.object_if(repeat, "result", or_null("Of the repetition with the median time."),
+              [&](RepeatReport& shown) { describe_result(m, report, shown); });
   m.object_if(
-      report.is_resolved, "configuration",
-      [&] {
-        describe_configuration(m, report);
-        m.object(
-            "tuning", [&] { describe_tuning(m, report); },
-            meaning("The settings that the kernel worked with (null: it has no such setting), and who "
-                    "chose."));
-      },
-      or_null());
-  m.object_if(
-      is_set_up, "setup", [&] { describe_setup(m, report); }, or_null());
-  m.object_if(
-      repeat, "result", [&](RepeatReport& shown) { describe_result(m, report, shown); },
-      or_null("Of the repetition with the median time."));
-  m.object_if(
-      has_quiet, "quiet", [&] { describe_quiet(m, report); },
-      or_null("Of the machine in the timed regions; null without a result, and where it is not known."));
-  m.list(
-      "outer_steps", steps,
-      [&](OuterStep& step, std::size_t index) {
-        m.derived("step", index + 1, at_least(1));
-        m("zeta", step.zeta);
-        m("rnorm", step.residual_norm);
-      },
-      meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
-              "restart with those before it."));
+      has_quiet, "quiet",
+      or_null("Of the machine in the timed regions; null without a result, and where it is not known."),
+      [&] { describe_quiet(m, report); });
+  m.list("outer_steps", steps,
+         meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
+                 "restart with those before it."),
+         [&](OuterStep& step, std::size_t index) {
+           m.derived("step", index + 1, at_least(1));
+           m("zeta", step.zeta);
+           m("rnorm", step.residual_norm);
+         });
   RepeatReport none;
   auto& shown = repeat ? *repeat : none;
   describe_region(m, report, shown, region, phases_of(report, shown));
@@ -419,26 +408,22 @@ void describe(Members& m, SolveDocument& document) {
   bool is_set_up = !report.ranks.empty();
   describe_head(m, document.program_version);
   describe_end(m, report);
-  m.object(
-      "system", [&] { describe_system(m, document); }, meaning("As asked for."));
+  m.object("system", meaning("As asked for."), [&] { describe_system(m, document); });
   describe_origin(m, report);
+  m.object_if(report.is_resolved, "configuration", or_null(), [&] {
+    auto arrangement = report.matrix_free ? std::optional(report.matrix_free->arrangement) : std::nullopt;
+    describe_configuration(m, report);
+    m("kernel_trial", report.kernel_trial,
+      meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
+    m("matrix_free_arrangement", arrangement,
+      meaning("Only without an assembled matrix: how the ranks share the operator."));
+    if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
+  });
+  m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
   m.object_if(
-      report.is_resolved, "configuration",
-      [&] {
-        auto arrangement = report.matrix_free ? std::optional(report.matrix_free->arrangement) : std::nullopt;
-        describe_configuration(m, report);
-        m("kernel_trial", report.kernel_trial,
-          meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
-        m("matrix_free_arrangement", arrangement,
-          meaning("Only without an assembled matrix: how the ranks share the operator."));
-        if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
-      },
-      or_null());
-  m.object_if(
-      is_set_up, "setup", [&] { describe_setup(m, report); }, or_null());
-  m.object_if(
-      report.solution, "result", [&](Solution& worst) { describe_result(m, report, worst); },
-      or_null("Of several right-hand sides the top has that with the worst end, the first of equals."));
+      report.solution, "result",
+      or_null("Of several right-hand sides the top has that with the worst end, the first of equals."),
+      [&](Solution& worst) { describe_result(m, report, worst); });
   describe_region(m, report, report.repeat, document.region, phases_of(report));
   describe_restart(m, report);
   describe_features(m, report, WorkKind::solve);
@@ -477,19 +462,17 @@ void describe(Members& m, SweptRun& run) {
     at_least(1,
              "The call of cg2d sweep, by number, that made the run: runs of one round and sitting were "
              "made in turns."));
-  m.object(
-      "configuration",
-      [&] {
-        auto& grid = run.asked.configuration.grid;
-        m.if_given("form", run.asked.form, !is_of_benchmark,
-                   meaning("Of a system: matrix; without one: domain PXxPYxPZ, or factors."));
-        m.if_given("class", run.problem_class, is_of_benchmark,
-                   meaning("Of the benchmark. With U, problem has the numbers."));
-        m("columns", grid.columns, at_least(1));
-        m("rows", grid.rows, at_least(1));
-        describe_axes(m, run.asked.configuration, false);
-      },
-      meaning("As asked for; the run's own configuration has the values that were chosen."));
+  m.object("configuration",
+           meaning("As asked for; the run's own configuration has the values that were chosen."), [&] {
+             auto& grid = run.asked.configuration.grid;
+             m.if_given("form", run.asked.form, !is_of_benchmark,
+                        meaning("Of a system: matrix; without one: domain PXxPYxPZ, or factors."));
+             m.if_given("class", run.problem_class, is_of_benchmark,
+                        meaning("Of the benchmark. With U, problem has the numbers."));
+             m("columns", grid.columns, at_least(1));
+             m("rows", grid.rows, at_least(1));
+             describe_axes(m, run.asked.configuration, false);
+           });
   m.if_given(
       "purpose", run.purpose, run.purpose != RunPurpose::time,
       meaning("Without it: a timed run. Otherwise made after all timed runs, and not compared with them; the "

@@ -72,7 +72,7 @@ void by_phase(Members& m, RegionFindings& found, const Describe& describe_one) {
     if (row.is_of_benchmark)
       m.object(row.name, [&] { describe_one(row.phase); });
     else
-      m.object_if(is_there, row.name, [&] { describe_one(row.phase); });
+      m.object_if(is_there, row.name, {}, [&] { describe_one(row.phase); });
     if (m.reads() && is_there && !was_known) found.phases.push_back(row.phase);
   }
 }
@@ -122,25 +122,21 @@ void describe_times(Members& m, const Region& region) {
             at_least(0, "Share of the timed region that the phases cover, mean over ranks."));
   m("timing_share", found.timing_share,
     at_least(0, "Share of the timed region that reading the counter took, mean over ranks."));
-  m.list("ranks", repeat.ranks,
-         [&](RankTimes& times, std::size_t rank) {
-           // A file may contradict itself.
-           report.ranks.resize(std::max(report.ranks.size(), rank + 1));
-           auto& clocks_per_second = report.ranks[rank].ticks_per_second;
-           m.derived("rank", rank, at_least(0));
-           m.derived(
-               "process_column", [&] { return grid.column_of(static_cast<int>(rank)); }, at_least(0));
-           m.derived(
-               "process_row", [&] { return grid.row_of(static_cast<int>(rank)); }, at_least(0));
-           m("region_clocks", times.region_clocks, at_least(1));
-           m("region_s", times.region_s, positive());
-           m("clocks_per_second", clocks_per_second, positive());
-           m.object("phases", [&] {
-             by_phase(m, region.found,
-                      [&](Phase phase) { describe_phase(m, region, times, clocks_per_second, phase); });
-           });
-         },
-         {.fewest = 1});
+  m.list("ranks", repeat.ranks, {.fewest = 1}, [&](RankTimes& times, std::size_t rank) {
+    // A file may contradict itself.
+    report.ranks.resize(std::max(report.ranks.size(), rank + 1));
+    auto& clocks_per_second = report.ranks[rank].ticks_per_second;
+    m.derived("rank", rank, at_least(0));
+    m.derived("process_column", at_least(0), [&] { return grid.column_of(static_cast<int>(rank)); });
+    m.derived("process_row", at_least(0), [&] { return grid.row_of(static_cast<int>(rank)); });
+    m("region_clocks", times.region_clocks, at_least(1));
+    m("region_s", times.region_s, positive());
+    m("clocks_per_second", clocks_per_second, positive());
+    m.object("phases", [&] {
+      by_phase(m, region.found,
+               [&](Phase phase) { describe_phase(m, region, times, clocks_per_second, phase); });
+    });
+  });
 }
 
 void describe_roofline(Members& m, RegionFindings& found, Roofline& roofline) {
@@ -193,18 +189,15 @@ void describe_event(Members& m, const Region& region, std::string& name, std::si
     or_null("total as getrusage and the clock of processor time have it; null: they have no such figure."));
   m.derived("per_nonzero", are_misses ? std::optional(per_nonzero(figures, totals)) : std::nullopt,
             or_null("Misses in multiply, per nonzero and product."));
-  m.object(
-      "phases",
-      [&] {
-        by_phase(m, region.found, [&](Phase phase) {
-          const auto& spread = totals.phases[index_of(phase)];
-          m.derived("minimum", spread.minimum);
-          m.derived("mean", spread.mean);
-          m.derived("maximum", spread.maximum);
-          m.derived("total", totals.phase_totals[index_of(phase)]);
-        });
-      },
-      meaning("Over the ranks; total: their sum."));
+  m.object("phases", meaning("Over the ranks; total: their sum."), [&] {
+    by_phase(m, region.found, [&](Phase phase) {
+      const auto& spread = totals.phases[index_of(phase)];
+      m.derived("minimum", spread.minimum);
+      m.derived("mean", spread.mean);
+      m.derived("maximum", spread.maximum);
+      m.derived("total", totals.phase_totals[index_of(phase)]);
+    });
+  });
 }
 
 /// null where there is no ratio.
@@ -227,13 +220,10 @@ void describe_counters(Members& m, const Region& region) {
   auto made = counter_figures(counted_events(region.figures));
   const auto per_cycle =
       std::ranges::find(made, "instructions_per_cycle", [](const auto& one) { return one.row->name; });
-  m.derived(
-      "papi", [] { return papi_version(); }, or_null("null: the program was built without PAPI"));
+  m.derived("papi", or_null("null: the program was built without PAPI"), [] { return papi_version(); });
   m("asked", counters.asked, {.meaning = "Events and groups.", .fewest = 1});
-  m.list(
-      "events", counters.counted,
-      [&](std::string& name, std::size_t event) { describe_event(m, region, name, event); },
-      meaning("Those that were counted."));
+  m.list("events", counters.counted, meaning("Those that were counted."),
+         [&](std::string& name, std::size_t event) { describe_event(m, region, name, event); });
   m("refused", counters.refused, meaning("Those that cannot be counted here."));
   m("multiplexed", counters.multiplexed, meaning("true: values are estimates."));
   bool counts_all = report.configuration.thread_count == 1 || counters.counts_all_threads;
@@ -246,16 +236,14 @@ void describe_counters(Members& m, const Region& region) {
             per_cycle == made.end() ? std::nullopt : std::optional(ratios_by_phase(found, *per_cycle)),
             or_null("Per core cycle; null unless instructions and core cycles were counted. Also in "
                     "figures."));
-  m.list(
-      "figures", made,
-      [&](CounterFigure& one, std::size_t /*index*/) {
-        m.derived("name", [&] { return one.row->name; });
-        m.derived("description", [&] { return one.row->description; });
-        m("events", one.events, {.fewest = 1});
-        m.derived("phases", ratios_by_phase(found, one), meaning("null where there is no such figure."));
-      },
-      meaning("Made of the counts of all ranks; those whose events were counted."));
-  m.list("ranks", repeat.counts, [&](RankCounts& counts, std::size_t rank) {
+  m.list("figures", made, meaning("Made of the counts of all ranks; those whose events were counted."),
+         [&](CounterFigure& one, std::size_t /*index*/) {
+           m.derived("name", {}, [&] { return one.row->name; });
+           m.derived("description", {}, [&] { return one.row->description; });
+           m("events", one.events, {.fewest = 1});
+           m.derived("phases", ratios_by_phase(found, one), meaning("null where there is no such figure."));
+         });
+  m.list("ranks", repeat.counts, {}, [&](RankCounts& counts, std::size_t rank) {
     m.derived("rank", rank, at_least(0));
     m("readings", counts.reading_count, at_least(0));
     describe_counts(m, "region", true, counters.counted, counts.region);
@@ -305,21 +293,18 @@ void describe_end(Members& m, SessionReport& report) {
 void describe_origin(Members& m, SessionReport& report) {
   m("provenance", report.provenance,
     or_null("null where the work ended before it looked, and where it is not known."));
-  m.object_if(
-      report.environment, "environment",
-      [&](Environment& environment) {
-        auto threads = report.binding ? report.binding->ranks : std::vector<std::vector<std::string>>();
-        describe(m, environment, &threads);
-        m.one_of("waiting", report.wait_mode, wait_mode_table(),
-                 meaning("What a waiting rank does between two polls; block: it does not poll (in SimGrid's "
-                         "simulator)."));
-        m("thread_binding", report.binding,
-          or_null("Whether each thread was bound to a core: one of its own, or, with one thread per rank "
-                  "and at least two ranks per core, one that ranks share; null: the run did not come to "
-                  "it."));
-        if (m.reads() && report.binding) report.binding->ranks = std::move(threads);
-      },
-      or_null());
+  m.object_if(report.environment, "environment", or_null(), [&](Environment& environment) {
+    auto threads = report.binding ? report.binding->ranks : std::vector<std::vector<std::string>>();
+    describe(m, environment, &threads);
+    m.one_of("waiting", report.wait_mode, wait_mode_table(),
+             meaning("What a waiting rank does between two polls; block: it does not poll (in SimGrid's "
+                     "simulator)."));
+    m("thread_binding", report.binding,
+      or_null("Whether each thread was bound to a core: one of its own, or, with one thread per rank "
+              "and at least two ranks per core, one that ranks share; null: the run did not come to "
+              "it."));
+    if (m.reads() && report.binding) report.binding->ranks = std::move(threads);
+  });
 }
 
 void describe_axes(Members& m, Configuration& configuration, bool all) {
@@ -385,19 +370,22 @@ void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, Re
                      const PhaseFigures& figures) {
   const Region region{report, repeat, found, figures};
   m.object_if(
-      found.are_timed, "phases", [&] { describe_times(m, region); },
-      or_null("null where phases were not timed (--no-phases), and without a result or an iteration."));
+      found.are_timed, "phases",
+      or_null("null where phases were not timed (--no-phases), and without a result or an iteration."),
+      [&] { describe_times(m, region); });
   m.object_if(
-      found.roofline, "roofline", [&](Roofline& roofline) { describe_roofline(m, found, roofline); },
+      found.roofline, "roofline",
       or_null("What the phases must move and compute, against what all ranks together can; of the "
               "repetition reported, means over the ranks for the whole timed region. null without "
               "--roofline, where ranks outnumber cores, and without phases. Without an assembled matrix "
-              "matrix_bytes_per_s is read from as many bytes as vectors have."));
+              "matrix_bytes_per_s is read from as many bytes as vectors have."),
+      [&](Roofline& roofline) { describe_roofline(m, found, roofline); });
   m.object_if(
-      found.are_counted, "counters", [&] { describe_counters(m, region); },
+      found.are_counted, "counters",
       or_null("Events that the kernel and PAPI counted, of the repetition reported; in phases the sums over "
               "all CG steps. null where no events were asked for, and without a result; per nonzero: null "
-              "without an assembled matrix."));
+              "without an assembled matrix."),
+      [&] { describe_counters(m, region); });
 }
 
 }  // namespace cg2d
