@@ -6,75 +6,87 @@
 namespace cg2d {
 namespace {
 
-/// The step in which the receiver of a step's message takes it: of several messages between two members the
-/// first one sent is the first one received.
-std::size_t receiving_step(std::span<const comm::Schedule> schedules, int sender, std::size_t step) {
-  const auto& sent = schedules[index_of(sender)].steps;
-  const int receiver = sent[step].send_to;
-  const auto end = sent.begin() + static_cast<std::ptrdiff_t>(step);
-  auto earlier =
-      std::count_if(sent.begin(), end, [&](const auto& other) { return other.send_to == receiver; });
-  const auto& received = schedules[index_of(receiver)].steps;
-  for (std::size_t k = 0; k < received.size(); ++k) {
-    if (received[k].receive_from == sender && earlier-- == 0) return k;
-  }
-  throw std::logic_error("a schedule sends a message that nobody receives");
-}
-
-/// The pieces of a run that are not empty, as members of the group.
-std::vector<int> members_of(const comm::PieceRun& run, const comm::GroupPieces& pieces) {
-  std::vector<int> members;
+/// The pieces of a run that are not empty, by their numbers in the layout.
+std::vector<int> pieces_of(const comm::PieceRun& run, const GroupExchange& exchange) {
+  std::vector<int> numbers;
   for (int k = 0; k < run.count; ++k) {
-    const int member = (run.first + k) % pieces.group_size();
-    if (pieces.piece(member).size() > 0) members.push_back(member);
+    const int member = (run.first + k) % exchange.pieces.group_size();
+    if (exchange.pieces.piece(member).size() > 0) numbers.push_back(exchange.first_piece + member);
   }
-  return members;
+  return numbers;
 }
 
-/// A sender's step with the receiver's.
+/// A message: a sender's step with the receiver's.
 struct MatchedStep {
   int sender;
   const comm::ScheduleStep* sent;
-  int receiver;
   const comm::ScheduleStep* received;
 };
 
-/// The messages of one round of a group, empty ones left out.
-std::vector<MatchedStep> steps_of_round(const GroupExchange& exchange,
-                                        const std::vector<std::vector<int>>& rounds, int round) {
-  std::vector<MatchedStep> matched;
-  for (int member = 0; member < static_cast<int>(exchange.ranks.size()); ++member) {
-    const auto& steps = exchange.schedules[index_of(member)].steps;
-    for (std::size_t k = 0; k < steps.size(); ++k) {
-      const auto& step = steps[k];
-      if (rounds[index_of(member)][k] != round || step.send_to == comm::ScheduleStep::no_partner) continue;
-      if (exchange.pieces.element_count(step.sent) == 0) continue;
-      const auto received = receiving_step(exchange.schedules, member, k);
-      matched.push_back({.sender = member,
-                         .sent = &step,
-                         .receiver = step.send_to,
-                         .received = &exchange.schedules[index_of(step.send_to)].steps[received]});
-    }
+/// A group on its way through its schedules.
+class GroupProgress {
+ public:
+  explicit GroupProgress(const GroupExchange& exchange) : exchange_(exchange), next_(exchange.ranks.size()) {}
+
+  [[nodiscard]] const GroupExchange& exchange() const { return exchange_; }
+  [[nodiscard]] bool is_done() const {
+    return std::ranges::equal(next_, exchange_.schedules, {}, {},
+                              [](const auto& schedule) { return schedule.steps.size(); });
   }
-  return matched;
-}
+  /// Does the next step of every member that need not wait. The messages, empty ones left out.
+  std::vector<MatchedStep> advance() {
+    const auto steps = possible_steps();
+    std::vector<MatchedStep> messages;
+    for (std::size_t member = 0; member < steps.size(); ++member) {
+      const auto* const step = steps[member];
+      if (step == nullptr) continue;
+      ++next_[member];
+      if (step->send_to == comm::ScheduleStep::no_partner) continue;
+      if (exchange_.pieces.element_count(step->sent) == 0) continue;
+      messages.push_back(
+          {.sender = static_cast<int>(member), .sent = step, .received = steps[index_of(step->send_to)]});
+    }
+    return messages;
+  }
 
-RankPieces::iterator place_of(RankPieces& held, int number) {
-  return std::ranges::lower_bound(held, number, {}, &HeldPiece::number);
-}
+ private:
+  /// By member; nullptr: it has none, or waits for a partner that is not yet at the other end of their message.
+  [[nodiscard]] std::vector<const comm::ScheduleStep*> possible_steps() const {
+    std::vector<const comm::ScheduleStep*> steps;
+    for (std::size_t member = 0; member < next_.size(); ++member) {
+      const auto& all = exchange_.schedules[member].steps;
+      steps.push_back(next_[member] < all.size() ? &all[next_[member]] : nullptr);
+    }
+    const auto waits = [&](int member) {
+      const auto is_alone = [&](int partner, int comm::ScheduleStep::*end) {
+        if (partner == comm::ScheduleStep::no_partner) return false;
+        const auto* const other = steps[index_of(partner)];
+        return other == nullptr || other->*end != member;
+      };
+      const auto* const step = steps[index_of(member)];
+      return step != nullptr && (is_alone(step->send_to, &comm::ScheduleStep::receive_from) ||
+                                 is_alone(step->receive_from, &comm::ScheduleStep::send_to));
+    };
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (int member = 0; member < static_cast<int>(steps.size()); ++member) {
+        if (!waits(member)) continue;
+        steps[index_of(member)] = nullptr;
+        has_changed = true;
+      }
+    }
+    if (!is_done() && std::ranges::count(steps, nullptr) == std::ssize(steps))
+      throw std::logic_error("the steps of a schedule wait in a circle, or for a message that nobody sends");
+    return steps;
+  }
 
-bool has(const RankPieces::iterator& place, const RankPieces& held, int number) {
-  return place != held.end() && place->number == number;
-}
-
-void give_away(RankPieces& held, int number) {
-  const auto place = place_of(held, number);
-  if (has(place, held, number)) held.erase(place);
-}
+  const GroupExchange& exchange_;
+  std::vector<std::size_t> next_;  ///< by member
+};
 
 void take(RankPieces& held, const HeldPiece& piece, bool is_added) {
-  const auto place = place_of(held, piece.number);
-  if (!has(place, held, piece.number)) {
+  const auto place = std::ranges::lower_bound(held, piece.number, {}, &HeldPiece::number);
+  if (place == held.end() || place->number != piece.number) {
     held.insert(place, piece);
   } else if (is_added) {
     place->summed_ranks += piece.summed_ranks;
@@ -86,21 +98,18 @@ void take(RankPieces& held, const HeldPiece& piece, bool is_added) {
 /// One message of a group: before is what all ranks held before the round.
 ExplainedMessage deliver(const GroupExchange& exchange, const MatchedStep& step, const AllPieces& before,
                          AllPieces& held) {
-  const int sender = exchange.ranks[index_of(step.sender)];
-  const int receiver = exchange.ranks[index_of(step.receiver)];
-  ExplainedMessage message{.sender = sender,
-                           .receiver = receiver,
+  ExplainedMessage message{.sender = exchange.ranks[index_of(step.sender)],
+                           .receiver = exchange.ranks[index_of(step.sent->send_to)],
                            .vector = exchange.vector,
-                           .pieces = members_of(step.sent->sent, exchange.pieces),
+                           .pieces = pieces_of(step.sent->sent, exchange),
                            .byte_count = exchange.pieces.element_count(step.sent->sent) *
                                          static_cast<std::int64_t>(sizeof(double)),
                            .is_added = step.received->combine == comm::Combine::add};
-  for (auto& number : message.pieces) number += exchange.first_piece;
   for (const int number : message.pieces) {
-    auto sent = before[index_of(sender)];
-    const auto piece = place_of(sent, number);
-    if (!has(piece, sent, number)) throw std::logic_error("a schedule sends a piece that its sender lacks");
-    take(held[index_of(receiver)], *piece, message.is_added);
+    const auto& sent = before[index_of(message.sender)];
+    const auto piece = std::ranges::find(sent, number, &HeldPiece::number);
+    if (piece == sent.end()) throw std::logic_error("a schedule sends a piece that its sender lacks");
+    take(held[index_of(message.receiver)], *piece, message.is_added);
   }
   return message;
 }
@@ -108,88 +117,50 @@ ExplainedMessage deliver(const GroupExchange& exchange, const MatchedStep& step,
 /// The sender's partial sums that now belong to the receiver.
 void forget_sent_sums(const GroupExchange& exchange, const MatchedStep& step, AllPieces& held) {
   if (step.received->combine != comm::Combine::add) return;
-  const auto kept = step.sent->receive_from == comm::ScheduleStep::no_partner
-                        ? std::vector<int>{}
-                        : members_of(step.sent->received, exchange.pieces);
-  for (const int member : members_of(step.sent->sent, exchange.pieces)) {
-    if (std::ranges::find(kept, member) == kept.end())
-      give_away(held[index_of(exchange.ranks[index_of(step.sender)])], exchange.first_piece + member);
+  auto given_away = pieces_of(step.sent->sent, exchange);
+  if (step.sent->receive_from != comm::ScheduleStep::no_partner) {
+    for (const int kept : pieces_of(step.sent->received, exchange)) std::erase(given_away, kept);
   }
+  std::erase_if(held[index_of(exchange.ranks[index_of(step.sender)])], [&](const HeldPiece& piece) {
+    return std::ranges::find(given_away, piece.number) != given_away.end();
+  });
 }
 
 }  // namespace
 
 void add_first_pieces(const GroupExchange& exchange, AllPieces& held) {
   const auto member_count = static_cast<int>(exchange.ranks.size());
+  const int summed_ranks = exchange.is_sum ? 1 : 0;
   for (int member = 0; member < member_count; ++member) {
     const comm::PieceRun run = exchange.is_sum ? comm::PieceRun{.first = 0, .count = member_count}
                                                : comm::PieceRun{.first = member, .count = 1};
-    for (const int piece : members_of(run, exchange.pieces)) {
-      held[index_of(exchange.ranks[index_of(member)])].push_back(
-          {.vector = exchange.vector,
-           .number = exchange.first_piece + piece,
-           .summed_ranks = exchange.is_sum ? 1 : 0,
-           .rank_count = exchange.is_sum ? member_count : 0});
+    for (const int number : pieces_of(run, exchange)) {
+      held[index_of(exchange.ranks[index_of(member)])].push_back({.vector = exchange.vector,
+                                                                  .number = number,
+                                                                  .summed_ranks = summed_ranks,
+                                                                  .rank_count = summed_ranks * member_count});
     }
   }
-}
-
-std::vector<std::vector<int>> rounds_of(std::span<const comm::Schedule> schedules) {
-  std::vector<std::vector<int>> rounds;
-  std::size_t step_count = 0;
-  for (const auto& schedule : schedules) {
-    rounds.emplace_back(schedule.steps.size(), 0);
-    step_count += schedule.steps.size();
-  }
-  // A step comes after the member's one before it, and together with the other end of its message. Each pass
-  // moves steps back until none has to move; without a cycle no step is later than all steps in a row.
-  bool has_moved = true;
-  const auto move = [&](int& round, int earliest) {
-    if (round >= earliest) return;
-    if (index_of(earliest) > step_count) throw std::logic_error("the steps of a schedule wait in a circle");
-    round = earliest;
-    has_moved = true;
-  };
-  while (has_moved) {
-    has_moved = false;
-    for (std::size_t member = 0; member < schedules.size(); ++member) {
-      for (std::size_t k = 0; k < rounds[member].size(); ++k) {
-        if (k > 0) move(rounds[member][k], rounds[member][k - 1] + 1);
-        const int receiver = schedules[member].steps[k].send_to;
-        if (receiver == comm::ScheduleStep::no_partner) continue;
-        auto& other = rounds[index_of(receiver)][receiving_step(schedules, static_cast<int>(member), k)];
-        move(other, rounds[member][k]);
-        move(rounds[member][k], other);
-      }
-    }
-  }
-  return rounds;
 }
 
 std::vector<ExchangeRound> replay(std::span<const GroupExchange> groups, const AllPieces& held_before) {
-  std::vector<std::vector<std::vector<int>>> rounds;
-  int round_count = 0;
-  for (const auto& exchange : groups) {
-    rounds.push_back(rounds_of(exchange.schedules));
-    for (const auto& of_member : rounds.back()) {
-      if (!of_member.empty()) round_count = std::max(round_count, of_member.back() + 1);
-    }
-  }
-  std::vector<ExchangeRound> replayed;
+  std::vector<GroupProgress> progress(groups.begin(), groups.end());
+  std::vector<ExchangeRound> rounds;
   auto held = held_before;
-  for (int round = 0; round < round_count; ++round) {
+  while (!std::ranges::all_of(progress, &GroupProgress::is_done)) {
     ExchangeRound now{.messages = {}, .held_after = held};
-    for (std::size_t k = 0; k < groups.size(); ++k) {
-      const auto steps = steps_of_round(groups[k], rounds[k], round);
-      for (const auto& step : steps) forget_sent_sums(groups[k], step, now.held_after);
-      for (const auto& step : steps) now.messages.push_back(deliver(groups[k], step, held, now.held_after));
+    for (auto& group : progress) {
+      const auto steps = group.advance();
+      for (const auto& step : steps) forget_sent_sums(group.exchange(), step, now.held_after);
+      for (const auto& step : steps)
+        now.messages.push_back(deliver(group.exchange(), step, held, now.held_after));
     }
     if (now.messages.empty()) continue;  // all pieces are empty
     std::ranges::sort(now.messages, {}, &ExplainedMessage::sender);
     held = now.held_after;
-    replayed.push_back(std::move(now));
+    rounds.push_back(std::move(now));
   }
-  return replayed;
+  return rounds;
 }
 
 }  // namespace cg2d

@@ -58,14 +58,10 @@ struct GroupExchange {
 /// The pieces that the members hold before the exchange are added to those of their ranks.
 void add_first_pieces(const GroupExchange& exchange, AllPieces& held);
 
-/// The round in which each step of each member happens, counted from 0: the earliest one in which both ends of
-/// its messages are there. [member][step]. Throws std::logic_error where a message has only one end, or a
-/// member waits for itself.
-std::vector<std::vector<int>> rounds_of(std::span<const comm::Schedule> schedules);
-
-/// Replays the exchange of groups that have no rank in common, from what the ranks hold before. A member that
-/// sends a partial sum to be added keeps none of it, unless it receives the same pieces in the same step. Cost:
-/// ranks * pieces of a group * rounds.
+/// Replays the exchange of groups that have no rank in common, from what the ranks hold before. Each step of each member happens in
+/// the earliest round in which both ends of its messages are there. A member that sends a partial sum to be added keeps none of it,
+/// unless it receives the same pieces in the same step. Throws std::logic_error where a message has only one end, or a member waits
+/// for itself. Cost: ranks * pieces of a group * rounds.
 std::vector<ExchangeRound> replay(std::span<const GroupExchange> groups, const AllPieces& held_before);
 
 }  // namespace cg2d

@@ -50,15 +50,9 @@ constexpr std::string_view style = R"(
 
 std::string escaped(std::string_view text) {
   std::string safe;
-  for (const char letter : text) {
-    if (letter == '&')
-      safe += "&amp;";
-    else if (letter == '<')
-      safe += "&lt;";
-    else if (letter == '>')
-      safe += "&gt;";
-    else
-      safe += letter;
+  for (const auto& letter : text) {
+    const std::string_view itself(&letter, 1);
+    safe += letter == '&' ? "&amp;" : letter == '<' ? "&lt;" : letter == '>' ? "&gt;" : itself;
   }
   return safe;
 }
@@ -74,6 +68,11 @@ struct Drawing {
         fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, kind, escaped(words));
     const bool is_middle = kind.find("middle") != std::string_view::npos;
     if (!is_middle) reach(x + (kind.starts_with("title") ? 10.5 : 7.2) * static_cast<double>(words.size()));
+  }
+  /// A line of text, so far below the last part.
+  void line(double distance, std::string_view kind, std::string_view words) {
+    bottom += distance;
+    text(margin, bottom, kind, words);
   }
   void rectangle(double x, double y, double box_width, double box_height, std::string_view kind) {
     body += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"{}\"/>\n",
@@ -129,10 +128,14 @@ class Lanes {
     return margin + lane_name_width + static_cast<double>(state) * (strip_width_ + gap_width_);
   }
   [[nodiscard]] double gap_left(std::size_t round) const { return state_left(round) + strip_width_; }
-  [[nodiscard]] double gap_width() const { return gap_width_; }
-  [[nodiscard]] const std::vector<ExplainedStep::State>& states() const { return states_; }
 
   void draw(Drawing& drawing) const {
+    for (std::size_t state = 0; state < states_.size(); ++state) {
+      drawing.text(state_left(state), drawing.bottom, "soft", states_[state].name);
+      if (state < step_.rounds.size())
+        drawing.text(gap_left(state) + gap_width_ / 2, drawing.bottom, "soft middle",
+                     fmt::format("round {}", state + 1));
+    }
     for (std::size_t k = 0; k < step_.groups.size(); ++k) {
       if (!step_.groups[k].name.empty())
         drawing.text(margin, group_tops_[k] - 5, "soft", step_.groups[k].name);
@@ -190,7 +193,7 @@ class Lanes {
           ++end;
         const double left =
             state_left(state) + cell_width_ * static_cast<double>(pieces[k].number - places.begin);
-        draw_run(drawing, {left, top}, cell_width_ * static_cast<double>(end - k), pieces[k]);
+        draw_run(drawing, left, top, cell_width_ * static_cast<double>(end - k), pieces[k]);
         k = end;
       }
       drawing.rectangle(state_left(state), top, cell_width_ * static_cast<double>(places.size()), cell_height,
@@ -199,22 +202,17 @@ class Lanes {
     drawing.close();
   }
 
-  struct Point {
-    double x;
-    double y;
-  };
-
   [[nodiscard]] bool has_numbers() const { return cell_width_ >= 14; }
 
-  void draw_run(Drawing& drawing, const Point& corner, double width, const HeldPiece& piece) const {
+  void draw_run(Drawing& drawing, double left, double top, double width, const HeldPiece& piece) const {
     const double share =
         piece.rank_count == 0 ? 1.0 : static_cast<double>(piece.summed_ranks) / piece.rank_count;
-    drawing.rectangle(corner.x, corner.y + cell_height * (1 - share), width, cell_height * share,
+    drawing.rectangle(left, top + cell_height * (1 - share), width, cell_height * share,
                       kind_of(piece.vector));
     if (!has_numbers()) return;
-    drawing.rectangle(corner.x, corner.y, width, cell_height, "place");
+    drawing.rectangle(left, top, width, cell_height, "place");
     const auto name = piece.vector == "p.q" ? std::string("sum") : fmt::format("{}", piece.number);
-    drawing.text(corner.x + width / 2, corner.y + 14, "data middle", name);
+    drawing.text(left + width / 2, top + 14, "data middle", name);
   }
 
   void draw_arrow(Drawing& drawing, std::size_t round, const ExplainedMessage& message) const {
@@ -241,21 +239,12 @@ class Lanes {
 };
 
 void draw_step(Drawing& drawing, const ExplainedStep& step, int number) {
-  drawing.bottom += 46;
-  drawing.text(margin, drawing.bottom, "head", heading_of(step, number));
-  drawing.bottom += 20;
-  drawing.text(margin, drawing.bottom, "", step.purpose);
-  drawing.bottom += 18;
-  drawing.text(margin, drawing.bottom, "soft", sent_text(step));
+  drawing.line(46, "head", heading_of(step, number));
+  drawing.line(20, "", step.purpose);
+  drawing.line(18, "soft", sent_text(step));
   drawing.bottom += 26;
   const Lanes lanes(step, drawing.bottom);
   drawing.open(std::string(step.name));
-  for (std::size_t state = 0; state < lanes.states().size(); ++state) {
-    drawing.text(lanes.state_left(state), drawing.bottom, "soft", lanes.states()[state].name);
-    if (state < step.rounds.size())
-      drawing.text(lanes.gap_left(state) + lanes.gap_width() / 2, drawing.bottom, "soft middle",
-                   fmt::format("round {}", state + 1));
-  }
   lanes.draw(drawing);
   drawing.close();
   drawing.bottom = lanes.bottom();
@@ -265,9 +254,7 @@ void draw_step(Drawing& drawing, const ExplainedStep& step, int number) {
 void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
   const auto grid = layout.grid();
   const double left = margin + lane_name_width;
-  drawing.bottom += 40;
-  drawing.text(margin, drawing.bottom, "head",
-               "The matrix blocks, and the pieces of p and q that each rank owns");
+  drawing.line(40, "head", "The matrix blocks, and the pieces of p and q that each rank owns");
   drawing.bottom += 34;
   const auto block_text = [](std::string_view vector, std::int64_t first, std::int64_t count) {
     return count == 1 ? fmt::format("{}{}", vector, first)
@@ -300,8 +287,7 @@ void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
 void draw_costs(Drawing& drawing, const Explanation& explained) {
   std::int64_t most = 1;
   for (const auto& cost : explained.grids) most = std::max(most, cost.traffic.busiest.byte_count);
-  drawing.bottom += 48;
-  drawing.text(margin, drawing.bottom, "head",
+  drawing.line(48, "head",
                fmt::format("All grids of {}: what the busiest rank sends in one CG step",
                            format_count(explained.layout.grid().rank_count(), "rank")));
   drawing.bottom += 12;
@@ -320,9 +306,8 @@ void draw_costs(Drawing& drawing, const Explanation& explained) {
                              cost.is_choice_of_rule ? "; --grid rule takes it" : ""));
     drawing.bottom += 24;
   }
-  drawing.bottom += 18;
-  drawing.text(
-      margin, drawing.bottom, "soft",
+  drawing.line(
+      18, "soft",
       fmt::format("--grid rule takes the least bytes, a message counted as {} more.", start_up_bytes));
 }
 
@@ -345,13 +330,10 @@ std::string description_of(const Explanation& explained) {
 
 std::string explanation_svg(const Explanation& explained) {
   Drawing drawing;
-  drawing.bottom += 10;
-  drawing.text(margin, drawing.bottom, "title", title_of(explained));
-  drawing.bottom += 22;
-  drawing.text(margin, drawing.bottom, "soft", subtitle_of(explained));
-  drawing.bottom += 20;
-  drawing.text(
-      margin, drawing.bottom, "soft",
+  drawing.line(10, "title", title_of(explained));
+  drawing.line(22, "soft", subtitle_of(explained));
+  drawing.line(
+      20, "soft",
       "Numbers in boxes: pieces of p (blue) and q (orange). A box is filled as far as its sum is complete; a "
       "message with + is added.");
   draw_matrix(drawing, explained.layout);

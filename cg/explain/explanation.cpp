@@ -41,27 +41,6 @@ comm::Schedule in_any_form(const BlockLayout& layout, int rank, SumForm /*form*/
   return Schedule(layout, rank);
 }
 
-/// The process rows or process columns of the grid.
-std::vector<ExplainedStep::Group> groups_over(const BlockLayout& layout, SummedOver over) {
-  const bool is_row = over == SummedOver::process_row;
-  const int group_count = is_row ? layout.grid().rows : layout.grid().columns;
-  std::vector<ExplainedStep::Group> groups;
-  groups.reserve(index_of(group_count));
-  for (int group = 0; group < group_count; ++group) {
-    groups.push_back({.name = fmt::format("process {} {}", is_row ? "row" : "column", group),
-                      .ranks = comm::ranks_of_group(layout, over, group)});
-  }
-  return groups;
-}
-
-std::vector<int> all_ranks_of(const BlockLayout& layout) {
-  std::vector<int> ranks(index_of(layout.grid().rank_count()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
-AllPieces none_of(const BlockLayout& layout) { return AllPieces(index_of(layout.grid().rank_count())); }
-
 /// The pieces of a range that are not empty. sum: of how many ranks, of all how many; 0 and 0 for no sum.
 RankPieces pieces_in(const BlockLayout& layout, std::string_view vector, const comm::IndexRange& numbers,
                      const std::pair<int, int>& sum = {0, 0}) {
@@ -79,21 +58,24 @@ void replay_groups(ExplainedStep& step, const std::vector<GroupExchange>& exchan
   step.held_after = step.rounds.empty() ? step.held_before : step.rounds.back().held_after;
 }
 
+/// In each process row or process column of the grid.
 void exchange_by(const ScheduleSource& source, const BlockLayout& layout, SumForm form, ExplainedStep& step) {
-  step.groups = groups_over(layout, source.over);
+  const bool is_row = source.over == SummedOver::process_row;
+  const auto grid = layout.grid();
   std::vector<GroupExchange> exchanges;
-  const int group_size = static_cast<int>(step.groups.front().ranks.size());
-  for (const auto& group : step.groups) {
+  step.groups.clear();
+  for (int group = 0; group < (is_row ? grid.rows : grid.columns); ++group) {
+    const auto ranks = comm::ranks_of_group(layout, source.over, group);
+    step.groups.push_back(
+        {.name = fmt::format("process {} {}", is_row ? "row" : "column", group), .ranks = ranks});
     exchanges.push_back({.vector = source.vector,
-                         .ranks = group.ranks,
+                         .ranks = ranks,
                          .schedules = {},
-                         .pieces = source.pieces(layout, group.ranks.front()),
-                         .first_piece = static_cast<int>(exchanges.size()) * group_size,
+                         .pieces = source.pieces(layout, ranks.front()),
+                         .first_piece = group * static_cast<int>(ranks.size()),
                          .is_sum = source.is_sum});
-    for (const int rank : group.ranks)
-      exchanges.back().schedules.push_back(source.schedule(layout, rank, form));
+    for (const int rank : ranks) exchanges.back().schedules.push_back(source.schedule(layout, rank, form));
   }
-  step.held_before = none_of(layout);
   replay_groups(step, exchanges);
 }
 
@@ -107,8 +89,6 @@ struct PieceMoves {
 
 /// One round, with a message of each rank that does not keep its piece.
 void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedStep& step) {
-  step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
-  step.held_before = step.held_after = none_of(layout);
   ExchangeRound round;
   const int summed_ranks = moves.is_sum ? layout.grid().columns : 0;
   for (const int rank : step.groups.front().ranks) {
@@ -134,21 +114,19 @@ void move_pieces(const PieceMoves& moves, const BlockLayout& layout, ExplainedSt
 
 void multiply(const BlockLayout& layout, ExplainedStep& step) {
   const auto grid = layout.grid();
-  step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
   for (const int rank : step.groups.front().ranks) {
     const comm::IndexRange columns{.begin = std::int64_t{grid.column_of(rank)} * grid.rows,
                                    .end = std::int64_t{grid.column_of(rank) + 1} * grid.rows};
     const comm::IndexRange rows{.begin = std::int64_t{grid.row_of(rank)} * grid.columns,
                                 .end = std::int64_t{grid.row_of(rank) + 1} * grid.columns};
-    step.held_before.push_back(pieces_in(layout, "p", columns));
-    step.held_after.push_back(pieces_in(layout, "q", rows, {1, grid.columns}));
+    step.held_before[index_of(rank)] = pieces_in(layout, "p", columns);
+    step.held_after[index_of(rank)] = pieces_in(layout, "q", rows, {1, grid.columns});
   }
 }
 
 void dot(const BlockLayout& layout, ExplainedStep& step) {
   const int rank_count = layout.grid().rank_count();
   step.times = 2;
-  step.groups = {{.name = "", .ranks = all_ranks_of(layout)}};
   GroupExchange exchange{.vector = scalar,
                          .ranks = step.groups.front().ranks,
                          .schedules = {},
@@ -156,7 +134,6 @@ void dot(const BlockLayout& layout, ExplainedStep& step) {
                          .is_sum = true};
   for (int rank = 0; rank < rank_count; ++rank)
     exchange.schedules.push_back(comm::all_reduce_schedule(rank_count, rank));
-  step.held_before = none_of(layout);
   replay_groups(step, {exchange});
 }
 
@@ -221,12 +198,18 @@ constexpr std::array step_rows{
 
 std::vector<ExplainedStep> steps_on(const BlockLayout& layout, SumForm form, bool is_mirrored,
                                     std::string_view wanted) {
+  std::vector<int> all_ranks(index_of(layout.grid().rank_count()));
+  std::iota(all_ranks.begin(), all_ranks.end(), 0);
+  const AllPieces nothing(all_ranks.size());
   std::vector<ExplainedStep> steps;
   for (const auto& row : step_rows) {
     if ((row.is_mirrored && !is_mirrored) || (wanted != all_steps && wanted != row.name)) continue;
-    auto& step = steps.emplace_back();
-    step.name = row.name;
-    step.purpose = row.purpose;
+    auto& step = steps.emplace_back(ExplainedStep{.name = row.name,
+                                                  .purpose = row.purpose,
+                                                  .groups = {{.name = "", .ranks = all_ranks}},
+                                                  .held_before = nothing,
+                                                  .rounds = {},
+                                                  .held_after = nothing});
     if (row.describe != nullptr)
       row.describe(layout, step);
     else if (row.moves.number_of != nullptr)

@@ -2,6 +2,7 @@
 
 // Results and plans in their formats.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,17 +17,29 @@ inline constexpr int result_schema_version = 1;
 class MatrixSource;
 struct Configuration;
 struct Environment;
+struct GridTrial;
 struct Problem;
+struct RaceVerdict;
 struct RunReport;
 struct SolveReport;
 struct StreamPlan;
 struct SystemOptions;
+enum class ChoiceOrigin;
 
 /// The results of `cg2d run` and `cg2d solve`, in one of these formats.
 inline const std::vector<std::string> run_formats{"text", "json", "csv"};
 inline const std::vector<std::string> solve_formats{"text", "json"};
 std::string write_report(const RunReport& report, std::string_view format);
 std::string write_report(const SystemOptions& options, const SolveReport& report, std::string_view format);
+
+// Of their six lines of summary, each without its label:
+
+/// "1x2, best of 3 tried: better than 2x1 by 85 % (80 ... 91 %); two-sided messages, 2 threads per rank".
+std::string grid_summary(const Configuration& configuration, bool is_automatic,
+                         const std::optional<GridTrial>& trial);
+/// "sell, avx512 (requested)". trial: the verdict where a trial chose; nullptr else.
+std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
+                           ChoiceOrigin origin, const RaceVerdict* trial = nullptr);
 
 /// The document of a plan, for its schema.
 void visit_plan_document(Members& m);

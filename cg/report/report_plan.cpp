@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
@@ -13,134 +16,8 @@
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
-namespace {
 
-/// The plan's figures over all ranks.
-struct PlanTotals {
-  MemoryPlan largest;             // memory of the rank that needs most
-  std::int64_t memory_bytes = 0;  // all ranks together
-  StepTraffic busiest;            // traffic of the rank that sends most bytes
-  comm::Traffic all_traffic;      // all ranks together
-  comm::IndexRange smallest_piece;
-  comm::IndexRange largest_piece;
-  std::vector<std::int64_t> node_bytes;
-};
-
-PlanTotals add_up(const PlannedRun& run) {
-  const auto& layout = run.layout;
-  const bool mirrored = planned_kernel(run.configuration).stores_half();
-  PlanTotals totals;
-  totals.smallest_piece = totals.largest_piece = layout.piece(0);
-  if (run.is_here) totals.node_bytes.resize(run.environment.nodes.size());
-  for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
-    auto memory = plan_memory(run.source, run.configuration, layout, rank);
-    memory.process_bytes = run.environment.process_bytes;
-    if (memory.total_bytes() > totals.largest.total_bytes()) totals.largest = memory;
-    totals.memory_bytes = saturated_sum(totals.memory_bytes, memory.total_bytes());
-    const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);
-    if (traffic.total().byte_count >= totals.busiest.total().byte_count) totals.busiest = traffic;
-    totals.all_traffic += traffic.total();
-    const auto piece = layout.piece(rank);
-    if (piece.size() < totals.smallest_piece.size()) totals.smallest_piece = piece;
-    if (piece.size() > totals.largest_piece.size()) totals.largest_piece = piece;
-    if (run.is_here) {
-      const auto node = run.environment.ranks[static_cast<std::size_t>(rank)].node;
-      auto& bytes = totals.node_bytes[static_cast<std::size_t>(node)];
-      bytes = saturated_sum(bytes, memory.total_bytes());
-    }
-  }
-  return totals;
-}
-
-bool fits(const PlanTotals& totals, const Environment& environment) {
-  for (std::size_t node = 0; node < totals.node_bytes.size(); ++node) {
-    if (totals.node_bytes[node] > environment.memory_of_node(environment.nodes[node])) return false;
-  }
-  return true;
-}
-
-/// The plan of a matrix on storage: the memory above is then that of the same run without --out-of-core.
-std::string stream_text(const StreamPlan& plan) {
-  std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format(" {:<22} {}\n", label, value);
-  };
-  line("Files of panels", fmt::format("{} in all, {} of a rank; {} are free", format_bytes(plan.file_bytes),
-                                      format_bytes(plan.largest_file_bytes), format_bytes(plan.free_bytes)));
-  line("Storage", fmt::format("{:.3g} GB/s, all ranks at once (measured)", plan.storage_bytes_per_s / 1e9));
-  line("A product reads",
-       fmt::format("{} in {:.3g} ms", format_bytes(plan.streamed_bytes), 1e3 * plan.reading_s));
-  if (plan.multiply_s <= 0.0) {
-    line("A product multiplies", "not known; cg2d model --calibrate describes this machine");
-    return text;
-  }
-  line("A product multiplies",
-       fmt::format("in {:.3g} ms, and takes {:.3g} ms", 1e3 * plan.multiply_s, 1e3 * plan.product_s()));
-  line("Not bound by storage",
-       fmt::format("from --memory-limit {} on; all stays in memory from {} on",
-                   format_bytes(plan.limits.unbound_bytes), format_bytes(plan.limits.in_core_bytes)));
-  return text;
-}
-
-std::string as_text(const PlannedRun& run, const PlanTotals& totals) {
-  const auto& problem = run.problem;
-  const auto& layout = run.layout;
-  const auto& kernel = planned_kernel(run.configuration);
-  const auto grid = layout.grid();
-  std::string text;
-  const auto line = [&](std::string_view label, const std::string& value) {
-    text += fmt::format(" {:<22} {}\n", label, value);
-  };
-  line("Problem", fmt::format("class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
-                              problem.nonzer, problem.shift, problem.niter));
-  line("Kernel", fmt::format("{}{}", kernel.name, kernel.stores_half() ? ", symmetric storage" : ""));
-  line("Grid", fmt::format("{}: {} x {} = {}", grid.name(), format_count(grid.columns, "process column"),
-                           format_count(grid.rows, "process row"), format_count(grid.rank_count(), "rank")));
-  line("Pieces", fmt::format("{} of {} to {} elements", grid.rank_count(), totals.smallest_piece.size(),
-                             totals.largest_piece.size()));
-  line("Block of rank 0",
-       fmt::format("{} x {} (rows x columns)", layout.row_block(0).size(), layout.column_block(0).size()));
-  line("Nonzeros, expected", fmt::format("{:.0f} in all, {:.0f} per rank", expected_nonzero_count(problem),
-                                         expected_nonzero_count(problem) / grid.rank_count()));
-  line("Memory per rank",
-       fmt::format("{}: process {}, block {}, vectors {}, generation {}",
-                   format_bytes(totals.largest.total_bytes()), format_bytes(totals.largest.process_bytes),
-                   format_bytes(totals.largest.block_bytes), format_bytes(totals.largest.vector_bytes),
-                   format_bytes(totals.largest.working_bytes)));
-  line("Memory of all ranks", format_bytes(totals.memory_bytes));
-  if (run.streaming) text += stream_text(*run.streaming);
-  for (std::size_t k = 0; k < totals.node_bytes.size(); ++k) {
-    const auto& node = run.environment.nodes[k];
-    const auto memory = run.environment.memory_of_node(node);
-    line(node.name,
-         fmt::format("needs {}, has {}: {}", format_bytes(totals.node_bytes[k]), format_bytes(memory),
-                     totals.node_bytes[k] > memory ? "does not fit" : "fits"));
-  }
-  text +=
-      fmt::format(" Sent per CG step by the busiest rank ({}):\n", sum_form_name(run.configuration.sum_form));
-  Table table;
-  const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
-    table.line().word("phase", name).number("messages", "{}", traffic.message_count);
-    table.number("bytes", "{}", traffic.byte_count);
-  };
-  traffic_line("collection", totals.busiest.collection);
-  traffic_line("summation", totals.busiest.summation);
-  traffic_line("shuffle", totals.busiest.shuffle);
-  traffic_line("dot (2)", totals.busiest.dot);
-  traffic_line("total", totals.busiest.total());
-  traffic_line("total, all ranks", totals.all_traffic);
-  text += table.text("   ");
-  return text;
-}
-
-void describe_traffic(Members& m, std::string_view name, const comm::Traffic& traffic) {
-  m.object(name, [&] {
-    m.derived("messages", traffic.message_count, at_least(0));
-    m.derived("bytes", traffic.byte_count, at_least(0));
-  });
-}
-
-void describe_memory(Members& m, MemoryPlan& memory) {
+void describe(Members& m, MemoryPlan& memory) {
   m.derived("total", memory.total_bytes(), at_least(1));
   m("process", memory.process_bytes,
     at_least(0, "The program itself, with MPI, as it was measured in the process that planned."));
@@ -149,7 +26,7 @@ void describe_memory(Members& m, MemoryPlan& memory) {
   m("generation", memory.working_bytes, at_least(0));
 }
 
-void describe_stream(Members& m, StreamPlan& plan) {
+void describe(Members& m, StreamPlan& plan) {
   const bool is_timed = m.writes() && plan.multiply_s > 0.0;
   const auto known = [&](auto value) { return is_timed ? std::optional(value) : std::nullopt; };
   m("file_bytes", plan.file_bytes, at_least(0));
@@ -167,52 +44,157 @@ void describe_stream(Members& m, StreamPlan& plan) {
             or_null(at_least(0, "With --memory-limit from here on nothing is streamed.")));
 }
 
-/// The result of --dry-run --format json.
-struct PlanDocument {
+namespace {
+
+/// The result of --dry-run.
+struct DryRunPlan {
   Problem problem;
-  Configuration configuration{};
-  PlanTotals totals{};
+  Configuration configuration{};  ///< with the grid of the layout
+  MemoryPlan largest{};           ///< memory of the rank that needs most
+  std::int64_t memory_bytes = 0;  ///< all ranks together
+  StepTraffic busiest{};          ///< traffic of the rank that sends most bytes
+  comm::Traffic all_traffic{};    ///< all ranks together
+  comm::IndexRange smallest_piece{};
+  comm::IndexRange largest_piece{};
   comm::IndexRange rows{};     ///< of rank 0's block
   comm::IndexRange columns{};  ///< likewise
+  std::vector<std::int64_t> node_bytes{};
   std::optional<bool> fits{};  ///< empty: planned for other ranks than those that run
   std::optional<StreamPlan> streaming{};
 };
 
-void describe_plan(Members& m, PlanDocument& plan) {
-  auto& [problem, configuration, totals, rows, columns, is_fitting, streaming] = plan;
-  const auto& busiest = totals.busiest;
+DryRunPlan plan_of(const PlannedRun& run) {
+  const auto& layout = run.layout;
+  const auto& environment = run.environment;
+  const bool mirrored = planned_kernel(run.configuration).stores_half();
+  DryRunPlan plan{.problem = run.problem,
+                  .configuration = run.configuration,
+                  .smallest_piece = layout.piece(0),
+                  .largest_piece = layout.piece(0),
+                  .rows = layout.row_block(0),
+                  .columns = layout.column_block(0)};
+  plan.configuration.grid = layout.grid();
+  if (run.streaming != nullptr) plan.streaming = *run.streaming;
+  if (run.is_here) plan.node_bytes.resize(environment.nodes.size());
+  for (int rank = 0; rank < layout.grid().rank_count(); ++rank) {
+    auto memory = plan_memory(run.source, run.configuration, layout, rank);
+    memory.process_bytes = environment.process_bytes;
+    if (memory.total_bytes() > plan.largest.total_bytes()) plan.largest = memory;
+    plan.memory_bytes = saturated_sum(plan.memory_bytes, memory.total_bytes());
+    const auto traffic = plan_traffic(layout, rank, run.configuration.sum_form, mirrored);
+    if (traffic.total().byte_count >= plan.busiest.total().byte_count) plan.busiest = traffic;
+    plan.all_traffic += traffic.total();
+    const auto piece = layout.piece(rank);
+    if (piece.size() < plan.smallest_piece.size()) plan.smallest_piece = piece;
+    if (piece.size() > plan.largest_piece.size()) plan.largest_piece = piece;
+    if (!run.is_here) continue;
+    auto& bytes =
+        plan.node_bytes.at(static_cast<std::size_t>(environment.ranks[static_cast<std::size_t>(rank)].node));
+    bytes = saturated_sum(bytes, memory.total_bytes());
+  }
+  if (run.is_here)
+    plan.fits = std::ranges::equal(plan.node_bytes, environment.nodes, std::less_equal(), {},
+                                   [&](const auto& node) { return environment.memory_of_node(node); });
+  return plan;
+}
+
+/// The plan of a matrix on storage: the memory above is then that of the same run without --out-of-core.
+void add_stream(const StreamPlan& plan, LabelledLines& line) {
+  line("Files of panels", "{} in all, {} of a rank; {} are free", format_bytes(plan.file_bytes),
+       format_bytes(plan.largest_file_bytes), format_bytes(plan.free_bytes));
+  line("Storage", "{:.3g} GB/s, all ranks at once (measured)", plan.storage_bytes_per_s / 1e9);
+  line("A product reads", "{} in {:.3g} ms", format_bytes(plan.streamed_bytes), 1e3 * plan.reading_s);
+  if (plan.multiply_s <= 0.0)
+    return line("A product multiplies", "not known; cg2d model --calibrate describes this machine");
+  line("A product multiplies", "in {:.3g} ms, and takes {:.3g} ms", 1e3 * plan.multiply_s,
+       1e3 * plan.product_s());
+  line("Not bound by storage", "from --memory-limit {} on; all stays in memory from {} on",
+       format_bytes(plan.limits.unbound_bytes), format_bytes(plan.limits.in_core_bytes));
+}
+
+std::string as_text(const DryRunPlan& plan, const Environment& environment) {
+  const auto& problem = plan.problem;
+  const auto& kernel = planned_kernel(plan.configuration);
+  const auto grid = plan.configuration.grid;
+  const int rank_count = grid.rank_count();
+  LabelledLines line{.text = {}, .width = 22, .link = " "};
+  line("Problem", "class {}: n {}, nonzer {}, shift {}, niter {}", problem.class_name, problem.n,
+       problem.nonzer, problem.shift, problem.niter);
+  line("Kernel", "{}{}", kernel.name, kernel.stores_half() ? ", symmetric storage" : "");
+  line("Grid", "{}: {} x {} = {}", grid.name(), format_count(grid.columns, "process column"),
+       format_count(grid.rows, "process row"), format_count(rank_count, "rank"));
+  line("Pieces", "{} of {} to {} elements", rank_count, plan.smallest_piece.size(),
+       plan.largest_piece.size());
+  line("Block of rank 0", "{} x {} (rows x columns)", plan.rows.size(), plan.columns.size());
+  line("Nonzeros, expected", "{:.0f} in all, {:.0f} per rank", expected_nonzero_count(problem),
+       expected_nonzero_count(problem) / rank_count);
+  const auto& largest = plan.largest;
+  line("Memory per rank", "{}: process {}, block {}, vectors {}, generation {}",
+       format_bytes(largest.total_bytes()), format_bytes(largest.process_bytes),
+       format_bytes(largest.block_bytes), format_bytes(largest.vector_bytes),
+       format_bytes(largest.working_bytes));
+  line("Memory of all ranks", format_bytes(plan.memory_bytes));
+  if (plan.streaming) add_stream(*plan.streaming, line);
+  for (std::size_t k = 0; k < plan.node_bytes.size(); ++k) {
+    const auto memory = environment.memory_of_node(environment.nodes[k]);
+    line(environment.nodes[k].name, "needs {}, has {}: {}", format_bytes(plan.node_bytes[k]),
+         format_bytes(memory), plan.node_bytes[k] > memory ? "does not fit" : "fits");
+  }
+  Table table;
+  const auto traffic_line = [&](std::string_view name, const comm::Traffic& traffic) {
+    table.line().word("phase", name).number("messages", "{}", traffic.message_count);
+    table.number("bytes", "{}", traffic.byte_count);
+  };
+  traffic_line("collection", plan.busiest.collection);
+  traffic_line("summation", plan.busiest.summation);
+  traffic_line("shuffle", plan.busiest.shuffle);
+  traffic_line("dot (2)", plan.busiest.dot);
+  traffic_line("total", plan.busiest.total());
+  traffic_line("total, all ranks", plan.all_traffic);
+  return line.text +
+         fmt::format(" Sent per CG step by the busiest rank ({}):\n",
+                     sum_form_name(plan.configuration.sum_form)) +
+         table.text("   ");
+}
+
+void describe_traffic(Members& m, std::string_view name, const comm::Traffic& traffic) {
+  m.object(name, [&] {
+    m.derived("messages", traffic.message_count, at_least(0));
+    m.derived("bytes", traffic.byte_count, at_least(0));
+  });
+}
+
+void describe_plan(Members& m, DryRunPlan& plan) {
+  auto& configuration = plan.configuration;
+  const auto& busiest = plan.busiest;
   const bool stores_half = m.writes() && planned_kernel(configuration).stores_half();
-  m.object("grid", [&] { describe_grid(m, plan.configuration.grid); });
+  m.object("grid", [&] { describe_grid(m, configuration.grid); });
   m.derived("ranks", configuration.grid.rank_count(), at_least(1));
   m.one_of("sum_form", configuration.sum_form, sum_form_table());
   m.derived("kernel", {}, [&] { return std::string(planned_kernel(plan.configuration).name); });
   m.derived("symmetric_storage", stores_half);
-  m.derived("smallest_piece", totals.smallest_piece.size(), at_least(0));
-  m.derived("largest_piece", totals.largest_piece.size(), at_least(1));
-  m.derived("block_rows", rows.size(), at_least(0, "Of rank 0."));
-  m.derived("block_columns", columns.size(), at_least(0, "Of rank 0."));
-  m.derived("expected_nonzeros", positive(), [&] { return expected_nonzero_count(plan.problem); });
-  m.object("memory_per_rank_bytes", meaning("Of the rank that needs most."),
-           [&] { describe_memory(m, plan.totals.largest); });
-  m("memory_bytes", totals.memory_bytes, at_least(1, "All ranks together."));
-  m("fits", is_fitting, or_null("null: planned for other ranks than those that run."));
+  m.derived("smallest_piece", plan.smallest_piece.size(), at_least(0));
+  m.derived("largest_piece", plan.largest_piece.size(), at_least(1));
+  m.derived("block_rows", plan.rows.size(), at_least(0, "Of rank 0."));
+  m.derived("block_columns", plan.columns.size(), at_least(0, "Of rank 0."));
+  m.derived("expected_nonzeros", expected_nonzero_count(plan.problem), positive());
+  m("memory_per_rank_bytes", plan.largest, meaning("Of the rank that needs most."));
+  m("memory_bytes", plan.memory_bytes, at_least(1, "All ranks together."));
+  m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
   m.object("busiest_rank_per_cg_step",
-           meaning("What the rank that sends most bytes sends in one step; dot: both dot products."),
-           [&, &busiest = busiest] {
+           meaning("What the rank that sends most bytes sends in one step; dot: both dot products."), [&] {
              describe_traffic(m, "collection", busiest.collection);
              describe_traffic(m, "summation", busiest.summation);
              describe_traffic(m, "shuffle", busiest.shuffle);
              describe_traffic(m, "dot", busiest.dot);
            });
-  describe_traffic(m, "all_ranks_per_cg_step", totals.all_traffic);
-  m.object_if(
-      streaming, "out_of_core",
-      meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
-              "machine (cg2d model --calibrate)."),
-      [&](auto& stream) { describe_stream(m, stream); });
+  describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic);
+  m("out_of_core", plan.streaming,
+    meaning("Only with --out-of-core. Figures of all ranks. null: not known without a description of this "
+            "machine (cg2d model --calibrate)."));
 }
 
-void describe(Members& m, PlanDocument& plan) {
+void describe(Members& m, DryRunPlan& plan) {
   describe_head(m);
   m.constant("status", std::string("planned"));
   m.constant("reason", std::string());
@@ -223,20 +205,11 @@ void describe(Members& m, PlanDocument& plan) {
 
 }  // namespace
 
-void visit_plan_document(Members& m) { visit_new<PlanDocument>(m); }
+void visit_plan_document(Members& m) { visit_new<DryRunPlan>(m); }
 
 std::string describe_plan(const PlannedRun& run, std::string_view format) {
-  const auto totals = add_up(run);
-  if (format != "json") return as_text(run, totals);
-  PlanDocument plan{.problem = run.problem,
-                    .configuration = run.configuration,
-                    .totals = totals,
-                    .rows = run.layout.row_block(0),
-                    .columns = run.layout.column_block(0)};
-  plan.configuration.grid = run.layout.grid();
-  if (run.is_here) plan.fits = fits(totals, run.environment);
-  if (run.streaming != nullptr) plan.streaming = *run.streaming;
-  return document_text(plan);
+  const auto plan = plan_of(run);
+  return format == "json" ? document_text(plan) : as_text(plan, run.environment);
 }
 
 }  // namespace cg2d

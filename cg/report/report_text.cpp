@@ -1,69 +1,196 @@
-// The report of a run. For people: the official closing block, our lines, the phase table.
+// The reports of runs and solves for people: six lines of summary, the official closing block of a run, our lines, the phase table.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "cg/base/describe_json.hpp"
+#include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
-#include "cg/report/phase_table.hpp"
+#include "cg/report/phase_figures.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/report_counters.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/report/summary.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/run_report.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/tuning_profile.hpp"
+#include "comm/communicator.hpp"
 
 namespace cg2d {
 namespace {
 
-std::string verification_word(const RunReport& report) {
-  if (!report.problem.reference_zeta) return "NOT PERFORMED";
-  return report.code == ExitCode::success ? "SUCCESSFUL" : "UNSUCCESSFUL";
+// Parts of both.
+
+/// For the six lines in which stands what matters, as many as one looks at.
+LabelledLines new_summary() { return {.text = {}, .width = 8, .link = ""}; }
+
+/// Why this grid, where nobody asked for it.
+std::string reason_of_grid(const std::optional<GridTrial>& trial) {
+  if (!trial) return "chosen by the rule";
+  if (trial->tried.size() < 2)
+    return fmt::format("chosen by the {}{}", trial->shortlist_by,
+                       trial->skipped_because.empty() ? "" : ", not tried: " + trial->skipped_because);
+  const auto& verdict = trial->verdict;
+  const auto count = trial->tried.size();
+  if (verdict.certainty == Certainty::alone)
+    return fmt::format("of {} tried; the others soon fell behind", count);
+  return fmt::format("{} of {} tried: {}",
+                     verdict.certainty == Certainty::decided ? "best" : "no clear winner", count,
+                     verdict.reason);
+}
+
+std::string transport_line(const SessionReport& report, bool has_matrix) {
+  const auto& configuration = report.configuration;
+  const auto per_node = configuration.ranks_per_node > 0
+                            ? " with " + configuration_axis("ranks_per_node").title(configuration)
+                            : "";
+  const auto overlap = !configuration.overlaps ? ""
+                       : has_matrix && configuration.grid.rows == 1
+                           ? ", overlap on (one process row: nothing to overlap)"
+                           : ", overlap on";
+  return fmt::format("{}{}{}, sum {}, waiting ranks {}{}{}", configuration.transport,
+                     report.transport_origin == ChoiceOrigin::built_in_rule ? " (default)" : "", per_node,
+                     sum_form_name(configuration.sum_form), wait_mode_name(report.wait_mode), overlap,
+                     configuration.is_reproducible ? ", reproducible sums" : "");
+}
+
+/// "default" where the document has the interface's "built-in rule".
+std::string kernel_line(const SessionReport& report) {
+  const auto& kernel = report.configuration.kernel;
+  const auto origin = report.kernel_choice.kernel_origin;
+  const auto* const row = kernels::find_kernel(kernel);
+  const auto words = origin == ChoiceOrigin::built_in_rule ? "default" : name_in(words_of(origin), origin);
+  return fmt::format(
+      "{} ({}), {}{}", kernel, report.instruction_set,
+      origin == ChoiceOrigin::asked_for ? "requested" : fmt::format("chosen by auto ({})", words),
+      row == nullptr || row->storage_text.empty() ? "" : fmt::format(", {}", row->storage_text));
+}
+
+/// The phase that does most of the product, with a matrix or without one.
+Phase product_phase(const PhaseFigures& figures, std::span<const PhaseShare> shares) {
+  return *std::ranges::max_element(figures.phases, {}, [&](Phase phase) {
+    const auto work = phase_row(phase).work;
+    const bool multiplies = work == LocalWork::product || work == LocalWork::stencil;
+    return multiplies ? shares[index_of(phase)].byte_count : -1.0;
+  });
+}
+
+/// "two-sided messages", "shared memory".
+std::string transport_words(const Configuration& configuration) {
+  const auto* const row = comm::find_transport(configuration.transport);
+  const bool copies_nothing = row != nullptr && row->reads_in_place;
+  return configuration.transport + (copies_nothing ? " memory" : " messages");
+}
+
+/// The share of the limits that all phases and the product reach, where they were measured; the rates of the product in any case.
+std::string limit_summary(const PhaseFigures& figures) {
+  const auto shares = phase_shares(figures);
+  const auto phase = product_phase(figures, shares);
+  const auto& product = shares[index_of(phase)];
+  constexpr double billion = 1e9;
+  const auto rate = [&](double amount) {
+    return product.rate_of(amount, static_cast<double>(figures.report.ranks.size())) / billion;
+  };
+  const auto rates =
+      fmt::format("{:.1f} GB/s, {:.2f} Gflop/s", rate(product.byte_count), rate(product.flop_count));
+  if (!figures.report.ranks.front().limits.are_known())
+    return fmt::format("not measured (--roofline does); {}: {}", phase_name(phase), rates);
+  PhaseShare all;
+  for (const auto one : figures.phases) all += shares[index_of(one)];
+  // Beyond 1 where vectors lie in a faster cache than the limits were measured with.
+  const auto percent = [](double share) { return fmt::format("{:.0f} %", 100.0 * std::min(share, 1.0)); };
+  return fmt::format("{} of the machine's limit; {} {}: {}", percent(all.shortest_s / all.measured_s),
+                     phase_name(phase), percent(product.share()), rates);
+}
+
+/// Labelled lines: grid, transport, kernel and threads, with the trials that chose them. repeat: the one whose products count.
+std::string choice_lines(const SessionReport& report, const RepeatReport& repeat, bool has_matrix = true) {
+  const auto& configuration = report.configuration;
+  const auto& grid = configuration.grid;
+  LabelledLines line;
+  if (has_matrix) {
+    line("Grid", "{} (Px x Py: {}, {}{})", grid.name(), format_count(grid.columns, "process column"),
+         format_count(grid.rows, "process row"), report.grid_is_automatic ? ", chosen by auto" : "");
+    if (report.grid_trial) line("Grid trial", describe_trial(*report.grid_trial));
+    if (report.speed_trial)
+      line("Speeds", describe_speeds(*report.speed_trial, achieved_speed(report.ranks, repeat)));
+  }
+  line("Transport", transport_line(report, has_matrix));
+  if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
+  line("Kernel", has_matrix ? kernel_line(report) : configuration.kernel);
+  line("Threads", "{} per rank", configuration.thread_count);
+  if (report.binding) line("Binding", describe_binding(*report.binding));
+  return line.text;
+}
+
+/// Command and commit; empty where they are not known.
+std::string command_lines(const SessionReport& report) {
+  constexpr std::size_t shown_letters = 12;
+  if (!report.provenance) return {};
+  const auto& [hash, tree_changed] = report.provenance->commit;
+  LabelledLines line;
+  line("Command", command_text(report.provenance->command));
+  line("Commit", "{}{}", hash.substr(0, shown_letters), tree_changed.value_or(false) ? ", tree changed" : "");
+  return line.text;
+}
+
+/// The lines of features, and the warnings.
+std::string closing_lines(const SessionReport& report) {
+  auto text = feature_lines(&FeatureRow::closing_lines, report);
+  for (const auto& warning : report.warnings) text += fmt::format(" Warning: {}\n", warning);
+  return text;
+}
+
+// Of a run.
+
+double mops_of(const RunReport& report) {
+  return official_flop_count(timed_part(report)) / median_repeat(report).time_s / 1e6;
+}
+
+/// Relative, of zeta; for reports with a reference.
+double zeta_error(const RunReport& report) {
+  const double reference = *report.problem.reference_zeta;
+  return std::abs((final_step(report).zeta - reference) / reference);
+}
+
+std::string verification_lines(const RunReport& report) {
+  constexpr int digits = 13;
+  const auto zeta = format_fortran(final_step(report).zeta, digits);
+  const auto& reference = report.problem.reference_zeta;
+  if (!reference)
+    return fmt::format(" NO VERIFICATION PERFORMED\n not verified: no reference\n Zeta is    {:>20}\n", zeta);
+  if (report.code == ExitCode::success)
+    return fmt::format(" VERIFICATION SUCCESSFUL \n Zeta is    {:>20}\n Error is   {:>20}\n", zeta,
+                       format_fortran(zeta_error(report), digits));
+  return fmt::format(" VERIFICATION FAILED\n Zeta                {:>20}\n The correct zeta is {:>20}\n", zeta,
+                     format_fortran(*reference, digits));
 }
 
 /// The official lines: site scripts look for these labels and columns. After a restart without time and rates, which those of the
 /// whole benchmark would be taken for.
 std::string official_block(const RunReport& report) {
   const auto& problem = report.problem;
-  const double zeta = final_step(report).zeta;
-  std::string text;
-  constexpr int digits = 13;
-  if (!problem.reference_zeta) {
-    text += " NO VERIFICATION PERFORMED\n";
-    text += " not verified: no reference\n";
-    text += fmt::format(" Zeta is    {:>20}\n", format_fortran(zeta, digits));
-  } else if (report.code == ExitCode::success) {
-    const double error = std::abs((zeta - *problem.reference_zeta) / *problem.reference_zeta);
-    text += " VERIFICATION SUCCESSFUL \n";
-    text += fmt::format(" Zeta is    {:>20}\n", format_fortran(zeta, digits));
-    text += fmt::format(" Error is   {:>20}\n", format_fortran(error, digits));
-  } else {
-    text += " VERIFICATION FAILED\n";
-    text += fmt::format(" Zeta                {:>20}\n", format_fortran(zeta, digits));
-    text += fmt::format(" The correct zeta is {:>20}\n", format_fortran(*problem.reference_zeta, digits));
-  }
-  const double time_s = median_repeat(report).time_s;
-  const double mops = official_flop_count(timed_part(report)) / time_s / 1e6;
   const int rank_count = report.configuration.grid.rank_count();
-  text += "\n\n CG Benchmark Completed.\n";
-  text += fmt::format(" Class           = {:>24}\n", problem.class_name);
-  text += fmt::format(" Size            = {:>24}\n", problem.n);
-  text += fmt::format(" Iterations      = {:>24}\n", problem.niter);
-  if (!report.restart) text += fmt::format(" Time in seconds = {:>24.2f}\n", time_s);
-  text += fmt::format(" Total processes = {:>24}\n", rank_count);
-  text += fmt::format(" Active procs    = {:>24}\n", rank_count);
+  LabelledLines line{verification_lines(report) + "\n\n CG Benchmark Completed.\n"};
+  line("Class", "{:>24}", problem.class_name);
+  line("Size", "{:>24}", problem.n);
+  line("Iterations", "{:>24}", problem.niter);
+  if (!report.restart) line("Time in seconds", "{:>24.2f}", median_repeat(report).time_s);
+  line("Total processes", "{:>24}", rank_count);
+  line("Active procs", "{:>24}", rank_count);
   if (!report.restart) {
-    text += fmt::format(" Mop/s total     = {:>24.2f}\n", mops);
-    text += fmt::format(" Mop/s/process   = {:>24.2f}\n", mops / rank_count);
+    line("Mop/s total", "{:>24.2f}", mops_of(report));
+    line("Mop/s/process", "{:>24.2f}", mops_of(report) / rank_count);
   }
-  text += fmt::format(" Operation type  = {:>24}\n", "floating point");
-  text += fmt::format(" Verification    = {:>24}\n", verification_word(report));
-  return text;
+  line("Operation type", "{:>24}", "floating point");
+  line("Verification", "{:>24}",
+       !problem.reference_zeta            ? "NOT PERFORMED"
+       : report.code == ExitCode::success ? "SUCCESSFUL"
+                                          : "UNSUCCESSFUL");
+  return line.text;
 }
 
 /// The settings that the kernel has, and where they come from.
@@ -100,16 +227,14 @@ std::string conversion_text(const RunReport& report) {
     csr_bytes += rank.csr_bytes;
     block_bytes += rank.block_bytes;
   }
-  const double per_nonzero = static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count);
-  if (report.is_streamed)
-    return fmt::format("none: panels of {} are streamed ({:.2f} bytes per nonzero)",
-                       format_bytes(block_bytes), per_nonzero);
-  if (!report.converted) {
-    return fmt::format("none: the kernel takes the {} of CSR as they are ({:.2f} bytes per nonzero)",
-                       format_bytes(csr_bytes), per_nonzero);
-  }
-  return fmt::format("{:.6f} s; {} of CSR became {} ({:.2f} bytes per nonzero)", report.conversion_s,
-                     format_bytes(csr_bytes), format_bytes(block_bytes), per_nonzero);
+  const auto csr = format_bytes(csr_bytes);
+  const auto block = format_bytes(block_bytes);
+  const auto made = report.is_streamed ? fmt::format("none: panels of {} are streamed", block)
+                    : !report.converted
+                        ? fmt::format("none: the kernel takes the {} of CSR as they are", csr)
+                        : fmt::format("{:.6f} s; {} of CSR became {}", report.conversion_s, csr, block);
+  return fmt::format("{} ({:.2f} bytes per nonzero)", made,
+                     static_cast<double>(block_bytes) / static_cast<double>(report.nonzero_count));
 }
 
 std::string huge_page_text(const RunReport& report) {
@@ -127,26 +252,19 @@ std::string huge_page_text(const RunReport& report) {
                      format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
 }
 
-std::string share_text(const std::optional<double>& share) {
-  return share ? fmt::format("{:.1f} %", 100.0 * *share) : "not known";
-}
-
 /// The figures of the repetition reported, in one line.
 std::string quiet_text(const RunReport& report) {
   const auto& quiet = median_repeat(report).quiet;
-  const auto load = quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known";
+  const auto share_text = [](const std::optional<double>& share) {
+    return share ? percent_text(share, 1) : "not known";
+  };
   return fmt::format(
       "{}: threads waited for a processor {}{}, steal {}, other processes {}, CPU speed differs by {:.1f} % "
       "between ranks and changed by {:+.1f} % during the run",
       disturbance(report).empty() ? "yes" : "no, see the warning", share_text(quiet.delay_share),
-      quiet.is_oversubscribed ? " (they outnumber the cores)" : "", share_text(quiet.steal_share), load,
+      quiet.is_oversubscribed ? " (they outnumber the cores)" : "", share_text(quiet.steal_share),
+      quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known",
       100.0 * quiet.loop_spread, 100.0 * quiet.speed_change());
-}
-
-/// With the reason and the advice; empty for a quiet run.
-std::string disturbance_warning(const RunReport& report) {
-  const auto reason = disturbance(report);
-  return reason.empty() ? std::string() : "disturbed, so repeat it on a quiet machine: " + reason;
 }
 
 /// The settings of the first node's system, as far as they are known.
@@ -179,37 +297,33 @@ std::string own_lines(const RunReport& report) {
   const auto& repeat = median_repeat(report);
   LabelledLines line;
   if (const auto times = repeat_times(report); times.spread()) {
-    line("Seconds",
-         fmt::format("{:.6f} (median of {}; minimum {:.6f}, quartiles {:.6f} and {:.6f}, maximum {:.6f}, "
-                     "spread {:.1f} %)",
-                     repeat.time_s, times.count, times.minimum, times.lower_quartile, times.upper_quartile,
-                     times.maximum, 100.0 * *times.spread()));
+    line(
+        "Seconds",
+        "{:.6f} (median of {}; minimum {:.6f}, quartiles {:.6f} and {:.6f}, maximum {:.6f}, spread {:.1f} %)",
+        repeat.time_s, times.count, times.minimum, times.lower_quartile, times.upper_quartile, times.maximum,
+        100.0 * *times.spread());
   } else {
-    line("Seconds", fmt::format("{:.6f}", repeat.time_s));
+    line("Seconds", "{:.6f}", repeat.time_s);
   }
-  line("True Mflop/s",
-       fmt::format("{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
-                   true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6,
-                   report.nonzero_count, std::int64_t{problem.nonzer} * (problem.nonzer + 1)));
-  line("Problem", fmt::format("n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
-                              problem.niter));
+  line("True Mflop/s", "{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
+       true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6, report.nonzero_count,
+       std::int64_t{problem.nonzer} * (problem.nonzer + 1));
+  line("Problem", "n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
+       problem.niter);
   line.text += choice_lines(report, repeat);
   if (report.configuration.cut != even_cut) line("Cut", report.configuration.cut);
   line("Tuning", tuning_text(report));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
-    line("Prediction",
-         fmt::format("{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",
-                     report.prediction->total_s(),
-                     100.0 * (repeat.time_s / report.prediction->total_s() - 1.0)));
+    line("Prediction", "{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",
+         report.prediction->total_s(), 100.0 * (repeat.time_s / report.prediction->total_s() - 1.0));
   }
   line("Conversion", conversion_text(report));
   line("Huge pages", huge_page_text(report));
   if (report.environment) {
-    const auto& node = report.environment->nodes.front();
-    line("Machine",
-         fmt::format("{}, {} on the first: {}", format_count(std::ssize(report.environment->nodes), "node"),
-                     format_count(node.core_count, "core"), node.processor));
+    const auto& nodes = report.environment->nodes;
+    line("Machine", "{}, {} on the first: {}", format_count(std::ssize(nodes), "node"),
+         format_count(nodes.front().core_count, "core"), nodes.front().processor);
   }
   line("Quiet", quiet_text(report));
   return line.text + origin_lines(report) +
@@ -223,10 +337,9 @@ std::string result_summary(const RunReport& report) {
   if (!problem.reference_zeta)
     return fmt::format("zeta {:.13f}, not verified: no reference for n {}, niter {}", zeta, problem.n,
                        problem.niter);
-  const double error = std::abs((zeta - *problem.reference_zeta) / *problem.reference_zeta);
   if (report.code == ExitCode::success)
     return fmt::format("class {} verified: zeta {:.13f}, relative error {:.1e}", problem.class_name, zeta,
-                       error);
+                       zeta_error(report));
   return fmt::format("class {} WRONG: zeta {:.13f}, not {:.13f}", problem.class_name, zeta,
                      *problem.reference_zeta);
 }
@@ -234,45 +347,35 @@ std::string result_summary(const RunReport& report) {
 std::string time_summary(const RunReport& report) {
   const auto times = repeat_times(report);
   const double time_s = median_repeat(report).time_s;
-  const auto rate = fmt::format("{:.0f} Mop/s, {:.2f} us per CG step",
-                                official_flop_count(timed_part(report)) / time_s / 1e6,
-                                1e6 * time_s / cg_step_count(report));
-  if (times.count == 1) return fmt::format("{:.4g} s, {}", time_s, rate);
-  return fmt::format("{:.4g} s, median of {} (quartiles {:.4g} and {:.4g}); {}", time_s, times.count,
-                     times.lower_quartile, times.upper_quartile, rate);
-}
-
-std::string quiet_summary(const RunReport& report) {
-  if (!disturbance(report).empty())
-    return "no: timing unreliable: the machine was busy (see the warning below)";
-  return median_repeat(report).quiet.text();
+  const auto median = times.count == 1 ? ","
+                                       : fmt::format(", median of {} (quartiles {:.4g} and {:.4g});",
+                                                     times.count, times.lower_quartile, times.upper_quartile);
+  return fmt::format("{:.4g} s{} {:.0f} Mop/s, {:.2f} us per CG step", time_s, median, mops_of(report),
+                     1e6 * time_s / cg_step_count(report));
 }
 
 std::string summary_lines(const RunReport& report) {
-  return summary_text(
-      {.result = result_summary(report),
-       .time = time_summary(report),
-       .grid = grid_summary(report.configuration, report.grid_is_automatic, report.grid_trial),
-       .kernel =
-           kernel_summary(report.configuration, report.instruction_set, report.kernel_choice.kernel_origin),
-       .limit =
-           report.phases_timed ? limit_summary(phases_of(report)) : "not known without phases (--no-phases)",
-       .quiet = quiet_summary(report)});
+  const auto& configuration = report.configuration;
+  auto line = new_summary();
+  line("Result", result_summary(report));
+  line("Time", time_summary(report));
+  line("Grid", grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
+  line("Kernel", kernel_summary(configuration, report.instruction_set, report.kernel_choice.kernel_origin));
+  line("Limit",
+       report.phases_timed ? limit_summary(phases_of(report)) : "not known without phases (--no-phases)");
+  line("Quiet", disturbance(report).empty()
+                    ? median_repeat(report).quiet.text()
+                    : "no: timing unreliable: the machine was busy (see the warning below)");
+  return line.text;
 }
 
-/// After the summary, for a run that is saved, goes on from a checkpoint, or streams its matrix.
-std::string restart_lines(const RunReport& report) {
-  std::string text;
-  if (report.restart) {
-    const int earlier_count = report.restart->step_count();
-    const int timed_count = timed_part(report).niter;
-    text += fmt::format(
-        " Restart from {} after outer iteration {} of {}: time and Mop/s are those of the last {} only\n",
-        report.restart->checkpoint.folder, earlier_count, report.problem.niter,
-        format_count(timed_count, "outer iteration"));
-  }
-  text += feature_lines(&FeatureRow::summary_lines, report);
-  return text;
+/// After the summary, of a run that goes on from a checkpoint.
+std::string restart_line(const RunReport& report) {
+  if (!report.restart) return {};
+  return fmt::format(
+      " Restart from {} after outer iteration {} of {}: time and Mop/s are those of the last {} only\n",
+      report.restart->checkpoint.folder, report.restart->step_count(), report.problem.niter,
+      format_count(timed_part(report).niter, "outer iteration"));
 }
 
 /// A header, and one line per repetition: of the document of a run of it alone; its number and its own quiet stand behind.
@@ -292,23 +395,240 @@ std::string text_of(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
-    text += summary_lines(report) + restart_lines(report) + '\n';
+    text += summary_lines(report) + restart_line(report) + feature_lines(&FeatureRow::summary_lines, report) +
+            '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     if (report.detail.is_verbose) text += '\n' + own_lines(report);
     if (report.phases_timed) text += figures_text(phases_of(report), report.detail);
   }
-  if (const auto warning = disturbance_warning(report); !warning.empty())
-    text += fmt::format(" Warning: {}\n", warning);
+  if (const auto reason = disturbance(report); !reason.empty())
+    text += fmt::format(" Warning: disturbed, so repeat it on a quiet machine: {}\n", reason);
+  text += closing_lines(report);
+  return text;
+}
+
+// Of a solve.
+
+/// A norm that is NaN or infinite is no figure of the solve.
+std::string norm_text(double norm, int digits) {
+  return std::isfinite(norm) ? fmt::format("{:.{}e}", norm, digits) : "not finite";
+}
+
+/// Where x is an earlier iterate than the last, whose residual by the recurrence comes next.
+std::string kept_words(const SystemSolveResult& result) {
+  return result.has_kept() ? fmt::format(", x is {}", kept_place_of(result, "iteration")) : std::string();
+}
+
+/// The preconditioner, with the remark on how it was made.
+std::string preconditioner_text(const SystemOptions& options, const Solution& solution) {
+  const auto& remark = solution.preconditioner_remark;
+  return options.preconditioner + (remark.empty() ? "" : ": " + remark);
+}
+
+std::string solution_lines(const SystemOptions& options, const Solution& solution) {
+  LabelledLines line;
+  const auto& result = solution.result;
+  const auto reason = reason_of(solution);
+  line("Ended", !reason.empty()                                ? std::string(reason)
+                : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
+                                                               : std::string(name_of(result.end)));
+  line("Iterations", "{}{}{}", result.step_count,
+       result.replacement_count > 0 ? ", with " + format_count(result.replacement_count, "restart") : "",
+       result.classic_step_count > 0
+           ? fmt::format(", the last {} in the classic form: rounding had spoiled the other",
+                         result.classic_step_count)
+           : "");
+  line("Residual", "{} = || b - A x ||, recomputed{}; {} by the recurrence; target {}",
+       norm_text(result.true_residual_norm, 6), kept_words(result),
+       norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6));
+  line("|| b ||", "{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
+       norm_text(result.first_residual_norm, 6));
+  line("Right-hand side", vector_text(options.right_hand_side));
+  line("Preconditioner", preconditioner_text(options, solution));
+  return line.text;
+}
+
+std::string table_of_several(const SystemOptions& options, const SolveReport& report) {
+  LabelledLines line;
+  line("Ended", report.reason.empty() ? "converged" : report.reason);
+  line("Iterations", "{}, all right-hand sides together", step_count_of(report));
+  line("Right-hand sides", "{}, {}", report.solutions.size(), vector_text(options.right_hand_side));
+  Table table;
+  for (const auto& solution : report.solutions) {
+    const auto& result = solution.result;
+    table.line().number("#", "{}", &solution - report.solutions.data() + 1).word("end", name_of(result.end));
+    table.number("iterations", "{}", result.step_count);
+    table.number("residual", norm_text(result.true_residual_norm, 6));
+    table.number("recurrence", norm_text(solution.recursive_residual_norm(), 6));
+    table.number("target", norm_text(solution.target_norm, 6));
+    table.number("|| b ||", norm_text(result.right_hand_side_norm, 6));
+  }
+  line.text += "\n" + table.text() + "\n";
+  line("Preconditioner", preconditioner_text(options, *report.solution));
+  return line.text;
+}
+
+std::string matrix_lines(const SolveReport& report) {
+  const auto& matrix = *report.matrix;
+  const auto& cut = report.configuration.cut;
+  LabelledLines line;
+  if (report.matrix_free) {
+    line("Operator", "{}, n {}, without a matrix", matrix.name, matrix.order);
+    line("Arrangement", report.matrix_free->arrangement);
+    return line.text;
+  }
+  line("Matrix", "{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count);
+  line("Cut", "{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut, matrix.balance.largest,
+       100.0 * matrix.balance.imbalance(),
+       matrix.other_balance ? fmt::format(" (cut {}: {:.1f} %)", cut == nonzeros_cut ? "even" : "nonzeros",
+                                          100.0 * matrix.other_balance->imbalance())
+                            : "");
+  return line.text;
+}
+
+/// How the iteration ended, and after how many iterations.
+std::string end_words(const SolveReport& report) {
+  const int count = step_count_of(report);
+  const auto iterations = format_count(count, "iteration");
+  switch (report.solution->result.end) {
+    case SolveEnd::converged:
+      return "converged after " + iterations;
+    case SolveEnd::zero_right_hand_side:
+      return "x = 0 for a right-hand side of zeros";
+    case SolveEnd::step_limit:
+      return report.code == ExitCode::success ? iterations + " done"
+                                              : fmt::format("NOT CONVERGED: iteration limit ({})", count);
+    case SolveEnd::stagnated:
+      return "NOT CONVERGED: stagnated after " + iterations;
+    case SolveEnd::stopped:
+      return "NOT CONVERGED: interrupted after " + iterations;
+    case SolveEnd::not_positive_definite:
+      return "NOT SOLVED: the matrix is not positive definite, seen in iteration " + std::to_string(count);
+    case SolveEnd::not_finite:
+      return "NOT SOLVED: NaN or infinity in iteration " + std::to_string(count);
+  }
+  return {};
+}
+
+/// "5.30e-03 to 7.98e+00, ...": empty where nothing is known.
+std::string spectrum_text(const Solution& solution) {
+  const auto& spectrum = solution.spectrum;
+  if (spectrum.step_count == 0) return {};
+  return fmt::format(
+      "{:.3e} to {:.3e}, condition number at least {:.3e}: if no more, at most {:.0f} iterations to "
+      "tolerance {:.2e}",
+      spectrum.smallest, spectrum.largest, spectrum.condition_number(), solution.predicted_steps,
+      solution.target_norm / solution.result.right_hand_side_norm);
+}
+
+std::string result_summary(const SolveReport& report) {
+  const auto& solution = *report.solution;
+  const auto& result = solution.result;
+  const auto of_several =
+      report.solutions.empty() ? std::string() : fmt::format(", the worst of {}", report.solutions.size());
+  const double b_norm = result.right_hand_side_norm;
+  // A right-hand side of zeros has no relative residual.
+  const auto residual =
+      b_norm > 0.0 ? fmt::format("relative residual {} (true{}), {} (recurrence); tolerance {}",
+                                 norm_text(result.true_residual_norm / b_norm, 2), kept_words(result),
+                                 norm_text(solution.recursive_residual_norm() / b_norm, 2),
+                                 norm_text(solution.target_norm / b_norm, 2))
+                   : fmt::format("residual {} (true); tolerance {}", norm_text(result.true_residual_norm, 2),
+                                 norm_text(solution.target_norm, 2));
+  return fmt::format("{}{}: {}", end_words(report), of_several, residual);
+}
+
+std::string time_summary(const SolveReport& report) {
+  const int step_count = timed_step_count(report);
+  const double time_s = report.repeat.time_s;
+  const auto per_step =
+      step_count > 0 ? fmt::format(", {:.2f} us per iteration", 1e6 * time_s / step_count) : std::string();
+  const auto& matrix = *report.matrix;
+  return fmt::format("{:.4g} s{}; set-up {:.4g} s before", time_s, per_step,
+                     matrix.read_s + matrix.distribute_s + matrix.conversion_s + matrix.preconditioner_s);
+}
+
+std::string summary_lines(const SystemOptions& options, const SolveReport& report) {
+  const auto& configuration = report.configuration;
+  auto line = new_summary();
+  line("Result", result_summary(report));
+  line("Time", time_summary(report));
+  line("Grid", report.matrix_free ? fmt::format("{}; {}, {} per rank", report.matrix_free->arrangement,
+                                                transport_words(configuration),
+                                                format_count(configuration.thread_count, "thread"))
+                                  : grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
+  line("Kernel", "{}; {} CG, preconditioner {}",
+       report.matrix_free
+           ? configuration.kernel
+           : kernel_summary(configuration, report.instruction_set, report.kernel_choice.kernel_origin,
+                            report.kernel_trial ? &report.kernel_trial->verdict : nullptr),
+       options.variant, options.preconditioner);
+  line("Limit", timed_step_count(report) > 0 ? limit_summary(phases_of(report)) : "nothing was multiplied");
+  line("Quiet", report.quiet ? report.quiet->text() : "not known");
+  return line.text;
+}
+
+/// All that is known beside the summary.
+std::string own_lines(const SystemOptions& options, const SolveReport& report) {
+  LabelledLines line;
+  if (report.solutions.empty()) line.text = solution_lines(options, *report.solution);
+  line("Seconds", "{:.6f}", report.repeat.time_s);
+  line.text += matrix_lines(report) + choice_lines(report, report.repeat, !report.matrix_free);
+  if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
+  return line.text + command_lines(report) +
+         labelled_lines(solve_figures(), json_of(solve_document(options, report)));
+}
+
+std::string text_of(const SystemOptions& options, const SolveReport& report) {
+  std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
+  text += summary_lines(options, report);
+  if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
+    text += fmt::format(" Spectrum {}\n", spectrum);
+  if (report.matrix->symmetrization)
+    text += fmt::format(" Symmetrized: {}\n", report.matrix->symmetrization->text());
+  if (report.restart)
+    text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
+                        report.restart->checkpoint.folder, report.restart->state.number);
+  text += feature_lines(&FeatureRow::summary_lines, report);
+  if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
+  if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
+  if (timed_step_count(report) > 0) text += figures_text(phases_of(report), options.detail);
   text += closing_lines(report);
   return text;
 }
 
 }  // namespace
 
+std::string grid_summary(const Configuration& configuration, bool is_automatic,
+                         const std::optional<GridTrial>& trial) {
+  const auto reason = configuration.grid.rank_count() == 1 ? " (the only grid of 1 rank)"
+                      : is_automatic                       ? ", " + reason_of_grid(trial)
+                                                           : " (requested)";
+  return fmt::format("{}{}; {}, {} per rank", configuration.grid.name(), reason,
+                     transport_words(configuration), format_count(configuration.thread_count, "thread"));
+}
+
+std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
+                           ChoiceOrigin origin, const RaceVerdict* trial) {
+  // The usual kernel stays where another one is not clearly faster.
+  const bool is_fastest =
+      trial != nullptr && trial->certainty == Certainty::decided && trial->candidate == configuration.kernel;
+  const auto* const reason = origin == ChoiceOrigin::asked_for       ? " (requested)"
+                             : origin == ChoiceOrigin::profile       ? " (from the profile of this machine)"
+                             : origin == ChoiceOrigin::built_in_rule ? " (default; cg2d tune measures)"
+                             : is_fastest                            ? ", the fastest of those tried"
+                                                                     : ", by a trial";
+  return fmt::format("{}, {}{}", configuration.kernel, instruction_set, reason);
+}
+
 std::string write_report(const RunReport& report, std::string_view format) {
   if (format == "json") return document_text(run_document(report));
   return format == "csv" ? csv_of(report) : text_of(report);
+}
+
+std::string write_report(const SystemOptions& options, const SolveReport& report, std::string_view format) {
+  return format == "json" ? document_text(solve_document(options, report)) : text_of(options, report);
 }
 
 }  // namespace cg2d

@@ -81,7 +81,8 @@ DisturbedRuns disturbed_runs(const MeasuredConfiguration& measured) {
 }
 
 ComparedConfiguration compared(const MeasuredConfiguration& before, const MeasuredConfiguration& after,
-                               const Comparison& comparison, double tail_probability) {
+                               const std::vector<double>& ratios, const Comparison& comparison,
+                               double tail_probability) {
   const double threshold = comparison.threshold;
   ComparedConfiguration pair{.asked = before.asked,
                              .names = comparison.names,
@@ -98,7 +99,6 @@ ComparedConfiguration compared(const MeasuredConfiguration& before, const Measur
       pair.figures.push_back({metric.figure, *median_of(before, *metric.figure), *other});
   }
   pair.differences = differences_between(before, after);
-  const auto ratios = ratios_of(before, after);
   pair.ratio = interval_of(ratios, tail_probability);
   pair.change = change_of(pair.ratio, threshold);
   if (pair.change == Change::undecided && !pair.is_mostly_disturbed())
@@ -113,19 +113,16 @@ void add_sample(const std::optional<Sample>& sample, const std::string& set, Tab
   table.number(set + " runs", sample ? fmt::format("{}", sample->count) : "");
 }
 
-RatioInterval inverse(const RatioInterval& ratio) {
-  return {.median = 1.0 / ratio.median,
-          .low = 1.0 / ratio.high,
-          .high = 1.0 / ratio.low,
-          .round_count = ratio.round_count};
-}
-
 std::string change_text(Change change, const RatioInterval& ratio, const SetNames& names) {
   switch (change) {
     case Change::regression:
       return "REGRESSION: slower by " + gain_text(ratio);
     case Change::faster:
-      return fmt::format("faster: {} takes longer by {}", names.before, gain_text(inverse(ratio)));
+      return fmt::format("faster: {} takes longer by {}", names.before,
+                         gain_text({.median = 1.0 / ratio.median,
+                                    .low = 1.0 / ratio.high,
+                                    .high = 1.0 / ratio.low,
+                                    .round_count = ratio.round_count}));
     case Change::none:
       return "no regression";
     case Change::undecided:
@@ -226,7 +223,7 @@ void describe(Members& m, ComparedConfiguration& pair) {
   m("change", pair.change, meaning(of_change));
   m("suggested_rounds", pair.suggested_rounds,
     or_null(at_least(0, "Where undecided, the rounds that should decide, if any would.")));
-  m.derived("text", meaning("For people, as in the table."), [&] { return verdict_on(pair); });
+  m.derived("text", verdict_on(pair), meaning("For people, as in the table."));
   m("figures", pair.figures, meaning("Medians of other figures that both have; no verdict depends on them."));
   m("differences", pair.differences,
     meaning("Facts in which the runs differ although the same was asked for."));
@@ -297,10 +294,10 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   const double tail_probability = wrong_verdict_probability / static_cast<double>(pairs.size() + 1);
   std::vector<std::vector<double>> ratios_of_rounds;
   for (const auto& [one, other] : pairs) {
-    comparison.common.push_back(compared(*one, *other, comparison, tail_probability));
-    if (!one->is_sound() || !other->is_sound()) continue;
-    const auto ratios = ratios_of(*one, *other);
-    if (ratios_of_rounds.size() < ratios.size()) ratios_of_rounds.resize(ratios.size());
+    const bool are_sound = one->is_sound() && other->is_sound();
+    const auto ratios = are_sound ? ratios_of(*one, *other) : std::vector<double>();
+    comparison.common.push_back(compared(*one, *other, ratios, comparison, tail_probability));
+    ratios_of_rounds.resize(std::max(ratios_of_rounds.size(), ratios.size()));
     for (std::size_t round = 0; round < ratios.size(); ++round)
       ratios_of_rounds[round].push_back(ratios[round]);
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -11,49 +12,6 @@
 
 namespace cg2d {
 namespace {
-
-/// Whether a property differs between records.
-template <typename Property>
-bool varies(const std::vector<ResultRecord>& records, const Property& property) {
-  return std::ranges::any_of(
-      records, [&](const auto& record) { return property(record) != property(records.front()); });
-}
-
-/// The parameters that differ within one set of results: the order of the matrix, and axes.
-struct VaryingParts {
-  bool order = false;
-  std::vector<const ConfigurationAxis*> numbers;
-  std::vector<const ConfigurationAxis*> others;
-
-  explicit VaryingParts(const std::vector<ResultRecord>& records)
-      : order(varies(records, [](const auto& record) { return record.n; })) {
-    for (const auto& axis : configuration_axes()) {
-      if (!varies(records, [&](const auto& record) { return axis.print(record.asked.configuration); }))
-        continue;
-      (axis.type == AxisType::number ? numbers : others).push_back(&axis);
-    }
-  }
-
-  [[nodiscard]] Json parameters_of(const ResultRecord& record) const {
-    const auto& configuration = record.asked.configuration;
-    Json parameters{{"p", configuration.grid.rank_count()}, {"px", configuration.grid.columns}};
-    if (order) parameters["n"] = record.n;
-    for (const auto* axis : numbers)
-      parameters[std::string(axis->name)] = *number_from<int>(axis->print(configuration));
-    return parameters;
-  }
-
-  [[nodiscard]] std::string call_path_of(const ResultRecord& record, std::string_view what) const {
-    const auto& configuration = record.asked.configuration;
-    std::string path;
-    for (const auto* axis : others) {
-      const bool is_off = axis->type == AxisType::flag && axis->print(configuration) == "off";
-      const auto text = axis->type == AxisType::flag ? std::string(axis->name) : axis->print(configuration);
-      path += (is_off ? "no " : "") + text + "->";
-    }
-    return path.append(what);
-  }
-};
 
 /// The metrics that some of the records have.
 std::vector<std::string> metric_names(const std::vector<ResultRecord>& records) {
@@ -94,7 +52,7 @@ Named<std::string> cells_of(const ResultRecord& record, std::optional<std::size_
   cells.emplace_back("time_s", repetition ? number(record.times_s[*repetition]) : "");
   for (const auto phase : benchmark_phases)
     cells.emplace_back(fmt::format("{}_s", phase_name(phase)),
-                       has_phases && record.phases_s ? number(record.phases_s->at(index_of(phase))) : "");
+                       has_phases && record.work ? number(record.work->seconds.at(index_of(phase))) : "");
   cells.emplace_back("predicted_s", record.prediction ? number(record.prediction->total_s()) : "");
   cells.emplace_back("attempt", std::to_string(record.attempt));
   cells.emplace_back("disturbed", record.is_disturbed() ? "yes" : "no");
@@ -110,21 +68,44 @@ Named<std::string> cells_of(const ResultRecord& record, std::optional<std::size_
 }  // namespace
 
 std::string extra_p_lines(const std::vector<ResultRecord>& records) {
-  const VaryingParts varying(records);
+  const auto varies = [&](const auto& property) {
+    return std::ranges::any_of(records, [&](const ResultRecord& record) {
+      return std::invoke(property, record) != std::invoke(property, records.front());
+    });
+  };
+  const bool order_varies = varies(&ResultRecord::n);
+  std::vector<const ConfigurationAxis*> varying;
+  for (const auto& axis : configuration_axes()) {
+    if (varies([&](const ResultRecord& record) { return axis.print(record.asked.configuration); }))
+      varying.push_back(&axis);
+  }
   std::string lines;
   for (const auto& record : records) {
     if (!record.succeeded() || record.is_replaced || record.purpose != RunPurpose::time) continue;
+    const auto& configuration = record.asked.configuration;
+    Json parameters{{"p", configuration.grid.rank_count()}, {"px", configuration.grid.columns}};
+    if (order_varies) parameters["n"] = record.n;
+    std::string path;
+    for (const auto* axis : varying) {
+      const auto text = axis->print(configuration);
+      if (axis->type == AxisType::number)
+        parameters[std::string(axis->name)] = *number_from<int>(text);
+      else if (axis->type == AxisType::flag)
+        path += fmt::format("{}{}->", text == "off" ? "no " : "", axis->name);
+      else
+        path += text + "->";
+    }
     const auto add = [&](std::string_view what, double seconds) {
-      lines += json_text({{"params", varying.parameters_of(record)},
-                          {"callpath", varying.call_path_of(record, what)},
+      lines += json_text({{"params", parameters},
+                          {"callpath", path + std::string(what)},
                           {"metric", "time"},
                           {"value", seconds}}) +
                "\n";
     };
     for (const double time_s : record.times_s) add("total", time_s);
-    if (!record.phases_s) continue;
-    for (std::size_t index = 0; index < benchmark_phase_count; ++index)
-      add(phase_name(phase_at(index)), record.phases_s->at(index));
+    if (!record.work) continue;
+    for (const auto phase : benchmark_phases)
+      add(phase_name(phase), record.work->seconds.at(index_of(phase)));
   }
   return lines;
 }

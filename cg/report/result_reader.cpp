@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
@@ -29,45 +30,26 @@
 namespace cg2d {
 namespace {
 
-/// A number for each phase of the benchmark, mean over the ranks: number_of(times, phase, rank).
-template <typename NumberOf>
-PhaseValues means_of(const RepeatReport& repeat, const NumberOf& number_of) {
-  PhaseValues means{};
-  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
-    for (const auto phase : benchmark_phases)
-      means[index_of(phase)] += static_cast<double>(number_of(repeat.ranks[rank], phase, rank)) /
-                                static_cast<double>(repeat.ranks.size());
-  }
-  return means;
-}
-
 /// The times and the work of the repetition.
 void take_phases(const RunDocument& run, ResultRecord& record) {
-  const auto& ranks = run.report.ranks;
-  const auto& repeat = *run.repeat;
-  const auto clocks = [](const RankTimes& times, Phase phase) {
-    return times.phases[index_of(phase)].clocks;
-  };
-  const auto rate = [&](std::size_t rank) { return ranks[rank].ticks_per_second; };
-  record.phases_s = means_of(repeat, [&](const auto& times, Phase phase, std::size_t rank) {
-    return static_cast<double>(clocks(times, phase)) / rate(rank);
-  });
-  record.work = RecordedWork{
-      .step_count = cg_step_count(run.report),
-      .clocks_per_second = rate(0),
-      .timing_share = run.region.timing_share,
-      .clocks = means_of(repeat, [&](const auto& times, Phase phase, auto) { return clocks(times, phase); }),
-      .calls = means_of(
-          repeat, [](const auto& times, Phase phase, auto) { return times.phases[index_of(phase)].calls; }),
-      .waited_s = means_of(repeat,
-                           [&](const auto& times, Phase phase, std::size_t rank) {
-                             return static_cast<double>(times.phases[index_of(phase)].waited_clocks) /
-                                    rate(rank);
-                           }),
-      .messages = means_of(
-          repeat, [](const auto& times, Phase phase, auto) { return times.sent_in(phase).message_count; }),
-      .bytes = means_of(
-          repeat, [](const auto& times, Phase phase, auto) { return times.sent_in(phase).byte_count; })};
+  const auto& ranks = run.repeat->ranks;
+  const auto rank_count = static_cast<double>(ranks.size());
+  auto& work = record.work.emplace(RecordedWork{.step_count = cg_step_count(run.report)});
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const double clocks_per_s = run.report.ranks[rank].ticks_per_second;
+    for (const auto phase : benchmark_phases) {
+      const auto index = index_of(phase);
+      const auto& times = ranks[rank].phases[index];
+      const auto sent = ranks[rank].sent_in(phase);
+      const auto clocks = static_cast<double>(times.clocks);
+      work.seconds[index] += clocks / clocks_per_s / rank_count;
+      work.clocks[index] += clocks / rank_count;
+      work.calls[index] += static_cast<double>(times.calls) / rank_count;
+      work.waited_s[index] += static_cast<double>(times.waited_clocks) / clocks_per_s / rank_count;
+      work.messages[index] += static_cast<double>(sent.message_count) / rank_count;
+      work.bytes[index] += static_cast<double>(sent.byte_count) / rank_count;
+    }
+  }
 }
 
 std::vector<RecordedEvent> events_of(const RunDocument& run) {
@@ -92,29 +74,32 @@ std::string storage_of(const RunReport& report) {
                      static_cast<double>(stream->memory_limit_bytes) / megabyte);
 }
 
-/// The configuration that was asked for. A sweep notes it, since the report of a failed run does not have it.
-ConfiguredProblem asked_of(const RunDocument& run) {
-  if (run.sweep) return run.sweep->asked;
-  ConfiguredProblem asked{.problem = problem_name(run.report.problem)};
-  if (!run.report.is_resolved) return asked;
-  asked.configuration = run.report.configuration;
-  if (run.report.kernel_choice.kernel_origin != ChoiceOrigin::asked_for)
+/// The configuration that was asked for, of a run that no sweep made.
+ConfiguredProblem asked_of(const RunReport& report) {
+  ConfiguredProblem asked{.problem = problem_name(report.problem)};
+  if (!report.is_resolved) return asked;
+  asked.configuration = report.configuration;
+  if (report.kernel_choice.kernel_origin != ChoiceOrigin::asked_for)
     asked.configuration.kernel = automatic_choice;
-  asked.storage = storage_of(run.report);
+  asked.storage = storage_of(report);
   return asked;
 }
 
 constexpr std::array<std::string_view, 4> purpose_options{"", "--papi", "--roofline", "--trace-best"};
 
 /// The option that made the run slower than it would be, or its time that of a part; empty for none.
-std::string slowing_option(const SessionReport& report, const RegionFindings& region, bool is_restarted) {
+template <typename Document>
+std::string slowing_option(const Document& document) {
+  const auto& report = document.report;
   const auto& features = report.features;
+  if (document.sweep && document.sweep->purpose != RunPurpose::time)
+    return std::string(purpose_options.at(static_cast<std::size_t>(document.sweep->purpose)));
   if (!report.counters.asked.empty()) return "--papi";
-  if (region.roofline) return "--roofline";
-  if (is_restarted) return "--restart";
-  if (features.find<CheckpointFacts>() != nullptr) return "--checkpoint";
-  if (features.find<SlowRanks>() != nullptr) return "--slow-rank";
-  if (features.find<RebalanceReport>() != nullptr) return "--rebalance";
+  if (document.region.roofline) return "--roofline";
+  if (report.restart) return "--restart";
+  if (features.template find<CheckpointFacts>() != nullptr) return "--checkpoint";
+  if (features.template find<SlowRanks>() != nullptr) return "--slow-rank";
+  if (features.template find<RebalanceReport>() != nullptr) return "--rebalance";
   if (report.environment && report.environment->beside_other_tasks) return "batch without --exclusive";
   return {};
 }
@@ -129,18 +114,15 @@ std::string commit_of(const Provenance& provenance) {
 /// What ran where, beyond what was asked for: an automatic choice may differ, and so may program and machine.
 std::vector<RunFact> facts_of(const SessionReport& report, const std::string& program_version, bool is_run) {
   std::vector<RunFact> facts;
-  const auto add_number = [&](const char* name, const std::optional<int>& number) {
-    if (number) facts.push_back({name, std::to_string(*number)});
-  };
   if (report.is_resolved) {
     facts = {{"kernel", report.configuration.kernel},
              {"instruction set", report.instruction_set},
              {"transport", report.configuration.transport}};
     const auto& tuning = report.kernel_choice.tuning;
-    if (is_run) {
-      add_number("critical vector length", tuning.critical_vector_length);
-      add_number("prefetch distance", tuning.prefetch_distance);
-      add_number("block width", tuning.block_width);
+    for (const auto& [name, number] : {std::pair("critical vector length", tuning.critical_vector_length),
+                                       {"prefetch distance", tuning.prefetch_distance},
+                                       {"block width", tuning.block_width}}) {
+      if (is_run && number) facts.push_back({name, std::to_string(*number)});
     }
   }
   facts.push_back({"cg2d", program_version});
@@ -333,38 +315,31 @@ void require_version(const Json& run) {
                                  json_text(version), result_schema_version));
 }
 
-ResultRecord record_of(const RunDocument& run) {
-  ResultRecord record;
-  record.asked = asked_of(run);
+/// The part of a run alone.
+void take(const RunDocument& run, ResultRecord& record) {
+  if (!run.sweep) record.asked = asked_of(run.report);
   record.n = run.report.problem.n;
-  record.slowed_by = slowing_option(run.report, run.region, run.report.restart.has_value());
-  record.facts = facts_of(run.report, run.program_version, true);
   record.disturbance = disturbance(run.report);
-  if (!run.repeat) return record;
+  if (!run.repeat) return;
   for (const auto& repeat : run.report.repeats) record.times_s.push_back(repeat.time_s);
   record.time_s = run.repeat->time_s;
   if (run.region.are_timed) take_phases(run, record);
   if (!run.report.counters.asked.empty()) record.events = events_of(run);
   if (run.region.roofline) record.limits = run.region.roofline->shares;
   record.prediction = run.report.prediction;
-  return record;
 }
 
-ResultRecord record_of(const SolveDocument& solve) {
+/// The part of a solve alone.
+void take(const SolveDocument& solve, ResultRecord& record) {
   if (!solve.sweep) throw InputError("it is a result of cg2d solve, and not one of a sweep");
   if (solve.sweep->asked.form.empty()) throw InputError("its form is empty");
   const auto& report = solve.report;
-  ResultRecord record;
-  record.asked = solve.sweep->asked;
   if (report.matrix) record.n = report.matrix->order;
-  record.slowed_by = slowing_option(report, solve.region, report.restart.has_value());
-  record.facts = facts_of(report, solve.program_version, false);
   if (report.quiet) record.disturbance = report.quiet->reason();
-  if (!report.solution) return record;
+  if (!report.solution) return;
   record.time_s = report.repeat.time_s;
   record.times_s = {record.time_s};
   record.iteration_count = report.solution->result.step_count;
-  return record;
 }
 
 template <typename Document>
@@ -379,7 +354,11 @@ template <typename Document>
 ResultRecord record_from(const Json& run, const std::vector<ShownFigure>& figures) {
   const auto document = document_from<Document>(run);
   const auto& report = document.report;
-  auto record = record_of(document);
+  constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
+  ResultRecord record;
+  record.is_in_sweep = document.sweep.has_value();
+  if (record.is_in_sweep) static_cast<SweptRun&>(record) = *document.sweep;
+  take(document, record);
   require_possible_times(record);
   for (const auto& figure : figures) {
     const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
@@ -389,15 +368,11 @@ ResultRecord record_from(const Json& run, const std::vector<ShownFigure>& figure
   record.status = status_name(report.code);
   record.reason = report.reason;
   record.exit_code = static_cast<int>(report.code);
+  record.facts = facts_of(report, document.program_version, !is_system);
+  record.slowed_by = slowing_option(document);
   if (report.environment) record.maker = maker_from(document.program_version, *report.environment);
   if (report.is_resolved) record.kernel_used = report.configuration.kernel;
-  constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
-  record.conditions = record.maker + (record.phases_s || is_system ? "" : ", phases not timed");
-  if (!document.sweep) return record;
-  static_cast<SweptRun&>(record) = *document.sweep;
-  record.is_in_sweep = true;
-  if (record.purpose != RunPurpose::time)
-    record.slowed_by = purpose_options.at(static_cast<std::size_t>(record.purpose));
+  record.conditions = record.maker + (record.work || is_system ? "" : ", phases not timed");
   return record;
 }
 

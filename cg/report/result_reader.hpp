@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cg/machine/performance_model.hpp"
-#include "cg/report/report_counters.hpp"
+#include "cg/report/phase_figures.hpp"
 #include "cg/report/shown_figures.hpp"
 #include "cg/solver/configuration.hpp"
 
@@ -63,9 +63,8 @@ using PhaseValues = std::array<double, benchmark_phase_count>;
 
 /// Work and waiting of the repetition that a run reports.
 struct RecordedWork {
-  double step_count = 0.0;         ///< CG steps
-  double clocks_per_second = 0.0;  ///< rate of the clock that phases are timed by
-  double timing_share = 0.0;       ///< share of the time for the timing itself
+  double step_count = 0.0;  ///< CG steps
+  PhaseValues seconds{};
   PhaseValues clocks{};
   PhaseValues calls{};
   PhaseValues waited_s{};  ///< waiting for other ranks, part of the phase
@@ -113,13 +112,11 @@ struct ResultRecord : SweptRun {
   std::string status;        ///< as status_name() has it
   std::string reason;        ///< empty on success
   int exit_code = 0;
-  std::string kernel_used;      ///< the kernel that ran; empty if the run ended before it was known
-  std::int64_t n = 0;           ///< order of the matrix
-  int iteration_count = 0;      ///< CG iterations in a system's timed region; 0 for the benchmark
-  std::vector<double> times_s;  ///< seconds of each timed repetition; empty if the run failed
-  double time_s = 0.0;          ///< seconds of the repetition that the run reports, the median one
-  /// Seconds of that repetition, means over the ranks; empty if phases were not timed.
-  std::optional<PhaseSeconds> phases_s;
+  std::string kernel_used;            ///< the kernel that ran; empty if the run ended before it was known
+  std::int64_t n = 0;                 ///< order of the matrix
+  int iteration_count = 0;            ///< CG iterations in a system's timed region; 0 for the benchmark
+  std::vector<double> times_s;        ///< seconds of each timed repetition; empty if the run failed
+  double time_s = 0.0;                ///< seconds of the repetition that the run reports, the median one
   std::optional<RecordedWork> work;   ///< work of that repetition; empty if phases were not timed
   std::vector<RecordedEvent> events;  ///< empty: none was counted
   std::optional<PhaseShares> limits;  ///< of that repetition

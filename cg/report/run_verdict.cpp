@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -24,23 +25,21 @@ struct RecordedSession {
   [[nodiscard]] bool has(const ResultRecord& record) const {
     return record.session == name && (record.conditions == conditions || !record.succeeded());
   }
+  friend auto operator<=>(const RecordedSession&, const RecordedSession&) = default;
 };
 
 /// The session with the most of these runs; of several the first.
 RecordedSession greatest_session(const std::vector<const ResultRecord*>& runs) {
-  std::map<std::pair<std::string, std::string>, int> counts;
+  std::map<RecordedSession, int> counts;
   for (const auto* run : runs) {
     if (run->succeeded()) ++counts[{run->session, run->conditions}];
   }
-  RecordedSession greatest{.name = runs.front()->session, .conditions = {}};
-  int most = 0;
-  for (const auto* run : runs) {
+  if (counts.empty()) return {.name = runs.front()->session, .conditions = {}};
+  const auto* const greatest = *std::ranges::max_element(runs, {}, [&](const ResultRecord* run) {
     const auto count = counts.find({run->session, run->conditions});
-    if (count == counts.end() || count->second <= most) continue;
-    most = count->second;
-    greatest = {.name = run->session, .conditions = run->conditions};
-  }
-  return greatest;
+    return count == counts.end() ? 0 : count->second;
+  });
+  return {.name = greatest->session, .conditions = greatest->conditions};
 }
 
 int rank_count_of(const ConfiguredProblem& asked) { return asked.configuration.grid.rank_count(); }
@@ -71,15 +70,14 @@ Row& row_of(const ConfiguredProblem& asked, std::vector<Row>& rows) {
 class RoundNumbers {
  public:
   void add(const ResultRecord& record, MeasuredConfiguration& measured) {
-    const auto [known, is_new] =
-        record.is_in_sweep ? numbers_.try_emplace({record.session, record.sitting, record.round}, next_)
-                           : std::pair(numbers_.end(), false);
-    measured.round_numbers.push_back(record.is_in_sweep ? known->second : next_);
     if (!record.is_in_sweep) {
+      measured.round_numbers.push_back(next_);
       for (const double time_s : record.times_s) measured.rounds.emplace(next_++, time_s);
       return;
     }
+    const auto [known, is_new] = numbers_.try_emplace({record.session, record.sitting, record.round}, next_);
     if (is_new) ++next_;
+    measured.round_numbers.push_back(known->second);
     measured.rounds.emplace(known->second, sample_of(record.times_s).median);
   }
 
@@ -217,19 +215,18 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
     });
     row.ranking = rank_by_time(row.cells);
   }
-  std::map<ChoiceKey, std::vector<MeasuredConfiguration>> choices;
-  std::vector<ChoiceKey> order;
+  std::vector<std::pair<ChoiceKey, std::vector<MeasuredConfiguration>>> choices;
   for (const auto& row : verdicts.grids) {
     if (!is_alternative(row, verdicts.grids)) continue;
-    auto& cells = choices[choice_key(row)];
-    if (cells.empty()) order.push_back(choice_key(row));
-    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
+    auto known = std::ranges::find(choices, choice_key(row), [](const auto& one) { return one.first; });
+    if (known == choices.end()) known = choices.insert(choices.end(), {choice_key(row), {}});
+    known->second.insert(known->second.end(), row.cells.begin(), row.cells.end());
   }
-  for (const auto& key : order) {
+  for (const auto& [key, cells] : choices) {
     verdicts.choices.push_back({.problem = std::get<0>(key),
                                 .rank_count = std::get<1>(key),
                                 .thread_count = std::get<2>(key),
-                                .ranking = rank_by_time(choices[key])});
+                                .ranking = rank_by_time(cells)});
   }
   return verdicts;
 }

@@ -7,13 +7,24 @@
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/report/phase_figures.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/report_counters.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/timing/papi.hpp"
 
 namespace cg2d {
+
+void describe(Members& m, BindingResult& binding) {
+  m("is_bound", binding.is_bound);
+  m("why_not", binding.why_not, meaning("Empty where bound."));
+}
+
+void describe(Members& m, Footprint& footprint) {
+  m("rank", footprint.rank_bytes, at_least(0, "Of the rank that has most."));
+  m("total", footprint.all_bytes, at_least(0, "Of all ranks together."));
+}
+
 namespace {
 
 /// The value as JSON has it: a number, a flag or a text.
@@ -39,25 +50,30 @@ void describe_axis(Members& m, const ConfigurationAxis& axis, Configuration& con
   }
 }
 
-/// A region whose phases are described; figures: of what is written.
+/// A region whose phases are described; figures: of what is known before the member.
 struct Region {
   SessionReport& report;
   RepeatReport& repeat;
   RegionFindings& found;
-  const PhaseFigures* figures;
+  const PhaseFigures& figures;
 };
 
-/// describe_one(phase) for each phase that a result has: those of the benchmark, and the others of a step.
+/// Whether a result has the phase: one of the benchmark, or another one of a step.
+bool has_phase(const RegionFindings& found, const PhaseRow& row) {
+  return row.is_of_benchmark || std::ranges::find(found.phases, row.phase) != found.phases.end();
+}
+
+/// describe_one(phase) for each phase that a result has.
 template <typename Describe>
 void by_phase(Members& m, RegionFindings& found, const Describe& describe_one) {
   for (const auto& row : phase_table()) {
-    bool is_of_step = std::ranges::find(found.phases, row.phase) != found.phases.end();
-    const bool was_known = is_of_step;
+    const bool was_known = has_phase(found, row);
+    bool is_there = was_known;
     if (row.is_of_benchmark)
       m.object(row.name, [&] { describe_one(row.phase); });
     else
-      m.object_if(is_of_step, row.name, {}, [&] { describe_one(row.phase); });
-    if (m.reads() && is_of_step && !was_known) found.phases.push_back(row.phase);
+      m.object_if(is_there, row.name, {}, [&] { describe_one(row.phase); });
+    if (m.reads() && is_there && !was_known) found.phases.push_back(row.phase);
   }
 }
 
@@ -97,14 +113,13 @@ void describe_times(Members& m, const Region& region) {
   auto& report = region.report;
   auto& repeat = region.repeat;
   auto& found = region.found;
-  const auto* const figures = region.figures;
   const auto& grid = report.configuration.grid;
-  m.derived("counter", {}, [] { return cycle_counter_name(); });
-  m.derived("counter_is_invariant", {}, [] { return cycle_counter_is_invariant(); });
-  m.derived("cg_steps", at_least(1, "In the timed region."),
-            [&] { return static_cast<std::int64_t>(figures->step_count); });
-  m.derived("coverage", at_least(0, "Share of the timed region that the phases cover, mean over ranks."),
-            [&] { return phase_coverage(repeat); });
+  m.derived("counter", cycle_counter_name());
+  m.derived("counter_is_invariant", cycle_counter_is_invariant());
+  m.derived("cg_steps", static_cast<std::int64_t>(region.figures.step_count),
+            at_least(1, "In the timed region."));
+  m.derived("coverage", phase_coverage(repeat),
+            at_least(0, "Share of the timed region that the phases cover, mean over ranks."));
   m("timing_share", found.timing_share,
     at_least(0, "Share of the timed region that reading the counter took, mean over ranks."));
   m.list("ranks", repeat.ranks, {.fewest = 1}, [&](RankTimes& times, std::size_t rank) {
@@ -124,13 +139,6 @@ void describe_times(Members& m, const Region& region) {
   });
 }
 
-void describe_footprint(Members& m, std::string_view name, Footprint& footprint, std::string_view rate) {
-  m.object(name, meaning(rate), [&] {
-    m("rank", footprint.rank_bytes, at_least(0, "Of the rank that has most."));
-    m("total", footprint.all_bytes, at_least(0, "Of all ranks together."));
-  });
-}
-
 void describe_roofline(Members& m, RegionFindings& found, Roofline& roofline) {
   auto& [limits, matrix, vectors, storage_bytes, shares] = roofline;
   const bool streams = limits.storage_bytes_per_s > 0.0;
@@ -141,8 +149,8 @@ void describe_roofline(Members& m, RegionFindings& found, Roofline& roofline) {
              positive("Only of a matrix that was streamed: reading its panels without multiplying them."));
   m.if_given("storage_bytes_per_step", storage_bytes, streams,
              at_least(0, "Only of a matrix that was streamed: what a CG step reads, all ranks."));
-  describe_footprint(m, "matrix_footprint_bytes", matrix, "What matrix_bytes_per_s was read from.");
-  describe_footprint(m, "vector_footprint_bytes", vectors, "What vector_bytes_per_s was read from.");
+  m("matrix_footprint_bytes", matrix, meaning("What matrix_bytes_per_s was read from."));
+  m("vector_footprint_bytes", vectors, meaning("What vector_bytes_per_s was read from."));
   m.object("phases", [&, &shares = shares] {
     by_phase(m, found, [&](Phase phase) {
       auto& share = shares[index_of(phase)];
@@ -167,12 +175,11 @@ void describe_counts(Members& m, std::string_view name, bool is_there, const std
 }
 
 void describe_event(Members& m, const Region& region, std::string& name, std::size_t event) {
-  const auto* const figures = region.figures;
-  const auto totals = m.writes() ? event_totals(*figures, event) : EventTotals{};
-  const bool are_misses =
-      m.writes() && event_kind(name) == EventKind::misses && figures->nonzeros_multiplied > 0.0;
+  const auto& figures = region.figures;
   m("name", name, not_empty());
-  m.derived("kind", {}, [&] { return std::string(event_kind_name(event_kind(name))); });
+  const auto totals = event_totals(figures, event);
+  const bool are_misses = event_kind(name) == EventKind::misses && figures.nonzeros_multiplied > 0.0;
+  m.derived("kind", event_kind_name(event_kind(name)));
   m.derived("total", totals.region_total, meaning("Whole timed region, all ranks."));
   m.derived("outside_phases", totals.outside_phases, meaning("Of total: what is in no phase."));
   m.derived("coverage", totals.coverage, or_null("Sum over the phases by total; null if total is 0."));
@@ -180,7 +187,7 @@ void describe_event(Members& m, const Region& region, std::string& name, std::si
   accounts.resize(std::max(accounts.size(), event + 1));
   m("system_total", accounts[event],
     or_null("total as getrusage and the clock of processor time have it; null: they have no such figure."));
-  m.derived("per_nonzero", are_misses ? std::optional(per_nonzero(*figures, totals)) : std::nullopt,
+  m.derived("per_nonzero", are_misses ? std::optional(per_nonzero(figures, totals)) : std::nullopt,
             or_null("Misses in multiply, per nonzero and product."));
   m.object("phases", meaning("Over the ranks; total: their sum."), [&] {
     by_phase(m, region.found, [&](Phase phase) {
@@ -194,11 +201,13 @@ void describe_event(Members& m, const Region& region, std::string& name, std::si
 }
 
 /// null where there is no ratio.
-Named<double> ratios_by_phase(const PhaseFigures& figures, const CounterFigure& made) {
+Named<double> ratios_by_phase(const RegionFindings& found, const CounterFigure& made) {
   Named<double> ratios;
-  for (const auto phase : figures.reported_phases())
-    ratios.emplace_back(phase_name(phase),
-                        made.phases[index_of(phase)].value_or(std::numeric_limits<double>::quiet_NaN()));
+  for (const auto& row : phase_table()) {
+    if (has_phase(found, row))
+      ratios.emplace_back(
+          row.name, made.phases[index_of(row.phase)].value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
   return ratios;
 }
 
@@ -206,10 +215,9 @@ void describe_counters(Members& m, const Region& region) {
   auto& report = region.report;
   auto& repeat = region.repeat;
   auto& found = region.found;
-  const auto* const figures = region.figures;
   auto& counters = report.counters;
   if (report.ranks.empty()) report.ranks.emplace_back();
-  auto made = m.writes() ? counter_figures(counted_events(*figures)) : std::vector<CounterFigure>();
+  auto made = counter_figures(counted_events(region.figures));
   const auto per_cycle =
       std::ranges::find(made, "instructions_per_cycle", [](const auto& one) { return one.row->name; });
   m.derived("papi", or_null("null: the program was built without PAPI"), [] { return papi_version(); });
@@ -225,7 +233,7 @@ void describe_counters(Members& m, const Region& region) {
   m("reading_share", found.reading_share,
     at_least(0, "Share of the timed region that reading took, mean over ranks."));
   m.derived("instructions_per_cycle",
-            per_cycle == made.end() ? std::nullopt : std::optional(ratios_by_phase(*figures, *per_cycle)),
+            per_cycle == made.end() ? std::nullopt : std::optional(ratios_by_phase(found, *per_cycle)),
             or_null("Per core cycle; null unless instructions and core cycles were counted. Also in "
                     "figures."));
   m.list("figures", made, meaning("Made of the counts of all ranks; those whose events were counted."),
@@ -233,19 +241,16 @@ void describe_counters(Members& m, const Region& region) {
            m.derived("name", {}, [&] { return one.row->name; });
            m.derived("description", {}, [&] { return one.row->description; });
            m("events", one.events, {.fewest = 1});
-           m.derived("phases", meaning("null where there is no such figure."),
-                     [&] { return ratios_by_phase(*figures, one); });
+           m.derived("phases", ratios_by_phase(found, one), meaning("null where there is no such figure."));
          });
   m.list("ranks", repeat.counts, {}, [&](RankCounts& counts, std::size_t rank) {
     m.derived("rank", rank, at_least(0));
     m("readings", counts.reading_count, at_least(0));
     describe_counts(m, "region", true, counters.counted, counts.region);
     m.object("phases", [&] {
-      for (const auto& row : phase_table()) {
-        const bool is_of_step = std::ranges::find(found.phases, row.phase) != found.phases.end();
-        describe_counts(m, row.name, row.is_of_benchmark || is_of_step, counters.counted,
+      for (const auto& row : phase_table())
+        describe_counts(m, row.name, has_phase(found, row), counters.counted,
                         counts.phases[index_of(row.phase)]);
-      }
     });
   });
 }
@@ -289,15 +294,10 @@ void describe_origin(Members& m, SessionReport& report) {
     m.one_of("waiting", report.wait_mode, wait_mode_table(),
              meaning("What a waiting rank does between two polls; block: it does not poll (in SimGrid's "
                      "simulator)."));
-    m.object_if(
-        report.binding, "thread_binding",
-        or_null("Whether each thread was bound to a core: one of its own, or, with one thread per rank "
-                "and at least two ranks per core, one that ranks share; null: the run did not come to "
-                "it."),
-        [&](BindingResult& binding) {
-          m("is_bound", binding.is_bound);
-          m("why_not", binding.why_not, meaning("Empty where bound."));
-        });
+    m("thread_binding", report.binding,
+      or_null("Whether each thread was bound to a core: one of its own, or, with one thread per rank "
+              "and at least two ranks per core, one that ranks share; null: the run did not come to "
+              "it."));
     if (m.reads() && report.binding) report.binding->ranks = std::move(threads);
   });
 }
@@ -350,20 +350,20 @@ void describe_features(Members& m, SessionReport& report, WorkKind kind) {
 
 RegionFindings findings_of(const PhaseFigures& figures) {
   RegionFindings found{.are_timed = figures.are_timed,
+                       .are_counted = !figures.report.counters.asked.empty(),
                        .phases = {figures.phases.begin(), figures.phases.end()}};
-  for (const auto& name : figures.counters->counted)
+  for (const auto& name : figures.report.counters.counted)
     found.accounts.push_back(account_of(figures.repeat, name));
   found.reading_share = reading_share(figures);
   if (!figures.are_timed) return found;
-  found.timing_share = timing_share(figures.ranks, figures.repeat);
+  found.timing_share = timing_share(figures.report.ranks, figures.repeat);
   found.roofline = roofline_of(figures);
   return found;
 }
 
 void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, RegionFindings& found,
-                     const std::optional<PhaseFigures>& figures) {
-  const Region region{report, repeat, found, figures ? &*figures : nullptr};
-  bool are_counted = figures && !report.counters.asked.empty();
+                     const PhaseFigures& figures) {
+  const Region region{report, repeat, found, figures};
   m.object_if(
       found.are_timed, "phases",
       or_null("null where phases were not timed (--no-phases), and without a result or an iteration."),
@@ -376,7 +376,7 @@ void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, Re
               "matrix_bytes_per_s is read from as many bytes as vectors have."),
       [&](Roofline& roofline) { describe_roofline(m, found, roofline); });
   m.object_if(
-      are_counted, "counters",
+      found.are_counted, "counters",
       or_null("Events that the kernel and PAPI counted, of the repetition reported; in phases the sums over "
               "all CG steps. null where no events were asked for, and without a result; per nonzero: null "
               "without an assembled matrix."),

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "cg/base/describe.hpp"
-#include "cg/report/phase_table.hpp"
-#include "cg/report/report_counters.hpp"
+#include "cg/report/phase_figures.hpp"
 #include "cg/report/result_reader.hpp"
 #include "cg/report/shown_figures.hpp"
 #include "cg/run/run_report.hpp"
@@ -30,6 +29,7 @@ void describe_grid(Members& m, comm::ProcessGrid& grid);
 /// A region in a document, beside the figures of its ranks.
 struct RegionFindings {
   bool are_timed = false;
+  bool are_counted = false;    ///< events were asked for
   double timing_share = 0.0;   ///< of the region, for reading the clocks
   double reading_share = 0.0;  ///< for reading the events
   std::optional<Roofline> roofline{};
@@ -78,9 +78,9 @@ void describe_block(Members& m, const SessionReport& report, RankResult& rank);
 void describe_features(Members& m, SessionReport& report, WorkKind kind);
 /// The findings of a region for a document.
 RegionFindings findings_of(const PhaseFigures& figures);
-/// phases, roofline and counters; null where there are none. figures: of what is written, nothing where no region was measured.
+/// phases, roofline and counters; null where there are none. figures: of the region, as far as it is known before.
 void describe_region(Members& m, SessionReport& report, RepeatReport& repeat, RegionFindings& found,
-                     const std::optional<PhaseFigures>& figures);
+                     const PhaseFigures& figures);
 
 /// Those that text, CSV and comparisons show.
 const std::vector<ShownFigure>& run_figures();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
@@ -13,61 +15,45 @@
 namespace cg2d {
 namespace {
 
-/// Walks through a type.
-class ShownFinder {
- public:
-  std::vector<ShownFigure> take() { return std::move(found_); }
+/// A column stands for the first figure of its name. Columns of phases: "*_s" is a column of every phase, "collection_s" of that one only.
+void add_column(ShownFigure figure, std::vector<ShownFigure>& found) {
+  auto& name = figure.column;
+  const auto whole = figure.path.size() > 1 ? figure.path[figure.path.size() - 2] : std::string();
+  if (name.front() == '*') name.replace(0, 1, whole);
+  const bool is_of_other_phase = std::ranges::any_of(benchmark_phases, [&](Phase phase) {
+    return name.starts_with(phase_name(phase)) && whole != phase_name(phase);
+  });
+  if (!is_of_other_phase && std::ranges::find(found, name, &ShownFigure::column) == found.end())
+    found.push_back(std::move(figure));
+}
 
-  void look_at(const Json& type) {
-    note(type);
-    if (type.contains("anyOf")) look_at(type.at("anyOf").back());
-    if (type.contains("items")) look_below("*", type.at("items"));
-    if (type.contains("properties")) {
-      for (const auto& [name, property] : type.at("properties").items()) look_below(name, property);
-    }
+/// Those of a type at this place, and of its members.
+void find_figures(const Json& type, const std::vector<std::string>& path, std::vector<ShownFigure>& found) {
+  ShownFigure figure{.path = path,
+                     .label = type.value("label", ""),
+                     .unit = type.value("unit", ""),
+                     .is_metric = type.value("metric", false)};
+  if (figure.is_metric) {
+    figure.column = path.back();
+    if (!figure.label.empty()) add_column(figure, found);
+  } else if (!figure.label.empty()) {
+    found.push_back(figure);
   }
-
- private:
-  void look_below(const std::string& name, const Json& type) {
-    path_.push_back(name);
-    look_at(type);
-    path_.pop_back();
-  }
-
-  void note(const Json& type) {
-    ShownFigure figure{.path = path_,
-                       .label = type.value("label", ""),
-                       .unit = type.value("unit", ""),
-                       .is_metric = type.value("metric", false),
-                       .form = "maximum"};
-    if (figure.is_metric) figure.column = path_.back();
-    if (!figure.label.empty()) add(figure);
-    if (!type.contains("columns")) return;
-    const bool is_flag = type.value("type", Json()) == "boolean";
+  if (type.contains("columns")) {
     for (const auto& [name, form] : type.at("columns").items())
-      add_column(name, is_flag ? "off/on" : form.get<std::string>());
+      add_column({.path = path, .column = name, .is_mean = form == "mean"}, found);
   }
-
-  /// Columns of phases: "*_s" is a column of every phase, "collection_s" of that one only.
-  void add_column(std::string name, const std::string& form) {
-    const auto whole = path_.size() > 1 ? path_[path_.size() - 2] : std::string();
-    if (name.front() == '*') name.replace(0, 1, whole);
-    const bool is_of_other_phase = std::ranges::any_of(benchmark_phases, [&](Phase phase) {
-      return name.starts_with(phase_name(phase)) && whole != phase_name(phase);
-    });
-    if (!is_of_other_phase) add({.path = path_, .column = std::move(name), .form = form});
+  const auto look_below = [&](const std::string& name, const Json& part) {
+    auto below = path;
+    below.push_back(name);
+    find_figures(part, below, found);
+  };
+  if (type.contains("anyOf")) find_figures(type.at("anyOf").back(), path, found);
+  if (type.contains("items")) look_below("*", type.at("items"));
+  if (type.contains("properties")) {
+    for (const auto& [name, part] : type.at("properties").items()) look_below(name, part);
   }
-
-  /// A column stands for the first figure of its name.
-  void add(const ShownFigure& figure) {
-    if (figure.column.empty() ||
-        std::ranges::find(found_, figure.column, &ShownFigure::column) == found_.end())
-      found_.push_back(figure);
-  }
-
-  std::vector<std::string> path_;
-  std::vector<ShownFigure> found_;
-};
+}
 
 void collect(const Json& value, std::span<const std::string> path, std::vector<Json>& values) {
   if (path.empty()) {
@@ -92,78 +78,46 @@ std::string csv_value(const Json& value) {
   return text;
 }
 
-/// The items of lists, as lines under the columns of all.
-class ListLines {
- public:
-  ListLines(const Json& document, bool names_lists) : document_(document) {
-    if (names_lists) columns_.emplace_back("list");
-  }
+// The items of lists, as lines under the columns of all.
 
-  void add(const Json& type, std::span<const std::string> path) {
-    const auto* item = &type;
-    for (const auto& name : path) {
-      item = &own_type(own_type(*item).at("properties").at(name));
-      if (item->contains("items")) item = &item->at("items");
-      note_columns(*item, "");
-    }
-    add_items(document_.at(path.front()), path.subspan(1),
-              Cells{{"list", fmt::format("{}", fmt::join(path, "."))}});
-  }
+/// Of a line, by column.
+using Cells = std::map<std::string, std::string>;
 
-  [[nodiscard]] std::string text() const {
-    auto text = fmt::format("{}\n", fmt::join(columns_, ","));
-    for (const auto& line : lines_) {
-      std::vector<std::string> cells;
-      for (const auto& column : columns_) cells.push_back(line.contains(column) ? line.at(column) : "");
-      text += fmt::format("{}\n", fmt::join(cells, ","));
-    }
-    return text;
-  }
+/// The type of what may be null.
+const Json& own_type(const Json& type) { return type.contains("anyOf") ? type.at("anyOf").back() : type; }
 
- private:
-  using Cells = std::map<std::string, std::string>;  // by column
-
-  /// The type of what may be null.
-  static const Json& own_type(const Json& type) {
-    return type.contains("anyOf") ? type.at("anyOf").back() : type;
-  }
-  void note_columns(const Json& type, const std::string& prefix) {
-    for (const auto& [name, property] : own_type(type).at("properties").items()) {
-      const auto& own = own_type(property);
-      if (own.contains("properties")) {
-        note_columns(own, prefix + name + ".");
-      } else if (!own.contains("items") || !own_type(own.at("items")).contains("properties")) {
-        if (std::ranges::find(columns_, prefix + name) == columns_.end()) columns_.push_back(prefix + name);
-      }
+void add_columns(const Json& type, const std::string& prefix, std::vector<std::string>& columns) {
+  for (const auto& [name, property] : own_type(type).at("properties").items()) {
+    const auto& own = own_type(property);
+    if (own.contains("properties")) {
+      add_columns(own, prefix + name + ".", columns);
+    } else if (!own.contains("items") || !own_type(own.at("items")).contains("properties")) {
+      if (std::ranges::find(columns, prefix + name) == columns.end()) columns.push_back(prefix + name);
     }
   }
+}
 
-  void add_items(const Json& whole, std::span<const std::string> path, Cells cells) {
-    if (whole.is_array()) {
-      for (const auto& item : whole) add_items(item, path, cells);
-      return;
-    }
-    put(whole, "", cells);
-    if (path.empty()) {
-      lines_.push_back(std::move(cells));
-    } else {
-      add_items(whole.at(path.front()), path.subspan(1), std::move(cells));
-    }
+void put(const Json& value, const std::string& name, Cells& cells) {
+  if (!value.is_object()) {
+    if (!value.is_array() || value.empty() || !value.front().is_object()) cells[name] = csv_value(value);
+    return;
   }
+  for (const auto& [member, part] : value.items())
+    put(part, name.empty() ? member : name + "." + member, cells);
+}
 
-  static void put(const Json& value, const std::string& name, Cells& cells) {
-    if (!value.is_object()) {
-      if (!value.is_array() || value.empty() || !value.front().is_object()) cells[name] = csv_value(value);
-      return;
-    }
-    for (const auto& [member, part] : value.items())
-      put(part, name.empty() ? member : name + "." + member, cells);
+void add_lines(const Json& whole, std::span<const std::string> path, Cells cells, std::vector<Cells>& lines) {
+  if (whole.is_array()) {
+    for (const auto& item : whole) add_lines(item, path, cells, lines);
+    return;
   }
-
-  const Json& document_;
-  std::vector<std::string> columns_;
-  std::vector<Cells> lines_;
-};
+  put(whole, "", cells);
+  if (path.empty()) {
+    lines.push_back(std::move(cells));
+  } else {
+    add_lines(whole.at(path.front()), path.subspan(1), std::move(cells), lines);
+  }
+}
 
 std::string shown_text(const ShownFigure& figure, const Json& value) {
   auto text = value.is_number()   ? text_with_unit(value.get<double>(), figure.unit)
@@ -179,26 +133,22 @@ Json ShownFigure::value_in(const Json& document) const {
   collect(document, path, values);
   if (values.empty()) return nullptr;
   if (!is_of_several(*this)) return values.front();
-  if (form == "maximum") return *std::ranges::max_element(values);
+  if (!is_mean) return *std::ranges::max_element(values);
   double sum = 0.0;
   for (const auto& value : values) sum += value.get<double>();
   return sum / static_cast<double>(values.size());
 }
 
 std::vector<ShownFigure> shown_figures(const Json& type) {
-  ShownFinder finder;
-  finder.look_at(type);
-  return finder.take();
+  std::vector<ShownFigure> found;
+  find_figures(type, {}, found);
+  return found;
 }
 
 std::string text_with_unit(double value, const std::string& unit) {
   if (unit == "B") return format_bytes(saturated(value));
   if (unit == "%") return fmt::format("{:.1f} %", 100.0 * value);
   return unit == "s" ? fmt::format("{:.6f} s", value) : fmt::format("{:.6g} {}", value, unit);
-}
-
-std::string labelled_line(std::string_view label, std::string_view value) {
-  return fmt::format(" {:<15} = {}\n", label, value);
 }
 
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
@@ -229,27 +179,38 @@ std::string csv_header(const std::vector<ShownFigure>& figures) {
 }
 
 std::string csv_cells(const std::vector<ShownFigure>& figures, const Json& document) {
-  std::string line;
-  bool is_first = true;
+  std::vector<std::string> cells;
   for (const auto& figure : figures) {
     if (figure.column.empty()) continue;
-    if (!is_first) line += ',';
-    is_first = false;
     const auto value = figure.value_in(document);
-    const auto middle = figure.form.find('/');
-    line += value.is_boolean()
-                ? (value.get<bool>() ? figure.form.substr(middle + 1) : figure.form.substr(0, middle))
-                : csv_value(value);
+    cells.push_back(value.is_boolean() ? (value.get<bool>() ? "on" : "off") : csv_value(value));
   }
-  return line;
+  return fmt::format("{}", fmt::join(cells, ","));
 }
 
 std::string csv_of_lists(const Visit& type, const Visit& document, const ListPaths& lists) {
   const auto made = written(document);
   const auto specification = specified(type);
-  ListLines lines(made, lists.size() > 1);
-  for (const auto& path : lists) lines.add(specification, path);
-  return lines.text();
+  std::vector<std::string> columns;
+  std::vector<Cells> lines;
+  if (lists.size() > 1) columns.emplace_back("list");
+  for (const auto& path : lists) {
+    const auto* item = &specification;
+    for (const auto& name : path) {
+      item = &own_type(own_type(*item).at("properties").at(name));
+      if (item->contains("items")) item = &item->at("items");
+      add_columns(*item, "", columns);
+    }
+    add_lines(made.at(path.front()), std::span(path).subspan(1),
+              {{"list", fmt::format("{}", fmt::join(path, "."))}}, lines);
+  }
+  auto text = fmt::format("{}\n", fmt::join(columns, ","));
+  for (const auto& line : lines) {
+    std::vector<std::string> cells;
+    for (const auto& column : columns) cells.push_back(line.contains(column) ? line.at(column) : "");
+    text += fmt::format("{}\n", fmt::join(cells, ","));
+  }
+  return text;
 }
 
 }  // namespace cg2d

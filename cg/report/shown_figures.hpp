@@ -2,6 +2,8 @@
 
 // The figures of a result that its records show outside of JSON: in text, in CSV, in comparisons.
 
+#include <fmt/core.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,7 @@ struct ShownFigure {
   std::string unit{};
   bool is_metric = false;  ///< comparisons show it
   std::string column{};    ///< in CSV; empty: it has none
-  std::string form{};      ///< value, mean, maximum: of several; no/yes: the words for a flag
+  bool is_mean = false;    ///< of several; otherwise it is the greatest
 
   /// The value in a document; null where there is none. Of several the mean or the greatest.
   [[nodiscard]] Json value_in(const Json& document) const;
@@ -25,12 +27,21 @@ struct ShownFigure {
 /// Those of a document of this type, in its order. Phases are those of the benchmark.
 std::vector<ShownFigure> shown_figures(const Json& type);
 
-/// The line " label = value".
-std::string labelled_line(std::string_view label, std::string_view value);
-/// Such lines, one after the other.
+/// Lines " label = value", one after the other.
 struct LabelledLines {
   std::string text{};
-  void operator()(std::string_view label, std::string_view value) { text += labelled_line(label, value); }
+  int width = 15;  ///< of the labels
+  std::string_view link = " = ";
+  void operator()(std::string_view label, std::string_view value) {
+    text += fmt::format(" {:<{}}{}{}\n", label, width, link, value);
+  }
+  /// As a format makes it, such as "{:.6f} s".
+  template <typename... Values>
+  requires(sizeof...(Values) > 0) void operator()(std::string_view label,
+                                                  fmt::format_string<const Values&...> format,
+                                                  const Values&... values) {
+    (*this)(label, fmt::format(format, values...));
+  }
 };
 /// Lines "label = value unit".
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document);

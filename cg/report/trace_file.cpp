@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/build_info.hpp"
@@ -16,37 +17,30 @@ constexpr double nanoseconds_per_second = 1e9;
 constexpr std::string_view trace_end = "\n]}\n";
 constexpr double nanoseconds_per_microsecond = 1e3;
 
-std::string bar_name(const TraceEvent& event, bool is_of_solve) {
-  if (event.kind == TraceEvent::cg_step) return fmt::format("CG step {}", event.number + 1);
-  if (event.kind == TraceEvent::outer_iteration && is_of_solve) return "solve";
-  if (event.kind == TraceEvent::outer_iteration) return fmt::format("outer iteration {}", event.number + 1);
-  return std::string(phase_name(phase_at(static_cast<std::size_t>(event.kind))));
-}
-
-std::string_view bar_category(const TraceEvent& event, bool is_of_solve) {
-  if (event.kind == TraceEvent::cg_step) return "cg_step";
-  if (event.kind == TraceEvent::outer_iteration && is_of_solve) return "solve";
-  return event.kind == TraceEvent::outer_iteration ? "outer_iteration" : "phase";
+/// Name and category.
+std::pair<std::string, std::string_view> bar_of(const TraceEvent& event, bool is_of_solve) {
+  if (event.kind == TraceEvent::cg_step) return {fmt::format("CG step {}", event.number + 1), "cg_step"};
+  if (event.kind != TraceEvent::outer_iteration)
+    return {std::string(phase_name(phase_at(static_cast<std::size_t>(event.kind)))), "phase"};
+  if (is_of_solve) return {"solve", "solve"};
+  return {fmt::format("outer iteration {}", event.number + 1), "outer_iteration"};
 }
 
 /// The beginning of the file: properties of the run, names of nodes and ranks. The bars follow it.
 std::string trace_head(const TraceOrigin& origin, std::span<const double> uncertainties_us) {
   Json names = Json::array();
   const auto& environment = origin.environment;
-  for (std::size_t node = 0; node < environment.nodes.size(); ++node) {
-    names.push_back({{"name", "process_name"},
-                     {"ph", "M"},
-                     {"pid", node},
-                     {"args", {{"name", environment.nodes[node].name}}}});
-  }
-  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank) {
-    const int number = static_cast<int>(rank);
-    names.push_back({{"name", "thread_name"},
-                     {"ph", "M"},
-                     {"pid", environment.ranks[rank].node},
-                     {"tid", rank},
-                     {"args", {{"name", origin.rank_name(number)}}}});
-  }
+  const auto add_name = [&](std::string_view of, Json place, const std::string& name) {
+    Json line{{"name", of}, {"ph", "M"}};
+    line.update(place);
+    line["args"]["name"] = name;
+    names.push_back(std::move(line));
+  };
+  for (std::size_t node = 0; node < environment.nodes.size(); ++node)
+    add_name("process_name", {{"pid", node}}, environment.nodes[node].name);
+  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank)
+    add_name("thread_name", {{"pid", environment.ranks[rank].node}, {"tid", rank}},
+             origin.rank_name(static_cast<int>(rank)));
   Json facts{{"program", "cg2d"}, {"version", build_info::version}};
   for (const auto& [key, value] : origin.properties) facts[key] = value;
   facts["grid"] = origin.arrangement;
@@ -79,12 +73,12 @@ std::string trace_lines(const RankTrace& trace) {
     // it.
     const double begin_ns = place(event.begin);
     const double length_ns = place(event.end) - begin_ns;
+    const auto [name, category] = bar_of(event, trace.is_of_solve);
     text += fmt::format(
         ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},\"dur\":{:.3f},\"pid\":{},\"tid\":{}}"
         "}",
-        bar_name(event, trace.is_of_solve), bar_category(event, trace.is_of_solve),
-        begin_ns / nanoseconds_per_microsecond, length_ns / nanoseconds_per_microsecond, trace.node,
-        trace.rank);
+        name, category, begin_ns / nanoseconds_per_microsecond, length_ns / nanoseconds_per_microsecond,
+        trace.node, trace.rank);
   }
   return text;
 }

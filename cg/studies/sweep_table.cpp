@@ -488,7 +488,7 @@ void add_prediction(const ResultRecord& run, Table& table) {
     table.line().word("grid", grid).word("of", what);
     for (std::size_t k = 0; k < benchmark_phase_count; ++k)
       table.number(phase_name(phase_at(k)),
-                   text_of(run.phases_s ? (*run.phases_s)[k] : unknown, prediction.phases[k]));
+                   text_of(run.work ? run.work->seconds[k] : unknown, prediction.phases[k]));
     table.number("total", text_of(run.time_s, prediction.total_s()));
   };
   const auto seconds = [](double value) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -257,12 +258,19 @@ TEST(Explanation, OneStepAlone) {
   EXPECT_THROW(explain_step(all.problem, all.configuration, "mirrored-shuffle"), InputError);
 }
 
+/// What two ranks do by these schedules.
+std::vector<ExchangeRound> replayed(const std::vector<comm::Schedule>& schedules) {
+  const GroupExchange exchange{
+      .vector = "p", .ranks = {0, 1}, .schedules = schedules, .pieces = comm::GroupPieces::of_scalars(2, 1)};
+  return replay(std::span(&exchange, 1), AllPieces(2));
+}
+
 TEST(Rounds, ScheduleThatNobodyAnswersIsADefect) {
   comm::Schedule sends{.group_size = 2, .steps = {{}}};
   sends.steps.front().send_to = 1;
   sends.steps.front().sent = {.first = 0, .count = 1};
   const std::vector<comm::Schedule> schedules{sends, {.group_size = 2, .steps = {}}};
-  EXPECT_THROW(rounds_of(schedules), std::logic_error);
+  EXPECT_THROW(replayed(schedules), std::logic_error);
 }
 
 /// Member 0 wants to hear from 1 before it sends, and 1 from 0: no round comes first.
@@ -274,7 +282,7 @@ TEST(Rounds, MembersThatWaitForEachOtherAreADefect) {
     receive.receive_from = send.send_to = 1 - member;
     schedules[index_of(member)].steps = {receive, send};
   }
-  EXPECT_THROW(rounds_of(schedules), std::logic_error);
+  EXPECT_THROW(replayed(schedules), std::logic_error);
 }
 
 TEST(PiecesText, RunsAndWraps) {

@@ -131,12 +131,10 @@ set(text_parsers
     cg/solver/preconditioners/chebyshev_preconditioner.cpp
     cg/solver/preconditioners/jacobi_preconditioner.cpp
     cg/solver/preconditioners/preconditioner_table.cpp
-    cg/report/phase_table.cpp
-    cg/report/report_counters.cpp
-    cg/report/run_document.cpp
+    cg/report/phase_figures.cpp
+    cg/report/result_documents.cpp
     cg/report/session_document.cpp
     cg/report/shown_figures.cpp
-    cg/report/solve/solve_document.cpp
     cg/report/result_compare.cpp
     cg/report/result_export.cpp
     cg/report/result_reader.cpp
@@ -190,7 +188,6 @@ set(command_parsers
     cg/report/report_plan.cpp
     cg/report/report_text.cpp
     cg/base/storage/folders.cpp
-    cg/report/solve/solve_text.cpp
     cg/stencil/stencil_method.cpp
     cg/stencil/stencil_options.cpp
     cg/stencil/stencil_report.cpp

@@ -1,6 +1,6 @@
 // Figures made of made-up counts.
 
-#include "cg/report/report_counters.hpp"
+#include "cg/report/phase_figures.hpp"
 
 #include <gtest/gtest.h>
 

@@ -98,7 +98,7 @@ TEST(GridDifferencesTest, OneRoundThatTookTenTimesAsLongMovesNothing) {
   const auto before = differences_of(clear_rounds(9)).front();
   auto records = clear_rounds(9);
   auto& disturbed = records.at(9);  // 2x1 in round 5
-  for (auto& seconds : *disturbed.phases_s) seconds *= 10.0;
+  for (auto& seconds : disturbed.work->seconds) seconds *= 10.0;
   disturbed.time_s *= 10.0;
   disturbed.times_s.front() *= 10.0;
   const auto after = differences_of(records).front();

@@ -167,7 +167,7 @@ TEST(ResultCompareTest, Percentages) {
 
 TEST(ResultExportTest, ExtraPGetsALinePerMeasuredValue) {
   auto timed = record_of(2, 1, 1.5);
-  timed.phases_s = PhaseSeconds{0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
+  timed.work = RecordedWork{.seconds = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}};
   std::istringstream lines(extra_p_lines({timed, failed_record_of(1, 2, "unavailable")}));
   std::vector<nlohmann::json> all;
   for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));

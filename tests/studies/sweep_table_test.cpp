@@ -165,11 +165,11 @@ TEST(SweepTableTest, FailuresAreShownAndNeverBest) {
 /// The phases take 0.1, 0.2 ... of the time; each was predicted as that many times as long.
 ResultRecord predicted_record(int columns, int rows, double time_s, double factor, int round = 1) {
   auto record = record_of(columns, rows, time_s, round);
-  record.phases_s = PhaseSeconds{};
+  record.work = RecordedWork{};
   record.prediction.emplace().outside_s = -1.1 * factor * time_s;  // the phases take 2.1
   for (std::size_t index = 0; index < benchmark_phase_count; ++index) {
-    record.phases_s->at(index) = 0.1 * static_cast<double>(index + 1) * time_s;
-    record.prediction->phases.at(index) = factor * record.phases_s->at(index);
+    record.work->seconds.at(index) = 0.1 * static_cast<double>(index + 1) * time_s;
+    record.prediction->phases.at(index) = factor * record.work->seconds.at(index);
   }
   return record;
 }
@@ -203,7 +203,7 @@ TEST(SweepTableTest, PredictedStandsBesideMeasuredInEveryPhase) {
 
 TEST(SweepTableTest, WhatIsNotKnownOfAPredictionIsADash) {
   auto untimed = predicted_record(1, 2, 1.0, 0.5);
-  untimed.phases_s.reset();
+  untimed.work.reset();
   auto text = sweep_tables({untimed});
   EXPECT_EQ(words_behind(text, "1x2 measured"),
             (std::vector<std::string>{"-", "-", "-", "-", "-", "-", "1.000000"}));

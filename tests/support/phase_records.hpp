@@ -15,11 +15,10 @@ inline ResultRecord phase_record_of(int columns, int rows, const PhaseValues& st
   double sum = 0.0;
   for (const double seconds : step_s) sum += phase_steps * seconds;
   auto record = record_of(columns, rows, sum, round);
-  record.work = RecordedWork{.step_count = phase_steps, .clocks_per_second = 1e9};
-  record.phases_s = PhaseSeconds{};
+  record.work = RecordedWork{.step_count = phase_steps};
   for (std::size_t index = 0; index < step_s.size(); ++index) {
-    record.phases_s->at(index) = phase_steps * step_s.at(index);
-    record.work->clocks.at(index) = 1e9 * record.phases_s->at(index);
+    record.work->seconds.at(index) = phase_steps * step_s.at(index);
+    record.work->clocks.at(index) = 1e9 * record.work->seconds.at(index);
     record.work->calls.at(index) = phase_steps;
   }
   return record;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cg/base/errors.hpp"
-#include "cg/report/report_counters.hpp"
+#include "cg/report/phase_figures.hpp"
 
 namespace cg2d::phase_counters_test {
 namespace {

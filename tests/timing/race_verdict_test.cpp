@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/summary.hpp"
+#include "cg/report/report.hpp"
+#include "cg/solver/configuration.hpp"
 #include "cg/timing/race.hpp"
+#include "cg/tuning/kernel_choice.hpp"
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d::race_verdict_test {

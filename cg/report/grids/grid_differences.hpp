@@ -14,8 +14,6 @@
 
 namespace cg2d {
 
-inline constexpr double microseconds_per_s = 1e6;
-
 /// One phase of a CG step on two grids; means over the ranks, and over the middle half of the rounds by the difference of the
 /// whole step: so phases and what is outside them add up to the whole.
 struct PhaseDifference {
@@ -56,21 +54,6 @@ struct GridDifference {
   /// Whether the slower one is slower at all.
   [[nodiscard]] bool is_sure() const { return ratio.is_above(1.0 + least_claimed_gain); }
 };
-
-/// The last run of this configuration that has counted events, or nullptr. The same for the machine's limits.
-const ResultRecord* counted_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked);
-const ResultRecord* limited_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked);
-
-/// Whether phases were timed, over a known number of CG steps.
-inline bool has_known_steps(const ResultRecord& run) {
-  return run.phases_s && run.work && run.work->step_count > 0.0;
-}
-
-/// The difference of two configurations, whichever is the slower one, by their paired rounds; nothing where there are
-/// none, or phases were not timed. ratio: of their times.
-std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
-                                            const MeasuredConfiguration& faster, const RatioInterval& ratio,
-                                            const std::vector<ResultRecord>& records);
 
 /// The candidate of a row against the next one and the last one.
 std::vector<GridDifference> differences_from_best(const GridVerdict& row,

@@ -50,7 +50,7 @@ ExitCode exit_code_of_measurement(const SystemSolveResult& result) {
 }
 
 int step_count_of(const SolveReport& report) {
-  int count = report.solution->result.step_count;
+  int count = report.solution ? report.solution->result.step_count : 0;
   for (const auto& solution : report.solutions) count = std::max(count, solution.result.step_count);
   return count;
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// The phases of a run or of a solve in the reports: counted events, and the limits of the machine.
+// The phases of a run or of a solve in the reports: time and messages per CG step, counted events, and the limits of the machine.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,12 +11,35 @@
 #include <string_view>
 #include <vector>
 
-#include "cg/report/phase_table.hpp"
+#include "cg/base/values.hpp"
 #include "cg/run/run_report.hpp"
+#include "cg/run/solve/solve_report.hpp"
 #include "cg/timing/events.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d {
+
+/// Holds references: what it is made of must outlive it.
+struct PhaseFigures {
+  const SessionReport& report;
+  const RepeatReport& repeat;  ///< the region whose phases were timed
+  bool are_timed = true;
+  double step_count = 0.0;  ///< CG steps of the region
+  const Prediction* prediction = nullptr;
+  /// Phases of a step; the JSON has those of the benchmark in any case.
+  std::span<const Phase> phases = benchmark_phases;
+  double nonzeros_multiplied = 0.0;  ///< by all products of the region, all ranks; 0: there is no matrix
+
+  /// Whether communication is under way during other phases.
+  [[nodiscard]] bool hides() const;
+};
+/// The phases of a repetition, or of the one that a run reports.
+PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat);
+PhaseFigures phases_of(const RunReport& report);
+/// The phases of a solve: those of the benchmark, unless there is no matrix.
+PhaseFigures phases_of(const SolveReport& report);
+
+// Counted events.
 
 /// One figure: events of one role, multiplied, over those of another one or over the nonzeros of all products.
 struct FigureRow {
@@ -25,6 +49,7 @@ struct FigureRow {
   std::optional<EventRole> denominator;  ///< none: per nonzero, for the multiply phase only
   double factor = 1.0;                   ///< factor of the numerator
 };
+
 std::span<const FigureRow> figure_table();
 
 using PhaseTotals = std::array<double, phase_count>;
@@ -64,8 +89,7 @@ double per_nonzero(const PhaseFigures& figures, const EventTotals& totals);
 /// Share of the timed region that reading the events took, mean over ranks.
 double reading_share(const PhaseFigures& figures);
 
-/// Empty if no events were asked for; for figures with their counters.
-std::string counters_text(const PhaseFigures& figures);
+// The limits of the machine.
 
 /// One phase in the region reported, means over the ranks, for the whole timed region.
 struct PhaseShare {
@@ -76,6 +100,18 @@ struct PhaseShare {
   double measured_s = 0.0;
   /// 1 for a phase at the limit of the machine; 0 for one without work.
   [[nodiscard]] double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
+  /// Of all ranks, per second, for a mean amount of one.
+  [[nodiscard]] double rate_of(double amount, double rank_count) const {
+    return measured_s > 0.0 ? amount * (rank_count / measured_s) : 0.0;
+  }
+  PhaseShare& operator+=(const PhaseShare& other) {
+    byte_count += other.byte_count;
+    flop_count += other.flop_count;
+    storage_byte_count += other.storage_byte_count;
+    shortest_s += other.shortest_s;
+    measured_s += other.measured_s;
+    return *this;
+  }
 };
 using PhaseShares = std::array<PhaseShare, phase_count>;
 PhaseShares phase_shares(const PhaseFigures& figures);
@@ -84,6 +120,10 @@ PhaseShares phase_shares(const PhaseFigures& figures);
 struct Footprint {
   std::int64_t rank_bytes = 0;  ///< of the rank that has most
   std::int64_t all_bytes = 0;   ///< of all ranks together
+  void add(std::int64_t bytes) {
+    rank_bytes = std::max(rank_bytes, bytes);
+    all_bytes += bytes;
+  }
 };
 
 /// The phases against the limits of the machine.
@@ -98,7 +138,8 @@ struct Roofline {
 };
 /// Nothing if the limits were not measured.
 std::optional<Roofline> roofline_of(const PhaseFigures& figures);
-/// Empty if the limits were not measured.
-std::string roofline_text(const PhaseFigures& figures);
+/// The phase table: time per CG step with the rates of the work done, or reference clocks with their spread over the ranks. Below it the
+/// phases against the limits of the machine, and the counted events, where they were measured.
+std::string figures_text(const PhaseFigures& figures, const TextDetail& detail);
 
 }  // namespace cg2d

@@ -1,18 +1,48 @@
-// The result of a run.
+// The results of runs and of solves, whole.
 
 #include <cmath>
 #include <optional>
 
 #include "cg/base/build_info.hpp"
 #include "cg/base/describe_json.hpp"
-#include "cg/report/phase_table.hpp"
+#include "cg/report/phase_figures.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_document.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
+
+void describe(Members& m, Prediction& prediction) {
+  m("machine", prediction.machine, not_empty());
+  m.derived("total_s", prediction.total_s(), positive());
+  m.object("phases", [&] {
+    for (const auto phase : benchmark_phases)
+      m(phase_name(phase), prediction.phases[index_of(phase)], at_least(0));
+  });
+}
+
+void describe(Members& m, Symmetrization& symmetrization) {
+  // From 1, as in the file; without the pair where both triangles were equal.
+  const auto index = [&](std::string_view name, std::int64_t& number) {
+    auto known =
+        m.writes() && symmetrization.largest_difference == 0.0 ? std::nullopt : std::optional(number + 1);
+    m(name, known, at_least(1));
+    number = known.value_or(1) - 1;
+  };
+  m("largest_difference", symmetrization.largest_difference, at_least(0));
+  index("row", symmetrization.row);
+  index("column", symmetrization.column);
+}
+
+void describe(Members& m, BlockBalance& balance) {
+  m("largest", balance.largest, at_least(0));
+  m("mean", balance.mean, at_least(0));
+  m.derived("imbalance", balance.imbalance(), meaning("largest / mean - 1"));
+}
+
 namespace {
 
 /// There is something to verify: a reference, and all repetitions.
@@ -96,27 +126,27 @@ void describe_repeats(Members& m, RunReport& report) {
 
 void describe_result(Members& m, RunReport& report, RepeatReport& repeat) {
   // The work of the timed part, by the official count or by the true number of nonzeros.
-  const double work = m.writes() ? official_flop_count(timed_part(report)) / repeat.time_s / 1e6 : 0.0;
+  const double work = official_flop_count(timed_part(report)) / repeat.time_s / 1e6;
+  const double true_work = true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6;
   const auto judged = is_judged(report) ? std::optional(report.code == ExitCode::success) : std::nullopt;
   if (repeat.steps.empty()) repeat.steps.emplace_back();
   m("zeta", repeat.steps.back().zeta, in_column("zeta"));
   m("rnorm", repeat.steps.back().residual_norm, in_column("rnorm"));
   m.derived("verified", judged, or_null("null: no reference, or not all repetitions finished."));
-  m.derived("relative_error", or_null(at_least(0)), [&] { return relative_error(report, repeat); });
+  m.derived("relative_error", relative_error(report, repeat), or_null(at_least(0)));
   m("time_s", repeat.time_s,
     in_column("time_s", positive("Of the repetition with the median time, of an even number the lower of the "
                                  "middle two; phases and outer steps are those of that one.")));
   m.derived("mops_total", work, in_column("mops_total", positive("By the official operation count.")));
   m.derived("mops_per_process", work / report.configuration.grid.rank_count(), positive());
-  m.derived("true_mflops", in_column("true_mflops", positive("By the true number of nonzeros.")),
-            [&] { return true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6; });
+  m.derived("true_mflops", true_work, in_column("true_mflops", positive("By the true number of nonzeros.")));
   m.object("repeats", [&] { describe_repeats(m, report); });
 }
 
 void describe_quiet(Members& m, RunReport& report) {
-  m.derived("disturbed", meaning("Whether one of the repetitions was."),
-            [&] { return !disturbance(report).empty(); });
-  m.derived("reason", meaning("Empty where quiet."), [&] { return disturbance(report); });
+  const auto reason = disturbance(report);
+  m.derived("disturbed", !reason.empty(), meaning("Whether one of the repetitions was."));
+  m.derived("reason", reason, meaning("Empty where quiet."));
   m.list("repeats", report.repeats,
          {.meaning = "One for each of result.repeats.times_s. Shares are of the region's time, of the worst "
                      "rank, processor or node; null: the system does not say.",
@@ -152,21 +182,137 @@ void describe_restart(Members& m, RunReport& report) {
 
 void describe_prediction(Members& m, RunDocument& document) {
   auto& known = document.report.prediction;
-  auto prediction = known.value_or(Prediction{});
-  bool is_there = document.repeat && known;
+  auto shown = document.repeat ? known : std::nullopt;
+  m("prediction", shown,
+    meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of the "
+            "whole timed region."));
+  if (m.reads()) known = shown;
+}
+
+// Of a solve.
+
+void describe_system(Members& m, SolveDocument& document) {
+  auto& options = document.options;
+  auto matrix = options.matrix_text();
+  bool is_assembled = !options.is_matrix_free();
+  auto right_hand_side = vector_text(options.right_hand_side);
+  auto initial_guess = vector_text(options.initial_guess);
+  m("matrix", matrix, meaning("A file, or the text of an operator."));
+  m("is_assembled", is_assembled);
+  m("right_hand_side", right_hand_side, meaning("ones, zeros, random:SEED or a file."));
+  m("initial_guess", initial_guess);
+  if (m.reads()) {
+    (is_assembled ? options.matrix_path : options.operator_text) = matrix;
+    options.right_hand_side = vector_option_from("--rhs", right_hand_side);
+    options.initial_guess = vector_option_from("--x0", initial_guess);
+  }
+  m("relative_tolerance", options.relative_tolerance, at_least(0, "Of right_hand_side_norm."));
+  m("absolute_tolerance", options.absolute_tolerance, at_least(0));
+  m("most_iterations", options.most_iterations, at_least(1));
+  m("preconditioner", options.preconditioner, not_empty());
+  m("variant", options.variant, {.meaning = "The form of CG.", .label = "Form of CG", .fewest = 1});
+  m("symmetrize", options.symmetrize_tolerance, positive("Only with --symmetrize: the tolerance."));
+  m.if_given("mirrored", options.mirrors, options.mirrors, meaning("Only with --mirror."));
+  m("right_hand_side_count", document.report.right_hand_side_count,
+    at_least(1, "Right-hand sides that are solved together."));
+}
+
+void describe_setup(Members& m, SolveReport& report) {
+  if (!report.matrix) report.matrix.emplace();
+  auto& matrix = *report.matrix;
+  const bool cuts_by_nonzeros = report.configuration.cut == nonzeros_cut;
+  m("name", matrix.name, not_empty());
+  m("n", matrix.order, at_least(1));
+  m("nonzero_count", matrix.nonzero_count,
+    at_least(0, "0 without an assembled matrix, as the times to read and to distribute."));
+  m("read_s", matrix.read_s,
+    metric("Reading", "s", "From the first byte, or the first generated entry, to rows that are checked."));
+  m("distribute_s", matrix.distribute_s, metric("Distribution", "s", "From the rows to blocks."));
+  m("preconditioner_s", matrix.preconditioner_s,
+    metric("Precond. set-up", "s", "To make the preconditioner, from the blocks on."));
+  m("symmetrization", matrix.symmetrization,
+    meaning("Only with --symmetrize: the largest |a_ij - a_ji| / sqrt(|a_ii a_jj|) before each pair became "
+            "its mean, and the first pair with it, from 1; no pair where both triangles were equal."));
+  report.is_streamed = !m.if_given(
+      "conversion_s", matrix.conversion_s, !report.is_streamed,
+      or_null(metric("Conversion", "s",
+                     "From the blocks to kernels that are ready; without a matrix: to make the operator; "
+                     "null where the matrix is streamed: nothing was converted.")));
+  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, std::size_t rank) {
+    m.derived("rank", rank, at_least(0));
+    describe_block(m, report, block);
+  });
+  m.if_given("balance", matrix.balance, !report.matrix_free,
+             meaning("Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
+  const auto other = [&](std::string_view name, bool is_asked, std::string_view text) {
+    auto balance = is_asked && !report.matrix_free ? matrix.other_balance : std::nullopt;
+    m(name, balance, meaning(text));
+    if (m.reads() && balance) matrix.other_balance = balance;
+  };
+  other("balance_of_even_pieces", cuts_by_nonzeros,
+        "With the cut by nonzeros: of the other cut; as the next one not with --out-of-core.");
+  other("balance_by_nonzeros", !cuts_by_nonzeros, "With any other cut.");
+}
+
+void describe_spectrum(Members& m, Solution& solution) {
+  m("smallest", solution.spectrum.smallest);
+  m("largest", solution.spectrum.largest);
+  m.derived("condition_number", solution.spectrum.condition_number(), meaning("At least."));
+  m("predicted_iterations", solution.predicted_steps,
+    meaning("At most, to the tolerance, if the condition number is no larger: by the bound on the error of "
+            "CG."));
+}
+
+void describe_solution(Members& m, Solution& solution) {
+  auto& result = solution.result;
+  bool has_spectrum = solution.spectrum.step_count > 0;
+  m("end", result.end);
+  m("iterations", result.step_count, at_least(0));
+  m("restarts", result.replacement_count,
+    at_least(0, "Times that the recurrence began anew, since the residual computed anew missed the target."));
+  m("classic_iterations", result.classic_step_count,
+    at_least(0,
+             "The last iterations, where the classic form went on in place of another that rounding had "
+             "spoiled; else 0."));
+  m("right_hand_side_norm", result.right_hand_side_norm);
+  m("target_norm", solution.target_norm);
+  m("first_residual_norm", result.first_residual_norm);
+  m.derived("recursive_residual_norm", solution.recursive_residual_norm(),
+            meaning("By the recurrence, at the end."));
+  m("residual_norm", result.true_residual_norm, meaning("Of b - A x, computed anew."));
+  m("solution_iteration", result.solution_step,
+    at_least(0,
+             "The iteration whose x this is: the last, or of a solve that failed the best that was kept; "
+             "0: the initial guess."));
+  m("last_residual_norm", result.last_residual_norm,
+    meaning("Of b - A x for the x of the last iteration, computed anew."));
+  m("preconditioner_remark", solution.preconditioner_remark, meaning("On how it was made; empty: as usual."));
   m.object_if(
-      is_there, "prediction",
-      meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of "
-              "the whole timed region."),
-      [&] {
-        m("machine", prediction.machine, not_empty());
-        m.derived("total_s", positive(), [&] { return prediction.total_s(); });
-        m.object("phases", [&] {
-          for (const auto phase : benchmark_phases)
-            m(phase_name(phase), prediction.phases[index_of(phase)], at_least(0));
-        });
-      });
-  if (m.reads() && is_there) known = prediction;
+      has_spectrum, "spectrum",
+      or_null("Extreme eigenvalues of the preconditioned matrix by the coefficients of CG; null without a "
+              "step."),
+      [&] { describe_spectrum(m, solution); });
+  m("history", solution.history,
+    meaning("Norm of the residual by the recurrence: before the first iteration, and after each."));
+  if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
+}
+
+void describe_result(Members& m, SolveReport& report, Solution& worst) {
+  describe_solution(m, worst);
+  m("time_s", report.repeat.time_s, at_least(0, "Of the solve alone."));
+  m.list_if_any("right_hand_sides", report.solutions,
+                {.meaning = "Only with several: one of each, in their order.", .fewest = 2},
+                [&](Solution& solution, std::size_t /*index*/) { describe_solution(m, solution); });
+}
+
+void describe_restart(Members& m, SolveReport& report) {
+  m.object_if(report.restart, "restart",
+              meaning("Only of a solve that went on from a checkpoint: its time and phases are those of the "
+                      "iterations since."),
+              [&](auto& restart) {
+                describe(m, restart.checkpoint);
+                m("earlier_iterations", restart.state.number, at_least(1));
+              });
 }
 
 }  // namespace
@@ -202,7 +348,6 @@ void describe(Members& m, RunDocument& document) {
   auto& repeat = document.repeat;
   auto& region = document.region;
   auto& sweep = document.sweep;
-  bool is_resolved = report.is_resolved;
   bool is_set_up = !report.ranks.empty();
   bool has_quiet = repeat.has_value();
   auto steps = outer_steps(document);
@@ -213,7 +358,7 @@ void describe(Members& m, RunDocument& document) {
     describe_generated(m, report);
   });
   describe_origin(m, report);
-  m.object_if(is_resolved, "configuration", or_null(), [&] {
+  m.object_if(report.is_resolved, "configuration", or_null(), [&] {
     describe_configuration(m, report);
     m.object("tuning",
              meaning("The settings that the kernel worked with (null: it has no such setting), and who "
@@ -236,14 +381,13 @@ void describe(Members& m, RunDocument& document) {
            m("rnorm", step.residual_norm);
          });
   RepeatReport none;
-  describe_region(m, report, repeat ? *repeat : none, region,
-                  m.writes() && repeat ? std::optional(phases_of(report, *repeat)) : std::nullopt);
+  auto& shown = repeat ? *repeat : none;
+  describe_region(m, report, shown, region, phases_of(report, shown));
   describe_restart(m, report);
   describe_features(m, report, WorkKind::outer_iterations);
   describe_prediction(m, document);
   m("sweep", sweep);
   if (!m.reads()) return;
-  report.is_resolved = is_resolved;
   report.phases_timed = region.are_timed;
   if (report.restart) {
     const auto earlier = std::min(report.restart->earlier_steps.size(), steps.size());
@@ -256,6 +400,49 @@ void describe(Members& m, RunDocument& document) {
 
 const std::vector<ShownFigure>& run_figures() {
   static const auto figures = shown_figures(schema_of<RunDocument>());
+  return figures;
+}
+
+void describe(Members& m, SolveDocument& document) {
+  auto& report = document.report;
+  bool is_set_up = !report.ranks.empty();
+  describe_head(m, document.program_version);
+  describe_end(m, report);
+  m.object("system", meaning("As asked for."), [&] { describe_system(m, document); });
+  describe_origin(m, report);
+  m.object_if(report.is_resolved, "configuration", or_null(), [&] {
+    auto arrangement = report.matrix_free ? std::optional(report.matrix_free->arrangement) : std::nullopt;
+    describe_configuration(m, report);
+    m("kernel_trial", report.kernel_trial,
+      meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
+    m("matrix_free_arrangement", arrangement,
+      meaning("Only without an assembled matrix: how the ranks share the operator."));
+    if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
+  });
+  m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
+  m.object_if(
+      report.solution, "result",
+      or_null("Of several right-hand sides the top has that with the worst end, the first of equals."),
+      [&](Solution& worst) { describe_result(m, report, worst); });
+  describe_region(m, report, report.repeat, document.region, phases_of(report));
+  describe_restart(m, report);
+  describe_features(m, report, WorkKind::solve);
+  describe_disturbance(m, report.quiet);
+  m("sweep", document.sweep);
+  if (!m.reads()) return;
+  if (report.matrix_free) report.matrix_free->phases = document.region.phases;
+  if (document.sweep) document.sweep->asked.problem = system_name(document.options);
+}
+
+SolveDocument solve_document(const SystemOptions& options, const SolveReport& report) {
+  SolveDocument document{
+      .options = options, .report = report, .program_version = std::string(build_info::version)};
+  if (timed_step_count(report) > 0) document.region = findings_of(phases_of(report));
+  return document;
+}
+
+const std::vector<ShownFigure>& solve_figures() {
+  static const auto figures = shown_figures(schema_of<SolveDocument>());
   return figures;
 }
 

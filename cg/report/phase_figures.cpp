@@ -1,0 +1,441 @@
+#include "cg/report/phase_figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cg/base/table.hpp"
+#include "cg/run/roofline.hpp"
+#include "cg/timing/cycle_counter.hpp"
+
+namespace cg2d {
+namespace {
+
+constexpr double giga = 1e9;
+constexpr double microseconds = 1e6;
+
+/// A row of the phase table: means over the ranks for one CG step, times in the unit of the table.
+struct RowMeans {
+  double waited = 0.0;
+  double hidden = 0.0;
+  double messages = 0.0;
+  double bytes = 0.0;
+  double predicted = 0.0;
+
+  RowMeans& operator+=(const RowMeans& other) {
+    waited += other.waited;
+    hidden += other.hidden;
+    messages += other.messages;
+    bytes += other.bytes;
+    predicted += other.predicted;
+    return *this;
+  }
+};
+
+RowMeans means_of(const PhaseFigures& figures, Phase phase, double units_per_s) {
+  const auto& ranks = figures.repeat.ranks;
+  const auto index = index_of(phase);
+  const auto mean = [&](auto count) {
+    return static_cast<double>(count) / figures.step_count / static_cast<double>(ranks.size());
+  };
+  const double units_per_clock = units_per_s / figures.report.ranks.front().ticks_per_second;
+  RowMeans means;
+  if (figures.prediction)
+    means.predicted = figures.prediction->phases[index] * units_per_s / figures.step_count;
+  for (const auto& times : ranks) {
+    const auto sent = times.sent_in(phase);
+    means += {.waited = mean(times.phases[index].waited_clocks) * units_per_clock,
+              .hidden = mean(times.phases[index].hidden_clocks) * units_per_clock,
+              .messages = mean(sent.message_count),
+              .bytes = mean(sent.byte_count)};
+  }
+  return means;
+}
+
+std::string legend_of(const PhaseFigures& figures, bool in_clocks) {
+  const auto& ranks = figures.report.ranks;
+  std::string hidden;
+  if (figures.hides())
+    hidden = fmt::format(" hidden ({}) = {} was under way: saved at most\n", in_clocks ? "mean clocks" : "us",
+                         figures.report.configuration.overlaps ? "multiply while a part of the collection"
+                                                               : "interior while the halo");
+  const double coverage = 100.0 * phase_coverage(figures.repeat);
+  const double timing = 100.0 * timing_share(ranks, figures.repeat);
+  if (!in_clocks)
+    return hidden +
+           fmt::format(
+               " waiting (us) is part of its phase; GB/s and Gflop/s: of all ranks, the least work of the "
+               "phase over its time;\n messages and bytes sent: per rank. The phases cover {:.2f} % of the "
+               "time, timing them took {:.3f} %. --clocks: clocks\n",
+               coverage, timing);
+  return hidden + fmt::format(
+                      " imbalance = maximum/mean - 1; waiting (mean clocks) is part of its phase; messages "
+                      "and bytes sent per rank (mean)\n Phases cover {:.2f} % of the timed region; timing "
+                      "them took {:.3f} % ({:.0f} clocks per scope)\n",
+                      coverage, timing, ranks.front().clocks_per_scope);
+}
+
+/// Time, for people who want to know where it goes; or reference clocks, with their spread over the ranks.
+std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
+  const auto& ranks = figures.repeat.ranks;
+  const auto rank_count = static_cast<double>(ranks.size());
+  const double steps = figures.step_count;
+  const double ticks_per_s = figures.report.ranks.front().ticks_per_second;
+  const double units_per_s = in_clocks ? ticks_per_s : microseconds;
+  const int digits = in_clocks ? 0 : 2;
+  const auto shares = phase_shares(figures);
+  double region = 0.0;  // clocks or seconds
+  for (const auto& rank : ranks)
+    region += (in_clocks ? static_cast<double>(rank.region_clocks) : rank.region_s) / rank_count;
+
+  Table table;
+  const auto row = [&](std::string_view name, const PhaseShare& share, const std::vector<double>& clocks,
+                       const RowMeans& means) {
+    const auto spread = spread_of(clocks);
+    table.line().word("phase", name);
+    table.number("share", "{:.1f} %", 100.0 * (in_clocks ? spread.mean * steps : share.measured_s) / region);
+    if (in_clocks) {
+      table.number("minimum", "{:.0f}", spread.minimum).number("mean", "{:.0f}", spread.mean);
+      table.number("maximum", "{:.0f}", spread.maximum);
+      table.number("imbalance", "{:.1f} %", 100.0 * spread.imbalance());
+    } else {
+      table.number("us", "{:.2f}", microseconds * share.measured_s / steps);
+    }
+    table.number("waiting", "{:.{}f}", means.waited, digits);
+    if (figures.hides()) table.number("hidden", "{:.{}f}", means.hidden, digits);
+    if (!in_clocks) {
+      const auto rate = [&](double amount, int decimals) {
+        return amount > 0.0 ? fmt::format("{:.{}f}", share.rate_of(amount, rank_count) / giga, decimals)
+                            : std::string();
+      };
+      table.number("GB/s", rate(share.byte_count, 2)).number("Gflop/s", rate(share.flop_count, 3));
+    }
+    table.number("messages", "{:.2f}", means.messages);
+    table.number(in_clocks ? "bytes" : "bytes sent", "{:.0f}", means.bytes);
+    if (figures.prediction) table.number("predicted", "{:.{}f}", means.predicted, digits);
+  };
+  PhaseShare all_shares;
+  RowMeans all;
+  std::vector<double> sums(ranks.size(), 0.0);
+  for (const auto phase : figures.phases) {
+    const auto index = index_of(phase);
+    const auto means = means_of(figures, phase, units_per_s);
+    std::vector<double> clocks;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      clocks.push_back(static_cast<double>(ranks[rank].phases[index].clocks) / steps);
+      sums[rank] += clocks.back();
+    }
+    row(phase_name(phase), shares[index], clocks, means);
+    all += means;
+    all_shares += shares[index];
+  }
+  row("all phases", all_shares, sums, all);
+  return (in_clocks ? fmt::format(" Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n",
+                                  cycle_counter_name(), ticks_per_s / giga)
+                    : " Phases: time per CG step, mean over the ranks\n") +
+         table.text() + legend_of(figures, in_clocks);
+}
+
+/// By all vectors together. Each product of an assembled matrix is summed once; only there are its nonzeros those of
+/// the system.
+double nonzeros_multiplied(const SolveReport& report) {
+  if (report.matrix_free || report.repeat.ranks.empty()) return 0.0;
+  const auto& times = report.repeat.ranks.front();
+  return static_cast<double>(times.phases[index_of(Phase::summation)].calls) *
+         static_cast<double>(report.matrix->nonzero_count) * report.right_hand_side_count;
+}
+
+/// The line length of x86-64 and of most AArch64 processors.
+constexpr double bytes_per_line = 64.0;
+
+// clang-format off
+constexpr std::array figure_rows{
+    FigureRow{"instructions_per_cycle", "instructions per core cycle",
+              EventRole::instructions, EventRole::cycles},
+    FigureRow{"stalled_cycle_share", "share of stalled cycles", EventRole::stalled_cycles, EventRole::cycles},
+    FigureRow{"flops_per_cycle", "flops per core cycle", EventRole::flops, EventRole::cycles},
+    FigureRow{"misprediction_share", "share of mispredictions",
+              EventRole::mispredictions, EventRole::branches},
+    FigureRow{"flops_per_nonzero", "flops per nonzero", EventRole::flops, std::nullopt},
+    FigureRow{"memory_bytes_per_nonzero", "memory bytes per nonzero",
+              EventRole::memory_lines, std::nullopt, bytes_per_line},
+};
+// clang-format on
+
+std::optional<double> ratio(double numerator, double denominator) {
+  if (denominator > 0.0) return numerator / denominator;
+  return std::nullopt;
+}
+
+std::optional<CounterFigure> figure_of(const FigureRow& row, const CountedEvents& counted) {
+  const auto numerator = find_role(row.numerator, counted.names);
+  if (!numerator) return std::nullopt;
+  CounterFigure figure{.row = &row, .events = {counted.names[*numerator]}, .phases = {}};
+  const auto& above = counted.totals[*numerator];
+  if (!row.denominator) {
+    const auto multiply = index_of(Phase::multiply);
+    figure.phases[multiply] = ratio(row.factor * above[multiply], counted.nonzeros_multiplied);
+    return figure;
+  }
+  const auto denominator = find_role(*row.denominator, counted.names);
+  if (!denominator) return std::nullopt;
+  figure.events.push_back(counted.names[*denominator]);
+  for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+    figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
+  return figure;
+}
+
+std::string threads_text(const SessionReport& report) {
+  if (report.configuration.thread_count == 1) return "one thread per rank";
+  return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
+}
+
+/// Events per step: "0.005333", "197123456".
+std::string count_text(double count) {
+  constexpr double least_whole = 1000.0;
+  return count < least_whole ? fmt::format("{:.4g}", count) : fmt::format("{:.0f}", count);
+}
+
+void add_event(Table& table, const PhaseFigures& figures, std::string_view label, const EventTotals& totals) {
+  table.line().word("event", label);
+  double sum = 0.0;
+  for (const auto phase : figures.phases) {
+    const double mean = totals.phases[index_of(phase)].mean;
+    table.number(phase_name(phase), count_text(mean / figures.step_count));
+    sum += mean;
+  }
+  table.number("all phases", count_text(sum / figures.step_count));
+  table.number("region total", "{:.0f}", totals.region_total);
+  table.number("OS total", totals.account ? fmt::format("{:.0f}", *totals.account) : "");
+  table.number("coverage", percent_text(totals.coverage, 2));
+}
+
+void add_ratios(Table& table, const PhaseFigures& figures) {
+  for (const auto& figure : counter_figures(counted_events(figures))) {
+    if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
+    table.line().word("event", figure.row->description);
+    for (const auto phase : figures.phases) {
+      const auto& ratio = figure.phases[index_of(phase)];
+      table.number(phase_name(phase), ratio ? fmt::format("{:.4g}", *ratio) : "");
+    }
+  }
+}
+
+std::string misses_text(const PhaseFigures& figures) {
+  std::string text;
+  if (figures.nonzeros_multiplied == 0.0) return text;
+  for (std::size_t event = 0; event < figures.report.counters.counted.size(); ++event) {
+    if (event_kind(figures.report.counters.counted[event]) != EventKind::misses) continue;
+    text += fmt::format(" {} per nonzero in multiply: {:.4g}\n", figures.report.counters.counted[event],
+                        per_nonzero(figures, event_totals(figures, event)));
+  }
+  return text;
+}
+
+/// Without a matrix that of reading one is no limit.
+std::string limits_text(const PhaseFigures& figures, const Roofline& seen) {
+  const auto& [limits, matrix, vectors, storage_bytes, shares] = seen;
+  const bool has_matrix = std::ranges::any_of(figures.phases, [](Phase phase) {
+    return cg2d::phase_row(phase).limit == PhaseLimit::matrix_bandwidth;
+  });
+  const auto of_matrix = [&](const std::string& text) { return has_matrix ? text : std::string(); };
+  return fmt::format(
+      "\n Limits, all ranks at once: {}{:.1f} GB/s over the vectors, {:.1f} Gflop/s\n measured with {}{} of "
+      "vectors on a rank, {}{} in all\n",
+      of_matrix(fmt::format("{:.1f} GB/s over the matrices, ", limits.matrix_bytes_per_s / giga)),
+      limits.vector_bytes_per_s / giga, limits.flops_per_s / giga,
+      of_matrix(format_bytes(matrix.rank_bytes) + " of matrix and "), format_bytes(vectors.rank_bytes),
+      of_matrix(format_bytes(matrix.all_bytes) + " and "), format_bytes(vectors.all_bytes));
+}
+
+std::string storage_text(const PhaseFigures& figures, const Roofline& seen) {
+  const double bytes = seen.storage_bytes_per_step;
+  const double step_s = seen.shares[index_of(Phase::multiply)].measured_s / figures.step_count;
+  return fmt::format(
+      " Storage, all ranks at once: {:.2f} GB/s; a CG step reads {}, {:.2f} GB/s in the phase multiply "
+      "({:.0f} % of it)\n",
+      seen.limits.storage_bytes_per_s / giga, format_bytes(saturated(bytes)), bytes / step_s / giga,
+      100.0 * bytes / step_s / seen.limits.storage_bytes_per_s);
+}
+
+std::string counters_text(const PhaseFigures& figures) {
+  const auto& counters = figures.report.counters;
+  if (counters.asked.empty()) return {};
+  if (counters.counted.empty()) return "\n Events: none of those requested can be counted here\n";
+  Table table;
+  for (std::size_t event = 0; event < counters.counted.size(); ++event) {
+    const auto& name = counters.counted[event];
+    const auto kind = event_kind(name);
+    const bool has_unit = kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
+                          kind == EventKind::nanoseconds;
+    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns") : event_kind_name(kind);
+    add_event(table, figures, has_unit ? fmt::format("{} ({})", name, unit) : name,
+              event_totals(figures, event));
+  }
+  add_ratios(table, figures);
+  return fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n", threads_text(figures.report),
+                     counters.multiplexed ? "; multiplexed: estimates" : "") +
+         table.text() + misses_text(figures) +
+         fmt::format(
+             " region total: sum over the whole timed region and all ranks; OS total: the same by getrusage "
+             "and the "
+             "clock of\n processor time; coverage: share of the region's events that is within phases\n"
+             " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
+             100.0 * reading_share(figures), figures.report.ranks.front().clocks_per_reading);
+}
+
+std::string roofline_text(const PhaseFigures& figures) {
+  const auto seen = roofline_of(figures);
+  if (!seen) return {};
+  std::string text = limits_text(figures, *seen);
+  if (seen->reads_storage()) text += storage_text(figures, *seen);
+  const double steps = figures.step_count;
+  const auto rank_count = static_cast<double>(figures.report.ranks.size());
+  bool is_in_caches = false;
+  Table table;
+  for (const auto phase : figures.phases) {
+    const auto& share = seen->shares[index_of(phase)];
+    const bool has_limit = share.share() <= 1.0;
+    is_in_caches |= !has_limit;
+    table.line().word("phase", phase_name(phase)).number("bytes", "{:.0f}", share.byte_count / steps);
+    table.number("flops", "{:.0f}", share.flop_count / steps);
+    table.number("GB/s", "{:.2f}", share.rate_of(share.byte_count, rank_count) / giga);
+    table.number("Gflop/s", "{:.3f}", share.rate_of(share.flop_count, rank_count) / giga);
+    table.number("limit us", "{:.1f}", microseconds * share.shortest_s / steps);
+    table.number("measured us", "{:.1f}", microseconds * share.measured_s / steps);
+    table.number("share", percent_text(has_limit ? std::optional(share.share()) : std::nullopt, 1));
+  }
+  return text + table.text() +
+         " bytes and flops that a CG step must move and compute (mean of the ranks); rates of all ranks; "
+         "share "
+         "= limit / measured\n" +
+         (is_in_caches ? " -: the limit does not apply: the phase reads vectors from a faster cache than all "
+                         "vectors of a "
+                         "step have room in\n"
+                       : "");
+}
+
+}  // namespace
+
+bool PhaseFigures::hides() const {
+  return report.configuration.overlaps || std::ranges::find(phases, Phase::halo) != phases.end();
+}
+
+PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat) {
+  return {.report = report,
+          .repeat = repeat,
+          .are_timed = report.phases_timed,
+          .step_count = cg_step_count(report),
+          .prediction = report.prediction ? &*report.prediction : nullptr,
+          .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) *
+                                 report.problem.counts.products * static_cast<double>(report.nonzero_count)};
+}
+
+PhaseFigures phases_of(const RunReport& report) { return phases_of(report, median_repeat(report)); }
+
+PhaseFigures phases_of(const SolveReport& report) {
+  PhaseFigures figures{.report = report,
+                       .repeat = report.repeat,
+                       .step_count = static_cast<double>(timed_step_count(report)),
+                       .nonzeros_multiplied = nonzeros_multiplied(report)};
+  if (report.matrix_free) figures.phases = report.matrix_free->phases;
+  return figures;
+}
+
+std::span<const FigureRow> figure_table() { return figure_rows; }
+
+std::vector<CounterFigure> counter_figures(const CountedEvents& counted) {
+  std::vector<CounterFigure> made;
+  for (const auto& row : figure_rows) {
+    if (auto figure = figure_of(row, counted)) made.push_back(std::move(*figure));
+  }
+  return made;
+}
+
+EventTotals event_totals(const PhaseFigures& figures, std::size_t event) {
+  const auto& repeat = figures.repeat;
+  EventTotals totals;
+  double sum = 0.0;
+  for (std::size_t index = 0; index < phase_count; ++index) {
+    std::vector<double> values;
+    for (const auto& rank : repeat.counts) values.push_back(static_cast<double>(rank.phases[index][event]));
+    totals.phases[index] = spread_of(values);
+    for (const double value : values) totals.phase_totals[index] += value;
+    sum += totals.phase_totals[index];
+  }
+  for (const auto& rank : repeat.counts) totals.region_total += static_cast<double>(rank.region[event]);
+  totals.outside_phases = totals.region_total - sum;
+  if (totals.region_total > 0.0) totals.coverage = sum / totals.region_total;
+  totals.account = account_of(repeat, figures.report.counters.counted[event]);
+  return totals;
+}
+
+CountedEvents counted_events(const PhaseFigures& figures) {
+  CountedEvents counted{.names = figures.report.counters.counted,
+                        .totals = {},
+                        .nonzeros_multiplied = figures.nonzeros_multiplied};
+  for (std::size_t event = 0; event < counted.names.size(); ++event)
+    counted.totals.push_back(event_totals(figures, event).phase_totals);
+  return counted;
+}
+
+double per_nonzero(const PhaseFigures& figures, const EventTotals& totals) {
+  return totals.phase_totals[index_of(Phase::multiply)] / figures.nonzeros_multiplied;
+}
+
+double reading_share(const PhaseFigures& figures) {
+  const auto& repeat = figures.repeat;
+  double sum = 0.0;
+  for (std::size_t rank = 0; rank < repeat.counts.size(); ++rank) {
+    sum += static_cast<double>(repeat.counts[rank].reading_count) *
+           figures.report.ranks[rank].clocks_per_reading /
+           static_cast<double>(repeat.ranks[rank].region_clocks);
+  }
+  return repeat.counts.empty() ? 0.0 : sum / static_cast<double>(repeat.counts.size());
+}
+
+PhaseShares phase_shares(const PhaseFigures& figures) {
+  PhaseShares shares{};
+  const auto& repeat = figures.repeat;
+  const auto rank_count = static_cast<double>(repeat.ranks.size());
+  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+    const auto& facts = figures.report.ranks[rank];
+    const auto work = work_of(facts, repeat.ranks[rank]);
+    for (std::size_t index = 0; index < phase_count; ++index) {
+      auto& share = shares[index];
+      share.byte_count += work[index].byte_count / rank_count;
+      share.flop_count += work[index].flop_count / rank_count;
+      share.storage_byte_count += work[index].storage_byte_count / rank_count;
+      share.shortest_s += shortest_time_s(phase_at(index), work[index], facts.limits) / rank_count;
+      share.measured_s +=
+          static_cast<double>(repeat.ranks[rank].phases[index].clocks) / facts.ticks_per_second / rank_count;
+    }
+  }
+  return shares;
+}
+
+std::optional<Roofline> roofline_of(const PhaseFigures& figures) {
+  const auto& ranks = figures.report.ranks;
+  if (ranks.empty() || !ranks.front().limits.are_known()) return std::nullopt;
+  Roofline seen{.shares = phase_shares(figures)};
+  auto& sum = seen.limits;
+  for (const auto& rank : ranks) {
+    sum.matrix_bytes_per_s += rank.limits.matrix_bytes_per_s;
+    sum.vector_bytes_per_s += rank.limits.vector_bytes_per_s;
+    sum.flops_per_s += rank.limits.flops_per_s;
+    sum.storage_bytes_per_s += rank.limits.storage_bytes_per_s;
+    seen.matrix.add(rank.limits.matrix_footprint_bytes);
+    seen.vectors.add(rank.limits.vector_footprint_bytes);
+  }
+  if (seen.reads_storage())
+    seen.storage_bytes_per_step = seen.shares[index_of(Phase::multiply)].storage_byte_count *
+                                  static_cast<double>(ranks.size()) / figures.step_count;
+  return seen;
+}
+
+std::string figures_text(const PhaseFigures& figures, const TextDetail& detail) {
+  return "\n" + phase_table_text(figures, detail.shows_clocks) + roofline_text(figures) +
+         counters_text(figures);
+}
+
+}  // namespace cg2d
