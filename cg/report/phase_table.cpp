@@ -189,8 +189,8 @@ PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat) {
           .step_count = cg_step_count(report),
           .prediction = report.prediction ? &*report.prediction : nullptr,
           .counters = &report.counters,
-          .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) *
-                                 report.problem.counts.products * static_cast<double>(report.nonzero_count)};
+          .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) * products_per_outer_step *
+                                 static_cast<double>(report.nonzero_count)};
 }
 
 PhaseFigures phases_of(const RunReport& report) { return phases_of(report, median_repeat(report)); }
