@@ -134,14 +134,13 @@ ReadyWork BenchmarkRun::make() {
   assembled_ = session_.connect(layout, product);
   const double set_up_s = block_s + of_communicator.seconds();
   guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, *assembled_);
-  solver_.emplace(*assembled_, options_.problem.shift, guard_);
+  iteration_.emplace(*assembled_, options_.problem.shift, guard_);
   piece_ = layout.own_piece(group_.rank());
   const auto parts = product->part_count();
-  auto& iteration = solver_->iteration();
-  return {.solver = {.timer = solver_->timer(),
-                     .observers = iteration.observers(),
+  return {.solver = {.timer = assembled_->timer(),
+                     .observers = iteration_->observers(),
                      .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
-                     .vectors = iteration.vectors()},
+                     .vectors = iteration_->vectors()},
           .trace_room =
               [this, parts](int step_count) {
                 return TraceRoom::of_benchmark(step_count, parts, cg_steps_per_solve);
@@ -159,16 +158,16 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   const auto before = make_layout(source_->facts(), configuration());
   source_->set_piece_starts(source_->balanced_piece_starts(shares, group_));
   const auto layout = make_layout(source_->facts(), configuration());
-  const auto x = moved_piece(solver_->iteration().x(), before, layout, group_);
+  const auto x = moved_piece(iteration_->x(), before, layout, group_);
   assembled_->release();
   session_.reconnect(*assembled_, layout, make_in_memory(layout));
   piece_ = layout.own_piece(group_.rank());
-  solver_->iteration().lay_out(x);
+  iteration_->lay_out(x);
   std::tie(report_.generation_s, report_.conversion_s) = set_up;
 }
 
 void BenchmarkRun::conclude() {
-  if (solver_->iteration().curvature_signs().indefinite()) {
+  if (iteration_->curvature_signs().indefinite()) {
     report_.warnings.emplace_back(
         "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
   }

@@ -20,7 +20,7 @@
 #include "cg/run/session_report.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/cg_recurrence.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/block_layout.hpp"

@@ -8,13 +8,24 @@ namespace cg2d {
 
 bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }
 
-NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
-    : vectors_(matrix, timer, thread_count),
+NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count, double shift)
+    : shift_(shift),
+      vectors_(matrix, timer, thread_count),
       matrix_(matrix),
       x_(matrix.local_size()),
       z_(matrix.local_size()),
       conjugate_gradient_(matrix, preconditioner_, vectors_) {
   reset();
+}
+
+NpbIteration::NpbIteration(AssembledOperator& assembled, double shift, GuardHooks* guard)
+    : NpbIteration(guard != nullptr ? guard->guarded(assembled.matrix()) : assembled.matrix(),
+                   assembled.timer(), assembled.thread_count(), shift) {
+  assembled.matrix().set_observer(guard);  // or none: one of an earlier iteration is gone
+  if (guard == nullptr) return;
+  guard->watch_residual(residual());
+  guard_ = guard;
+  observers().add(*guard);
 }
 
 void NpbIteration::reset() {
@@ -36,11 +47,11 @@ void NpbIteration::lay_out(std::span<const double> x) {
   conjugate_gradient_.lay_out();
 }
 
-OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
-  auto made = attempt(shift, asks_to_stop);
+OuterStep NpbIteration::outer_step(bool asks_to_stop) {
+  auto made = attempt(asks_to_stop);
   if (guard_ != nullptr) {
     auto verdict = guard_->verdict();
-    for (; verdict == AttemptVerdict::again; verdict = guard_->verdict()) made = attempt(shift, asks_to_stop);
+    for (; verdict == AttemptVerdict::again; verdict = guard_->verdict()) made = attempt(asks_to_stop);
     made.step.is_refused = verdict == AttemptVerdict::refused;
   }
   curvature_signs_.note(made.signs);
@@ -49,21 +60,21 @@ OuterStep NpbIteration::outer_step(double shift, bool asks_to_stop) {
   return made.step;
 }
 
-std::vector<OuterStep> NpbIteration::iterate(double shift, int outer_step_count,
-                                             std::span<OuterStepObserver* const> observers) {
+std::vector<OuterStep> NpbIteration::outer_steps(int outer_step_count,
+                                                 std::span<OuterStepObserver* const> observers) {
   std::vector<OuterStep> steps;
   for (int number = 1; number <= outer_step_count; ++number) {
     bool asks_to_stop = false;
     for (auto* observer : observers) asks_to_stop |= observer->asks_to_stop();
     for (auto* observer : observers) observer->before_outer_step();
-    steps.push_back(outer_step(shift, asks_to_stop));
+    steps.push_back(outer_step(asks_to_stop));
     for (auto* observer : observers) observer->after_outer_step(restored_number_ + number, steps.back());
     if (must_stop(steps.back())) break;
   }
   return steps;
 }
 
-NpbIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
+NpbIteration::Attempt NpbIteration::attempt(bool asks_to_stop) {
   if (guard_ != nullptr) guard_->before_attempt(z_);
   const auto solved = conjugate_gradient_.iterate({.b = x_, .x = z_}, FixedSteps(cg_steps_per_solve));
   if (guard_ != nullptr) guard_->after_solve(residual());
@@ -72,7 +83,7 @@ NpbIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
   const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {
     return std::array{local.dot(x_, z_), local.dot(z_, z_), asks_to_stop ? 1.0 : 0.0};
   });
-  step.zeta = shift + 1.0 / x_z;
+  step.zeta = shift_ + 1.0 / x_z;
   step.stop_asked = stop_requests > 0.0;
   return {.step = step, .z_square = z_z, .signs = solved.front().state.signs};
 }

@@ -5,11 +5,14 @@
 
 #include <cmath>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cg/base/interface.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/solver/assembled_operator.hpp"
+#include "cg/solver/block_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
@@ -62,22 +65,31 @@ class OuterStepObserver : public Interface {
 /// The verdict on an attempt at an outer iteration.
 enum class AttemptVerdict { accepted, again, refused };
 
-/// Checks every attempt at an outer iteration, and may ask for another one from the same x.
-class OuterStepGuard : public Interface {
+/// Watches an iteration from inside: its products, its CG steps and its sums; checks every attempt at an outer iteration, and may ask for
+/// another one from the same x.
+class GuardHooks : public ProductObserver, public StepObserver {
  public:
+  /// The operator that the solver works with, in place of its own; both live as long as the solver.
+  [[nodiscard]] virtual LinearOperator& guarded(LinearOperator& matrix) = 0;
+  /// The solver's residual vector, which is there when the solver is.
+  virtual void watch_residual(std::span<double> residual) = 0;
   /// z: where the solution is going to be.
   virtual void before_attempt(std::span<double> z) = 0;
   /// After the solve. The residual is then computed anew in place of this one by the recurrence, and summed.
   virtual void after_solve(std::span<const double> residual) = 0;
   /// After all sums of the attempt. Collective, and the same on all ranks.
   [[nodiscard]] virtual AttemptVerdict verdict() = 0;
+  /// Why an outer iteration was refused, in one line; the same on every rank.
+  [[nodiscard]] virtual const std::string& reason() const = 0;
 };
 
 /// z by 25 CG steps on A z = x, zeta = shift + 1 / (x . z), and x := z / || z ||; on one rank's piece of every vector. All operations are
-/// collective and give the same bits on every rank. Holds references: operator and timer must outlive it.
+/// collective and give the same bits on every rank. Holds references: operator, timer and guard must outlive it.
 class NpbIteration {
  public:
-  NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count);
+  NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count, double shift = 0.0);
+  /// On an assembled operator, under a guard where there is one.
+  NpbIteration(AssembledOperator& assembled, double shift, GuardHooks* guard = nullptr);
   ~NpbIteration() = default;
   NpbIteration(const NpbIteration&) = delete;
   NpbIteration& operator=(const NpbIteration&) = delete;
@@ -94,18 +106,14 @@ class NpbIteration {
   [[nodiscard]] std::span<const double> x() const { return x_; }
 
   /// One outer iteration. asks_to_stop: of this rank; it travels with the sums that are there anyway.
-  OuterStep outer_step(double shift, bool asks_to_stop);
+  OuterStep outer_step(bool asks_to_stop = false);
 
   /// Makes so many CG steps of an outer iteration, for timing; x stays as it is.
   void steps(int count);
 
   /// At most that many further outer iterations; ends early after one that must_stop(). Observers get numbers that go on from
   /// restore().
-  std::vector<OuterStep> iterate(double shift, int outer_step_count,
-                                 std::span<OuterStepObserver* const> observers);
-
-  /// The guard of every outer_step(); nullptr: none. It must outlive this.
-  void set_guard(OuterStepGuard* guard) { guard_ = guard; }
+  std::vector<OuterStep> outer_steps(int outer_step_count, std::span<OuterStepObserver* const> observers);
 
   /// Observers of the CG steps within an outer iteration.
   [[nodiscard]] StepObservers& observers() { return conjugate_gradient_.observers(); }
@@ -122,9 +130,10 @@ class NpbIteration {
     CurvatureSigns signs;
   };
   /// An outer iteration up to z; x stays.
-  Attempt attempt(double shift, bool asks_to_stop);
+  Attempt attempt(bool asks_to_stop);
 
-  OuterStepGuard* guard_ = nullptr;
+  GuardHooks* guard_ = nullptr;
+  double shift_;
   DistributedVectors vectors_;
   LinearOperator& matrix_;
   HugePageVector x_;
