@@ -15,202 +15,188 @@ namespace {
 /// the preconditioner needs that for products of its own. A system that has ended takes part with a step of length 0.
 class ClassicRecurrence final : public CgRecurrence {
  public:
-  explicit ClassicRecurrence(const CgParts& parts);
+  explicit ClassicRecurrence(const CgParts& parts)
+      : CgRecurrence(parts), own_direction_(preconditioner_.uses_products() ? matrix_.local_size() : 0) {}
 
-  void recompute_residuals(std::span<const CgSystem> systems, const LinearSystem& pieces) override;
-  void begin(std::span<CgSystem> systems) override;
-  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) override;
+  void recompute_residuals(std::span<const CgSystem> systems, const LinearSystem& pieces) override {
+    if (systems.size() == 1) return recompute_residual(pieces.b, pieces.x);
+    const bool is_in_operand = !preconditioner_.uses_products();
+    if (is_in_operand) {
+      if (own_direction_.empty()) own_direction_ = HugePageVector(p_.size());
+      vectors_.update([&](VectorOps& local) { local.copy(p_, own_direction_); });
+    }
+    multiply(pieces.x);
+    const PerSystem are_new(systems, &CgSystem::begins_again);
+    vectors_.update(
+        [&](VectorOps& local) { local.subtract_where(are_new.all(), pieces.b, matrix_.result(), r_); });
+    if (is_in_operand) resume(own_direction_);
+  }
+
+  void begin(std::span<CgSystem> systems) override {
+    const auto preconditioned = preconditioner_.apply(r_, vectors_);
+    place_direction();
+    const PerSystem are_new(systems, &CgSystem::begins_again);
+    vectors_.update([&](VectorOps& local) { local.copy_where(are_new.all(), preconditioned, p_); });
+    compute_products(systems, preconditioned);
+    for (auto& system : systems) {
+      if (system.begins_again) system.state.direction_square = system.state.rho;
+    }
+  }
+
+  void resume(std::span<const double> direction) override {
+    place_direction();
+    std::ranges::copy(direction, p_.begin());
+  }
+
+  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) override {
+    multiply_direction();
+    ask_within_step(systems, stop);
+    if (std::ranges::none_of(systems, &CgSystem::goes_on)) return;
+    for (auto& system : systems) {
+      auto& state = system.state;
+      // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
+      if (system.goes_on()) state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
+    }
+    const bool is_exact = matrix_.most_terms() > 0.0;  // which the operation with a diagonal is not
+    const auto diagonal = preconditioner_.inverse_diagonal();
+    if (systems.size() == 1 && !diagonal.empty() && !is_exact) {
+      finish_step(systems.front(), pieces, diagonal);
+    } else {
+      finish_step(systems, pieces);
+    }
+  }
+
   [[nodiscard]] std::span<const double> direction() const override { return p_; }
-  void resume(std::span<const double> direction) override;
 
  private:
-  void place_direction();
-  void multiply_direction();
-  void ask_within_step(std::span<CgSystem> systems, const StopRule& stop);
-  void finish_step(std::span<CgSystem> systems, const LinearSystem& pieces);
-  void finish_step(CgSystem& system, const LinearSystem& pieces, std::span<const double> diagonal);
+  void place_direction() {
+    p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
+  }
+
+  /// Where a system goes on, p and A p are where they were.
+  void ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
+    PerSystem curvatures(systems.size());
+    const auto own = matrix_.own_product();  // of one system alone
+    vectors_.sums_into(curvatures.all(), [&](VectorOps& local) {
+      if (own) {
+        curvatures[0] = *own;
+      } else {
+        local.dots(p_, matrix_.result(), curvatures.all());
+      }
+    });
+    for (std::size_t k = 0; k < systems.size(); ++k) {
+      auto& system = systems[k];
+      system.is_asked = system.goes_on();
+      if (!system.is_asked) continue;
+      system.state.record_curvature(curvatures[k]);
+      system.end = stop.end_within_step(system.state);
+    }
+    if (std::ranges::none_of(systems, &CgSystem::is_doubted)) return;
+    HugePageVector direction(p_.size());
+    std::ranges::copy(p_, direction.begin());
+    ask_with_rounding(systems, stop, direction);
+    if (std::ranges::none_of(systems, &CgSystem::goes_on)) return;
+    matrix_.set_aside(true);
+    resume(direction);
+    multiply_direction();
+    matrix_.set_aside(false);
+  }
+
+  /// From alpha to the next direction. The operations of several systems are other ones, as are their roundings.
+  void finish_step(std::span<CgSystem> systems, const LinearSystem& pieces) {
+    const bool is_one = systems.size() == 1;
+    const PerSystem lengths(systems,
+                            [](const CgSystem& one) { return one.goes_on() ? one.state.alpha : 0.0; });
+    vectors_.update([&](VectorOps& local) {
+      if (is_one) {
+        local.add_scaled(-lengths[0], matrix_.result(), r_);
+      } else {
+        local.steps_along(lengths.all(), {.p = p_, .q = matrix_.result(), .x = pieces.x, .r = r_});
+      }
+    });
+    const auto preconditioned = preconditioner_.apply(r_, vectors_);
+    const PerSystem rhos_before(systems, [](const CgSystem& one) { return one.state.rho; });
+    const PerSystem squares_before(systems, [](const CgSystem& one) { return one.state.residual_square; });
+    compute_products(systems, preconditioned);
+    for (std::size_t k = 0; k < systems.size(); ++k) {
+      if (systems[k].goes_on()) systems[k].state.record_beta(rhos_before[k]);
+    }
+    const PerSystem factors(systems,
+                            [](const CgSystem& one) { return one.goes_on() ? one.state.beta : 0.0; });
+    if (is_one) {
+      keep_iterate(systems.front(), squares_before[0], pieces);
+    } else if (pieces.keeps_best) {
+      keep_iterates(systems, squares_before, lengths, pieces);
+    }
+    vectors_.update([&](VectorOps& local) {
+      if (is_one) {
+        local.step_and_turn(lengths[0], factors[0], preconditioned, p_, pieces.x);
+      } else {
+        local.scale_and_add_each(preconditioned, factors.all(), p_);
+      }
+    });
+  }
+
+  /// After r . r of a step is known, which x has taken already: x - alpha p is kept for the systems whose residual begins to grow.
   void keep_iterates(std::span<CgSystem> systems, const PerSystem& squares_before, const PerSystem& lengths,
-                     const LinearSystem& pieces);
-  void compute_products(std::span<CgSystem> systems, std::span<const double> preconditioned);
+                     const LinearSystem& pieces) {
+    PerSystem are_kept(systems.size());
+    bool keeps_any = false;
+    for (std::size_t k = 0; k < systems.size(); ++k) {
+      const bool keeps = systems[k].goes_on() && systems[k].kept.takes(squares_before[k], systems[k].state);
+      are_kept[k] = keeps ? 1.0 : 0.0;
+      keeps_any |= keeps;
+    }
+    if (!keeps_any) return;
+    vectors_.update([&](VectorOps& local) {
+      local.step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
+    });
+  }
+
+  /// From alpha to the next direction in two passes over the vectors: quicker where these are in memory.
+  void finish_step(CgSystem& system, const LinearSystem& pieces, std::span<const double> diagonal) {
+    auto& state = system.state;
+    std::array<double, 2> products{};
+    vectors_.update([&](VectorOps& local) {
+      products = local.step_residual(state.alpha, matrix_.result(), diagonal, r_);
+    });
+    const double rho_before = state.rho;
+    const double square_before = state.residual_square;
+    const auto summed = vectors_.sums([&](VectorOps&) { return products; });
+    state.rho = summed[0];
+    state.residual_square = summed[1];
+    state.record_beta(rho_before);
+    keep_iterate(system, square_before, pieces);
+    vectors_.update(
+        [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, pieces.x); });
+  }
+
+  /// The operator's result := A p
+  void multiply_direction() {
+    if (preconditioner_.uses_products()) return multiply(p_);
+    matrix_.apply();
+  }
+
+  /// rho = r . M^-1 r and r . r of the systems that have not ended; the same without preconditioner.
+  void compute_products(std::span<CgSystem> systems, std::span<const double> preconditioned) {
+    const bool is_same = preconditioner_.is_identity();
+    const auto count = systems.size();
+    std::array<double, 2 * PerSystem::most> values{};
+    const auto sums = std::span(values).first(is_same ? count : 2 * count);
+    vectors_.sums_into(sums, [&](VectorOps& local) {
+      local.dots(r_, preconditioned, sums.first(count));
+      if (!is_same) local.dots(r_, r_, sums.last(count));
+    });
+    for (std::size_t k = 0; k < count; ++k) {
+      if (systems[k].end) continue;
+      systems[k].state.rho = sums[k];
+      systems[k].state.residual_square = sums[sums.size() - count + k];
+    }
+  }
 
   HugePageVector own_direction_;  // p itself, or p while the operand is x
   std::span<double> p_;
 };
-
-ClassicRecurrence::ClassicRecurrence(const CgParts& parts)
-    : CgRecurrence(parts), own_direction_(preconditioner_.uses_products() ? matrix_.local_size() : 0) {}
-
-void ClassicRecurrence::recompute_residuals(std::span<const CgSystem> systems, const LinearSystem& pieces) {
-  if (systems.size() == 1) return recompute_residual(pieces.b, pieces.x);
-  const bool is_in_operand = !preconditioner_.uses_products();
-  if (is_in_operand) {
-    if (own_direction_.empty()) own_direction_ = HugePageVector(p_.size());
-    vectors_.update([&](VectorOps& local) { local.copy(p_, own_direction_); });
-  }
-  multiply(pieces.x);
-  const PerSystem are_new(systems, &CgSystem::begins_again);
-  vectors_.update(
-      [&](VectorOps& local) { local.subtract_where(are_new.all(), pieces.b, matrix_.result(), r_); });
-  if (is_in_operand) resume(own_direction_);
-}
-
-void ClassicRecurrence::begin(std::span<CgSystem> systems) {
-  const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  place_direction();
-  const PerSystem are_new(systems, &CgSystem::begins_again);
-  vectors_.update([&](VectorOps& local) { local.copy_where(are_new.all(), preconditioned, p_); });
-  compute_products(systems, preconditioned);
-  for (auto& system : systems) {
-    if (system.begins_again) system.state.direction_square = system.state.rho;
-  }
-}
-
-void ClassicRecurrence::place_direction() {
-  p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
-}
-
-void ClassicRecurrence::resume(std::span<const double> direction) {
-  place_direction();
-  std::ranges::copy(direction, p_.begin());
-}
-
-void ClassicRecurrence::step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) {
-  multiply_direction();
-  ask_within_step(systems, stop);
-  if (std::ranges::none_of(systems, &CgSystem::goes_on)) return;
-  for (auto& system : systems) {
-    auto& state = system.state;
-    // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
-    if (system.goes_on()) state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
-  }
-  const bool is_exact = matrix_.most_terms() > 0.0;  // which the operation with a diagonal is not
-  const auto diagonal = preconditioner_.inverse_diagonal();
-  if (systems.size() == 1 && !diagonal.empty() && !is_exact) {
-    finish_step(systems.front(), pieces, diagonal);
-  } else {
-    finish_step(systems, pieces);
-  }
-}
-
-/// Where a system goes on, p and A p are where they were.
-void ClassicRecurrence::ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
-  PerSystem curvatures(systems.size());
-  const auto own = matrix_.own_product();  // of one system alone
-  vectors_.sums_into(curvatures.all(), [&](VectorOps& local) {
-    if (own) {
-      curvatures[0] = *own;
-    } else {
-      local.dots(p_, matrix_.result(), curvatures.all());
-    }
-  });
-  for (std::size_t k = 0; k < systems.size(); ++k) {
-    auto& system = systems[k];
-    system.is_asked = system.goes_on();
-    if (!system.is_asked) continue;
-    system.state.record_curvature(curvatures[k]);
-    system.end = stop.end_within_step(system.state);
-  }
-  if (std::ranges::none_of(systems, &CgSystem::is_doubted)) return;
-  HugePageVector direction(p_.size());
-  std::ranges::copy(p_, direction.begin());
-  ask_with_rounding(systems, stop, direction);
-  if (std::ranges::none_of(systems, &CgSystem::goes_on)) return;
-  matrix_.set_aside(true);
-  resume(direction);
-  multiply_direction();
-  matrix_.set_aside(false);
-}
-
-/// From alpha to the next direction. The operations of several systems are other ones, as are their roundings.
-void ClassicRecurrence::finish_step(std::span<CgSystem> systems, const LinearSystem& pieces) {
-  const bool is_one = systems.size() == 1;
-  const PerSystem lengths(systems, [](const CgSystem& one) { return one.goes_on() ? one.state.alpha : 0.0; });
-  vectors_.update([&](VectorOps& local) {
-    if (is_one) {
-      local.add_scaled(-lengths[0], matrix_.result(), r_);
-    } else {
-      local.steps_along(lengths.all(), {.p = p_, .q = matrix_.result(), .x = pieces.x, .r = r_});
-    }
-  });
-  const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  const PerSystem rhos_before(systems, [](const CgSystem& one) { return one.state.rho; });
-  const PerSystem squares_before(systems, [](const CgSystem& one) { return one.state.residual_square; });
-  compute_products(systems, preconditioned);
-  for (std::size_t k = 0; k < systems.size(); ++k) {
-    if (systems[k].goes_on()) systems[k].state.record_beta(rhos_before[k]);
-  }
-  const PerSystem factors(systems, [](const CgSystem& one) { return one.goes_on() ? one.state.beta : 0.0; });
-  if (is_one) {
-    keep_iterate(systems.front(), squares_before[0], pieces);
-  } else if (pieces.keeps_best) {
-    keep_iterates(systems, squares_before, lengths, pieces);
-  }
-  vectors_.update([&](VectorOps& local) {
-    if (is_one) {
-      local.step_and_turn(lengths[0], factors[0], preconditioned, p_, pieces.x);
-    } else {
-      local.scale_and_add_each(preconditioned, factors.all(), p_);
-    }
-  });
-}
-
-/// After r . r of a step is known, which x has taken already: x - alpha p is kept for the systems whose residual begins to grow.
-void ClassicRecurrence::keep_iterates(std::span<CgSystem> systems, const PerSystem& squares_before,
-                                      const PerSystem& lengths, const LinearSystem& pieces) {
-  PerSystem are_kept(systems.size());
-  bool keeps_any = false;
-  for (std::size_t k = 0; k < systems.size(); ++k) {
-    const bool keeps = systems[k].goes_on() && systems[k].kept.takes(squares_before[k], systems[k].state);
-    are_kept[k] = keeps ? 1.0 : 0.0;
-    keeps_any |= keeps;
-  }
-  if (!keeps_any) return;
-  vectors_.update([&](VectorOps& local) {
-    local.step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
-  });
-}
-
-/// From alpha to the next direction in two passes over the vectors: quicker where these are in memory.
-void ClassicRecurrence::finish_step(CgSystem& system, const LinearSystem& pieces,
-                                    std::span<const double> diagonal) {
-  auto& state = system.state;
-  std::array<double, 2> products{};
-  vectors_.update(
-      [&](VectorOps& local) { products = local.step_residual(state.alpha, matrix_.result(), diagonal, r_); });
-  const double rho_before = state.rho;
-  const double square_before = state.residual_square;
-  const auto summed = vectors_.sums([&](VectorOps&) { return products; });
-  state.rho = summed[0];
-  state.residual_square = summed[1];
-  state.record_beta(rho_before);
-  keep_iterate(system, square_before, pieces);
-  vectors_.update(
-      [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, pieces.x); });
-}
-
-/// The operator's result := A p
-void ClassicRecurrence::multiply_direction() {
-  if (preconditioner_.uses_products()) return multiply(p_);
-  matrix_.apply();
-}
-
-/// rho = r . M^-1 r and r . r of the systems that have not ended; the same without preconditioner.
-void ClassicRecurrence::compute_products(std::span<CgSystem> systems,
-                                         std::span<const double> preconditioned) {
-  const bool is_same = preconditioner_.is_identity();
-  const auto count = systems.size();
-  std::array<double, 2 * PerSystem::most> values{};
-  const auto sums = std::span(values).first(is_same ? count : 2 * count);
-  vectors_.sums_into(sums, [&](VectorOps& local) {
-    local.dots(r_, preconditioned, sums.first(count));
-    if (!is_same) local.dots(r_, r_, sums.last(count));
-  });
-  for (std::size_t k = 0; k < count; ++k) {
-    if (systems[k].end) continue;
-    systems[k].state.rho = sums[k];
-    systems[k].state.residual_square = sums[sums.size() - count + k];
-  }
-}
 
 }  // namespace
 

@@ -28,12 +28,44 @@ class OneSumRecurrence : public CgRecurrence {
   }
 
   /// The numbers of a first step along u.
-  void begin_with(CgState& state, const Products& products);
+  void begin_with(CgState& state, const Products& products) {
+    state.rho = products[0];
+    state.residual_square = products[2];
+    state.direction_square = state.rho;
+    next_curvature_ = products[1];
+    is_direct_ = true;
+  }
   /// beta, and the p . A p of the next step. x has taken the step, p is still its direction.
-  void go_on_with(CgSystem& system, const Products& products, const LinearSystem& pieces);
+  void go_on_with(CgSystem& system, const Products& products, const LinearSystem& pieces) {
+    auto& state = system.state;
+    const double rho_before = state.rho;
+    const double square_before = state.residual_square;
+    state.rho = products[0];
+    state.residual_square = products[2];
+    state.record_beta(rho_before);
+    next_curvature_ = products[1];
+    if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
+    is_direct_ = false;
+    keep_iterate(system, square_before, pieces, p_);
+  }
   /// Notes p . A p. Where the rule ends the solve for it, by the recurrence, p . A p is computed anew, and the
   /// rule asked again: the end is that answer, or stagnated where it has none, since the recurrence has parted.
-  void ask_within_step(std::span<CgSystem> systems, const StopRule& stop);
+  void ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
+    auto& system = systems.front();
+    const auto ask = [&](double curvature) {
+      system.state.record_curvature(curvature);
+      system.end = stop.end_within_step(system.state);
+    };
+    system.is_asked = true;
+    ask(next_curvature_);
+    if (!system.end) return;
+    if (!is_direct_) {
+      multiply(p_);
+      ask(vectors_.dot(p_, matrix_.result()));
+    }
+    if (system.is_doubted()) ask_with_rounding(systems, stop, p_);
+    if (!is_direct_ && !system.end) system.end = SolveEnd::stagnated;
+  }
   static void set_alpha(CgState& state) {
     state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
   }
@@ -45,44 +77,6 @@ class OneSumRecurrence : public CgRecurrence {
   double next_curvature_ = 0.0;
   bool is_direct_ = false;  // next_curvature_ comes from no recurrence
 };
-
-void OneSumRecurrence::begin_with(CgState& state, const Products& products) {
-  state.rho = products[0];
-  state.residual_square = products[2];
-  state.direction_square = state.rho;
-  next_curvature_ = products[1];
-  is_direct_ = true;
-}
-
-void OneSumRecurrence::go_on_with(CgSystem& system, const Products& products, const LinearSystem& pieces) {
-  auto& state = system.state;
-  const double rho_before = state.rho;
-  const double square_before = state.residual_square;
-  state.rho = products[0];
-  state.residual_square = products[2];
-  state.record_beta(rho_before);
-  next_curvature_ = products[1];
-  if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
-  is_direct_ = false;
-  keep_iterate(system, square_before, pieces, p_);
-}
-
-void OneSumRecurrence::ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
-  auto& system = systems.front();
-  const auto ask = [&](double curvature) {
-    system.state.record_curvature(curvature);
-    system.end = stop.end_within_step(system.state);
-  };
-  system.is_asked = true;
-  ask(next_curvature_);
-  if (!system.end) return;
-  if (!is_direct_) {
-    multiply(p_);
-    ask(vectors_.dot(p_, matrix_.result()));
-  }
-  if (system.is_doubted()) ask_with_rounding(systems, stop, p_);
-  if (!is_direct_ && !system.end) system.end = SolveEnd::stagnated;
-}
 
 /// p . A p follows from rho and u . A u, which are summed together after the product (Chronopoulos and Gear 1989). u = M^-1 r, w = A u, s = A p
 class ChronopoulosGearRecurrence final : public OneSumRecurrence {
