@@ -2,6 +2,7 @@
 
 // Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule, for one system or for several in lock-step.
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>

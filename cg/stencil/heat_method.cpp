@@ -113,10 +113,10 @@ class HeatMethod final : public StencilMethod {
  public:
   explicit HeatMethod(const StencilOptions& options)
       // With each of 8, 4 and 2 planes at once the kept planes of all steps are moved half as often as with half of it.
-      : StencilMethod({.layout = PlaneLayout(options.shape),
-                       .most_steps = options.step_count,
-                       .most_tried_steps = std::min(options.step_count, 128),
-                       .most_planes_at_once = 8}),
+      : StencilMethod(MethodTraits{.layout = PlaneLayout(options.shape),
+                                   .most_steps = options.step_count,
+                                   .most_tried_steps = std::min(options.step_count, 128),
+                                   .most_planes_at_once = 8}),
         plane_count_(options.shape[2]),
         step_count_(options.step_count),
         field_(options.shape) {}

@@ -258,11 +258,11 @@ class SStepCgMethod final : public StencilMethod {
   explicit SStepCgMethod(const StencilOptions& options)
       // More planes at once take more memory for each step: n + 2 planes of four vectors. Two planes of a neighbour for each step: one for the
       // sums of the new vectors, one for making these.
-      : StencilMethod({.layout = CgLayout(options.shape).stored,
-                       .most_steps = std::min(options.step_count, longest_basis),
-                       .most_tried_steps = std::min(options.step_count, longest_tried_basis),
-                       .most_planes_at_once = 4,
-                       .planes_per_step = 2}),
+      : StencilMethod(MethodTraits{.layout = CgLayout(options.shape).stored,
+                                   .most_steps = std::min(options.step_count, longest_basis),
+                                   .most_tried_steps = std::min(options.step_count, longest_tried_basis),
+                                   .most_planes_at_once = 4,
+                                   .planes_per_step = 2}),
         shape_(options.shape),
         step_limit_(options.step_count),
         layout_(shape_),

@@ -40,7 +40,7 @@ class GridRun {
   /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
   std::vector<OuterStep> whole(const std::string& folder) {
     CheckpointSaver saver(0.0, CheckpointWriter(folder, std::nullopt, group()));
-    RunCheckpoints checkpoints(problem_, {(*solver_), &range_}, {}, saver);
+    RunCheckpoints checkpoints(problem_, {*solver_, &range_}, {}, saver);
     solver_->reset();
     const std::array<OuterStepObserver*, 1> observers{&checkpoints};
     auto steps = solver_->outer_steps(saved_step, observers);
@@ -54,7 +54,7 @@ class GridRun {
   std::vector<OuterStep> rest(const RestartFacts& restart) {
     const auto x = restarted_x(restart, range(), group());
     solver_->reset();
-    (*solver_).restore(restart.step_count(), x, restart.signs);
+    solver_->restore(restart.step_count(), x, restart.signs);
     return solver_->outer_steps(problem_.niter - restart.step_count(), {});
   }
 
