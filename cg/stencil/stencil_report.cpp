@@ -263,7 +263,7 @@ void describe(Members& m, DomainFigures& domain) {
 
 void describe(Members& m, StencilReport& report) {
   m.constant("schema_version", 1);
-  m.derived("status", [&] { return report.code(); });
+  m.derived("status", {}, [&] { return report.code(); });
   m.derived("exit_code", static_cast<int>(report.code()),
             meaning("Of the program on every rank: 0, 81 or 82."));
   m("machine", report.machine, meaning("The processor of rank 0, with its caches."));
@@ -282,29 +282,26 @@ void describe(Members& m, StencilReport& report) {
     at_least(0, "Memory for planes on the rank that needs most."));
   bool is_in_files = !report.folders.empty();
   m.object_if(
-      is_in_files, "out_of_core", [&] { describe_storage(m, report); },
+      is_in_files, "out_of_core",
       or_null("Null: the domain was in memory. Bytes and rates are of the steps, without start values and "
-              "comparison."));
+              "comparison."),
+      [&] { describe_storage(m, report); });
   m("start_s", report.start_s, at_least(0, "Start values computed and stored, on the slowest rank."));
   m("steps_s", report.steps_s, at_least(0, "All steps, on the slowest rank."));
   m("check_s", report.check_s, at_least(0, "Result read and compared, on the slowest rank."));
   describe_disturbance(m, report.quiet);
   m("solve", report.solve, or_null("Of s-step-cg; residuals are relative to b."));
-  m.derived(
-      "updates_per_s", [&] { return report.updates_per_second(); },
-      at_least(0, "Points times steps, each once, divided by steps_s."));
-  m.object(
-      "times",
-      [&] {
-        for (const auto& row : time_rows)
-          m.derived(row.key, over_ranks(report, row.of), meaning(row.meaning));
-      },
-      meaning("The ranks' use of the time of all steps."));
+  m.derived("updates_per_s", at_least(0, "Points times steps, each once, divided by steps_s."),
+            [&] { return report.updates_per_second(); });
+  m.object("times", meaning("The ranks' use of the time of all steps."), [&] {
+    for (const auto& row : time_rows) m.derived(row.key, over_ranks(report, row.of), meaning(row.meaning));
+  });
   m("ranks", report.ranks, {.fewest = 1});
   m.object(
-      "result", [&] { describe(m, report.domain); },
+      "result",
       meaning("The final domain, u or x; it does not depend on the ranks, and with heat not on the temporal "
-              "block."));
+              "block."),
+      [&] { describe(m, report.domain); });
 }
 
 std::string write_stencil_report(const StencilReport& report, const std::string& format) {
