@@ -206,7 +206,6 @@ void check_run(RunArguments& run, const OptionSet& given) {
   }
   resolve_features({.options = run,
                     .repeats = run.repeat_count > 1 || run.least_time_s > 0.0,
-                    .can_be_guarded = iteration_of(run.problem).can_be_guarded,
                     .against_streaming = against_streaming(run)});
 }
 

@@ -9,7 +9,6 @@
 
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/operators/matrix_free.hpp"
-#include "cg/solver/outer_iteration.hpp"
 #include "cg/timing/events.hpp"
 
 namespace cg2d {
@@ -42,15 +41,12 @@ std::int64_t byte_count_from(const std::string& option, const std::string& text)
 
 std::vector<std::string> class_letters() {
   std::vector<std::string> letters;
-  for (const auto& row : iteration_table()) {
-    const auto prefix = &row == &iteration_table().front() ? std::string() : std::string(row.name) + ':';
-    for (const auto& problem : problem_classes()) letters.push_back(prefix + problem.class_name);
-  }
+  for (const auto& problem : problem_classes()) letters.push_back(problem.class_name);
   return letters;
 }
 
 Problem problem_class(const std::string& letter) {
-  if (const auto known = class_named(letter)) return *known;
+  if (const auto* const known = find_class(letter)) return *known;
   refuse_unknown("--class", letter, class_letters());
 }
 

@@ -189,7 +189,7 @@ class Solver::Parts {
     timer_->reset();
     group_.barrier();
     const auto begin = std::chrono::steady_clock::now();
-    auto result = cg2d::solve(*conjugate_gradient_, vectors, stop);
+    auto result = conjugate_gradient_->solve(vectors, stop).front();
     const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
     if (function_ != nullptr) function_->throw_failure();
     time_s_ = group_.maximum(duration.count());

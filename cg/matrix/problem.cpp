@@ -66,14 +66,14 @@ void check_problem(const Problem& problem) {
 double official_flop_count(const Problem& problem) {
   const double row = static_cast<double>(problem.nonzer) * (problem.nonzer + 1.0);
   return 2.0 * problem.niter * static_cast<double>(problem.n) *
-         (3.0 + 3.0 + problem.counts.products * row + problem.counts.steps * 5.0);
+         (3.0 + 3.0 + products_per_outer_step * row + cg_steps_per_solve * 5.0);
 }
 
 double true_flop_count(const Problem& problem, std::int64_t nonzero_count) {
   // Terms as in the official count: 5 vector operations of 2 n per step, 6 per outer iteration.
   const auto n = static_cast<double>(problem.n);
   const auto nonzeros = static_cast<double>(nonzero_count);
-  return 2.0 * problem.niter * (problem.counts.products * nonzeros + n * (problem.counts.steps * 5.0 + 6.0));
+  return 2.0 * problem.niter * (products_per_outer_step * nonzeros + n * (cg_steps_per_solve * 5.0 + 6.0));
 }
 
 double expected_nonzero_count(const Problem& problem) {

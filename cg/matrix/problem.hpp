@@ -13,23 +13,17 @@ namespace cg2d {
 /// Steps of one conjugate gradient solve; the benchmark fixes them (NAS-95-020).
 inline constexpr int cg_steps_per_solve = 25;
 
-/// Steps, and products with the matrix, in one outer iteration.
-struct OuterCounts {
-  int steps = cg_steps_per_solve;
-  int products = cg_steps_per_solve + 1;
-};
+/// Products with the matrix in one outer iteration.
+inline constexpr int products_per_outer_step = cg_steps_per_solve + 1;
 
 /// One NAS CG problem. Source of the classes: RNR-94-007, NAS-95-020 and the official 3.4 programs.
 struct Problem {
-  std::string
-      class_name;  ///< one letter, or "U" (unknown to the benchmark) for any other problem; after "NAME:" of another iteration
-  std::int64_t n = 0;  ///< order of the matrix
-  int nonzer = 0;      ///< nonzeros of each random vector
-  int niter = 0;       ///< timed outer iterations
-  double shift = 0.0;  ///< lambda
+  std::string class_name;  ///< one letter, or "U" (unknown to the benchmark) for any other problem
+  std::int64_t n = 0;      ///< order of the matrix
+  int nonzer = 0;          ///< nonzeros of each random vector
+  int niter = 0;           ///< timed outer iterations
+  double shift = 0.0;      ///< lambda
   std::optional<double> reference_zeta{};
-  std::string_view iteration = "npb";  ///< kind of its outer iterations, IterationRow::name
-  OuterCounts counts{};
 
   /// Ratio between the smallest and the largest weight of the outer products; also added to the diagonal.
   static constexpr double rcond = 0.1;

@@ -327,8 +327,8 @@ PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat) {
           .are_timed = report.phases_timed,
           .step_count = cg_step_count(report),
           .prediction = report.prediction ? &*report.prediction : nullptr,
-          .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) *
-                                 report.problem.counts.products * static_cast<double>(report.nonzero_count)};
+          .nonzeros_multiplied = static_cast<double>(timed_part(report).niter) * products_per_outer_step *
+                                 static_cast<double>(report.nonzero_count)};
 }
 
 PhaseFigures phases_of(const RunReport& report) { return phases_of(report, median_repeat(report)); }

@@ -73,7 +73,6 @@ void BenchmarkRun::load_machine() {
 
 void BenchmarkRun::predict_phases() {
   if (!machine_ || report_.restart) return;  // it would be of the whole run
-  if (!iteration_of(options_.problem).is_predicted) return;
   if (!machine_->has_kernel(configuration().kernel)) return;
   auto prediction =
       predict(*machine_, source_->facts(), configuration(), options_.problem.niter, session_.uneven_ranks());
@@ -119,7 +118,7 @@ void BenchmarkRun::expect_by_trial() const {
   if (tried.empty()) return;
   const double generation_s = report_.grid_trial->duration_s / static_cast<double>(tried.size());
   const double outer_step_s =
-      options_.problem.counts.products * std::ranges::min_element(tried, {}, &TimedCandidate::step_s)->step_s;
+      products_per_outer_step * std::ranges::min_element(tried, {}, &TimedCandidate::step_s)->step_s;
   progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 
@@ -135,17 +134,16 @@ ReadyWork BenchmarkRun::make() {
   assembled_ = session_.connect(layout, product);
   const double set_up_s = block_s + of_communicator.seconds();
   guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, *assembled_);
-  solver_.emplace(*assembled_, options_.problem.shift, guard_, iteration_of(options_.problem));
+  iteration_.emplace(*assembled_, options_.problem.shift, guard_);
   piece_ = layout.own_piece(group_.rank());
   const auto parts = product->part_count();
-  auto& iteration = solver_->iteration();
-  return {.solver = {.timer = solver_->timer(),
-                     .observers = iteration.observers(),
+  return {.solver = {.timer = assembled_->timer(),
+                     .observers = iteration_->observers(),
                      .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
-                     .vectors = iteration.vectors()},
+                     .vectors = iteration_->vectors()},
           .trace_room =
               [this, parts](int step_count) {
-                return TraceRoom::of_benchmark(step_count, parts, options_.problem.counts.steps);
+                return TraceRoom::of_benchmark(step_count, parts, cg_steps_per_solve);
               },
           .matrix_bytes = read_footprint_bytes(*product, streaming_),
           .vector_bytes =
@@ -160,16 +158,16 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   const auto before = make_layout(source_->facts(), configuration());
   source_->set_piece_starts(source_->balanced_piece_starts(shares, group_));
   const auto layout = make_layout(source_->facts(), configuration());
-  const auto x = moved_piece(solver_->iteration().x(), before, layout, group_);
+  const auto x = moved_piece(iteration_->x(), before, layout, group_);
   assembled_->release();
   session_.reconnect(*assembled_, layout, make_in_memory(layout));
   piece_ = layout.own_piece(group_.rank());
-  solver_->iteration().lay_out(x);
+  iteration_->lay_out(x);
   std::tie(report_.generation_s, report_.conversion_s) = set_up;
 }
 
 void BenchmarkRun::conclude() {
-  if (solver_->iteration().curvature_signs().indefinite()) {
+  if (iteration_->curvature_signs().indefinite()) {
     report_.warnings.emplace_back(
         "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
   }
@@ -218,8 +216,8 @@ std::optional<StreamPlan> BenchmarkRun::plan_streaming(const comm::BlockLayout& 
   predict_phases();
   double multiply_s = 0.0;
   if (report_.prediction)
-    multiply_s = report_.prediction->phase_s(Phase::multiply) /
-                 (options_.problem.counts.products * options_.problem.niter);
+    multiply_s =
+        report_.prediction->phase_s(Phase::multiply) / (products_per_outer_step * options_.problem.niter);
   return plan_stream(streaming_->parts_of(streamed_matrix(layout), layout), group_.maximum(multiply_s),
                      group_);
 }
@@ -243,7 +241,7 @@ void BenchmarkRun::expect_storage() {
       group_.maximum(rate > 0.0 ? session_.mine().streamed_bytes_per_product / rate : 0.0);
   if (!report_.prediction) return;
   auto& multiply_s = report_.prediction->phases[index_of(Phase::multiply)];
-  multiply_s = std::max(multiply_s, reading_s * options_.problem.counts.products * options_.problem.niter);
+  multiply_s = std::max(multiply_s, reading_s * products_per_outer_step * options_.problem.niter);
 }
 
 void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {

@@ -21,7 +21,7 @@
 #include "cg/run/session_options.hpp"
 #include "cg/run/streaming/streaming_feature.hpp"
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/rank_group.hpp"
 
@@ -90,7 +90,7 @@ class BenchmarkRun final : public Workload {
   StreamingFeature* streaming_;                ///< with --out-of-core
   std::unique_ptr<AssembledOperator> assembled_;
   GuardHooks* guard_ = nullptr;  ///< of the solver
-  std::optional<NpbSolver> solver_;
+  std::optional<NpbIteration> iteration_;
   comm::IndexRange piece_;  ///< of its vectors: this rank's
   RegionMeasurement* measurement_ = nullptr;
   int earlier_count_ = 0;  ///< outer iterations before a restart

@@ -20,7 +20,7 @@
 #include "cg/run/session_report.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/cg_recurrence.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/phase_trace.hpp"
 #include "comm/block_layout.hpp"
@@ -46,7 +46,6 @@ struct AskedWork {
   WorkKind kind = WorkKind::outer_iterations;
   bool has_matrix = true;
   bool repeats = false;                  ///< it is done more than once
-  bool can_be_guarded = true;            ///< IterationRow::can_be_guarded
   std::string_view against_streaming{};  ///< why its matrix must be in memory; empty: it need not
   std::string_view variant{cg_variant_table().front().name};  ///< form of CG
   std::string_view preconditioner{preconditioner_table().front().name};

@@ -50,7 +50,7 @@ void BenchmarkRun::begin(RegionMeasurement& measurement) {
     restarted_x_ = restarted_x(*restart, piece_, group_);
   }
   if (auto* const saver = checkpoint_saver(session_.features()); saver != nullptr)
-    checkpoints_.emplace(options_.problem, CheckpointedVector{solver_->iteration(), &piece_},
+    checkpoints_.emplace(options_.problem, CheckpointedVector{*iteration_, &piece_},
                          restart ? restart->earlier_steps : std::vector<OuterStep>(), *saver);
 }
 
@@ -61,9 +61,9 @@ const RepeatReport* BenchmarkRun::iterate() {
 
 /// x as it is before the first outer iteration, of the benchmark or after the restart.
 void BenchmarkRun::reset_x() {
-  solver_->reset();
+  iteration_->reset();
   if (!report_.restart) return;
-  solver_->iteration().restore(earlier_count_, restarted_x_, report_.restart->signs);
+  iteration_->restore(earlier_count_, restarted_x_, report_.restart->signs);
 }
 
 /// The untimed first iteration, which touches every page and every path, and all repetitions, into the report. False: they ended early,
@@ -73,7 +73,7 @@ bool BenchmarkRun::repeat() {
   progress_.begin("the untimed first iteration");
   reset_x();
   const Stopwatch stopwatch;
-  if (const auto first = solver_->outer_step(watch.asked()); must_stop(first)) {
+  if (const auto first = iteration_->outer_step(watch.asked()); must_stop(first)) {
     end_early({first}, "the untimed first iteration");
     return false;
   }
@@ -113,11 +113,12 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   const Progress::TimedRegion region(progress_);
   // A clock reading per CG step: nothing beside steps that take so long.
   constexpr double long_s = 0.2;
-  auto& step_observers = solver_->iteration().observers();
+  auto& step_observers = iteration_->observers();
   const bool is_long = first_step_s_ >= long_s;
   if (is_long) step_observers.add(own_observer);
-  const auto steps = measurement_->around(
-      observers, [&](auto all_observers) { return solver_->outer_steps(outer_step_count, all_observers); });
+  const auto steps = measurement_->around(observers, [&](auto all_observers) {
+    return iteration_->outer_steps(outer_step_count, all_observers);
+  });
   if (is_long) step_observers.remove(own_observer);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;

@@ -14,7 +14,7 @@
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/timing/phase_counters.hpp"
 #include "cg/timing/phase_trace.hpp"

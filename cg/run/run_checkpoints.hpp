@@ -12,7 +12,7 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/checkpoint/checkpoint_saver.hpp"
-#include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
@@ -35,7 +35,7 @@ HugePageVector restarted_x(const RestartFacts& restart, const comm::IndexRange& 
 
 /// The vector x of an iteration, in whole and in this rank's piece.
 struct CheckpointedVector {
-  const OuterIteration& iteration;
+  const NpbIteration& iteration;
   const comm::IndexRange* range;  ///< of this rank's piece at each time; it must outlive this
 };
 

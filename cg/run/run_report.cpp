@@ -34,7 +34,7 @@ Problem timed_part(const RunReport& report) {
 }
 
 double cg_step_count(const RunReport& report) {
-  return static_cast<double>(timed_part(report).niter) * report.problem.counts.steps;
+  return static_cast<double>(timed_part(report).niter) * cg_steps_per_solve;
 }
 
 const OuterStep& final_step(const RunReport& report) { return median_repeat(report).steps.back(); }

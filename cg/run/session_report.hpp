@@ -19,7 +19,7 @@
 #include "cg/run/feature_settings.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/vector_ops.hpp"
 #include "cg/timing/events.hpp"
 #include "cg/timing/phase_counters.hpp"

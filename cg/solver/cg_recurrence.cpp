@@ -27,10 +27,16 @@ CgVariantRow classic_variant();
 CgVariantRow chronopoulos_gear_variant();
 CgVariantRow pipelined_variant();
 
-void CgRecurrence::recompute_residual(std::span<const double> b, std::span<const double> x) {
+void CgRecurrence::multiply(std::span<const double> vector) {
   const auto operand = matrix_.operand();
-  vectors_.update([&](VectorOps& local) { local.copy(x, operand); });
+  // A preconditioner may have left its result there.
+  if (operand.data() != vector.data() && !operand.empty())
+    vectors_.update([&](VectorOps& local) { local.copy(vector, operand); });
   matrix_.apply();
+}
+
+void CgRecurrence::recompute_residual(std::span<const double> b, std::span<const double> x) {
+  multiply(x);
   vectors_.update([&](VectorOps& local) {
     local.copy(b, r_);
     local.add_scaled(-1.0, matrix_.result(), r_);
@@ -90,43 +96,48 @@ void count_not_finite(const CgParts& parts, const LinearSystem& systems, std::sp
   parts.matrix.set_aside(false);
 }
 
-std::optional<SolveEnd> CgRecurrence::end_with_rounding(CgState& state, const StopRule& stop,
-                                                        std::span<const double> p) {
-  std::array<double, 1> bound{};
+void CgRecurrence::ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop,
+                                     std::span<const double> p) {
+  PerSystem bounds(systems.size());
   rounding_bounds(
       matrix_, p,
-      [&](std::span<const double> v, std::span<double> value) {
-        const auto operand = matrix_.operand();
-        vectors_.update([&](VectorOps& local) { local.copy(v, operand); });
-        matrix_.apply();
-        value[0] = vectors_.dot(v, matrix_.result());
+      [&](std::span<const double> vectors, std::span<double> values) {
+        multiply(vectors);
+        vectors_.dots(vectors, matrix_.result(), values);
       },
-      bound);
-  state.curvature_rounding = bound[0];
-  const auto end = stop.end_within_step(state);
-  if (!end) state.cleared_quotient = state.curvature / state.direction_square;
-  return end;
+      bounds.all());
+  for (std::size_t k = 0; k < systems.size(); ++k) {
+    if (!systems[k].is_doubted()) continue;
+    auto& state = systems[k].state;
+    state.curvature_rounding = bounds[k];
+    systems[k].end = stop.end_within_step(state);
+    if (!systems[k].end) state.cleared_quotient = state.curvature / state.direction_square;
+  }
 }
 
-double CgRecurrence::recompute_rho(CgState& state) {
-  const auto form = [&](std::span<const double> v) {
-    return vectors_.dot(v, preconditioner_.apply(v, vectors_));
+void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
+  const auto forms = [&](std::span<const double> vectors, std::span<double> values) {
+    vectors_.dots(vectors, preconditioner_.apply(vectors, vectors_), values);
   };
+  PerSystem rhos(systems.size());
+  PerSystem bounds(systems.size());
   matrix_.set_aside(true);
-  state.rho = form(r_);
+  forms(r_, rhos.all());
   matrix_.set_aside(false);
-  std::array<double, 1> bound{};
-  rounding_bounds(
-      matrix_, r_, [&](std::span<const double> v, std::span<double> value) { value[0] = form(v); }, bound);
-  return bound[0];
+  rounding_bounds(matrix_, r_, forms, bounds.all());
+  for (std::size_t k = 0; k < systems.size(); ++k) {
+    if (!systems[k].is_doubted()) continue;
+    systems[k].state.rho = rhos[k];
+    systems[k].state.rho_rounding = bounds[k];
+  }
 }
 
-void CgRecurrence::keep_iterate(const CgState& state, double square_before, const LinearSystem& system,
+void CgRecurrence::keep_iterate(CgSystem& system, double square_before, const LinearSystem& pieces,
                                 std::span<const double> done) {
-  if (system.kept == nullptr || !system.kept->residual.takes(square_before, state)) return;
+  if (!pieces.keeps_best || !system.kept.takes(square_before, system.state)) return;
   vectors_.update([&](VectorOps& local) {
-    local.copy(system.x, system.kept->x);
-    if (!done.empty()) local.add_scaled(-state.alpha, done, system.kept->x);
+    local.copy(pieces.x, pieces.kept_x);
+    if (!done.empty()) local.add_scaled(-system.state.alpha, done, pieces.kept_x);
   });
 }
 

@@ -3,7 +3,9 @@
 // The recurrence of conjugate gradients: the computation of a step, apart from when the steps end; and the table of
 // its forms.
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -18,6 +20,7 @@
 #include "cg/solver/preconditioner.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/solver/stop_rule.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
@@ -62,19 +65,59 @@ struct KeptResidual {
   }
 };
 
-struct KeptIterate {
-  KeptResidual residual;
-  HugePageVector x;
+/// One of the systems that are solved together, with numbers of its own.
+struct CgSystem {
+  CgState state{};
+  std::optional<SolveEnd> end{};  ///< empty: it goes on, or begins again
+  /// || b - A x || by the recurrence, where the state's is recomputed: before it was.
+  double recurrence_norm = 0.0;
+  /// Norm of the last recomputed residual from which the recurrence began again.
+  double replaced_norm = std::numeric_limits<double>::infinity();
+  KeptResidual kept{};
+  bool begins_again =
+      false;  ///< from its recomputed residual: it seems converged, or rounding has spoiled the recurrence
+  bool is_asked = false;   ///< the stop rule was asked about it last
+  bool must_stop = false;  ///< an observer asks for it
+
+  [[nodiscard]] bool goes_on() const { return !end && !begins_again; }
+  /// The stop rule was asked last, and said this.
+  [[nodiscard]] bool ends_as(SolveEnd one) const { return is_asked && end == one; }
+  [[nodiscard]] bool is_doubted() const { return ends_as(SolveEnd::not_positive_definite); }
+  void begin_again() {
+    end.reset();
+    begins_again = true;
+  }
 };
 
-/// A x = b; this rank's pieces, which do not overlap.
+/// A number of each of the systems that are solved together.
+class PerSystem {
+ public:
+  static constexpr std::size_t most = kernels::vector_counts.back();
+
+  explicit PerSystem(std::size_t count) : count_(count) {}
+  template <typename Of>
+  PerSystem(std::span<const CgSystem> systems, const Of& of) : count_(systems.size()) {
+    for (std::size_t k = 0; k < count_; ++k) values_[k] = static_cast<double>(std::invoke(of, systems[k]));
+  }
+  [[nodiscard]] double& operator[](std::size_t k) { return values_[k]; }
+  [[nodiscard]] double operator[](std::size_t k) const { return values_[k]; }
+  [[nodiscard]] std::span<double> all() { return std::span(values_).first(count_); }
+  [[nodiscard]] std::span<const double> all() const { return std::span(values_).first(count_); }
+
+ private:
+  std::array<double, most> values_{};
+  std::size_t count_;
+};
+
+/// A x = b; this rank's pieces, which do not overlap. Of several systems the elements of one row are neighbours.
 struct LinearSystem {
   std::span<const double> b;
   std::span<double> x;
-  KeptIterate* kept = nullptr;  ///< nullptr: none is kept
+  bool keeps_best = false;        ///< an iterate of each system is kept (KeptResidual)
+  std::span<double> kept_x = {};  ///< where it is
 };
 
-/// values := v . B v of each of several vectors v, which lie row by row as those of SeveralSystems; summed over all ranks.
+/// values := v . B v of each of several vectors v, which lie row by row; summed over all ranks.
 using QuadraticForms = std::function<void(std::span<const double> vectors, std::span<double> values)>;
 
 /// bounds := bounds of the rounding errors of computed v . B v for a positive definite B, one for each vector. Products and sums are set
@@ -110,35 +153,37 @@ class CgRecurrence : public Interface {
 
   /// r; the caller writes b - A x to it before begin().
   [[nodiscard]] std::span<double> residual() { return r_; }
-  /// r := b - A x, by one product. begin() must follow before the next step().
+  /// r := b - A x of all systems, by one product. begin() must follow before the next step().
   void recompute_residual(std::span<const double> b, std::span<const double> x);
+  /// r := b - A x of the systems that begin again; begin() must follow for those that still do. The others' vectors stay as they are.
+  virtual void recompute_residuals(std::span<const CgSystem> /*systems*/, const LinearSystem& pieces) {
+    recompute_residual(pieces.b, pieces.x);
+  }
 
-  /// Begins, or begins again, with the direction M^-1 r. Sets rho, residual_square and direction_square.
-  virtual void begin(CgState& state) = 0;
-  /// One step. Returns the end of the solve where `stop` says so within the step: then x is as before it.
-  /// SolveEnd::stagnated says that rounding has spoiled the recurrence: begin again with the recomputed
-  /// residual.
-  virtual std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) = 0;
+  /// The systems that begin again do so, with the direction M^-1 r. Sets their rho, residual_square and direction_square.
+  virtual void begin(std::span<CgSystem> systems) = 0;
+  /// One step of the systems that go on. Sets the end of those that `stop`, which is_asked within the step, ends there: then x is as before
+  /// it. SolveEnd::stagnated says that rounding has spoiled the recurrence: begin again with the recomputed residual.
+  virtual void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) = 0;
 
-  /// state.rho := r . M^-1 r, computed from r; its rounding bound. begin() must follow before the next step(). Cost: one
-  /// application of M^-1, and rounding_bounds().
-  [[nodiscard]] double recompute_rho(CgState& state);
+  /// Of the systems that are doubted: rho := r . M^-1 r, computed from r, with its rounding bound. begin() must follow for them before the
+  /// next step(). Cost: one application of M^-1, and rounding_bounds().
+  void recompute_rho(std::span<CgSystem> systems);
 
-  /// Whether a saved state of this form is x, r and one direction, and resume() goes on from it.
-  [[nodiscard]] virtual bool can_be_resumed() const { return false; }
-  /// The direction of the next step; only where can_be_resumed().
+  /// The direction of the next step of a form whose saved state is x, r and one direction; else empty.
   [[nodiscard]] virtual std::span<const double> direction() const { return {}; }
-  /// Takes the place of begin(): residual() is written already, and the state is that of the step before. Only where
-  /// can_be_resumed().
+  /// Takes the place of begin() for such a form: residual() is written already, and the state is that of the step before.
   virtual void resume(std::span<const double> /*direction*/) {}
 
  protected:
-  /// Asks the rule again, with the rounding bound of p . A p. p is not the operator's operand.
-  [[nodiscard]] std::optional<SolveEnd> end_with_rounding(CgState& state, const StopRule& stop,
-                                                          std::span<const double> p);
+  /// The operator's result := A vector.
+  void multiply(std::span<const double> vector);
 
-  /// For every step, after its r . r is known. done: its direction p, where x has taken the step already.
-  void keep_iterate(const CgState& state, double square_before, const LinearSystem& system,
+  /// Asks the rule again about the systems that are doubted, with the rounding bound of p . A p. p is not the operator's operand.
+  void ask_with_rounding(std::span<CgSystem> systems, const StopRule& stop, std::span<const double> p);
+
+  /// For every step of one system, after its r . r is known. done: its direction p, where x has taken the step already.
+  void keep_iterate(CgSystem& system, double square_before, const LinearSystem& pieces,
                     std::span<const double> done = {});
 
   LinearOperator& matrix_;

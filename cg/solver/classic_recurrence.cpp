@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
+#include <cstddef>
 #include <span>
 
 #include "cg/base/process_memory.hpp"
@@ -11,141 +11,192 @@
 namespace cg2d {
 namespace {
 
-/// Two sums over all ranks per step, and one product. The direction p lies in the operator's operand, unless
-/// the preconditioner needs that for products of its own.
+/// Two sums over all ranks per step, and one product, for one system or for several. The direction p lies in the operator's operand, unless
+/// the preconditioner needs that for products of its own. A system that has ended takes part with a step of length 0.
 class ClassicRecurrence final : public CgRecurrence {
  public:
-  explicit ClassicRecurrence(const CgParts& parts);
+  explicit ClassicRecurrence(const CgParts& parts)
+      : CgRecurrence(parts), own_direction_(preconditioner_.uses_products() ? matrix_.local_size() : 0) {}
 
-  void begin(CgState& state) override;
-  std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override;
-  [[nodiscard]] bool can_be_resumed() const override { return true; }
+  void recompute_residuals(std::span<const CgSystem> systems, const LinearSystem& pieces) override {
+    if (systems.size() == 1) return recompute_residual(pieces.b, pieces.x);
+    const bool is_in_operand = !preconditioner_.uses_products();
+    if (is_in_operand) {
+      if (own_direction_.empty()) own_direction_ = HugePageVector(p_.size());
+      vectors_.update([&](VectorOps& local) { local.copy(p_, own_direction_); });
+    }
+    multiply(pieces.x);
+    const PerSystem are_new(systems, &CgSystem::begins_again);
+    vectors_.update(
+        [&](VectorOps& local) { local.subtract_where(are_new.all(), pieces.b, matrix_.result(), r_); });
+    if (is_in_operand) resume(own_direction_);
+  }
+
+  void begin(std::span<CgSystem> systems) override {
+    const auto preconditioned = preconditioner_.apply(r_, vectors_);
+    place_direction();
+    const PerSystem are_new(systems, &CgSystem::begins_again);
+    vectors_.update([&](VectorOps& local) { local.copy_where(are_new.all(), preconditioned, p_); });
+    compute_products(systems, preconditioned);
+    for (auto& system : systems) {
+      if (system.begins_again) system.state.direction_square = system.state.rho;
+    }
+  }
+
+  void resume(std::span<const double> direction) override {
+    place_direction();
+    std::ranges::copy(direction, p_.begin());
+  }
+
+  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) override {
+    multiply_direction();
+    ask_within_step(systems, stop);
+    if (std::ranges::none_of(systems, &CgSystem::goes_on)) return;
+    for (auto& system : systems) {
+      auto& state = system.state;
+      // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
+      if (system.goes_on()) state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
+    }
+    const bool is_exact = matrix_.most_terms() > 0.0;  // which the operation with a diagonal is not
+    const auto diagonal = preconditioner_.inverse_diagonal();
+    if (systems.size() == 1 && !diagonal.empty() && !is_exact) {
+      finish_step(systems.front(), pieces, diagonal);
+    } else {
+      finish_step(systems, pieces);
+    }
+  }
+
   [[nodiscard]] std::span<const double> direction() const override { return p_; }
-  void resume(std::span<const double> direction) override;
 
  private:
-  void place_direction();
-  void multiply();
-  [[nodiscard]] double curvature();
-  [[nodiscard]] std::optional<SolveEnd> end_within_step(CgState& state, const StopRule& stop);
-  void finish_step(CgState& state, const LinearSystem& system);
-  void finish_step(CgState& state, const LinearSystem& system, std::span<const double> diagonal);
-  void compute_products(CgState& state, std::span<const double> preconditioned);
+  void place_direction() {
+    p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
+  }
 
-  HugePageVector own_direction_;
+  /// Where a system goes on, p and A p are where they were.
+  void ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
+    PerSystem curvatures(systems.size());
+    const auto own = matrix_.own_product();  // of one system alone
+    vectors_.sums_into(curvatures.all(), [&](VectorOps& local) {
+      if (own) {
+        curvatures[0] = *own;
+      } else {
+        local.dots(p_, matrix_.result(), curvatures.all());
+      }
+    });
+    for (std::size_t k = 0; k < systems.size(); ++k) {
+      auto& system = systems[k];
+      system.is_asked = system.goes_on();
+      if (!system.is_asked) continue;
+      system.state.record_curvature(curvatures[k]);
+      system.end = stop.end_within_step(system.state);
+    }
+    if (std::ranges::none_of(systems, &CgSystem::is_doubted)) return;
+    HugePageVector direction(p_.size());
+    std::ranges::copy(p_, direction.begin());
+    ask_with_rounding(systems, stop, direction);
+    if (std::ranges::none_of(systems, &CgSystem::goes_on)) return;
+    matrix_.set_aside(true);
+    resume(direction);
+    multiply_direction();
+    matrix_.set_aside(false);
+  }
+
+  /// From alpha to the next direction. The operations of several systems are other ones, as are their roundings.
+  void finish_step(std::span<CgSystem> systems, const LinearSystem& pieces) {
+    const bool is_one = systems.size() == 1;
+    const PerSystem lengths(systems,
+                            [](const CgSystem& one) { return one.goes_on() ? one.state.alpha : 0.0; });
+    vectors_.update([&](VectorOps& local) {
+      if (is_one) {
+        local.add_scaled(-lengths[0], matrix_.result(), r_);
+      } else {
+        local.steps_along(lengths.all(), {.p = p_, .q = matrix_.result(), .x = pieces.x, .r = r_});
+      }
+    });
+    const auto preconditioned = preconditioner_.apply(r_, vectors_);
+    const PerSystem rhos_before(systems, [](const CgSystem& one) { return one.state.rho; });
+    const PerSystem squares_before(systems, [](const CgSystem& one) { return one.state.residual_square; });
+    compute_products(systems, preconditioned);
+    for (std::size_t k = 0; k < systems.size(); ++k) {
+      if (systems[k].goes_on()) systems[k].state.record_beta(rhos_before[k]);
+    }
+    const PerSystem factors(systems,
+                            [](const CgSystem& one) { return one.goes_on() ? one.state.beta : 0.0; });
+    if (is_one) {
+      keep_iterate(systems.front(), squares_before[0], pieces);
+    } else if (pieces.keeps_best) {
+      keep_iterates(systems, squares_before, lengths, pieces);
+    }
+    vectors_.update([&](VectorOps& local) {
+      if (is_one) {
+        local.step_and_turn(lengths[0], factors[0], preconditioned, p_, pieces.x);
+      } else {
+        local.scale_and_add_each(preconditioned, factors.all(), p_);
+      }
+    });
+  }
+
+  /// After r . r of a step is known, which x has taken already: x - alpha p is kept for the systems whose residual begins to grow.
+  void keep_iterates(std::span<CgSystem> systems, const PerSystem& squares_before, const PerSystem& lengths,
+                     const LinearSystem& pieces) {
+    PerSystem are_kept(systems.size());
+    bool keeps_any = false;
+    for (std::size_t k = 0; k < systems.size(); ++k) {
+      const bool keeps = systems[k].goes_on() && systems[k].kept.takes(squares_before[k], systems[k].state);
+      are_kept[k] = keeps ? 1.0 : 0.0;
+      keeps_any |= keeps;
+    }
+    if (!keeps_any) return;
+    vectors_.update([&](VectorOps& local) {
+      local.step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
+    });
+  }
+
+  /// From alpha to the next direction in two passes over the vectors: quicker where these are in memory.
+  void finish_step(CgSystem& system, const LinearSystem& pieces, std::span<const double> diagonal) {
+    auto& state = system.state;
+    std::array<double, 2> products{};
+    vectors_.update([&](VectorOps& local) {
+      products = local.step_residual(state.alpha, matrix_.result(), diagonal, r_);
+    });
+    const double rho_before = state.rho;
+    const double square_before = state.residual_square;
+    const auto summed = vectors_.sums([&](VectorOps&) { return products; });
+    state.rho = summed[0];
+    state.residual_square = summed[1];
+    state.record_beta(rho_before);
+    keep_iterate(system, square_before, pieces);
+    vectors_.update(
+        [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, pieces.x); });
+  }
+
+  /// The operator's result := A p
+  void multiply_direction() {
+    if (preconditioner_.uses_products()) return multiply(p_);
+    matrix_.apply();
+  }
+
+  /// rho = r . M^-1 r and r . r of the systems that have not ended; the same without preconditioner.
+  void compute_products(std::span<CgSystem> systems, std::span<const double> preconditioned) {
+    const bool is_same = preconditioner_.is_identity();
+    const auto count = systems.size();
+    std::array<double, 2 * PerSystem::most> values{};
+    const auto sums = std::span(values).first(is_same ? count : 2 * count);
+    vectors_.sums_into(sums, [&](VectorOps& local) {
+      local.dots(r_, preconditioned, sums.first(count));
+      if (!is_same) local.dots(r_, r_, sums.last(count));
+    });
+    for (std::size_t k = 0; k < count; ++k) {
+      if (systems[k].end) continue;
+      systems[k].state.rho = sums[k];
+      systems[k].state.residual_square = sums[sums.size() - count + k];
+    }
+  }
+
+  HugePageVector own_direction_;  // p itself, or p while the operand is x
   std::span<double> p_;
 };
-
-ClassicRecurrence::ClassicRecurrence(const CgParts& parts)
-    : CgRecurrence(parts), own_direction_(preconditioner_.uses_products() ? matrix_.local_size() : 0) {}
-
-void ClassicRecurrence::begin(CgState& state) {
-  const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  place_direction();
-  vectors_.update([&](VectorOps& local) { local.copy(preconditioned, p_); });
-  compute_products(state, preconditioned);
-  state.direction_square = state.rho;
-}
-
-void ClassicRecurrence::place_direction() {
-  p_ = preconditioner_.uses_products() ? std::span<double>(own_direction_) : matrix_.operand();
-}
-
-void ClassicRecurrence::resume(std::span<const double> direction) {
-  place_direction();
-  std::ranges::copy(direction, p_.begin());
-}
-
-std::optional<SolveEnd> ClassicRecurrence::step(CgState& state, const LinearSystem& system,
-                                                const StopRule& stop) {
-  multiply();
-  state.record_curvature(curvature());
-  if (const auto end = end_within_step(state, stop)) return end;
-  // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
-  state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
-  const bool is_exact = matrix_.most_terms() > 0.0;  // which the operation with a diagonal is not
-  if (const auto diagonal = preconditioner_.inverse_diagonal(); !diagonal.empty() && !is_exact) {
-    finish_step(state, system, diagonal);
-  } else {
-    finish_step(state, system);
-  }
-  return std::nullopt;
-}
-
-/// Where the step goes on, p and A p are where they were.
-std::optional<SolveEnd> ClassicRecurrence::end_within_step(CgState& state, const StopRule& stop) {
-  const auto seeming_end = stop.end_within_step(state);
-  if (seeming_end != SolveEnd::not_positive_definite) return seeming_end;
-  HugePageVector direction(p_.size());
-  std::ranges::copy(p_, direction.begin());
-  const auto end = end_with_rounding(state, stop, direction);
-  if (end) return end;
-  matrix_.set_aside(true);
-  resume(direction);
-  multiply();
-  matrix_.set_aside(false);
-  return std::nullopt;
-}
-
-/// p . A p after the product.
-double ClassicRecurrence::curvature() {
-  const auto own = matrix_.own_product();
-  if (!own) return vectors_.dot(p_, matrix_.result());
-  return vectors_.sums([&](VectorOps&) { return std::array{*own}; })[0];
-}
-
-/// From alpha to the next direction.
-void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system) {
-  vectors_.update([&](VectorOps& local) { local.add_scaled(-state.alpha, matrix_.result(), r_); });
-  const auto preconditioned = preconditioner_.apply(r_, vectors_);
-  const double rho_before = state.rho;
-  const double square_before = state.residual_square;
-  compute_products(state, preconditioned);
-  state.record_beta(rho_before);
-  keep_iterate(state, square_before, system);
-  vectors_.update(
-      [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, preconditioned, p_, system.x); });
-}
-
-/// From alpha to the next direction in two passes over the vectors: quicker where these are in memory.
-void ClassicRecurrence::finish_step(CgState& state, const LinearSystem& system,
-                                    std::span<const double> diagonal) {
-  std::array<double, 2> products{};
-  vectors_.update(
-      [&](VectorOps& local) { products = local.step_residual(state.alpha, matrix_.result(), diagonal, r_); });
-  const double rho_before = state.rho;
-  const double square_before = state.residual_square;
-  const auto summed = vectors_.sums([&](VectorOps&) { return products; });
-  state.rho = summed[0];
-  state.residual_square = summed[1];
-  state.record_beta(rho_before);
-  keep_iterate(state, square_before, system);
-  vectors_.update(
-      [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, system.x); });
-}
-
-/// The operator's result := A p
-void ClassicRecurrence::multiply() {
-  if (preconditioner_.uses_products()) {
-    const auto operand = matrix_.operand();
-    vectors_.update([&](VectorOps& local) { local.copy(p_, operand); });
-  }
-  matrix_.apply();
-}
-
-/// rho = r . M^-1 r and r . r, which are the same without preconditioner.
-void ClassicRecurrence::compute_products(CgState& state, std::span<const double> preconditioned) {
-  if (preconditioner_.is_identity()) {
-    state.rho = vectors_.dot(r_, r_);
-    state.residual_square = state.rho;
-    return;
-  }
-  const auto both = vectors_.sums([&](VectorOps& local) {
-    return std::array{local.dot(r_, preconditioned), local.dot(r_, r_)};
-  });
-  state.rho = both[0];
-  state.residual_square = both[1];
-}
 
 }  // namespace
 

@@ -1,189 +1,75 @@
 #include "cg/solver/conjugate_gradient.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
-#include <optional>
+#include <cstddef>
+#include <string_view>
 
 namespace cg2d {
+namespace {
 
-/// One solve.
-class ConjugateGradient::Run {
- public:
-  Run(ConjugateGradient& solver, const LinearSystem& system, const StopRule& stop)
-      : solver_(solver), system_(system), stop_(stop) {
-    solver_.recurrence_ = solver_.own_recurrence_.get();
-    solver_.replaced_norm_ = std::numeric_limits<double>::infinity();
-    if (!stop.keeps_best()) return;
-    if (solver_.kept_.x.size() != system.x.size()) solver_.kept_.x = HugePageVector(system.x.size());
-    system_.kept = &solver_.kept_;
+/// Numbers have left the range of double precision, where the input is finite.
+bool has_left_range(const CgState& last) {
+  return last.is_not_finite() || last.right_hand_side_square < Tolerance::least_square;
+}
+
+/// The quantity that ended the solve, in the order in which a step computes them.
+void name_quantity(SystemSolveResult& result, const CgState& last) {
+  const auto note = [&](std::string_view name, double value, int step,
+                        const std::optional<double>& rounding = std::nullopt) {
+    result.quantity = name;
+    result.quantity_value = value;
+    result.quantity_rounding = rounding.value_or(0.0);
+    result.quantity_step = step;
+  };
+  const bool is_stagnated = result.end == SolveEnd::stagnated;
+  if (is_stagnated && !has_left_range(last)) {
+    if (last.direction_is_null())
+      return note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
+    if (last.is_idle()) note("r . r", last.least_residual_square, last.least_residual_step);
+    return;
   }
+  const auto is_wrong = [&](double value) {
+    return result.end == SolveEnd::not_positive_definite ? value <= 0.0 : !std::isfinite(value);
+  };
+  if (is_wrong(last.right_hand_side_square) || last.right_hand_side_square < Tolerance::least_square)
+    return note("b . b", last.right_hand_side_square, 0);
+  // x0, A or M is not finite before the first step, or A in the step that did not come to its end.
+  if (is_wrong(last.residual_square)) return note("r . r", last.residual_square, last.number);
+  if (is_wrong(last.rho)) return note("r . M^-1 r", last.rho, last.number, last.rho_rounding);
+  note("p . A p", last.curvature, last.number + 1, last.curvature_rounding);
+}
 
-  SolveResult from_zero() {
-    solver_.kept_.residual = {};
-    solver_.vectors_.update([&](VectorOps& local) {
-      local.fill(0.0, system_.x);
-      local.copy(system_.b, recurrence().residual());
-    });
-    recurrence().begin(state_);
-    state_.right_hand_side_square = state_.residual_square;
-    return finish();
-  }
+/// With names; the residual is that of the state.
+SystemSolveResult result_of(const CgSystem& system) {
+  const auto& last = system.state;
+  SystemSolveResult result{.end = *system.end,
+                           .step_count = last.number,
+                           .right_hand_side_norm = last.right_hand_side_norm(),
+                           .first_residual_norm = last.first_residual_norm(),
+                           .residual_norm = system.recurrence_norm,
+                           .true_residual_norm = last.residual_norm(),
+                           .solution_step = last.number,
+                           .last_residual_norm = last.residual_norm(),
+                           .curvature = last.curvature,
+                           .replacement_count = last.replacement_count};
+  if (result.end == SolveEnd::not_finite || result.end == SolveEnd::not_positive_definite ||
+      result.end == SolveEnd::stagnated)
+    name_quantity(result, last);
+  return result;
+}
 
-  SolveResult from_x() {
-    solver_.kept_.residual = {};
-    recurrence().recompute_residual(system_.b, system_.x);
-    recurrence().begin(state_);
-    state_.right_hand_side_square = solver_.vectors_.dot(system_.b, system_.b);
-    return finish();
-  }
+bool lacks_residual(const CgSystem& system) { return !system.state.residual_is_recomputed; }
 
-  /// From the place where an observer saw the snapshot.
-  SolveResult from(const CgSnapshot& snapshot) {
-    std::ranges::copy(snapshot.residual, recurrence().residual().begin());
-    recurrence().resume(snapshot.direction);
-    state_ = snapshot.state;
-    solver_.replaced_norm_ = snapshot.replaced_norm;
-    // That of steps that are made again, or of another solve, is not of this one.
-    if (system_.kept == nullptr || solver_.kept_.residual.step > state_.number) solver_.kept_.residual = {};
-    if (state_.least_residual_square == 0.0) state_.begin_progress();  // checkpoints do not have it
-    return go_on(end_after_step());
-  }
-
- private:
-  [[nodiscard]] CgRecurrence& recurrence() { return *solver_.recurrence_; }
-
-  SolveResult finish() {
-    state_.first_residual_square = state_.residual_square;
-    state_.residual_is_recomputed = true;
-    state_.begin_progress();
-    if (state_.right_hand_side_square == 0.0) record_zeros();
-    return go_on(end_of_state());
-  }
-
-  SolveResult go_on(std::optional<SolveEnd> end) {
-    while (!end) end = step();
-    if (end == SolveEnd::zero_right_hand_side) solve_zeros();
-    if (end == SolveEnd::not_finite && input_is_finite()) end = SolveEnd::stagnated;
-    if (!state_.residual_is_recomputed) recurrence_norm_ = state_.residual_norm();
-    return {.end = *end,
-            .last = state_,
-            .recurrence_residual_norm = recurrence_norm_,
-            .classic_step_count = steps_before_classic_ ? state_.number - *steps_before_classic_ : 0,
-            .has_preconditioner = !solver_.parts_.preconditioner.is_identity()};
-  }
-
-  std::optional<SolveEnd> step() {
-    solver_.observers_.before_step();
-    if (const auto end = recurrence().step(state_, system_, stop_)) {
-      return end == SolveEnd::stagnated ? replace_residual() : end;
-    }
-    ++state_.number;
-    state_.residual_is_recomputed = false;
-    state_.record_progress();
-    const bool must_stop = solver_.observers_.after_step(state_);
-    auto end = end_after_step();
-    if (must_stop && !end) end = SolveEnd::stopped;
-    return end;
-  }
-
-  std::optional<SolveEnd> end_after_step() {
-    const auto end = end_of_state();
-    const bool begins_again = end == SolveEnd::converged ||
-                              (end == SolveEnd::stagnated &&
-                               (state_.rho_rounding || (may_take_classic_form() && state_.is_idle())));
-    return begins_again ? replace_residual() : end;
-  }
-
-  /// Asks the stop rule; where r . M^-1 r ends the solve, once more with its rounding bound. By a recurrence it is computed anew first:
-  /// where that is positive, rounding has spoiled the recurrence.
-  std::optional<SolveEnd> end_of_state() {
-    state_.rho_rounding.reset();
-    auto end = stop_.end_of(state_);
-    if (end == SolveEnd::stagnated && state_.most_idle_steps == CgState::first_idle_steps) {
-      set_most_idle_steps();
-      end = stop_.end_of(state_);
-    }
-    if (end != SolveEnd::not_positive_definite) return end;
-    state_.rho_rounding = recurrence().recompute_rho(state_);
-    return stop_.end_of(state_).value_or(SolveEnd::stagnated);
-  }
-
-  /// Asks the stop rule with the recomputed residual, and begins again from it where the solve continues: so
-  /// long as each time at least halves the recomputed residual. Where it does not, the roundings of a form with fewer
-  /// sums may be why (those of the pipelined one grow most), and the classic form goes on.
-  std::optional<SolveEnd> replace_residual() {
-    recurrence_norm_ = state_.residual_norm();
-    const bool was_idle = may_take_classic_form() && state_.is_idle();
-    solver_.kept_.residual.begin_again(state_.residual_square);
-    recurrence().recompute_residual(system_.b, system_.x);
-    const auto r = recurrence().residual();
-    state_.residual_square = solver_.vectors_.dot(r, r);
-    state_.rho = state_.residual_square;  // that of the recurrence is not of this r; begin() computes it
-    state_.residual_is_recomputed = true;
-    state_.begin_progress();
-    if (const auto end = stop_.end_of(state_)) return end;
-    if ((was_idle || state_.residual_norm() > solver_.replaced_norm_ / 2.0) && !take_classic_form())
-      return SolveEnd::stagnated;
-    solver_.replaced_norm_ = state_.residual_norm();
-    ++state_.replacement_count;
-    recurrence().begin(state_);
-    return end_of_state();
-  }
-
-  [[nodiscard]] bool may_take_classic_form() const { return !steps_before_classic_ && !solver_.is_classic(); }
-
-  void set_most_idle_steps() {
-    const double per_row =
-        may_take_classic_form() ? CgState::idle_steps_per_row_with_one_sum : CgState::idle_steps_per_row;
-    state_.allow_idle_steps(per_row, order_of(solver_.parts_.matrix, system_.b.size()));
-  }
-
-  /// Whether A, b, M and the initial guess are finite; else they have left the range of double precision.
-  bool input_is_finite() {
-    const std::array<double, 1> is_guess{state_.number == 0 ? 1.0 : 0.0};
-    std::array<double, 1> count{};
-    count_not_finite(solver_.parts_, system_, is_guess, count);
-    return count[0] == 0.0;
-  }
-
-  /// The recurrence becomes that of the classic form, with the same residual. False where it is already.
-  bool take_classic_form() {
-    if (!may_take_classic_form()) return false;
-    steps_before_classic_ = state_.number;
-    state_.most_idle_steps = CgState::first_idle_steps;
-    auto& classic = solver_.classic_recurrence();
-    solver_.vectors_.update(
-        [&](VectorOps& local) { local.copy(recurrence().residual(), classic.residual()); });
-    solver_.recurrence_ = &classic;
-    return true;
-  }
-
-  /// b . b = 0 may be an underflow.
-  void record_zeros() {
-    const auto nonzeros = std::ranges::count_if(system_.b, [](double element) { return element != 0.0; });
-    state_.right_hand_side_is_zero = solver_.parts_.matrix.sum_of_ranks(static_cast<double>(nonzeros)) == 0.0;
-  }
-
-  void solve_zeros() {
-    solver_.vectors_.outside_of_phases().fill(0.0, system_.x);
-    state_.residual_square = 0.0;
-  }
-
-  ConjugateGradient& solver_;
-  LinearSystem system_;
-  const StopRule& stop_;
-  CgState state_;
-  double recurrence_norm_ = 0.0;
-  std::optional<int> steps_before_classic_;  // where it took the place of another form
-};
+}  // namespace
 
 ConjugateGradient::ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner,
-                                     DistributedVectors& vectors, const CgVariantRow& variant)
-    : vectors_(vectors),
-      parts_{.matrix = matrix, .preconditioner = preconditioner, .vectors = vectors},
-      variant_(variant) {
+                                     DistributedVectors& vectors, const CgVariantRow& variant,
+                                     int system_count)
+    : parts_{.matrix = matrix, .preconditioner = preconditioner, .vectors = vectors},
+      variant_(variant),
+      systems_(static_cast<std::size_t>(system_count)),
+      own_observers_(systems_.size()) {
   lay_out();
 }
 
@@ -192,47 +78,275 @@ void ConjugateGradient::lay_out() {
   own_recurrence_.reset();
   own_recurrence_ = variant_.make(parts_);
   recurrence_ = own_recurrence_.get();
-  kept_ = {};
+  kept_x_ = {};
 }
 
-bool ConjugateGradient::is_classic() const { return variant_.name == cg_variant_table().front().name; }
+std::vector<SystemSolveResult> ConjugateGradient::solve(const SystemVectors& vectors, const StopRule& stop) {
+  std::vector<SystemSolveResult> results;
+  for (const auto& system : iterate(vectors, stop)) {
+    auto& result = results.emplace_back(result_of(system));
+    result.classic_step_count = steps_before_classic_ ? result.step_count - *steps_before_classic_ : 0;
+    result.has_preconditioner = !parts_.preconditioner.is_identity();
+  }
+  if (std::ranges::any_of(systems_, lacks_residual)) {
+    const auto norms = residual_norms(vectors.b, vectors.x);
+    for (std::size_t k = 0; k < systems_.size(); ++k) {
+      if (!lacks_residual(systems_[k])) continue;
+      results[k].last_residual_norm = norms[k];
+      results[k].true_residual_norm = norms[k];
+    }
+  }
+  take_kept(results);
+  return results;
+}
 
-CgRecurrence& ConjugateGradient::classic_recurrence() {
+std::span<const CgSystem> ConjugateGradient::iterate(const SystemVectors& vectors, const StopRule& stop) {
+  stop_ = &stop;
+  if (stop.keeps_best() && kept_x_.size() != vectors.x.size()) kept_x_ = HugePageVector(vectors.x.size());
+  pieces_ = {.b = vectors.b, .x = vectors.x, .keeps_best = stop.keeps_best(), .kept_x = kept_x_};
+  recurrence_ = own_recurrence_.get();
+  steps_before_classic_.reset();
+  if (vectors.snapshot != nullptr) {
+    resume(*vectors.snapshot);
+  } else {
+    begin(vectors.starts_from_x);
+  }
+  while (std::ranges::any_of(systems_, &CgSystem::goes_on)) step();
+  finish();
+  return systems_;
+}
+
+void ConjugateGradient::begin(bool starts_from_x) {
+  std::ranges::fill(systems_, CgSystem{.begins_again = true});
+  if (starts_from_x) {
+    recurrence_->recompute_residual(pieces_.b, pieces_.x);
+  } else {
+    parts_.vectors.update([&](VectorOps& local) {
+      local.fill(0.0, pieces_.x);
+      local.copy(pieces_.b, recurrence_->residual());
+    });
+  }
+  recurrence_->begin(systems_);
+  PerSystem squares(systems_, [](const CgSystem& one) { return one.state.residual_square; });
+  if (starts_from_x) parts_.vectors.dots(pieces_.b, pieces_.b, squares.all());
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& state = systems_[k].state;
+    state.right_hand_side_square = squares[k];
+    state.first_residual_square = state.residual_square;
+    state.residual_is_recomputed = true;
+    state.begin_progress();
+    systems_[k].begins_again = false;
+  }
+  record_zeros();
+  ask();
+}
+
+/// From the place where an observer saw the snapshot.
+void ConjugateGradient::resume(const CgSnapshot& snapshot) {
+  auto& system = systems_.front();
+  // That of steps that are made again, or of another solve, is not of this one.
+  const bool goes_on_with_kept = pieces_.keeps_best && system.kept.step <= snapshot.state.number;
+  system = {.state = snapshot.state,
+            .replaced_norm = snapshot.replaced_norm,
+            .kept = goes_on_with_kept ? system.kept : KeptResidual{}};
+  std::ranges::copy(snapshot.residual, recurrence_->residual().begin());
+  recurrence_->resume(snapshot.direction);
+  if (system.state.least_residual_square == 0.0) system.state.begin_progress();  // checkpoints do not have it
+  judge_step();
+}
+
+/// b . b = 0 may be an underflow.
+void ConjugateGradient::record_zeros() {
+  const auto has_zero = [](const CgSystem& one) { return one.state.right_hand_side_square == 0.0; };
+  if (std::ranges::none_of(systems_, has_zero)) return;
+  PerSystem nonzeros(systems_.size());
+  for (std::size_t k = 0; k < pieces_.b.size(); ++k)
+    nonzeros[k % systems_.size()] += pieces_.b[k] != 0.0 ? 1.0 : 0.0;
+  parts_.matrix.sum_over_ranks(nonzeros.all());
+  for (std::size_t k = 0; k < systems_.size(); ++k)
+    systems_[k].state.right_hand_side_is_zero = nonzeros[k] == 0.0;
+}
+
+void ConjugateGradient::step() {
+  observers_.before_step();
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    if (systems_[k].goes_on()) own_observers_[k].before_step();
+  }
+  recurrence_->step(systems_, pieces_, *stop_);
+  for (auto& system : systems_) {
+    if (system.ends_as(SolveEnd::stagnated)) system.begin_again();
+    if (!system.goes_on()) continue;
+    ++system.state.number;
+    system.state.residual_is_recomputed = false;
+    system.state.record_progress();
+  }
+  const bool all_must_stop = tell_of_step();
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    auto& system = systems_[k];
+    const bool must_stop = system.goes_on() && own_observers_[k].after_step(system.state);
+    system.must_stop = must_stop || all_must_stop;
+  }
+  judge_step();
+  for (auto& system : systems_) {
+    if (system.must_stop && !system.end) system.end = SolveEnd::stopped;
+  }
+}
+
+/// Tells the observers of all systems, with the state of the one that is farthest from its solution. Nothing is said
+/// of a step that none has made. True where they ask to stop.
+bool ConjugateGradient::tell_of_step() {
+  const CgSystem* farthest = nullptr;
+  const auto quotient = [](const CgSystem& system) {
+    return system.state.residual_square / system.state.right_hand_side_square;
+  };
+  for (const auto& system : systems_) {
+    if (system.goes_on() && (farthest == nullptr || quotient(system) > quotient(*farthest)))
+      farthest = &system;
+  }
+  return farthest != nullptr && observers_.after_step(farthest->state);
+}
+
+void ConjugateGradient::judge_step() {
+  ask();
+  for (auto& system : systems_) {
+    const auto is_spoiled = [&] {
+      return system.state.rho_rounding || (may_take_classic_form() && system.state.is_idle());
+    };
+    if (system.ends_as(SolveEnd::converged) || (system.ends_as(SolveEnd::stagnated) && is_spoiled()))
+      system.begin_again();
+  }
+  if (std::ranges::any_of(systems_, &CgSystem::begins_again)) replace_residuals();
+}
+
+/// Asks the stop rule about the systems that go on; about those that are idle once more, with the number of steps that the order of A allows;
+/// where r . M^-1 r ends the solve, once more with its rounding bound. By a recurrence it is computed anew first: where that is positive,
+/// rounding has spoiled the recurrence.
+void ConjugateGradient::ask() {
+  for (auto& system : systems_) {
+    system.is_asked = system.goes_on();
+    if (!system.is_asked) continue;
+    system.state.rho_rounding.reset();
+    system.end = stop_->end_of(system.state);
+  }
+  const auto is_idle = [](const CgSystem& one) {
+    return one.ends_as(SolveEnd::stagnated) && one.state.most_idle_steps == CgState::first_idle_steps;
+  };
+  if (std::ranges::any_of(systems_, is_idle)) {
+    const double per_row =
+        may_take_classic_form() ? CgState::idle_steps_per_row_with_one_sum : CgState::idle_steps_per_row;
+    const double order = order_of(parts_.matrix, pieces_.b.size() / systems_.size());
+    for (auto& system : systems_) {
+      if (!is_idle(system)) continue;
+      system.state.allow_idle_steps(per_row, order);
+      system.end = stop_->end_of(system.state);
+    }
+  }
+  if (std::ranges::none_of(systems_, &CgSystem::is_doubted)) return;
+  recurrence_->recompute_rho(systems_);
+  for (auto& system : systems_) {
+    if (system.is_doubted()) system.end = stop_->end_of(system.state).value_or(SolveEnd::stagnated);
+  }
+}
+
+/// Asks the stop rule with the recomputed residuals, and begins again from them where the solve continues.
+void ConjugateGradient::replace_residuals() {
+  recurrence_->recompute_residuals(systems_, pieces_);
+  PerSystem squares(systems_.size());
+  const auto r = recurrence_->residual();
+  parts_.vectors.dots(r, r, squares.all());
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    if (systems_[k].begins_again) judge_replaced(systems_[k], squares[k]);
+  }
+  if (std::ranges::none_of(systems_, &CgSystem::begins_again)) return;
+  recurrence_->begin(systems_);
+  for (auto& system : systems_) system.begins_again = false;
+  ask();
+}
+
+/// A solve continues so long as each time at least halves the recomputed residual. Where it does not, the roundings of a form with fewer sums
+/// may be why (those of the pipelined one grow most), and the classic form goes on.
+void ConjugateGradient::judge_replaced(CgSystem& system, double square) {
+  auto& state = system.state;
+  const bool was_idle = may_take_classic_form() && state.is_idle();
+  system.recurrence_norm = state.residual_norm();
+  system.kept.begin_again(state.residual_square);
+  state.residual_square = square;
+  state.rho = square;  // that of the recurrence is not of this r; begin() computes it
+  state.residual_is_recomputed = true;
+  state.begin_progress();
+  system.end = stop_->end_of(state);
+  const bool is_no_better = was_idle || state.residual_norm() > system.replaced_norm / 2.0;
+  if (!system.end && is_no_better && !take_classic_form()) system.end = SolveEnd::stagnated;
+  system.begins_again = !system.end;
+  if (system.end) return;
+  system.replaced_norm = state.residual_norm();
+  ++state.replacement_count;
+}
+
+bool ConjugateGradient::may_take_classic_form() const {
+  return !steps_before_classic_ && variant_.name != cg_variant_table().front().name;
+}
+
+/// The recurrence becomes that of the classic form, with the same residual. False where it is already.
+bool ConjugateGradient::take_classic_form() {
+  if (!may_take_classic_form()) return false;
+  auto& state = systems_.front().state;
+  steps_before_classic_ = state.number;
+  state.most_idle_steps = CgState::first_idle_steps;
   if (!classic_recurrence_) classic_recurrence_ = cg_variant_table().front().make(parts_);
-  return *classic_recurrence_;
+  parts_.vectors.update(
+      [&](VectorOps& local) { local.copy(own_recurrence_->residual(), classic_recurrence_->residual()); });
+  recurrence_ = classic_recurrence_.get();
+  return true;
 }
 
-SolveResult ConjugateGradient::solve(std::span<const double> b, std::span<double> x, const StopRule& stop) {
-  return Run(*this, {.b = b, .x = x}, stop).from_zero();
-}
-
-SolveResult ConjugateGradient::solve_from(std::span<const double> b, std::span<double> x,
-                                          const StopRule& stop) {
-  return Run(*this, {.b = b, .x = x}, stop).from_x();
-}
-
-SolveResult ConjugateGradient::resume(std::span<const double> b, std::span<double> x,
-                                      const CgSnapshot& snapshot, const StopRule& stop) {
-  return Run(*this, {.b = b, .x = x}, stop).from(snapshot);
+void ConjugateGradient::finish() {
+  const auto is_not_finite = [](const CgSystem& one) { return one.end == SolveEnd::not_finite; };
+  if (std::ranges::any_of(systems_, is_not_finite)) {
+    const PerSystem are_guesses(systems_, [](const CgSystem& one) { return one.state.number == 0; });
+    PerSystem counts(systems_.size());
+    count_not_finite(parts_, pieces_, are_guesses.all(), counts.all());
+    // Numbers of a system whose input is finite have left the range of double precision.
+    for (std::size_t k = 0; k < systems_.size(); ++k) {
+      if (is_not_finite(systems_[k]) && counts[k] == 0.0) systems_[k].end = SolveEnd::stagnated;
+    }
+  }
+  const auto is_zero = [](const CgSystem& one) { return one.end == SolveEnd::zero_right_hand_side; };
+  const PerSystem are_zero(systems_, is_zero);
+  if (std::ranges::any_of(systems_, is_zero))
+    parts_.vectors.outside_of_phases().subtract_where(are_zero.all(), pieces_.b, pieces_.b, pieces_.x);
+  for (auto& system : systems_) {
+    if (is_zero(system)) system.state.residual_square = 0.0;
+    if (lacks_residual(system)) system.recurrence_norm = system.state.residual_norm();
+  }
 }
 
 CgSnapshot ConjugateGradient::snapshot(const CgState& state) const {
   return {.state = state,
-          .replaced_norm = replaced_norm_,
+          .replaced_norm = systems_.front().replaced_norm,
           .residual = recurrence_->residual(),
           .direction = recurrence_->direction()};
 }
 
-void ConjugateGradient::take_kept(std::span<const double> b, std::span<double> x, SystemSolveResult& result) {
-  if (!kept_.residual.seems_better(result)) return;
-  const double norm = residual_norm(b, kept_.x);
-  if (kept_.residual.replaces_last(norm, result)) vectors_.outside_of_phases().copy(kept_.x, x);
-}
-
-double ConjugateGradient::residual_norm(std::span<const double> b, std::span<const double> x) {
+PerSystem ConjugateGradient::residual_norms(std::span<const double> b, std::span<const double> x) {
   recurrence_->recompute_residual(b, x);
   const auto r = recurrence_->residual();
-  return std::sqrt(vectors_.dot(r, r));
+  PerSystem norms(systems_.size());
+  parts_.vectors.dots(r, r, norms.all());
+  for (double& norm : norms.all()) norm = std::sqrt(norm);
+  return norms;
+}
+
+void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
+  PerSystem are_taken(systems_.size());
+  for (std::size_t k = 0; k < results.size(); ++k)
+    are_taken[k] = systems_[k].kept.seems_better(results[k]) ? 1.0 : 0.0;
+  if (std::ranges::none_of(are_taken.all(), [](double taken) { return taken != 0.0; })) return;
+  const auto norms = residual_norms(pieces_.b, kept_x_);
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    if (are_taken[k] != 0.0) are_taken[k] = systems_[k].kept.replaces_last(norms[k], results[k]) ? 1.0 : 0.0;
+  }
+  parts_.vectors.outside_of_phases().copy_where(are_taken.all(), kept_x_, pieces_.x);
 }
 
 }  // namespace cg2d

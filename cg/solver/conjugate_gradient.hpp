@@ -1,28 +1,23 @@
 #pragma once
 
-// Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule.
+// Conjugate gradients on any LinearOperator, with any Preconditioner and StopRule, for one system or for several in lock-step.
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
+#include "cg/solver/solve_end.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/solver/stop_rule.hpp"
 
 namespace cg2d {
-
-/// Result of a solve of A x = b; the same on every rank.
-struct SolveResult {
-  SolveEnd end = SolveEnd::step_limit;
-  CgState last;  ///< with the number of steps
-  /// || b - A x || by the recurrence, where last.residual_is_recomputed: before it was.
-  double recurrence_residual_norm = 0.0;
-  int classic_step_count = 0;  ///< the last steps, where the classic form took the place of another
-  bool has_preconditioner = false;
-};
 
 /// All that the rest of a solve depends on, besides b and x, after a step.
 struct CgSnapshot {
@@ -30,6 +25,16 @@ struct CgSnapshot {
   double replaced_norm = 0.0;  ///< norm of the last recomputed residual from which the recurrence began again
   std::span<const double> residual;  ///< this rank's pieces of r and of the next direction
   std::span<const double> direction;
+};
+
+/// A system, or several with the same matrix, and their solutions: this rank's pieces, which do not overlap. Of several systems the elements
+/// of one row, one of each system, are neighbours.
+struct SystemVectors {
+  std::span<const double> b;
+  std::span<double> x;
+  bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
+  /// State of an earlier solve to go on from, whose x is given; one system only.
+  const CgSnapshot* snapshot = nullptr;
 };
 
 /// Calls per solve of `step_count` steps of the classic form without preconditioner. The performance model counts with them;
@@ -51,64 +56,82 @@ struct ResidualCalls {
   static constexpr int updates = 3;
 };
 
-/// Holds references: all must outlive it. Every operation is collective over the operator's ranks and gives
-/// the same numbers, to the bit, on every rank.
+/// Several systems take one product for all of them, and one message where a single one sends one. Each has its own numbers, and ends by
+/// itself: from then on its x does not change any more. Holds references: all must outlive it. Every operation is collective over the
+/// operator's ranks and gives the same numbers, to the bit, on every rank.
 class ConjugateGradient {
  public:
-  /// The classic form of CG, or another row of the table.
+  /// The classic form of CG, or another row of the table. system_count: 1, or one of kernels::vector_counts for the classic form; operator and
+  /// preconditioner work on vectors of all systems.
   ConjugateGradient(LinearOperator& matrix, Preconditioner& preconditioner, DistributedVectors& vectors,
-                    const CgVariantRow& variant = cg_variant_table().front());
+                    const CgVariantRow& variant = cg_variant_table().front(), int system_count = 1);
 
   /// Goes on with an operator that has exchanged its layout: vectors of the length that it has now. Between solves.
   void lay_out();
 
-  /// x := about A^-1 b, from x = 0. b, x: this rank's pieces; they do not overlap. A must be definite;
-  /// positive or negative makes no difference unless to the stop rule. Cost: as SolveCalls says, and one
-  /// product and one sum for each time that the stop rule says `converged`; nothing is allocated, but for the kept iterate at the start of the
-  /// first solve (StopRule::keeps_best()), whose pages nobody touches before there is one, and the vectors of
-  /// the classic form the first time that rounding spoils another and it goes on instead.
-  SolveResult solve(std::span<const double> b, std::span<double> x, const StopRule& stop);
-  /// x := about A^-1 b, from the x that is given. Cost: that of solve(), one more product and one more sum.
-  SolveResult solve_from(std::span<const double> b, std::span<double> x, const StopRule& stop);
+  /// x := about A^-1 b. One result for each system, of which those that fail get the kept iterate where its residual, computed anew, is
+  /// smaller. Cost: that of iterate(), and one product and one sum for the residuals that are not known, and for kept iterates that are
+  /// better by the recurrence.
+  std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop);
 
-  /// Goes on with the x that is given from a snapshot of an earlier solve of the same system; on the same grid with the same bits. The
-  /// vectors of the snapshot are copied first.
-  SolveResult resume(std::span<const double> b, std::span<double> x, const CgSnapshot& snapshot,
-                     const StopRule& stop);
-  /// For observers within after_step(state): all that resume() needs, besides x. The vectors are valid there only.
+  /// x := about A^-1 b, without the residual of an x that nothing has recomputed. A must be definite; positive or negative makes no
+  /// difference unless to the stop rule. A solve from a snapshot, on the same grid, has the same bits as the one that it was taken from;
+  /// its vectors are copied first. Systems whose right-hand side is zero end at once. Returns all systems as they end, valid until the next
+  /// solve. Cost: as SolveCalls says, one more product and one more sum from a given x, and one product and one sum for each step in which
+  /// the stop rule says `converged`; nothing is allocated, but for the kept iterate at the start of the first solve
+  /// (StopRule::keeps_best()), whose pages nobody touches before there is one, a vector the first time that some of several systems begin
+  /// again, and the vectors of the classic form the first time that rounding spoils another and it goes on instead.
+  std::span<const CgSystem> iterate(const SystemVectors& vectors, const StopRule& stop);
+
+  /// For observers within after_step(state): all that a later solve of the same single system needs to go on, besides x. The vectors are
+  /// valid there only.
   [[nodiscard]] CgSnapshot snapshot(const CgState& state) const;
-  [[nodiscard]] bool can_be_resumed() const { return recurrence_->can_be_resumed(); }
 
-  /// After a solve that failed, with its result: x := the kept iterate, where its residual, computed anew, is smaller than that of x.
-  /// Cost: one product and one sum, where it is smaller by the recurrence.
-  void take_kept(std::span<const double> b, std::span<double> x, SystemSolveResult& result);
-
-  /// || b - A x ||, by one more product.
-  [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x);
+  /// || b - A x || of one system, by one more product.
+  [[nodiscard]] double residual_norm(std::span<const double> b, std::span<const double> x) {
+    return residual_norms(b, x)[0];
+  }
 
   /// r: of the last solve by the recurrence, or b - A x after residual_norm(). Writing to it during a solve is for faults on
   /// purpose.
   [[nodiscard]] std::span<double> residual() { return recurrence_->residual(); }
 
-  /// Told of every step.
+  /// Told of every step; of several systems with the state of the one whose residual is the largest part of its right-hand side.
   [[nodiscard]] StepObservers& observers() { return observers_; }
+  /// Told of every step of one system, after those of all.
+  [[nodiscard]] StepObservers& observers_of(int system) {
+    return own_observers_[static_cast<std::size_t>(system)];
+  }
 
  private:
-  class Run;
+  void begin(bool starts_from_x);
+  void resume(const CgSnapshot& snapshot);
+  void record_zeros();
+  void step();
+  [[nodiscard]] bool tell_of_step();
+  void judge_step();
+  void ask();
+  void replace_residuals();
+  void judge_replaced(CgSystem& system, double square);
+  [[nodiscard]] bool may_take_classic_form() const;
+  bool take_classic_form();
+  void finish();
+  [[nodiscard]] PerSystem residual_norms(std::span<const double> b, std::span<const double> x);
+  void take_kept(std::span<SystemSolveResult> results);
 
-  [[nodiscard]] bool is_classic() const;
-  /// Made when it is asked for.
-  CgRecurrence& classic_recurrence();
-
-  DistributedVectors& vectors_;
   CgParts parts_;
-  StepObservers observers_;
   const CgVariantRow& variant_;
+  std::vector<CgSystem> systems_;
+  StepObservers observers_;
+  std::vector<StepObservers> own_observers_;  // of each system
   std::unique_ptr<CgRecurrence> own_recurrence_;
   std::unique_ptr<CgRecurrence> classic_recurrence_;  // where another form has been spoiled by rounding
-  CgRecurrence* recurrence_ = nullptr;                // one of them: of the solve under way, or of the last
-  double replaced_norm_ = 0.0;                        // CgSnapshot::replaced_norm of the solve under way
-  KeptIterate kept_;  // of the solve under way; a part of it that is resumed goes on with it
+  HugePageVector kept_x_;  // of the solve under way; a part of it that is resumed goes on with it
+  // Of the solve under way, or of the last:
+  CgRecurrence* recurrence_ = nullptr;  // one of both
+  LinearSystem pieces_;
+  const StopRule* stop_ = nullptr;
+  std::optional<int> steps_before_classic_;  // where it took the place of another form
 };
 
 }  // namespace cg2d

@@ -7,6 +7,7 @@
 #include <array>
 #include <cassert>
 #include <span>
+#include <type_traits>
 
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/vector_ops.hpp"
@@ -31,22 +32,20 @@ class DistributedVectors {
   /// ones, where sums must be reproducible.
   template <typename Terms>
   [[nodiscard]] auto sums(const Terms& terms) {
-    const auto timed = timer_.scope(Phase::dot);
-    auto values = terms(local_);
-    if (local_.is_exact()) {
-      sum_exactly(values);
-    } else {
-      matrix_.sum_over_ranks(values);
-    }
+    std::invoke_result_t<const Terms&, VectorOps&> values{};
+    sums_into(values, [&](VectorOps& local) { values = terms(local); });
     return values;
   }
   /// values := the numbers that terms(VectorOps&) writes to them, each summed over all ranks.
   template <typename Terms>
   void sums_into(std::span<double> values, const Terms& terms) {
-    assert(!local_.is_exact());
     const auto timed = timer_.scope(Phase::dot);
     terms(local_);
-    matrix_.sum_over_ranks(values);
+    if (local_.is_exact()) {
+      sum_exactly(values);
+    } else {
+      matrix_.sum_over_ranks(values);
+    }
   }
   /// sums() in two halves: values := the array that terms(VectorOps&) returns, summed when finish_sums()
   /// returns. Products may be made in between, other sums not; values must live until then.
@@ -64,6 +63,10 @@ class DistributedVectors {
   /// x . y over all ranks: the same bits on every rank. Collective.
   [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y) {
     return sums([&](VectorOps& local) { return std::array{local.dot(x, y)}; })[0];
+  }
+  /// values := x . y of each of several vectors over all ranks, as VectorOps::dots() takes them.
+  void dots(std::span<const double> x, std::span<const double> y, std::span<double> values) {
+    sums_into(values, [&](VectorOps& local) { local.dots(x, y, values); });
   }
   /// Calls updates(VectorOps&), which changes vectors; local.
   template <typename Updates>

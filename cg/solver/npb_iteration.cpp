@@ -1,40 +1,95 @@
 #include "cg/solver/npb_iteration.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace cg2d {
 
-NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
-    : OuterIteration(matrix, timer, thread_count), conjugate_gradient_(matrix, preconditioner_, vectors_) {}
+bool must_stop(const OuterStep& step) { return step.stop_asked || step.is_refused || !is_finite(step); }
 
-OuterIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
+NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count, double shift)
+    : shift_(shift),
+      vectors_(matrix, timer, thread_count),
+      matrix_(matrix),
+      x_(matrix.local_size()),
+      z_(matrix.local_size()),
+      conjugate_gradient_(matrix, preconditioner_, vectors_) {
+  reset();
+}
+
+NpbIteration::NpbIteration(AssembledOperator& assembled, double shift, GuardHooks* guard)
+    : NpbIteration(guard != nullptr ? guard->guarded(assembled.matrix()) : assembled.matrix(),
+                   assembled.timer(), assembled.thread_count(), shift) {
+  assembled.matrix().set_observer(guard);  // or none: one of an earlier iteration is gone
+  if (guard == nullptr) return;
+  guard->watch_residual(residual());
+  guard_ = guard;
+  observers().add(*guard);
+}
+
+void NpbIteration::reset() {
+  vectors_.outside_of_phases().fill(1.0, x_);
+  curvature_signs_ = {};
+  restored_number_ = 0;
+}
+
+void NpbIteration::restore(int number, std::span<const double> x, const CurvatureSigns& signs) {
+  std::ranges::copy(x, x_.begin());
+  curvature_signs_ = signs;
+  restored_number_ = number;
+}
+
+void NpbIteration::lay_out(std::span<const double> x) {
+  x_ = HugePageVector(matrix_.local_size());
+  z_ = HugePageVector(matrix_.local_size());
+  vectors_.outside_of_phases().copy(x, x_);
+  conjugate_gradient_.lay_out();
+}
+
+OuterStep NpbIteration::outer_step(bool asks_to_stop) {
+  auto made = attempt(asks_to_stop);
+  if (guard_ != nullptr) {
+    auto verdict = guard_->verdict();
+    for (; verdict == AttemptVerdict::again; verdict = guard_->verdict()) made = attempt(asks_to_stop);
+    made.step.is_refused = verdict == AttemptVerdict::refused;
+  }
+  curvature_signs_.note(made.signs);
+  vectors_.update(
+      [&, factor = 1.0 / std::sqrt(made.z_square)](VectorOps& local) { local.set_scaled(factor, z_, x_); });
+  return made.step;
+}
+
+std::vector<OuterStep> NpbIteration::outer_steps(int outer_step_count,
+                                                 std::span<OuterStepObserver* const> observers) {
+  std::vector<OuterStep> steps;
+  for (int number = 1; number <= outer_step_count; ++number) {
+    bool asks_to_stop = false;
+    for (auto* observer : observers) asks_to_stop |= observer->asks_to_stop();
+    for (auto* observer : observers) observer->before_outer_step();
+    steps.push_back(outer_step(asks_to_stop));
+    for (auto* observer : observers) observer->after_outer_step(restored_number_ + number, steps.back());
+    if (must_stop(steps.back())) break;
+  }
+  return steps;
+}
+
+NpbIteration::Attempt NpbIteration::attempt(bool asks_to_stop) {
   if (guard_ != nullptr) guard_->before_attempt(z_);
-  const auto solved = conjugate_gradient_.solve(x_, z_, FixedSteps(cg_steps_per_solve));
+  const auto solved = conjugate_gradient_.iterate({.b = x_, .x = z_}, FixedSteps(cg_steps_per_solve));
   if (guard_ != nullptr) guard_->after_solve(residual());
   OuterStep step;
   step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
   const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {
     return std::array{local.dot(x_, z_), local.dot(z_, z_), asks_to_stop ? 1.0 : 0.0};
   });
-  step.zeta = shift + 1.0 / x_z;
+  step.zeta = shift_ + 1.0 / x_z;
   step.stop_asked = stop_requests > 0.0;
-  return {.step = step, .z_square = z_z, .signs = solved.last.signs};
+  return {.step = step, .z_square = z_z, .signs = solved.front().state.signs};
 }
 
 void NpbIteration::steps(int count) {
-  static_cast<void>(conjugate_gradient_.solve(x_, z_, FixedSteps(count)));
-}
-
-IterationRow npb_iteration() {
-  return {.name = "npb",
-          .description = "inverse iteration: each solve by 25 steps of conjugate gradients",
-          .counts = {},
-          .can_be_guarded = true,
-          .is_predicted = true,
-          .make = [](LinearOperator& matrix, PhaseTimer& timer,
-                     int thread_count) -> std::unique_ptr<OuterIteration> {
-            return std::make_unique<NpbIteration>(matrix, timer, thread_count);
-          }};
+  static_cast<void>(conjugate_gradient_.iterate({.b = x_, .x = z_}, FixedSteps(count)));
 }
 
 }  // namespace cg2d

@@ -3,11 +3,22 @@
 // The outer iteration of the NAS CG benchmark: inverse iteration, each step of which is a solve by conjugate
 // gradients.
 
+#include <cmath>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "cg/base/interface.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/solver/assembled_operator.hpp"
+#include "cg/solver/block_operator.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
-#include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
+#include "cg/solver/step_observer.hpp"
+#include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
 
@@ -27,19 +38,108 @@ struct OuterStepCalls {
   }
 };
 
-/// z by 25 CG steps on A z = x, and zeta = shift + 1 / (x . z).
-class NpbIteration final : public OuterIteration {
- public:
-  NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count);
+/// The figures of one outer iteration; the same on every rank.
+struct OuterStep {
+  double zeta = 0.0;
+  double residual_norm = 0.0;  ///< || x - A z ||
+  bool stop_asked = false;     ///< some rank requested to stop
+  bool is_refused = false;     ///< its guard says that it is wrong, and stays so
+};
+[[nodiscard]] inline bool is_finite(const OuterStep& step) {
+  return std::isfinite(step.zeta) && std::isfinite(step.residual_norm);
+}
+/// True where the iteration must not go on: on request, since numbers are no longer finite, or since its guard says so.
+[[nodiscard]] bool must_stop(const OuterStep& step);
 
-  void steps(int count) override;
-  [[nodiscard]] StepObservers& observers() override { return conjugate_gradient_.observers(); }
-  [[nodiscard]] std::span<double> residual() override { return conjugate_gradient_.residual(); }
+/// Told of every outer iteration: progress, requests to stop, checkpoints, traces.
+class OuterStepObserver : public Interface {
+ public:
+  /// True requests to stop after the next outer iteration. Ranks need not answer alike: the request travels
+  /// with sums that are there anyway.
+  [[nodiscard]] virtual bool asks_to_stop() { return false; }
+  virtual void before_outer_step() {}
+  /// number: from 1.
+  virtual void after_outer_step(int /*number*/, const OuterStep& /*step*/) {}
+};
+
+/// The verdict on an attempt at an outer iteration.
+enum class AttemptVerdict { accepted, again, refused };
+
+/// Watches an iteration from inside: its products, its CG steps and its sums; checks every attempt at an outer iteration, and may ask for
+/// another one from the same x.
+class GuardHooks : public ProductObserver, public StepObserver {
+ public:
+  /// The operator that the solver works with, in place of its own; both live as long as the solver.
+  [[nodiscard]] virtual LinearOperator& guarded(LinearOperator& matrix) = 0;
+  /// The solver's residual vector, which is there when the solver is.
+  virtual void watch_residual(std::span<double> residual) = 0;
+  /// z: where the solution is going to be.
+  virtual void before_attempt(std::span<double> z) = 0;
+  /// After the solve. The residual is then computed anew in place of this one by the recurrence, and summed.
+  virtual void after_solve(std::span<const double> residual) = 0;
+  /// After all sums of the attempt. Collective, and the same on all ranks.
+  [[nodiscard]] virtual AttemptVerdict verdict() = 0;
+  /// Why an outer iteration was refused, in one line; the same on every rank.
+  [[nodiscard]] virtual const std::string& reason() const = 0;
+};
+
+/// z by 25 CG steps on A z = x, zeta = shift + 1 / (x . z), and x := z / || z ||; on one rank's piece of every vector. All operations are
+/// collective and give the same bits on every rank. Holds references: operator, timer and guard must outlive it.
+class NpbIteration {
+ public:
+  NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count, double shift = 0.0);
+  /// On an assembled operator, under a guard where there is one.
+  NpbIteration(AssembledOperator& assembled, double shift, GuardHooks* guard = nullptr);
+  ~NpbIteration() = default;
+  NpbIteration(const NpbIteration&) = delete;
+  NpbIteration& operator=(const NpbIteration&) = delete;
+
+  /// x := (1, ..., 1)
+  void reset();
+  /// Goes on as if `number` outer iterations had been done since reset(): the x after them, local_size() doubles, and the signs that
+  /// they saw. Local.
+  void restore(int number, std::span<const double> x, const CurvatureSigns& signs);
+  /// Goes on with an operator that has exchanged its layout: x is this rank's piece in the new one, and all other vectors get its length. Between
+  /// outer iterations.
+  void lay_out(std::span<const double> x);
+  /// This rank's piece of x, which the next outer iteration begins with.
+  [[nodiscard]] std::span<const double> x() const { return x_; }
+
+  /// One outer iteration. asks_to_stop: of this rank; it travels with the sums that are there anyway.
+  OuterStep outer_step(bool asks_to_stop = false);
+
+  /// Makes so many CG steps of an outer iteration, for timing; x stays as it is.
+  void steps(int count);
+
+  /// At most that many further outer iterations; ends early after one that must_stop(). Observers get numbers that go on from
+  /// restore().
+  std::vector<OuterStep> outer_steps(int outer_step_count, std::span<OuterStepObserver* const> observers);
+
+  /// Observers of the CG steps within an outer iteration.
+  [[nodiscard]] StepObservers& observers() { return conjugate_gradient_.observers(); }
+  /// This rank's residual by the recurrence of the steps.
+  [[nodiscard]] std::span<double> residual() { return conjugate_gradient_.residual(); }
+  [[nodiscard]] const DistributedVectors& vectors() const { return vectors_; }
+  /// The signs of p . A p that all solves since reset() saw.
+  [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
 
  private:
-  Attempt attempt(double shift, bool asks_to_stop) override;
-  void lay_out_steps() override { conjugate_gradient_.lay_out(); }
+  struct Attempt {
+    OuterStep step;
+    double z_square = 0.0;
+    CurvatureSigns signs;
+  };
+  /// An outer iteration up to z; x stays.
+  Attempt attempt(bool asks_to_stop);
 
+  GuardHooks* guard_ = nullptr;
+  double shift_;
+  DistributedVectors vectors_;
+  LinearOperator& matrix_;
+  HugePageVector x_;
+  HugePageVector z_;
+  CurvatureSigns curvature_signs_;
+  int restored_number_ = 0;
   IdentityPreconditioner preconditioner_;
   ConjugateGradient conjugate_gradient_;
 };

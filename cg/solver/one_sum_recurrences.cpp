@@ -1,7 +1,6 @@
 // The forms of CG with one sum over all ranks per step, by a recurrence of numbers for p . A p.
 
 #include <array>
-#include <optional>
 #include <span>
 
 #include "cg/base/process_memory.hpp"
@@ -28,15 +27,45 @@ class OneSumRecurrence : public CgRecurrence {
     return {rho, local.dot(u, w), preconditioner_.is_identity() ? rho : local.dot(r_, r_)};
   }
 
-  /// The operator's result := A vector.
-  void multiply(std::span<const double> vector);
   /// The numbers of a first step along u.
-  void begin_with(CgState& state, const Products& products);
+  void begin_with(CgState& state, const Products& products) {
+    state.rho = products[0];
+    state.residual_square = products[2];
+    state.direction_square = state.rho;
+    next_curvature_ = products[1];
+    is_direct_ = true;
+  }
   /// beta, and the p . A p of the next step. x has taken the step, p is still its direction.
-  void go_on_with(CgState& state, const Products& products, const LinearSystem& system);
+  void go_on_with(CgSystem& system, const Products& products, const LinearSystem& pieces) {
+    auto& state = system.state;
+    const double rho_before = state.rho;
+    const double square_before = state.residual_square;
+    state.rho = products[0];
+    state.residual_square = products[2];
+    state.record_beta(rho_before);
+    next_curvature_ = products[1];
+    if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
+    is_direct_ = false;
+    keep_iterate(system, square_before, pieces, p_);
+  }
   /// Notes p . A p. Where the rule ends the solve for it, by the recurrence, p . A p is computed anew, and the
   /// rule asked again: the end is that answer, or stagnated where it has none, since the recurrence has parted.
-  [[nodiscard]] std::optional<SolveEnd> end_within_step(CgState& state, const StopRule& stop);
+  void ask_within_step(std::span<CgSystem> systems, const StopRule& stop) {
+    auto& system = systems.front();
+    const auto ask = [&](double curvature) {
+      system.state.record_curvature(curvature);
+      system.end = stop.end_within_step(system.state);
+    };
+    system.is_asked = true;
+    ask(next_curvature_);
+    if (!system.end) return;
+    if (!is_direct_) {
+      multiply(p_);
+      ask(vectors_.dot(p_, matrix_.result()));
+    }
+    if (system.is_doubted()) ask_with_rounding(systems, stop, p_);
+    if (!is_direct_ && !system.end) system.end = SolveEnd::stagnated;
+  }
   static void set_alpha(CgState& state) {
     state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
   }
@@ -49,72 +78,33 @@ class OneSumRecurrence : public CgRecurrence {
   bool is_direct_ = false;  // next_curvature_ comes from no recurrence
 };
 
-void OneSumRecurrence::multiply(std::span<const double> vector) {
-  const auto operand = matrix_.operand();
-  // A preconditioner may have left its result there.
-  if (operand.data() != vector.data() && !operand.empty())
-    vectors_.update([&](VectorOps& local) { local.copy(vector, operand); });
-  matrix_.apply();
-}
-
-void OneSumRecurrence::begin_with(CgState& state, const Products& products) {
-  state.rho = products[0];
-  state.residual_square = products[2];
-  state.direction_square = state.rho;
-  next_curvature_ = products[1];
-  is_direct_ = true;
-}
-
-void OneSumRecurrence::go_on_with(CgState& state, const Products& products, const LinearSystem& system) {
-  const double rho_before = state.rho;
-  const double square_before = state.residual_square;
-  state.rho = products[0];
-  state.residual_square = products[2];
-  state.record_beta(rho_before);
-  next_curvature_ = products[1];
-  if (state.alpha != 0.0) next_curvature_ -= state.beta * state.rho / state.alpha;
-  is_direct_ = false;
-  keep_iterate(state, square_before, system, p_);
-}
-
-std::optional<SolveEnd> OneSumRecurrence::end_within_step(CgState& state, const StopRule& stop) {
-  state.record_curvature(next_curvature_);
-  auto end = stop.end_within_step(state);
-  if (!end) return end;
-  if (!is_direct_) {
-    multiply(p_);
-    state.record_curvature(vectors_.dot(p_, matrix_.result()));
-    end = stop.end_within_step(state);
-  }
-  if (end == SolveEnd::not_positive_definite) end = end_with_rounding(state, stop, p_);
-  return is_direct_ ? end : end.value_or(SolveEnd::stagnated);
-}
-
 /// p . A p follows from rho and u . A u, which are summed together after the product (Chronopoulos and Gear 1989). u = M^-1 r, w = A u, s = A p
 class ChronopoulosGearRecurrence final : public OneSumRecurrence {
  public:
   using OneSumRecurrence::OneSumRecurrence;
 
-  void begin(CgState& state) override {
+  void begin(std::span<CgSystem> systems) override {
     const auto u = multiply_preconditioned_residual();
-    begin_with(state, sum_products(u, matrix_.result()));
+    begin_with(systems.front().state, sum_products(u, matrix_.result()));
     vectors_.update([&](VectorOps& local) {
       local.copy(u, p_);
       local.copy(matrix_.result(), s_);
     });
   }
 
-  std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override {
-    if (const auto end = end_within_step(state, stop)) return end;
+  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) override {
+    ask_within_step(systems, stop);
+    auto& system = systems.front();
+    if (system.end) return;
+    auto& state = system.state;
     set_alpha(state);
-    vectors_.update([&](VectorOps& local) { local.step_along(state.alpha, p_, s_, system.x, r_); });
+    vectors_.update([&](VectorOps& local) { local.step_along(state.alpha, p_, s_, pieces.x, r_); });
     const auto u = multiply_preconditioned_residual();
-    go_on_with(state, sum_products(u, matrix_.result()), system);
+    go_on_with(system, sum_products(u, matrix_.result()), pieces);
     vectors_.update([&](VectorOps& local) {
       local.scale_and_add(u, state.beta, p_);
       local.scale_and_add(matrix_.result(), state.beta, s_);
     });
-    return std::nullopt;
   }
 
  private:
@@ -146,10 +136,10 @@ class PipelinedRecurrence final : public OneSumRecurrence {
         w_(parts.matrix.local_size()),
         z_(parts.matrix.local_size()) {}
 
-  void begin(CgState& state) override {
+  void begin(std::span<CgSystem> systems) override {
     compute_u_and_w();
     const auto m = sum_during_product();
-    begin_with(state, products_);
+    begin_with(systems.front().state, products_);
     vectors_.update([&](VectorOps& local) {
       local.copy(u(), p_);
       local.copy(w_, s_);
@@ -159,24 +149,26 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     steps_ = 0;
   }
 
-  std::optional<SolveEnd> step(CgState& state, const LinearSystem& system, const StopRule& stop) override {
-    if (const auto end = end_within_step(state, stop)) return end;
+  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) override {
+    ask_within_step(systems, stop);
+    auto& system = systems.front();
+    if (system.end) return;
+    auto& state = system.state;
     set_alpha(state);
     vectors_.update([&](VectorOps& local) {
-      local.step_along(state.alpha, p_, s_, system.x, r_);
+      local.step_along(state.alpha, p_, s_, pieces.x, r_);
       if (is_preconditioned_) local.add_scaled(-state.alpha, own_q_, own_u_);
       local.add_scaled(-state.alpha, z_, w_);
     });
-    if (++steps_ % steps_between_replacements == 0) replace_vectors(system);
+    if (++steps_ % steps_between_replacements == 0) replace_vectors(pieces);
     const auto m = sum_during_product();
-    go_on_with(state, products_, system);
+    go_on_with(system, products_, pieces);
     vectors_.update([&](VectorOps& local) {
       local.scale_and_add(matrix_.result(), state.beta, z_);
       if (is_preconditioned_) local.scale_and_add(m, state.beta, own_q_);
       local.scale_and_add(w_, state.beta, s_);
       local.scale_and_add(u(), state.beta, p_);
     });
-    return std::nullopt;
   }
 
  private:
@@ -204,8 +196,8 @@ class PipelinedRecurrence final : public OneSumRecurrence {
   }
 
   /// All vectors but x and p from their definitions; the directions stay, so CG goes on as before.
-  void replace_vectors(const LinearSystem& system) {
-    recompute_residual(system.b, system.x);
+  void replace_vectors(const LinearSystem& pieces) {
+    recompute_residual(pieces.b, pieces.x);
     compute_u_and_w();
     multiply(p_);
     vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), s_); });

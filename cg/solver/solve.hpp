@@ -3,9 +3,7 @@
 // Solves a user's own system A x = b by one call.
 
 #include <span>
-#include <vector>
 
-#include "cg/base/interface.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/linear_operator.hpp"
 #include "cg/solver/preconditioner.hpp"
@@ -14,37 +12,6 @@
 #include "cg/solver/stop_rule.hpp"
 
 namespace cg2d {
-
-/// A system and its solution: this rank's pieces, which do not overlap.
-struct SystemVectors {
-  std::span<const double> b;
-  std::span<double> x;
-  bool starts_from_x = false;  ///< x holds a guess; else the solve begins with zeros
-  /// State of an earlier solve to go on from, whose x is given; one system only.
-  const CgSnapshot* snapshot = nullptr;
-};
-
-/// x := about A^-1 b by a solver that the caller has made, with its observers and clocks; the rest as for
-/// solve() of a whole system, but that nothing is checked.
-SystemSolveResult solve(ConjugateGradient& conjugate_gradient, const SystemVectors& vectors,
-                        const StopRule& stop);
-
-/// The result of a solve with names; without a residual that is recomputed now.
-SystemSolveResult system_result_of(const SolveResult& solved);
-
-/// Solves one system, or several with the same matrix. Every operation is collective over the operator's ranks.
-class SystemSolver : public Interface {
- public:
-  /// Told of every step; of several systems with the state of the one whose residual is the largest part of its
-  /// right-hand side.
-  [[nodiscard]] virtual StepObservers& observers() = 0;
-  /// Told of every step of one system, after those of all.
-  [[nodiscard]] virtual StepObservers& observers_of(int system) = 0;
-  /// The solver of a single system; nullptr where there are several.
-  [[nodiscard]] virtual ConjugateGradient* conjugate_gradient() { return nullptr; }
-  /// x := about A^-1 b. One result for each system; the same on every rank.
-  virtual std::vector<SystemSolveResult> solve(const SystemVectors& vectors, const StopRule& stop) = 0;
-};
 
 struct SolveOptions {
   const StopRule& stop;

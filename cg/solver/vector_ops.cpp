@@ -270,6 +270,8 @@ void VectorOps::on_rows(std::size_t size, std::size_t vector_count, const Work& 
     });
   };
   switch (vector_count) {
+    case 1:
+      return with_count(std::integral_constant<std::size_t, 1>());
     case 2:
       return with_count(std::integral_constant<std::size_t, 2>());
     case 4:
@@ -283,6 +285,10 @@ void VectorOps::on_rows(std::size_t size, std::size_t vector_count, const Work& 
 }
 
 void VectorOps::dots(std::span<const double> x, std::span<const double> y, std::span<double> sums) {
+  if (sums.size() == 1) {
+    sums[0] = dot(x, y);
+    return;
+  }
   dot_work_ = dot_work_ + work_on(x.size(), 2, 2);
   for (auto& partial : partial_sums_of_several_) partial.values.fill(0.0);
   on_rows(x.size(), sums.size(), [&](std::size_t part, std::size_t begin, std::size_t end, const auto count) {
@@ -347,6 +353,7 @@ void VectorOps::subtract_where(std::span<const double> are_taken, std::span<cons
 
 void VectorOps::copy_where(std::span<const double> are_taken, std::span<const double> x,
                            std::span<double> y) {
+  if (are_taken.size() == 1 && are_taken[0] != 0.0) return copy(x, y);
   update_work_ = update_work_ + work_on(y.size(), 2, 0);
   on_taken(y.size(), are_taken, [&](std::size_t k, std::size_t) { y[k] = x[k]; });
 }

@@ -94,7 +94,7 @@ class VectorOps {
   void fill(double a, std::span<double> y);
 
   // Several vectors at once, row by row: the elements of a row, one of each vector, are neighbours. There are as many
-  // vectors as numbers: 2, 4, 8 or 16.
+  // vectors as numbers: 1, 2, 4, 8 or 16; dots() and copy_where() of one are dot() and copy().
 
   /// sums := x . y of each vector, over this rank's piece
   void dots(std::span<const double> x, std::span<const double> y, std::span<double> sums);

@@ -80,21 +80,22 @@ std::vector<int> candidate_blocks(int most) {
   return blocks;
 }
 
-BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, const StorageTimes& storage) {
+BlockPrediction predict_block(const StencilWork& work, int block, double plane_step_s,
+                              const StorageTimes& storage) {
   // A device that becomes slower by a quarter is to be hidden, too.
   constexpr double reserve = 1.25;
   const auto planes = static_cast<double>(work.plane_count);
-  BlockPrediction prediction{.block = trial.block};
+  BlockPrediction prediction{.block = block, .plane_step_s = plane_step_s};
   const auto add = [&](int pass_count, int steps) {
-    const double computing_s = static_cast<double>(work.planes_of_pass(steps)) * trial.plane_step_s;
+    const double computing_s = static_cast<double>(work.planes_of_pass(steps)) * plane_step_s;
     const double storage_s = planes * storage.plane_s;
     prediction.pass_count += pass_count;
     prediction.computing_s += pass_count * computing_s;
     prediction.storage_s += pass_count * storage_s;
     prediction.total_s += pass_count * std::max(computing_s + planes * storage.work_s, reserve * storage_s);
   };
-  add(work.step_count / trial.block, trial.block);
-  if (const int rest = work.step_count % trial.block; rest > 0) add(1, rest);
+  add(work.step_count / block, block);
+  if (const int rest = work.step_count % block; rest > 0) add(1, rest);
   return prediction;
 }
 
@@ -122,8 +123,7 @@ BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group) {
     double plane_step_s = 0.0;
     group.barrier();
     agree_on(group, [&] { plane_step_s = try_computing(plan, block); });
-    choice.trials.push_back({.block = block, .plane_step_s = group.maximum(plane_step_s)});
-    choice.predictions.push_back(predict_block(plan.work, choice.trials.back(), choice.storage));
+    choice.tried.push_back(predict_block(plan.work, block, group.maximum(plane_step_s), choice.storage));
     is_over = group.maximum(computing.seconds()) > most_seconds;
   }
   choice.duration_s = group.maximum(stopwatch.seconds());

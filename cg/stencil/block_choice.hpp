@@ -27,15 +27,10 @@ struct StorageTimes {
   double work_s = 0.0;   ///< the part of it that computing does not hide: checksums
 };
 
-/// One number of steps per pass, with the measured time of a plane's step.
-struct BlockTrial {
-  int block = 1;
-  double plane_step_s = 0.0;
-};
-
-/// The expected times of all passes.
+/// One number of steps per pass, with the measured time of a plane's step, and the expected times of all passes.
 struct BlockPrediction {
   int block = 1;
+  double plane_step_s = 0.0;
   int pass_count = 0;
   double computing_s = 0.0;
   double storage_s = 0.0;  ///< reading and writing, were they alone
@@ -45,15 +40,16 @@ struct BlockPrediction {
 
 /// 1, 2, 3, 4, 6, 8, 12, ...: up to `most`, which is the last one.
 std::vector<int> candidate_blocks(int most);
-BlockPrediction predict_block(const StencilWork& work, const BlockTrial& trial, const StorageTimes& storage);
+/// plane_step_s: the measured time of a plane's step, with passes of so many.
+BlockPrediction predict_block(const StencilWork& work, int block, double plane_step_s,
+                              const StorageTimes& storage);
 /// The smallest block whose predicted time is within 2 % of the best one's, with a device that is a quarter slower than measured: so
 /// reading and writing stay hidden, and no memory is taken for nothing. At least one prediction.
 const BlockPrediction& choose_block(std::span<const BlockPrediction> predictions);
 
 /// The figures that a trial measured and predicted.
 struct BlockChoice {
-  std::vector<BlockTrial> trials{};
-  std::vector<BlockPrediction> predictions{};  ///< prediction for each trial
+  std::vector<BlockPrediction> tried{};
   StorageTimes storage{};
   double duration_s = 0.0;
 };

@@ -1,14 +1,12 @@
 // Steps of the heat equation, compared with their closed form at the end.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/stencil/heat_field.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/wavefront.hpp"
@@ -24,16 +22,15 @@ namespace {
 class StepBorders {
  public:
   /// depth: steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
-  StepBorders(comm::RankGroup& group, const PlaneLayout& layout, int depth)
+  StepBorders(comm::RankGroup& group, comm::TrafficCounts& sent, const PlaneLayout& layout, int depth)
       : layout_(layout),
-        depth_(depth),
-        endpoint_(group, sent_),
+        endpoint_(group, sent),
         lent_(static_cast<std::size_t>(size_of_all(layout, depth, group.size() > 1))),
         borrowed_(lent_.size()) {
     // The system's part of it belongs to no pass.
     for (auto* const buffer : {&lent_, &borrowed_}) std::ranges::fill(buffer->span(), 0.0);
-    if (group.rank() > 0) connect(sides_[0], group.rank() - 1);
-    if (group.rank() + 1 < group.size()) connect(sides_[1], group.rank() + 1);
+    if (group.rank() > 0) connect(below_, group.rank() - 1);
+    if (group.rank() + 1 < group.size()) connect(above_, group.rank() + 1);
   }
   /// Memory of such an object.
   static std::int64_t byte_count(const PlaneLayout& layout, int depth, bool has_neighbours) {
@@ -42,15 +39,11 @@ class StepBorders {
 
   /// A pass begins: messages of the next rank may arrive. Throws MpiError, as everything here that moves data.
   void begin(const Sweep& sweep, int step_count) {
-    const auto side_or_none = [&](bool is_above) {
-      auto& side = sides_.at(is_above ? 1 : 0);
-      return side.sends.empty() ? nullptr : &side;
-    };
-    before_ = side_or_none(sweep.is_downward);
-    after_ = side_or_none(!sweep.is_downward);
+    before_ = sweep.is_downward ? above_.get() : below_.get();
+    after_ = sweep.is_downward ? below_.get() : above_.get();
     step_count_ = step_count;
     sent_steps_ = 0;
-    for_each(&Side::receives, after_, [](auto& receive) { receive.start(); });
+    for_each(&PlaneMessages::receives, after_, [](auto& receive) { receive.start(); });
   }
   /// Number 0 and 1, in the direction of the pass: the rank's own, which it fills.
   [[nodiscard]] double* lent(int step, std::int64_t number) { return plane(lent_, step, number); }
@@ -64,11 +57,7 @@ class StepBorders {
     endpoint_.start_send(comm::Operation::halo, before_->sends[static_cast<std::size_t>(sent_steps_)]);
     ++sent_steps_;
   }
-  void wait_for(int step) {
-    const Stopwatch stopwatch;
-    endpoint_.wait_for_receive(after_->receives[static_cast<std::size_t>(step)]);
-    waited_s_ += stopwatch.seconds();
-  }
+  void wait_for(int step) { endpoint_.wait_for_receive(after_->receives[static_cast<std::size_t>(step)]); }
   /// To be called now and then: lets MPI work on what is under way.
   /// One look lets MPI work on all messages of the rank.
   void look() {
@@ -80,42 +69,27 @@ class StepBorders {
   /// The pass is over, or has failed on this rank: sends what has not been sent, whatever it holds, and waits for everything under way, so that
   /// no other rank waits for ever.
   void finish() {
-    const Stopwatch stopwatch;
     while (before_ != nullptr && sent_steps_ < step_count_) send_next();
-    for_each(&Side::sends, before_, [&](const auto& send) { endpoint_.remind(send); });
-    for_each(&Side::receives, after_, [&](const auto& receive) { endpoint_.wait_for_receive(receive); });
-    for_each(&Side::sends, before_, [&](const auto& send) { endpoint_.wait_for_send(send); });
+    for_each(&PlaneMessages::sends, before_, [&](const auto& send) { endpoint_.remind(send); });
+    for_each(&PlaneMessages::receives, after_,
+             [&](const auto& receive) { endpoint_.wait_for_receive(receive); });
+    for_each(&PlaneMessages::sends, before_, [&](const auto& send) { endpoint_.wait_for_send(send); });
     step_count_ = 0;
-    waited_s_ += stopwatch.seconds();
   }
-
-  [[nodiscard]] double waited_s() const { return waited_s_; }
-  [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
 
  private:
   /// Doubles of all lent planes, or all borrowed ones.
   static std::int64_t size_of_all(const PlaneLayout& layout, int depth, bool has_neighbours) {
     return has_neighbours ? SkewedPass::border_place(depth, 0) * layout.size() : 0;
   }
-  /// Messages by step.
-  struct Side {
-    std::vector<comm::Transfer> sends{};
-    std::vector<comm::Transfer> receives{};
-  };
-  void connect(Side& side, int partner) {
-    const auto size = static_cast<std::size_t>(SkewedPass::border_planes * layout_.size());
-    for (std::size_t step = 0; step < static_cast<std::size_t>(depth_); ++step) {
-      const auto lent = lent_.span().subspan(step * size, size);
-      const auto borrowed = borrowed_.span().subspan(step * size, size);
-      side.sends.push_back(
-          comm::Transfer::send(endpoint_.handle(), lent, comm::whole(lent), partner, comm::Operation::halo));
-      side.receives.push_back(comm::Transfer::receive(endpoint_.handle(), borrowed, comm::whole(borrowed),
-                                                      partner, comm::Operation::halo));
-    }
+  void connect(std::unique_ptr<PlaneMessages>& side, int partner) {
+    side = std::make_unique<PlaneMessages>(endpoint_, partner, lent_.span(), borrowed_.span(),
+                                           SkewedPass::border_planes * layout_.size());
   }
   /// action(message) for each step of the pass, first to last; none where there is no such side.
   template <typename Action>
-  void for_each(std::vector<comm::Transfer> Side::*messages, Side* side, const Action& action) {
+  void for_each(std::vector<comm::Transfer> PlaneMessages::*messages, PlaneMessages* side,
+                const Action& action) {
     for (std::size_t step = 0; side != nullptr && step < static_cast<std::size_t>(step_count_); ++step)
       action((side->*messages)[step]);
   }
@@ -124,37 +98,36 @@ class StepBorders {
   }
 
   PlaneLayout layout_;
-  int depth_;
-  comm::TrafficCounts sent_;
   comm::Endpoint endpoint_;
   kernels::PageBuffer<double> lent_;
   kernels::PageBuffer<double> borrowed_;
-  std::array<Side, 2> sides_;  // below and above
-  Side* before_ = nullptr;     // in the direction of the pass
-  Side* after_ = nullptr;
+  std::unique_ptr<PlaneMessages> below_;  // by step
+  std::unique_ptr<PlaneMessages> above_;
+  PlaneMessages* before_ = nullptr;  // in the direction of the pass
+  PlaneMessages* after_ = nullptr;
   int step_count_ = 0;  // steps of the pass
   int sent_steps_ = 0;
-  double waited_s_ = 0.0;
 };
 
 class HeatMethod final : public StencilMethod {
  public:
   explicit HeatMethod(const StencilOptions& options)
-      : shape_(options.shape), step_count_(options.step_count), layout_(shape_), field_(shape_) {}
+      // With each of 8, 4 and 2 planes at once the kept planes of all steps are moved half as often as with half of it.
+      : StencilMethod(MethodTraits{.layout = PlaneLayout(options.shape),
+                                   .most_steps = options.step_count,
+                                   .most_tried_steps = std::min(options.step_count, 128),
+                                   .most_planes_at_once = 8}),
+        plane_count_(options.shape[2]),
+        step_count_(options.step_count),
+        field_(options.shape) {}
 
-  [[nodiscard]] const PlaneLayout& layout() const override { return layout_; }
-  [[nodiscard]] int most_steps() const override { return step_count_; }
-  [[nodiscard]] int most_tried_steps() const override { return std::min(step_count_, 128); }
-  /// With each of 8, 4 and 2 the kept planes of all steps are moved half as often as with half of it.
-  [[nodiscard]] int most_planes_at_once() const override { return 8; }
-  [[nodiscard]] int planes_per_step() const override { return 1; }
   [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int /*neighbour_count*/,
                                              int step_count) const override {
     return plane_count * step_count;
   }
   [[nodiscard]] std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const override {
-    return Wavefront::byte_count(layout_, {.most_steps = block, .planes_at_once = planes_at_once}) +
-           StepBorders::byte_count(layout_, block, neighbour_count > 0);
+    return Wavefront::byte_count(layout(), {.most_steps = block, .planes_at_once = planes_at_once}) +
+           StepBorders::byte_count(layout(), block, neighbour_count > 0);
   }
   [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const override {
     const auto lowest = moved(share, -planes_below(block));
@@ -165,7 +138,7 @@ class HeatMethod final : public StencilMethod {
   [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override {
     constexpr std::int64_t far = std::int64_t{1} << 40;  // so many planes that every step has some to compute
     const auto wavefront = std::make_shared<Wavefront>(
-        layout_, Wavefront::Options{.most_steps = block, .planes_at_once = planes_at_once});
+        layout(), Wavefront::Options{.most_steps = block, .planes_at_once = planes_at_once});
     wavefront->begin({.domain_planes = 3 * far, .slab = {.begin = far, .end = 2 * far}, .step_count = block});
     // Where every step has begun, and nothing is lent any more.
     return [wavefront, planes_at_once, first = far + 2 * std::int64_t{block} + SkewedPass::border_planes](
@@ -178,17 +151,16 @@ class HeatMethod final : public StencilMethod {
   void make_ready(const MethodPlan& plan, comm::RankGroup& group) override {
     plan_ = plan;
     slab_ = moved(plan.share, -planes_below(plan.block));
-    borders_ = std::make_unique<StepBorders>(group, layout_, plan.block);
+    borders_ = std::make_unique<StepBorders>(group, sent_, layout(), plan.block);
     agree_on(group, [&] {
       wavefront_ = std::make_unique<Wavefront>(
-          layout_, Wavefront::Options{.most_steps = plan.block, .planes_at_once = plan.planes_at_once});
+          layout(), Wavefront::Options{.most_steps = plan.block, .planes_at_once = plan.planes_at_once});
     });
   }
-  [[nodiscard]] comm::IndexRange slab() const override { return slab_; }
   /// Passes go up and down by turns, so that slabs come back.
   StencilPass begin_pass(int done_count, comm::RankGroup& /*group*/) override {
-    sweep_ = {.domain_planes = shape_[2], .is_downward = is_next_downward_};
-    pass_ = {.domain_planes = shape_[2],
+    sweep_ = {.domain_planes = plane_count_, .is_downward = is_next_downward_};
+    pass_ = {.domain_planes = plane_count_,
              .slab = sweep_.numbers_of(slab_),
              .step_count = std::min(plan_.block, step_count_ - done_count)};
     if (pass_.step_count == 0) return {};
@@ -199,19 +171,22 @@ class HeatMethod final : public StencilMethod {
     borrowed_steps_ = 0;
     const auto before = slab_;
     slab_ = sweep_.numbers_of(pass_.planes(pass_.step_count));
-    return {.step_count = pass_.step_count, .sweep = sweep_, .read = before, .written = slab_};
+    return {.step_count = pass_.step_count,
+            .sweep = sweep_,
+            .read = before,
+            .written = slab_,
+            .wavefront_steps = wavefront_->wavefront_steps()};
   }
   void exchange() override { borders_->begin(sweep_, pass_.step_count); }
-  [[nodiscard]] comm::IndexRange wavefront_steps() const override { return wavefront_->wavefront_steps(); }
   void advance(std::int64_t first, std::span<const double* const> given,
                std::span<double* const> made) override {
     lend_given(first, given);
     wavefront_->advance(first, borrow(first, given), made);
     send_lent(first);
   }
-  void end_pass() override { borders_->finish(); }
-  [[nodiscard]] double communication_s() const override { return borders_->waited_s(); }
-  [[nodiscard]] std::int64_t sent_bytes() const override { return borders_->sent_bytes(); }
+  void end_pass() override {
+    communicate([&] { borders_->finish(); });
+  }
 
   [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
     std::vector<PlaneFigures> planes;
@@ -232,7 +207,7 @@ class HeatMethod final : public StencilMethod {
   static int planes_below(int block) { return block / 2; }
   /// Planes moved by so many steps upwards; less than 0: downwards.
   [[nodiscard]] comm::IndexRange moved(const comm::IndexRange& planes, int steps) const {
-    return SkewedPass{.domain_planes = shape_[2], .slab = planes}.planes(steps);
+    return SkewedPass{.domain_planes = plane_count_, .slab = planes}.planes(steps);
   }
   [[nodiscard]] bool is_in_wavefront_step(std::int64_t first, int step, std::int64_t z) const {
     return Wavefront::place(first, step, z) < plan_.planes_at_once;
@@ -243,7 +218,7 @@ class HeatMethod final : public StencilMethod {
     if (pass_.is_last()) return given_;
     for (; borrowed_steps_ < pass_.step_count; ++borrowed_steps_) {
       if (!is_in_wavefront_step(first, borrowed_steps_, pass_.borrowed(borrowed_steps_).begin)) break;
-      borders_->wait_for(borrowed_steps_);
+      communicate([&] { borders_->wait_for(borrowed_steps_); });
     }
     const auto borrowed = pass_.borrowed(0);
     for (std::size_t k = 0; k < given.size(); ++k) {
@@ -257,7 +232,7 @@ class HeatMethod final : public StencilMethod {
     const auto lent = pass_.lent(0);
     for (std::size_t k = 0; k < given.size(); ++k) {
       if (const auto z = first + static_cast<std::int64_t>(k); lent.contains(z))
-        std::copy_n(given[k], layout_.size(), borders_->lent(0, z - lent.begin));
+        std::copy_n(given[k], layout().size(), borders_->lent(0, z - lent.begin));
     }
   }
   void send_lent(std::int64_t first) {
@@ -268,12 +243,9 @@ class HeatMethod final : public StencilMethod {
     }
   }
 
-  comm::Extents shape_;
+  std::int64_t plane_count_;
   int step_count_;
-  PlaneLayout layout_;
   HeatField field_;
-  MethodPlan plan_;
-  comm::IndexRange slab_;
   std::unique_ptr<Wavefront> wavefront_;
   std::unique_ptr<StepBorders> borders_;
   bool is_next_downward_ = false;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,7 +13,6 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/stencil/cg_coordinates.hpp"
 #include "cg/stencil/power_front.hpp"
@@ -181,15 +181,13 @@ class CgPass {
 class BorderExchange {
  public:
   /// depth: planes that are exchanged at most, the steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
-  BorderExchange(comm::RankGroup& group, const PlaneLayout& layout, std::int64_t plane_count, int depth)
-      : layout_(layout), depth_(depth), endpoint_(group, sent_) {
+  BorderExchange(comm::RankGroup& group, comm::TrafficCounts& sent, const PlaneLayout& layout,
+                 std::int64_t plane_count, int depth)
+      : layout_(layout), depth_(static_cast<std::size_t>(depth)), endpoint_(group, sent) {
     assert(group.size() == 1 || plane_count >= depth);
-    lower_.first_own = 0;
-    lower_.first_foreign = -depth;
-    upper_.first_own = plane_count - depth;
-    upper_.first_foreign = plane_count;
-    if (group.rank() > 0) connect(lower_, group.rank() - 1);
-    if (group.rank() + 1 < group.size()) connect(upper_, group.rank() + 1);
+    if (group.rank() > 0) sides_.emplace_back(endpoint_, layout, group.rank() - 1, 0, -depth, depth);
+    if (group.rank() + 1 < group.size())
+      sides_.emplace_back(endpoint_, layout, group.rank() + 1, plane_count - depth, plane_count, depth);
   }
   /// Memory of such an object.
   static std::int64_t byte_count(const PlaneLayout& layout, int depth, int neighbour_count) {
@@ -198,101 +196,79 @@ class BorderExchange {
 
   /// Whether a neighbour needs plane z of the slab.
   [[nodiscard]] bool keeps(std::int64_t z) const {
-    return lower_.keeps(z, depth_) || upper_.keeps(z, depth_);
+    return std::ranges::any_of(sides_, [z](const Side& side) { return side.own.contains(z); });
   }
   /// Keeps plane z of the slab, if a neighbour needs it.
   void keep(std::int64_t z, const double* plane) {
-    for (auto* side : {&lower_, &upper_}) {
-      if (side->keeps(z, depth_))
-        std::copy_n(plane, layout_.size(), side->kept.data() + (z - side->first_own) * layout_.size());
+    for (auto& side : sides_) {
+      if (side.own.contains(z))
+        std::copy_n(plane, layout_.size(), side.kept.data() + (z - side.own.begin) * layout_.size());
     }
   }
   /// Sends what was kept last and receives the same of the neighbours: the planes that are not further away than `depth_now`. Collective.
   /// Throws MpiError.
   void exchange(int depth_now) {
-    const auto for_all = [&](bool is_received, const auto& action) {
-      for (const bool is_lower : {true, false}) {
-        auto& side = is_lower ? lower_ : upper_;
-        if (side.partner < 0) continue;
-        const auto range = nearest(is_lower, is_received, depth_now);
-        auto& transfers = is_received ? side.receives : side.sends;
-        for (auto k = range.begin; k < range.end; ++k) action(transfers[static_cast<std::size_t>(k)]);
+    const auto count = static_cast<std::size_t>(depth_now);
+    const auto for_all = [&](std::vector<comm::Transfer> PlaneMessages::*messages, const auto& action) {
+      for (auto& side : sides_) {
+        // The planes in buffers are in the order of z: of the lower neighbour the last ones are nearest, and to it the first ones.
+        const bool are_last = (side.foreign.begin < 0) == (messages == &PlaneMessages::receives);
+        const auto nearest = are_last ? depth_ - count : 0;
+        for (auto& message : std::span(side.messages.*messages).subspan(nearest, count)) action(message);
       }
     };
-    for_all(true, [](auto& receive) { receive.start(); });
-    for_all(false, [&](auto& send) { endpoint_.start_send(comm::Operation::halo, send); });
-    for_all(false, [&](auto& send) { endpoint_.remind(send); });
-    for_all(true, [&](auto& receive) { endpoint_.wait_for_receive(receive); });
-    for_all(false, [&](auto& send) { endpoint_.wait_for_send(send); });
+    for_all(&PlaneMessages::receives, [](auto& receive) { receive.start(); });
+    for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_.start_send(comm::Operation::halo, send); });
+    for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_.remind(send); });
+    for_all(&PlaneMessages::receives, [&](auto& receive) { endpoint_.wait_for_receive(receive); });
+    for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_.wait_for_send(send); });
   }
   /// A plane that the last exchange brought: plane z of the slab's own count, -depth_now ... -1, or plane_count ... plane_count+depth_now-1.
   [[nodiscard]] const double* received(std::int64_t z) const {
-    const auto& side = z < 0 ? lower_ : upper_;
-    return side.received.data() + (z - side.first_foreign) * layout_.size();
+    const auto& side = z < 0 ? sides_.front() : sides_.back();
+    return side.received.data() + (z - side.foreign.begin) * layout_.size();
   }
-  [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
 
  private:
-  /// A neighbour. The planes in its buffers are in the order of z.
+  /// A neighbour, by the planes of the slab's own count in its buffers.
   struct Side {
-    int partner = -1;            // none
-    std::int64_t first_own = 0;  // plane of the slab that `kept` begins with
-    std::int64_t first_foreign = 0;
-    kernels::PageBuffer<double> kept{};
-    kernels::PageBuffer<double> received{};
-    std::vector<comm::Transfer> sends{};
-    std::vector<comm::Transfer> receives{};
+    Side(const comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, std::int64_t first_own,
+         std::int64_t first_foreign, int depth)
+        : own{.begin = first_own, .end = first_own + depth},
+          foreign{.begin = first_foreign, .end = first_foreign + depth},
+          kept(static_cast<std::size_t>(depth * layout.size())),
+          received(kept.size()),
+          messages(endpoint, partner, kept.span(), received.span(), layout.size()) {}
 
-    [[nodiscard]] bool keeps(std::int64_t z, int depth) const {
-      return partner >= 0 && first_own <= z && z < first_own + depth;
-    }
+    comm::IndexRange own;
+    comm::IndexRange foreign;
+    kernels::PageBuffer<double> kept;
+    kernels::PageBuffer<double> received;
+    PlaneMessages messages;
   };
-  void connect(Side& side, int partner) {
-    const auto plane_size = static_cast<std::size_t>(layout_.size());
-    const auto size = plane_size * static_cast<std::size_t>(depth_);
-    side.partner = partner;
-    side.kept = kernels::PageBuffer<double>(size);
-    side.received = kernels::PageBuffer<double>(size);
-    for (std::size_t k = 0; k < static_cast<std::size_t>(depth_); ++k) {
-      const auto sent = side.kept.span().subspan(k * plane_size, plane_size);
-      const auto received = side.received.span().subspan(k * plane_size, plane_size);
-      side.sends.push_back(
-          comm::Transfer::send(endpoint_.handle(), sent, comm::whole(sent), partner, comm::Operation::halo));
-      side.receives.push_back(comm::Transfer::receive(endpoint_.handle(), received, comm::whole(received),
-                                                      partner, comm::Operation::halo));
-    }
-  }
-  /// The `depth_now` of depth_ planes nearest to the other slab; is_lower: the neighbour's planes come
-  /// before.
-  [[nodiscard]] comm::IndexRange nearest(bool is_lower, bool is_received, int depth_now) const {
-    if (is_lower == is_received) return {.begin = depth_ - depth_now, .end = depth_};
-    return {.begin = 0, .end = depth_now};
-  }
 
   PlaneLayout layout_;
-  int depth_;
-  comm::TrafficCounts sent_;
+  std::size_t depth_;
   comm::Endpoint endpoint_;
-  Side lower_;
-  Side upper_;
+  std::deque<Side> sides_;  // which do not move
 };
 
 class SStepCgMethod final : public StencilMethod {
  public:
   explicit SStepCgMethod(const StencilOptions& options)
-      : shape_(options.shape),
+      // More planes at once take more memory for each step: n + 2 planes of four vectors. Two planes of a neighbour for each step: one for the
+      // sums of the new vectors, one for making these.
+      : StencilMethod(MethodTraits{.layout = CgLayout(options.shape).stored,
+                                   .most_steps = std::min(options.step_count, longest_basis),
+                                   .most_tried_steps = std::min(options.step_count, longest_tried_basis),
+                                   .most_planes_at_once = 4,
+                                   .planes_per_step = 2}),
+        shape_(options.shape),
         step_limit_(options.step_count),
         layout_(shape_),
         norm_(every_b * std::sqrt(static_cast<double>(comm::whole_domain(shape_).size()))),
         tolerance_(options.tolerance) {}
 
-  [[nodiscard]] const PlaneLayout& layout() const override { return layout_.stored; }
-  [[nodiscard]] int most_steps() const override { return std::min(step_limit_, longest_basis); }
-  [[nodiscard]] int most_tried_steps() const override { return std::min(step_limit_, longest_tried_basis); }
-  /// More take more memory for each step: n + 2 planes of four vectors.
-  [[nodiscard]] int most_planes_at_once() const override { return 4; }
-  /// For the sums of the new vectors, and for making these.
-  [[nodiscard]] int planes_per_step() const override { return 2; }
   [[nodiscard]] std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                              int step_count) const override {
     // Half of it in each front; the first one goes s planes beyond the slab of the second one.
@@ -301,10 +277,7 @@ class SStepCgMethod final : public StencilMethod {
   }
   [[nodiscard]] std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const override {
     return CgPass::byte_count(layout_, block, planes_at_once) +
-           BorderExchange::byte_count(layout_.stored, planes_per_step() * block, neighbour_count);
-  }
-  [[nodiscard]] comm::IndexRange stored_planes(const comm::IndexRange& share, int /*block*/) const override {
-    return share;
+           BorderExchange::byte_count(layout_.stored, traits().planes_per_step * block, neighbour_count);
   }
   /// x = 0, so that p and r are b.
   void fill_start(std::int64_t /*z*/, double* plane) const override {
@@ -335,62 +308,54 @@ class SStepCgMethod final : public StencilMethod {
 
   void make_ready(const MethodPlan& plan, comm::RankGroup& group) override {
     plan_ = plan;
-    border_ = std::make_unique<BorderExchange>(group, layout_.stored, plan.share.size(),
-                                               planes_per_step() * plan.block);
+    slab_ = plan.share;
+    border_ = std::make_unique<BorderExchange>(group, sent_, layout_.stored, slab_.size(),
+                                               traits().planes_per_step * plan.block);
     agree_on(group, [&] {
       pass_ = std::make_unique<CgPass>(layout_, plan);
       keep_start_values();
       sum_start_values();
     });
   }
-  [[nodiscard]] comm::IndexRange slab() const override { return plan_.share; }
   StencilPass begin_pass(int done_count, comm::RankGroup& group) override {
-    const Stopwatch stopwatch;
-    const auto sums = pass_->sums().over_all_planes(group);
-    communication_s_ += stopwatch.seconds();
+    std::vector<kernels::PowerSums> sums;
+    communicate([&] { sums = pass_->sums().over_all_planes(group); });
     const int step_count = steps_of(sums, done_count);
     exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
     return {.step_count = step_count,
             .sweep = {.domain_planes = shape_[2]},
-            .read = plan_.share,
-            .written = plan_.share};
+            .read = slab_,
+            .written = slab_,
+            .wavefront_steps = pass_->wavefront_steps()};
   }
   void exchange() override {
-    const Stopwatch stopwatch;
-    border_->exchange(exchange_depth_);
-    communication_s_ += stopwatch.seconds();
+    communicate([&] { border_->exchange(exchange_depth_); });
   }
-  [[nodiscard]] comm::IndexRange wavefront_steps() const override { return pass_->wavefront_steps(); }
   void advance(std::int64_t first, std::span<const double* const> given,
                std::span<double* const> made) override {
-    const auto& share = plan_.share;
     std::vector<const double*> all_given(given.begin(), given.end());
     for (std::size_t k = 0; k < given.size(); ++k) {
       const auto z = first + static_cast<std::int64_t>(k);
-      if (!share.contains(z) && pass_->given_planes().contains(z))
-        all_given[k] = border_->received(z - share.begin);
+      if (!slab_.contains(z) && pass_->given_planes().contains(z))
+        all_given[k] = border_->received(z - slab_.begin);
     }
     pass_->advance(first, all_given, made);
     for (std::size_t k = 0; k < made.size(); ++k) {
       const auto z = first + static_cast<std::int64_t>(k) - pass_->step_count();
-      if (made[k] != nullptr) border_->keep(z - share.begin, made[k]);
+      if (made[k] != nullptr) border_->keep(z - slab_.begin, made[k]);
     }
   }
-  void end_pass() override {}
-  [[nodiscard]] double communication_s() const override { return communication_s_; }
-  [[nodiscard]] std::int64_t sent_bytes() const override { return border_->sent_bytes(); }
 
   [[nodiscard]] std::vector<PlaneFigures> check(const std::function<const double*()>& next) const override {
-    const auto& slab = plan_.share;
     const auto x_at = [&](std::int64_t z) {
       if (z < 0 || z >= shape_[2])
         return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
-      return x_of(slab.contains(z) ? next() : border_->received(z - slab.begin));
+      return x_of(slab_.contains(z) ? next() : border_->received(z - slab_.begin));
     };
     std::vector<PlaneFigures> planes;
-    auto lower = x_at(slab.begin - 1);
-    auto middle = x_at(slab.begin);
-    for (auto z = slab.begin; z < slab.end; ++z) {
+    auto lower = x_at(slab_.begin - 1);
+    auto middle = x_at(slab_.begin);
+    for (auto z = slab_.begin; z < slab_.end; ++z) {
       auto upper = x_at(z + 1);
       planes.push_back(figures_of(lower, middle, upper));
       lower = std::exchange(middle, std::move(upper));
@@ -414,9 +379,9 @@ class SStepCgMethod final : public StencilMethod {
   /// Keeps the start values of planes that neighbours need at first.
   void keep_start_values() {
     std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
-    for (std::int64_t z = 0; z < plan_.share.size(); ++z) {
+    for (std::int64_t z = 0; z < slab_.size(); ++z) {
       if (!border_->keeps(z)) continue;
-      fill_start(plan_.share.begin + z, plane.data());
+      fill_start(slab_.begin + z, plane.data());
       border_->keep(z, plane.data());
     }
   }
@@ -488,11 +453,9 @@ class SStepCgMethod final : public StencilMethod {
   CgLayout layout_;
   double norm_;
   double tolerance_;
-  MethodPlan plan_;
   std::unique_ptr<CgPass> pass_;
   std::unique_ptr<BorderExchange> border_;
-  int exchange_depth_ = 1;  // depth for the pass, or for the check after the last one
-  double communication_s_ = 0.0;
+  int exchange_depth_ = 1;         // depth for the pass, or for the check after the last one
   double residual_ = 0.0;          // relative, as the recurrences have it
   std::vector<double> residuals_;  // relative residual after each step, as the recurrences have it
 };

@@ -10,10 +10,13 @@
 #include <vector>
 
 #include "cg/base/interface.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/stencil/plane_layout.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
+#include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
+#include "comm/transfer.hpp"
 
 namespace cg2d {
 
@@ -30,29 +33,36 @@ struct StencilPass {
   Sweep sweep{};
   comm::IndexRange read{};     ///< the slab before it
   comm::IndexRange written{};  ///< the slab after it
+  /// The values of `first` of advance(): from `begin` on in steps of planes_at_once, as long as they are before `end`.
+  comm::IndexRange wavefront_steps{};
+};
+
+/// What of a method depends on its options alone.
+struct MethodTraits {
+  PlaneLayout layout;           ///< of the planes that are stored, and sent
+  int most_steps = 1;           ///< of a pass
+  int most_tried_steps = 1;     ///< of a pass where a trial chooses
+  int most_planes_at_once = 1;  ///< that a pass moves on by where there is memory enough: a power of two
+  int planes_per_step = 1;      ///< that each of several ranks needs for every step of a pass
 };
 
 /// Steps of something on a domain, several in each pass over it. Planes of the store have a layout of the method's own. Those functions that
 /// take a RankGroup are collective.
 class StencilMethod : public Interface {
  public:
-  /// The layout of the planes that are stored, and sent.
-  [[nodiscard]] virtual const PlaneLayout& layout() const = 0;
-  /// No pass has more steps.
-  [[nodiscard]] virtual int most_steps() const = 0;
-  /// The most steps of a pass where a trial chooses.
-  [[nodiscard]] virtual int most_tried_steps() const = 0;
-  /// Planes that a pass moves on by where there is memory enough: a power of two.
-  [[nodiscard]] virtual int most_planes_at_once() const = 0;
-  /// Planes that each of several ranks needs for every step of a pass.
-  [[nodiscard]] virtual int planes_per_step() const = 0;
+  explicit StencilMethod(const MethodTraits& traits) : traits_(traits) {}
+
+  [[nodiscard]] const MethodTraits& traits() const { return traits_; }
+  [[nodiscard]] const PlaneLayout& layout() const { return traits_.layout; }
   /// Planes computed in a pass of so many steps by a rank with so many planes and neighbours, with those that a neighbour computes, too.
   [[nodiscard]] virtual std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                                      int step_count) const = 0;
   /// Memory of make_ready().
   [[nodiscard]] virtual std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const = 0;
   /// The planes that a rank with this share may have before or after passes of up to `block` steps: what its store has room for.
-  [[nodiscard]] virtual comm::IndexRange stored_planes(const comm::IndexRange& share, int block) const = 0;
+  [[nodiscard]] virtual comm::IndexRange stored_planes(const comm::IndexRange& share, int /*block*/) const {
+    return share;
+  }
   /// Writes the start values of plane z.
   virtual void fill_start(std::int64_t z, double* plane) const = 0;
   using TrialAdvance =
@@ -63,28 +73,52 @@ class StencilMethod : public Interface {
   /// Memory for the passes, and what is known of neighbours at first. Collective. Throws MpiError; RunError on every rank alike.
   virtual void make_ready(const MethodPlan& plan, comm::RankGroup& group) = 0;
   /// The planes that this rank has: at first, and after the passes so far.
-  [[nodiscard]] virtual comm::IndexRange slab() const = 0;
+  [[nodiscard]] const comm::IndexRange& slab() const { return slab_; }
   /// Plans the next pass, after so many steps. Collective. Throws RunError on every rank alike.
   virtual StencilPass begin_pass(int done_count, comm::RankGroup& group) = 0;
   /// Moves planes between ranks that a pass, or check() after the last one, needs at its begin. Collective. Throws MpiError.
   virtual void exchange() = 0;
-  /// Planes are numbered in the direction of the pass (Sweep). The values of `first` of its wavefront steps: from `begin` on in steps of
-  /// planes_at_once, as long as they are before `end`.
-  [[nodiscard]] virtual comm::IndexRange wavefront_steps() const = 0;
+  /// Planes are numbered in the direction of the pass (Sweep). first: of StencilPass::wavefront_steps.
   /// given[k]: plane first + k, nullptr where this rank does not read it. made[k]: room for plane first + k - (steps of the pass), nullptr
   /// where this rank does not write it. Zeros around lines stay as they are. A plane may be given and made in the same place. Throws MpiError.
   virtual void advance(std::int64_t first, std::span<const double* const> given,
                        std::span<double* const> made) = 0;
   /// The pass is over, or has failed on this rank: no other rank waits for it after this. Collective. Throws MpiError.
-  virtual void end_pass() = 0;
+  virtual void end_pass() {}
   /// Seconds in messages and sums over all ranks so far.
-  [[nodiscard]] virtual double communication_s() const = 0;
-  [[nodiscard]] virtual std::int64_t sent_bytes() const = 0;
+  [[nodiscard]] double communication_s() const { return communication_s_; }
+  [[nodiscard]] std::int64_t sent_bytes() const { return sent_.of(comm::Operation::halo).byte_count; }
 
   /// The figures of the slab's planes after the last pass. next: the next plane of the slab.
   [[nodiscard]] virtual std::vector<PlaneFigures> check(const std::function<const double*()>& next) const = 0;
   /// Judges by all planes together, in their order: sets largest_error, tolerance and, where it is one, `solve`.
   virtual void judge(std::span<const PlaneFigures> planes, StencilReport& report) const = 0;
+
+ protected:
+  /// Takes the time of messages, or of sums over all ranks.
+  template <typename Action>
+  void communicate(const Action& action) {
+    const Stopwatch stopwatch;
+    action();
+    communication_s_ += stopwatch.seconds();
+  }
+
+  MethodPlan plan_{};
+  comm::IndexRange slab_{};
+  comm::TrafficCounts sent_;
+
+ private:
+  MethodTraits traits_;
+  double communication_s_ = 0.0;
+};
+
+/// Messages with a neighbour along z, each of some planes: the parts of two buffers, which must outlive it.
+struct PlaneMessages {
+  PlaneMessages(const comm::Endpoint& endpoint, int partner, std::span<double> sent,
+                std::span<double> received, std::int64_t size_of_one);
+
+  std::vector<comm::Transfer> sends{};
+  std::vector<comm::Transfer> receives{};
 };
 
 /// A row of the table.

@@ -92,10 +92,9 @@ std::string choice_text(const StencilReport& report) {
   if (choice.storage.plane_s > 0.0)
     text += fmt::format("   reading and writing a plane takes {:.3g} ms\n", 1e3 * choice.storage.plane_s);
   Table table;
-  for (std::size_t k = 0; k < choice.predictions.size(); ++k) {
-    const auto& prediction = choice.predictions[k];
+  for (const auto& prediction : choice.tried) {
     table.line().number("steps", "{}", prediction.block).number("passes", "{}", prediction.pass_count);
-    table.number("step of a plane", "{:.3g} ms", 1e3 * choice.trials[k].plane_step_s);
+    table.number("step of a plane", "{:.3g} ms", 1e3 * prediction.plane_step_s);
     table.number("computing", "{:.3g} s", prediction.computing_s);
     table.number("reading, writing", "{:.3g} s", prediction.storage_s);
     table.number("predicted", "{:.3g} s", prediction.total_s);
@@ -210,24 +209,24 @@ std::string verdict_text(const StencilReport& report) {
                      domain.largest_error, domain.tolerance);
 }
 
+void describe(Members& m, BlockPrediction& predicted) {
+  m("block", predicted.block, at_least(1));
+  m("passes", predicted.pass_count, at_least(1));
+  m("plane_step_s", predicted.plane_step_s, at_least(0, "Measured: one step of one plane."));
+  m("computing_s", predicted.computing_s,
+    at_least(0, "Predicted for all steps, with what is computed twice."));
+  m("storage_s", predicted.storage_s,
+    at_least(0, "Predicted for all passes: reading and writing, were they alone."));
+  m("predicted_s", predicted.total_s,
+    at_least(0, "Of each pass the longer of both, with a device that is a quarter slower than measured."));
+}
+
 void describe(Members& m, BlockChoice& choice) {
   m("duration_s", choice.duration_s, at_least(0));
   m("plane_storage_s", choice.storage.plane_s,
     at_least(0, "A plane read and written, on the slowest rank, all ranks at the same time; 0 in memory."));
   m("plane_checksum_s", choice.storage.work_s, at_least(0, "The part of it that computing does not hide."));
-  m.list("tried", choice.predictions, {.fewest = 1}, [&](BlockPrediction& predicted, std::size_t k) {
-    choice.trials.resize(choice.predictions.size());
-    m("block", predicted.block, at_least(1));
-    choice.trials[k].block = predicted.block;
-    m("passes", predicted.pass_count, at_least(1));
-    m("plane_step_s", choice.trials[k].plane_step_s, at_least(0, "Measured: one step of one plane."));
-    m("computing_s", predicted.computing_s,
-      at_least(0, "Predicted for all steps, with what is computed twice."));
-    m("storage_s", predicted.storage_s,
-      at_least(0, "Predicted for all passes: reading and writing, were they alone."));
-    m("predicted_s", predicted.total_s,
-      at_least(0, "Of each pass the longer of both, with a device that is a quarter slower than measured."));
-  });
+  m("tried", choice.tried, {.fewest = 1});
 }
 
 void describe(Members& m, StencilSolve& solve) {

@@ -91,6 +91,7 @@ struct StencilReport {
 };
 
 class Members;
+void describe(Members& m, BlockPrediction& predicted);
 void describe(Members& m, BlockChoice& choice);
 void describe(Members& m, StencilSolve& solve);
 void describe(Members& m, StencilRank& rank);

@@ -230,7 +230,7 @@ std::unique_ptr<StudiedWork> system_work(std::vector<SystemOptions> systems) {
 double expected_work(const Problem& problem, int core_count) {
   // The generation of a matrix takes about as long as so many products (classes A to C, 1 to 4 ranks).
   constexpr double products_of_generation = 60.0;
-  const double products = problem.counts.products * (problem.niter + 1.0) + products_of_generation;
+  const double products = products_per_outer_step * (problem.niter + 1.0) + products_of_generation;
   return facts_of(problem).nonzero_count * products / core_count;
 }
 

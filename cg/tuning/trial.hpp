@@ -26,7 +26,7 @@
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/block_product.hpp"
 #include "cg/solver/configuration.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/slow_ranks.hpp"
 #include "cg/timing/race.hpp"
 #include "cg/tuning/kernel_choice.hpp"
@@ -177,7 +177,7 @@ class TrialSolver final : public TrialCandidate {
   /// shift: of the outer iterations from x = (1, ..., 1) that iterate() does, whose zeta is compared. Without one it does few_steps:
   /// after 25 steps a system may be solved to rounding, and its zeta be anything.
   TrialSolver(std::unique_ptr<AssembledOperator> assembled, std::optional<double> shift)
-      : assembled_(std::move(assembled)), solver_(*assembled_, shift.value_or(0.0)), is_whole_(shift) {}
+      : assembled_(std::move(assembled)), iteration_(*assembled_, shift.value_or(0.0)), is_whole_(shift) {}
 
   /// Makes and converts this rank's block, on the grid and with the transport of the configuration, with the chosen kernel. A product with
   /// several vectors is for the steps that of one vector with all their elements. Holds a reference to the group. Throws RunError (on
@@ -194,23 +194,25 @@ class TrialSolver final : public TrialCandidate {
 
   void iterate() override {
     if (is_whole_) {
-      solver_.iterate();
+      iteration_.reset();
+      zeta_ = iteration_.outer_step().zeta;
     } else {
-      solver_.iteration().steps(few_steps);
+      iteration_.steps(few_steps);
     }
   }
-  [[nodiscard]] double zeta() const override { return is_whole_ ? solver_.zeta() : TrialCandidate::zeta(); }
-  OuterStep outer_step() { return solver_.outer_step(); }
+  [[nodiscard]] double zeta() const override { return is_whole_ ? zeta_ : TrialCandidate::zeta(); }
+  OuterStep outer_step() { return iteration_.outer_step(); }
 
-  [[nodiscard]] PhaseTimer& timer() { return solver_.timer(); }
+  [[nodiscard]] PhaseTimer& timer() { return assembled_->timer(); }
   /// Nonzeros of this rank's whole block, also where half of it is stored; of a solver of make().
   [[nodiscard]] std::int64_t nonzero_count() const { return nonzero_count_; }
 
  private:
   std::unique_ptr<AssembledOperator> assembled_;
   std::optional<Slowdown> slowdown_;
-  NpbSolver solver_;
+  NpbIteration iteration_;
   bool is_whole_;
+  double zeta_ = 0.0;  // of the last iterate()
   std::int64_t nonzero_count_ = 0;
 };
 

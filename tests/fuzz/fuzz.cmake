@@ -150,7 +150,6 @@ set(text_parsers
     cg/run/streaming/out_of_core_options.cpp
     cg/solver/npb_iteration.cpp
     cg/solver/one_sum_recurrences.cpp
-    cg/solver/outer_iteration.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp
     cg/timing/software_events.cpp

@@ -19,7 +19,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/several_systems.hpp"
 #include "cg/solver/solve.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
@@ -243,7 +242,7 @@ Verdict solve_as_first_of_two(const HardSystem& system, const PreconditionerRow&
   std::vector<double> x(b.size());
   PhaseTimer no_timer;
   DistributedVectors vectors(matrix, no_timer, 1);
-  SeveralSystems solver({matrix, *preconditioner, vectors}, 2);
+  ConjugateGradient solver(matrix, *preconditioner, vectors, cg_variant_table().front(), 2);
   const auto result =
       solver.solve({.b = b, .x = x}, Tolerance({.relative = tolerance, .most_steps = most_steps})).front();
   const auto whole = DenseOperator::whole(x);

@@ -32,15 +32,15 @@ class GridRun {
         range_(layout_.piece(layout_.column_piece_of(group().rank()))) {
     auto block = default_source().make(problem)->build(layout_, group(), 1).block;
     assembled_ = test::assembled(std::move(block), layout_, {});
-    solver_ = std::make_unique<NpbSolver>(*assembled_, problem.shift);
+    solver_ = std::make_unique<NpbIteration>(*assembled_, problem.shift);
   }
 
   [[nodiscard]] const comm::IndexRange& range() const { return range_; }
-  NpbSolver& solver() { return *solver_; }
+  NpbIteration& solver() { return *solver_; }
   /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
   std::vector<OuterStep> whole(const std::string& folder) {
     CheckpointSaver saver(0.0, CheckpointWriter(folder, std::nullopt, group()));
-    RunCheckpoints checkpoints(problem_, {solver_->iteration(), &range_}, {}, saver);
+    RunCheckpoints checkpoints(problem_, {*solver_, &range_}, {}, saver);
     solver_->reset();
     const std::array<OuterStepObserver*, 1> observers{&checkpoints};
     auto steps = solver_->outer_steps(saved_step, observers);
@@ -54,7 +54,7 @@ class GridRun {
   std::vector<OuterStep> rest(const RestartFacts& restart) {
     const auto x = restarted_x(restart, range(), group());
     solver_->reset();
-    solver_->iteration().restore(restart.step_count(), x, restart.signs);
+    solver_->restore(restart.step_count(), x, restart.signs);
     return solver_->outer_steps(problem_.niter - restart.step_count(), {});
   }
 
@@ -63,7 +63,7 @@ class GridRun {
   comm::BlockLayout layout_;
   comm::IndexRange range_;
   std::unique_ptr<AssembledOperator> assembled_;
-  std::unique_ptr<NpbSolver> solver_;
+  std::unique_ptr<NpbIteration> solver_;
 };
 
 /// A temporary folder of rank 0, for all ranks.
@@ -141,7 +141,7 @@ TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
   const CommonFolder folder;
   GridRun run(problem, {1, group().size()});
   CheckpointSaver saver(3600.0, CheckpointWriter(folder.path, std::nullopt, group()));
-  RunCheckpoints checkpoints(problem, {run.solver().iteration(), &run.range()}, {}, saver);
+  RunCheckpoints checkpoints(problem, {run.solver(), &run.range()}, {}, saver);
   EXPECT_EQ(saver.facts().interval_s, 3600.0);
   checkpoints.begin();
   run.solver().reset();
@@ -164,7 +164,7 @@ TEST(RunCheckpoints, AreNotWrittenWhereSomethingIsNotFinite) {
   const CommonFolder folder;
   GridRun run(problem, {1, group().size()});
   CheckpointSaver saver(0.0, CheckpointWriter(folder.path, std::nullopt, group()));
-  RunCheckpoints checkpoints(problem, {run.solver().iteration(), &run.range()}, {}, saver);
+  RunCheckpoints checkpoints(problem, {run.solver(), &run.range()}, {}, saver);
   checkpoints.begin();
   run.solver().reset();
   checkpoints.after_outer_step(1, run.solver().outer_step());
@@ -180,7 +180,7 @@ TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
   const CommonFolder folder;
   GridRun run(problem, {group().size(), 1});
   CheckpointSaver saver(std::nullopt, CheckpointWriter(folder.path, std::nullopt, group()));
-  const RunCheckpoints checkpoints(problem, {run.solver().iteration(), &run.range()}, {}, saver);
+  const RunCheckpoints checkpoints(problem, {run.solver(), &run.range()}, {}, saver);
   const auto facts = saver.facts();
   EXPECT_TRUE(facts.is_automatic);
   EXPECT_GT(facts.write_s, 0.0) << "the rehearsal";

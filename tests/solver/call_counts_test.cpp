@@ -57,7 +57,7 @@ struct CountedRun {
             default_source().make(problem)->build(layout, group(), 1).block, comm::transport_table().front(),
             {.group = group(), .layout = layout, .configuration = configuration, .kernel = kernel}, true)),
         counted(assembled->matrix()),
-        iteration(counted, assembled->timer(), 1) {}
+        iteration(counted, assembled->timer(), 1, problem.shift) {}
 
   [[nodiscard]] std::int64_t sent(comm::Operation operation) const {
     return assembled->communicator().sent(operation).message_count;
@@ -91,7 +91,7 @@ void for_every_run(const Visit& visit) {
 TEST(CallCountsTest, AnOuterStepMakesTheCallsThatTheModelCounts) {
   for_every_run([](CountedRun& run) {
     const auto updates_before = run.iteration.vectors().update_work();
-    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    static_cast<void>(run.iteration.outer_step());
     const auto updates = run.iteration.vectors().update_work() - updates_before;
     EXPECT_EQ(run.counted.product_count, OuterStepCalls::products);
     EXPECT_EQ(run.counted.sum_count, OuterStepCalls::sums);
@@ -105,7 +105,7 @@ TEST(CallCountsTest, AnOuterStepComputesWhatTheTrueFlopCountSays) {
     auto one_iteration = run.problem;
     one_iteration.niter = 1;
     const auto updates_before = run.iteration.vectors().update_work();
-    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    static_cast<void>(run.iteration.outer_step());
     const auto updates = run.iteration.vectors().update_work() - updates_before;
     const auto n = run.problem.n;
     const auto vector_flops = group().sum(run.iteration.vectors().dot_work().flop_count + updates.flop_count);
@@ -122,7 +122,7 @@ TEST(CallCountsTest, AnOuterStepComputesWhatTheTrueFlopCountSays) {
 TEST(CallCountsTest, AnOuterStepMovesTheBytesOfItsCalls) {
   for_every_run([](CountedRun& run) {
     const auto updates_before = run.iteration.vectors().update_work();
-    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    static_cast<void>(run.iteration.outer_step());
     const auto updates = run.iteration.vectors().update_work() - updates_before;
     const auto vector_bytes =
         static_cast<std::int64_t>(run.assembled->matrix().local_size() * sizeof(double));
@@ -161,7 +161,7 @@ std::array<std::int64_t, comm::operation_count> planned_messages(const CountedRu
 
 TEST(CallCountsTest, EachPhaseSendsTheMessagesOfItsOperation) {
   for_every_run([](CountedRun& run) {
-    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    static_cast<void>(run.iteration.outer_step());
     const auto planned = planned_messages(run);
     for (const auto& phase : phase_table()) {
       if (!phase.is_of_benchmark || !phase.communicates()) continue;
@@ -173,7 +173,7 @@ TEST(CallCountsTest, EachPhaseSendsTheMessagesOfItsOperation) {
 
 TEST(CallCountsTest, EachPhaseIsOpenedOncePerCall) {
   for_every_run([](CountedRun& run) {
-    static_cast<void>(run.iteration.outer_step(run.problem.shift, false));
+    static_cast<void>(run.iteration.outer_step());
     const auto calls = [&](Phase phase) { return run.assembled->timer().records()[index_of(phase)].calls; };
     constexpr auto products = static_cast<std::uint64_t>(OuterStepCalls::products);
     EXPECT_EQ(calls(Phase::summation), products);
@@ -192,7 +192,7 @@ TEST(CallCountsTest, ATraceHasRoomForAllEventsOfItsSteps) {
     run.assembled->timer().attach(trace);
     run.iteration.observers().add(bars);
     const std::array<OuterStepObserver*, 1> observers{&bars};
-    static_cast<void>(run.iteration.iterate(run.problem.shift, outer_steps, observers));
+    static_cast<void>(run.iteration.outer_steps(outer_steps, observers));
     EXPECT_EQ(trace.dropped_count(), 0);
     const auto parts = PhaseTrace::events_per_part * (run.assembled->product().part_count() - 1);
     std::size_t events_of_step = 0;

@@ -106,7 +106,7 @@ std::string log_of(const CgVariantRow& variant, int step_count) {
   PhaseTimer timer;
   DistributedVectors vectors(matrix, timer, 1);
   ConjugateGradient conjugate_gradient(matrix, none, vectors, variant);
-  static_cast<void>(conjugate_gradient.solve(b, x, FixedSteps(step_count)));
+  static_cast<void>(conjugate_gradient.iterate({.b = b, .x = x}, FixedSteps(step_count)));
   return matrix.log;
 }
 
@@ -196,10 +196,13 @@ TEST(CgVariantTest, AllSolveTheGeneratedSystems) {
 class SpoiledRecurrence final : public CgRecurrence {
  public:
   using CgRecurrence::CgRecurrence;
-  void begin(CgState& state) override { state.rho = state.residual_square = vectors_.dot(r_, r_); }
-  std::optional<SolveEnd> step(CgState& /*state*/, const LinearSystem& /*system*/,
-                               const StopRule& /*stop*/) override {
-    return SolveEnd::stagnated;
+  void begin(std::span<CgSystem> systems) override {
+    auto& state = systems.front().state;
+    state.rho = state.residual_square = vectors_.dot(r_, r_);
+  }
+  void step(std::span<CgSystem> systems, const LinearSystem& /*pieces*/, const StopRule& /*stop*/) override {
+    systems.front().is_asked = true;
+    systems.front().end = SolveEnd::stagnated;
   }
 };
 

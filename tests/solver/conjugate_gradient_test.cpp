@@ -181,19 +181,17 @@ TEST(ConjugateGradientTest, ResumesWithTheSameBits) {
     ConjugateGradient whole(matrix, none, vectors);
     SnapshotAfter snapshot(number, whole, x);
     whole.observers().add(snapshot);
-    const auto expected = whole.solve(b, x, stop);
-    step_count = expected.last.number;
+    const auto expected = whole.iterate({.b = b, .x = x}, stop).front();
+    step_count = expected.state.number;
     EXPECT_EQ(expected.end, SolveEnd::converged);
-    EXPECT_TRUE(whole.can_be_resumed());
 
     auto resumed_x = snapshot.x;
     ConjugateGradient rest(matrix, none, vectors);
-    const auto resumed = rest.resume(b, resumed_x, snapshot.kept, stop);
+    const auto resumed = rest.iterate({.b = b, .x = resumed_x, .snapshot = &snapshot.kept}, stop).front();
     EXPECT_EQ(resumed.end, expected.end) << number;
-    EXPECT_EQ(resumed.last.number, expected.last.number) << number;
-    EXPECT_TRUE(test::same_bits(resumed.last.residual_square, expected.last.residual_square)) << number;
-    EXPECT_TRUE(test::same_bits(resumed.recurrence_residual_norm, expected.recurrence_residual_norm))
-        << number;
+    EXPECT_EQ(resumed.state.number, expected.state.number) << number;
+    EXPECT_TRUE(test::same_bits(resumed.state.residual_square, expected.state.residual_square)) << number;
+    EXPECT_TRUE(test::same_bits(resumed.recurrence_norm, expected.recurrence_norm)) << number;
     EXPECT_TRUE(test::same_bits(resumed_x, x)) << number;
   }
   EXPECT_GT(step_count, 10);
@@ -209,9 +207,9 @@ TEST(ConjugateGradientTest, ARemovedObserverIsToldNothing) {
   conjugate_gradient.observers().add(list);
   const auto b = matrix.times(one_two_three(3));
   std::vector<double> x(b.size());
-  conjugate_gradient.solve(b, x, FixedSteps(1));
+  conjugate_gradient.iterate({.b = b, .x = x}, FixedSteps(1));
   conjugate_gradient.observers().remove(list);
-  conjugate_gradient.solve(b, x, FixedSteps(1));
+  conjugate_gradient.iterate({.b = b, .x = x}, FixedSteps(1));
   EXPECT_EQ(list.numbers, (std::vector<int>{1}));
 }
 

@@ -118,8 +118,8 @@ TEST(FactoredOperatorTest, ProductsAreThoseOfTheAssembledMatrixToRounding) {
 TEST(FactoredOperatorTest, TheIterationOfTheBenchmarkFindsTheReferenceZeta) {
   const auto& problem = *find_class("S");
   for_every_system([&](MatrixFreeSystem& system) {
-    NpbIteration iteration(system.matrix(), system.timer(), 1);
-    const auto steps = iteration.iterate(problem.shift, problem.niter, {});
+    NpbIteration iteration(system.matrix(), system.timer(), 1, problem.shift);
+    const auto steps = iteration.outer_steps(problem.niter, {});
     EXPECT_TRUE(meets_reference(problem, steps.back().zeta)) << steps.back().zeta;
     EXPECT_FALSE(iteration.curvature_signs().indefinite());
   });

@@ -225,9 +225,9 @@ TEST_F(FirstTouchTest, EachThreadTouchesItsPartOfTheSolversVectors) {
     const auto share = static_cast<std::int64_t>(static_cast<std::size_t>(problem.n) * sizeof(double) /
                                                  thread_count / page_size());
     std::unique_ptr<NpbIteration> solver;
-    const auto pages_of_x =
-        touched_pages([&] { solver = std::make_unique<NpbIteration>(matrix, timer, thread_count); });
-    const auto others = touched_pages([&] { static_cast<void>(solver->outer_step(problem.shift, false)); });
+    const auto pages_of_x = touched_pages(
+        [&] { solver = std::make_unique<NpbIteration>(matrix, timer, thread_count, problem.shift); });
+    const auto others = touched_pages([&] { static_cast<void>(solver->outer_step()); });
     for (const auto count : pages_of_x) EXPECT_GE(count, share - 2);
     for (const auto count : others) EXPECT_GE(count, 4 * (share - 2)) << "z, r, p and q";
   }

@@ -169,8 +169,8 @@ TEST(OverlapTest, TellsTheClocksOfProductsWhileTheOperandIsUnderWay) {
     const auto communicator = comm::transport_table().front().make(group(), layout, {});
     PhaseTimer timer(true, *communicator);
     BlockOperator matrix(*communicator, *product.overlapped, timer, 1);
-    NpbIteration solver(matrix, timer, 1);
-    static_cast<void>(solver.outer_step(short_problem().shift, false));
+    NpbIteration solver(matrix, timer, 1, short_problem().shift);
+    static_cast<void>(solver.outer_step());
     const auto of = [&](Phase phase) { return timer.records()[static_cast<std::size_t>(phase)]; };
     const auto part_count = product.overlapped->part_count();
     constexpr std::uint64_t product_count = 26;

@@ -1,14 +1,12 @@
 // Conjugate gradients for several systems at once: the same numbers as one after the other, with the calls of one.
 
-#include "cg/solver/several_systems.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <vector>
 
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
@@ -53,9 +51,9 @@ struct Systems {
         vectors(matrix, timer, 1),
         b(matrix.piece_of(right_hand_sides(first, static_cast<std::size_t>(count)))),
         x(b.size()),
-        solver(make_system_solver({matrix, none, vectors}, cg_variant_table().front(), count)) {}
+        solver(matrix, none, vectors, cg_variant_table().front(), count) {}
 
-  std::vector<SystemSolveResult> solve(const StopRule& stop) { return solver->solve({.b = b, .x = x}, stop); }
+  std::vector<SystemSolveResult> solve(const StopRule& stop) { return solver.solve({.b = b, .x = x}, stop); }
   [[nodiscard]] std::vector<double> whole_x() const { return DenseOperator::whole(x); }
 
   PhaseTimer timer;
@@ -64,7 +62,7 @@ struct Systems {
   DistributedVectors vectors;
   std::vector<double> b;
   std::vector<double> x;
-  std::unique_ptr<SystemSolver> solver;
+  ConjugateGradient solver;
 };
 
 /// A badly scaled matrix: residuals rise and fall.
@@ -161,7 +159,7 @@ TEST(SeveralSystemsTest, AnObserverOfAllStopsAll) {
   for (const int count : {1, 4}) {
     Systems systems(count);
     Listener listener(3);
-    systems.solver->observers().add(listener);
+    systems.solver.observers().add(listener);
     for (const auto& result : systems.solve(Tolerance({.relative = 1e-12, .most_steps = 100}))) {
       EXPECT_EQ(result.end, SolveEnd::stopped);
       EXPECT_EQ(result.step_count, 3);
@@ -176,9 +174,9 @@ TEST(SeveralSystemsTest, AnObserverOfAllSeesTheOneThatIsFarthestFromItsSolution)
   Systems systems(count);
   Listener of_all;
   std::vector<Listener> of_each(count);
-  systems.solver->observers().add(of_all);
+  systems.solver.observers().add(of_all);
   for (int number = 0; number < count; ++number)
-    systems.solver->observers_of(number).add(of_each[static_cast<std::size_t>(number)]);
+    systems.solver.observers_of(number).add(of_each[static_cast<std::size_t>(number)]);
   systems.solve(FixedSteps(6));
   ASSERT_EQ(of_all.quotients.size(), 6U);
   for (std::size_t step = 0; step < 6; ++step) {
@@ -191,7 +189,7 @@ TEST(SeveralSystemsTest, AnObserverOfAllSeesTheOneThatIsFarthestFromItsSolution)
 TEST(SeveralSystemsTest, AnObserverOfOneStopsThatOne) {
   Systems systems(4);
   Listener of_one(2);
-  systems.solver->observers_of(1).add(of_one);
+  systems.solver.observers_of(1).add(of_one);
   const auto results = systems.solve(Tolerance({.relative = 1e-10, .most_steps = 100}));
   for (std::size_t number = 0; number < results.size(); ++number)
     EXPECT_EQ(results[number].end, number == 1 ? SolveEnd::stopped : SolveEnd::converged);

@@ -222,7 +222,7 @@ class SingleSteps {
         communicator_(comm::transport_table().front().make(group(), layout_, {})),
         timer_(true, *communicator_),
         matrix_(*communicator_, *product_, timer_, 1),
-        solver_(matrix_, timer_, 1) {}
+        solver_(matrix_, timer_, 1, problem.shift) {}
 
   [[nodiscard]] NpbIteration& solver() { return solver_; }
   [[nodiscard]] const PhaseTimer& timer() const { return timer_; }
@@ -241,19 +241,19 @@ TEST(SolverTest, OneRanksWishToStopReachesAll) {
   const auto& problem = *find_class("S");
   SingleSteps steps(problem);
   for (int wishing = 0; wishing < group().size(); ++wishing) {
-    EXPECT_TRUE(steps.solver().outer_step(problem.shift, group().rank() == wishing).stop_asked);
-    EXPECT_FALSE(steps.solver().outer_step(problem.shift, false).stop_asked);
+    EXPECT_TRUE(steps.solver().outer_step(group().rank() == wishing).stop_asked);
+    EXPECT_FALSE(steps.solver().outer_step().stop_asked);
   }
 }
 
 TEST(SolverTest, ResetStartsAgainFromOnes) {
   const auto& problem = *find_class("S");
   SingleSteps steps(problem);
-  const auto first = steps.solver().outer_step(problem.shift, false);
-  const auto second = steps.solver().outer_step(problem.shift, false);
+  const auto first = steps.solver().outer_step();
+  const auto second = steps.solver().outer_step();
   EXPECT_FALSE(test::same_bits(second.zeta, first.zeta));
   steps.solver().reset();
-  const auto again = steps.solver().outer_step(problem.shift, false);
+  const auto again = steps.solver().outer_step();
   EXPECT_TRUE(test::same_bits(again.zeta, first.zeta));
   EXPECT_TRUE(test::same_bits(again.residual_norm, first.residual_norm));
 }
@@ -261,7 +261,7 @@ TEST(SolverTest, ResetStartsAgainFromOnes) {
 TEST(SolverTest, NoticesTheSignsOfTheCurvature) {
   const auto& negative = *find_class("S");  // the stored matrix of every class is negative definite
   SingleSteps official(negative);
-  static_cast<void>(official.solver().outer_step(negative.shift, false));
+  static_cast<void>(official.solver().outer_step());
   EXPECT_TRUE(official.solver().curvature_signs().saw_negative);
   EXPECT_FALSE(official.solver().curvature_signs().saw_positive);
   EXPECT_FALSE(official.solver().curvature_signs().indefinite());
@@ -269,14 +269,14 @@ TEST(SolverTest, NoticesTheSignsOfTheCurvature) {
   auto positive = negative;
   positive.shift = 0.0;  // a sum of squares and rcond: positive definite
   SingleSteps unshifted(positive);
-  static_cast<void>(unshifted.solver().outer_step(positive.shift, false));
+  static_cast<void>(unshifted.solver().outer_step());
   EXPECT_TRUE(unshifted.solver().curvature_signs().saw_positive);
   EXPECT_FALSE(unshifted.solver().curvature_signs().indefinite());
 
   auto indefinite = negative;
   indefinite.shift = 2.0;  // within the spectrum, whose upper end is above the largest diagonal entry
   SingleSteps between(indefinite);
-  static_cast<void>(between.solver().outer_step(indefinite.shift, false));
+  static_cast<void>(between.solver().outer_step());
   EXPECT_TRUE(between.solver().curvature_signs().indefinite());
   between.solver().reset();
   EXPECT_FALSE(between.solver().curvature_signs().saw_negative);
@@ -286,7 +286,7 @@ TEST(SolverTest, NoticesTheSignsOfTheCurvature) {
 TEST(SolverTest, CountsThePhasesOfAnOuterStep) {
   const auto& problem = *find_class("S");
   SingleSteps steps(problem);
-  static_cast<void>(steps.solver().outer_step(problem.shift, false));
+  static_cast<void>(steps.solver().outer_step());
   const auto calls = [&](Phase phase) {
     return steps.timer().records()[static_cast<std::size_t>(phase)].calls;
   };

@@ -22,7 +22,7 @@ const StencilWork work{.plane_count = 256, .step_count = 64, .planes_of_pass = [
 std::vector<BlockPrediction> predictions_for(const StorageTimes& storage, int most = 64) {
   std::vector<BlockPrediction> predictions;
   for (const int block : candidate_blocks(most))
-    predictions.push_back(predict_block(work, {.block = block, .plane_step_s = 1e-4}, storage));
+    predictions.push_back(predict_block(work, block, 1e-4, storage));
   return predictions;
 }
 
@@ -34,12 +34,12 @@ TEST(BlockChoiceTest, CandidatesGrowToTheLongestOne) {
 }
 
 TEST(BlockChoiceTest, APassTakesTheLongerOfComputingAndStorage) {
-  const auto slow = predict_block(work, {.block = 1, .plane_step_s = 1e-4}, {.plane_s = 1e-3});
+  const auto slow = predict_block(work, 1, 1e-4, {.plane_s = 1e-3});
   EXPECT_EQ(slow.pass_count, 64);
   EXPECT_NEAR(slow.computing_s, 64 * 256 * 1e-4, 1e-9);
   EXPECT_NEAR(slow.storage_s, 64 * 256 * 1e-3, 1e-9);
   EXPECT_NEAR(slow.total_s, 1.25 * slow.storage_s, 1e-9);
-  const auto in_memory = predict_block(work, {.block = 10, .plane_step_s = 1e-4}, {});
+  const auto in_memory = predict_block(work, 10, 1e-4, {});
   EXPECT_EQ(in_memory.pass_count, 7);
   EXPECT_NEAR(in_memory.total_s, (6 * (2560 + 45) + 4 * 256 + 6) * 1e-4, 1e-9);
 }

@@ -55,10 +55,7 @@ StencilOptions options_for(const test::TemporaryFolder* folder, std::optional<in
 
 StencilReport report_of(const StencilOptions& options, const PanelIoRow& reader = usual_panel_io()) {
   const Progress progress(ProgressMode::quiet, 0);
-  StencilRun run(options, group(), progress, reader);
-  run.prepare();
-  run.perform();
-  return run.report();
+  return perform_stencil(options, group(), progress, reader);
 }
 
 /// How a run ends on this rank, with its message.
@@ -118,7 +115,7 @@ TEST(StencilRunTest, ATrialChoosesAPassWithTheSameResult) {
     expect_result(report, expected);
     EXPECT_TRUE(report.choice.has_value());
     if (!report.choice) continue;
-    const auto& predictions = report.choice->predictions;
+    const auto& predictions = report.choice->tried;
     EXPECT_TRUE(std::ranges::any_of(
         predictions, [&](const auto& prediction) { return prediction.block == report.block; }));
     EXPECT_LE(report.block, longest_block());

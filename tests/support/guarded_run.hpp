@@ -65,13 +65,13 @@ class GuardedSolver {
   /// All outer steps of the problem, from a matrix without faults. begin(solver, product): what comes before the first of them, on all
   /// ranks. Collective.
   GuardedRun run(const GuardOptions& options,
-                 const std::function<void(NpbSolver&, BlockProduct&)>& begin = {}) {
+                 const std::function<void(NpbIteration&, BlockProduct&)>& begin = {}) {
     restore_matrix();
     NpbGuard guard(
         options,
         {group(), problem_.layout(), assembled_->communicator(), assembled_->product(), thread_count_},
         &checksums_);
-    NpbSolver solver(*assembled_, problem_.problem().shift, &guard);
+    NpbIteration solver(*assembled_, problem_.problem().shift, &guard);
     if (begin) begin(solver, assembled_->product());
     solver.reset();
     guard.begin_repetition(problem_.problem().niter);
@@ -100,7 +100,7 @@ class GuardedSolver {
 inline GuardedRun GuardedProblem::run(const SolverConfig& config, const GuardOptions& options,
                                       const std::function<void(BlockProduct&)>& damage) const {
   GuardedSolver solver(*this, config);
-  return solver.run(options, [&](NpbSolver& stepped, BlockProduct& product) {
+  return solver.run(options, [&](NpbIteration& stepped, BlockProduct& product) {
     static_cast<void>(stepped.outer_step());
     if (damage) damage(product);
   });

@@ -77,7 +77,7 @@ class GuardedTestSystem {
                                       .most_iterations = most_iterations},
                                      vectors, tolerance);
           } else {
-            run.result = cg2d::solve(solver, vectors, tolerance);
+            run.result = solver.solve(vectors, tolerance).front();
           }
         });
     run.report = guard.report(0.0);

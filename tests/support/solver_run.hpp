@@ -8,7 +8,7 @@
 
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/assembled_operator.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::test {
@@ -43,7 +43,7 @@ inline std::vector<OuterStep> solve(const Problem& problem, const comm::BlockLay
                                     const SolverConfig& config, comm::RankGroup& ranks = group()) {
   auto block = default_source().make(problem)->build(layout, ranks, config.thread_count).block;
   const auto matrix = assembled(std::move(block), layout, config, ranks);
-  NpbSolver solver(*matrix, problem.shift);
+  NpbIteration solver(*matrix, problem.shift);
   static_cast<void>(solver.outer_step());
   solver.reset();
   return solver.outer_steps(problem.niter, {});

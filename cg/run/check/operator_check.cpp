@@ -16,7 +16,7 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/check/checks.hpp"
 #include "cg/solver/communicator_setup.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/solve.hpp"
 
 namespace cg2d {
@@ -181,7 +181,7 @@ CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& pi
 
 CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
   DistributedSystem system(problem, parts, group);
-  NpbSolver solver(system.assembled(), problem.shift);
+  NpbIteration solver(system.assembled(), problem.shift);
   solver.reset();
   const auto steps = solver.outer_steps(problem.niter, {});
   const double reference = problem.reference_zeta.value();

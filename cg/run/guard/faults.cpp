@@ -15,7 +15,6 @@ namespace cg2d {
 namespace {
 
 constexpr int most_faults = 1'000'000;
-constexpr int products_per_outer_step = cg_steps_per_solve + 1;
 constexpr int bits_per_byte = 8;
 
 /// SplitMix64: 64 bits per call, the same on every machine.

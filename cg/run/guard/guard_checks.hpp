@@ -16,7 +16,7 @@
 #include "cg/run/guard/guard_report.hpp"
 #include "cg/run/guard/step_relation.hpp"
 #include "cg/solver/linear_operator.hpp"
-#include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"

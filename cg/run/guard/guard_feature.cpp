@@ -71,7 +71,6 @@ void resolve_guard(const AskedWork& asked) {
   const auto refuse_if = [&](bool is_given, const std::string& reason) {
     if (is_given) throw InputError(fmt::format("{}: {}", option, reason));
   };
-  refuse_if(!asked.can_be_guarded, "knows the benchmark's own outer iterations only");
   if (asked.kind == WorkKind::outer_iterations) return;
   require_matrix(asked, option);
   require_classic_form(asked, option);

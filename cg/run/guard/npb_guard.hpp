@@ -8,7 +8,7 @@
 #include "cg/base/process_memory.hpp"
 #include "cg/run/guard/guard_checks.hpp"
 #include "cg/run/guard/watched_operator.hpp"
-#include "cg/solver/npb_solver.hpp"
+#include "cg/solver/npb_iteration.hpp"
 
 namespace cg2d {
 

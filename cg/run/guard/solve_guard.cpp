@@ -56,7 +56,7 @@ std::optional<SystemSolveResult> SolveGuard::solve(const GuardedSystem& system, 
     begin_attempt();
     const auto snapshot = kept_.snapshot();
     from.snapshot = kept_.has_steps ? &snapshot : nullptr;
-    const auto result = cg2d::solve(system.solver, from, agreed_stop);
+    const auto result = system.solver.solve(from, agreed_stop).front();
     const bool goes_on = is_segment_end_ && result.end == SolveEnd::stopped;
     const auto judged = verdict(goes_on);
     const bool is_trusted_end = judged == AttemptVerdict::accepted && !goes_on && is_trusted(result);

@@ -11,7 +11,7 @@
 #include "cg/run/guard/guard_checks.hpp"
 #include "cg/run/guard/watched_operator.hpp"
 #include "cg/solver/block_operator.hpp"
-#include "cg/solver/solve.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 
 namespace cg2d {
 

@@ -49,7 +49,7 @@ SolveIterations::SolveIterations(const SolveParts& parts, const IteratedSystem& 
                               .outside = outside_,
                               .saver = *saver,
                               .most_iterations = parts_.options.most_iterations};
-    checkpoints_.emplace(checkpointed_, *solver_.conjugate_gradient(), x_, work);
+    checkpoints_.emplace(checkpointed_, solver_, x_, work);
     checkpoints_->prepare(parts_.report.restart ? &*parts_.report.restart : nullptr);
   }
 }
@@ -103,9 +103,8 @@ std::vector<SystemSolveResult> SolveIterations::solve() {
       .b = b_, .x = x_, .starts_from_x = starts_from_x, .snapshot = snapshot_ ? &*snapshot_ : nullptr};
   if (system_.guard == nullptr) return solver_.solve(given, tolerance_);
   auto& guard = *system_.guard;
-  solver_.observers().add(solver_.observers_of(0));
   const Stopwatch stopwatch;
-  const auto result = guard.solve({.solver = *solver_.conjugate_gradient(),
+  const auto result = guard.solve({.solver = solver_,
                                    .inverse_diagonal = preconditioner_.inverse_diagonal(),
                                    .most_iterations = parts_.options.most_iterations,
                                    .goes_back = [&](int count) { observers_.front().go_back_to(count); }},

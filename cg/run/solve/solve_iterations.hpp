@@ -13,14 +13,14 @@
 #include "cg/run/solve/solve_checkpoints.hpp"
 #include "cg/run/solve/solve_observers.hpp"
 #include "cg/run/solve/solve_operator.hpp"
-#include "cg/solver/solve.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 
 namespace cg2d {
 
 /// A system with its solver and its vectors.
 struct IteratedSystem {
   const AssembledSystem& system;
-  SystemSolver& solver;
+  ConjugateGradient& solver;
   Preconditioner& preconditioner;
   std::span<const double> b;  ///< of all right-hand sides
   HugePageVector& x;          ///< the initial guess, and then the solution
@@ -43,7 +43,7 @@ class SolveIterations {
 
   SolveParts parts_;
   const AssembledSystem& system_;
-  SystemSolver& solver_;
+  ConjugateGradient& solver_;
   Preconditioner& preconditioner_;
   std::span<const double> b_;
   HugePageVector& x_;

@@ -11,8 +11,8 @@
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/several_systems.hpp"
 #include "cg/tuning/run_plan.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 namespace {
@@ -153,8 +153,8 @@ ReadyWork SolveRun::make() {
   x_ = make_vectors(options_.initial_guess);
   vectors_.emplace(system.matrix, system.timer, report_.configuration.thread_count);
   preconditioner_ = make_preconditioner();
-  solver_ = make_system_solver({system.matrix, *preconditioner_, *vectors_},
-                               *find_cg_variant(options_.variant), parts_.vector_count());
+  solver_.emplace(system.matrix, *preconditioner_, *vectors_, *find_cg_variant(options_.variant),
+                  parts_.vector_count());
   return {.solver = {system.timer, solver_->observers(), system.sent, *vectors_},
           .trace_room = [this](int step_count) { return trace_room(step_count); },
           .matrix_bytes = system.matrix_bytes,

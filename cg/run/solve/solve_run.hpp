@@ -15,8 +15,8 @@
 #include "cg/run/solve/solve_operator.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/distributed_vectors.hpp"
-#include "cg/solver/solve.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -80,7 +80,7 @@ class SolveRun final : public Workload {
   HugePageVector x_;
   std::optional<DistributedVectors> vectors_;
   std::unique_ptr<Preconditioner> preconditioner_;
-  std::unique_ptr<SystemSolver> solver_;
+  std::optional<ConjugateGradient> solver_;
   std::optional<SolveIterations> iterations_;
 };
 

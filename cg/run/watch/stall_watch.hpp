@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "cg/base/errors.hpp"
-#include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/step_observer.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "comm/rank_group.hpp"

@@ -131,8 +131,14 @@ struct Factor {
 
 class FactoredSystem final : public MatrixFreeSystem {
  public:
-  FactoredSystem(const Problem& problem, const MatrixFreeInput& input)
-      : FactoredSystem(factor_layout(problem, input), problem, input) {}
+  FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
+      : layout_(layout),
+        rank_(input.group.rank()),
+        kernel_(factor_kernel(input.configuration).name),
+        transposed_(std::move(parts.transposed), layout, input),
+        factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
+        matrix_(transposed_.assembled->matrix(), factor_.assembled->matrix(), std::move(parts.weights),
+                parts.diagonal, transposed_.assembled->timer(), input.configuration.thread_count) {}
 
   [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
   [[nodiscard]] PhaseTimer& timer() override { return transposed_.assembled->timer(); }
@@ -159,17 +165,6 @@ class FactoredSystem final : public MatrixFreeSystem {
   [[nodiscard]] std::string_view kernel() const override { return kernel_; }
 
  private:
-  FactoredSystem(const comm::BlockLayout& layout, const Problem& problem, const MatrixFreeInput& input)
-      : FactoredSystem(layout, signed_factor(problem, layout, input), input) {}
-  FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
-      : layout_(layout),
-        rank_(input.group.rank()),
-        kernel_(factor_kernel(input.configuration).name),
-        transposed_(std::move(parts.transposed), layout, input),
-        factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
-        matrix_(transposed_.assembled->matrix(), factor_.assembled->matrix(), std::move(parts.weights),
-                parts.diagonal, transposed_.assembled->timer(), input.configuration.thread_count) {}
-
   comm::BlockLayout layout_;
   int rank_;
   std::string_view kernel_;
@@ -191,7 +186,9 @@ MatrixFreeRow npb_factored_operator() {
       .size_of = &factored_size_of,
       .make = [](std::string_view text, const MatrixFreeInput& input) -> std::unique_ptr<MatrixFreeSystem> {
         static_cast<void>(factor_kernel(input.configuration));  // before the matrix is made
-        return std::make_unique<FactoredSystem>(class_from(text), input);
+        const auto& problem = class_from(text);
+        const auto layout = factor_layout(problem, input);
+        return std::make_unique<FactoredSystem>(layout, signed_factor(problem, layout, input), input);
       }};
 }
 

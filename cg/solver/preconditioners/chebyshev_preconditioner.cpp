@@ -67,8 +67,8 @@ SpectrumEstimate lanczos_estimate(const PreconditionerInput& input, Precondition
     const double scale = input.diagonal.empty() ? 1.0 : std::sqrt(input.diagonal[k]);
     b[k] = scale * random_number(static_cast<std::uint64_t>(input.first_row) + k);
   }
-  static_cast<void>(
-      conjugate_gradient.solve(b, x, Tolerance({.relative = 1e-10, .most_steps = lanczos_steps})));
+  static_cast<void>(conjugate_gradient.iterate({.b = b, .x = x},
+                                               Tolerance({.relative = 1e-10, .most_steps = lanczos_steps})));
   return estimates.estimate();
 }
 
