@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 
+#include "cg/base/process_memory.hpp"
 #include "cg/solver/cg_recurrence.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/solver/linear_operator.hpp"
@@ -30,6 +31,19 @@ struct CgSnapshot {
   double replaced_norm = 0.0;  ///< norm of the last recomputed residual from which the recurrence began again
   std::span<const double> residual;  ///< this rank's pieces of r and of the next direction
   std::span<const double> direction;
+};
+
+/// A snapshot with its x, in memory of its own: this rank's pieces.
+struct SolveState {
+  HugePageVector x;
+  HugePageVector residual;
+  HugePageVector direction;
+  CgState state;
+  double replaced_norm = 0.0;
+
+  [[nodiscard]] CgSnapshot snapshot() const {
+    return {.state = state, .replaced_norm = replaced_norm, .residual = residual, .direction = direction};
+  }
 };
 
 /// Calls per solve of `step_count` steps of the classic form without preconditioner. The performance model counts with them;

@@ -8,9 +8,9 @@ NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread
     : OuterIteration(matrix, timer, thread_count), conjugate_gradient_(matrix, preconditioner_, vectors_) {}
 
 OuterIteration::Attempt NpbIteration::attempt(double shift, bool asks_to_stop) {
-  if (guard_ != nullptr) guard_->before_attempt(z_);
+  if (guard_ != nullptr)
+    guard_->before_attempt({.b = x_, .x = z_, .residual = conjugate_gradient_.residual()});
   const auto solved = conjugate_gradient_.solve(x_, z_, FixedSteps(cg_steps_per_solve));
-  if (guard_ != nullptr) guard_->after_solve(residual());
   OuterStep step;
   step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
   const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {

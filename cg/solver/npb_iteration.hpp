@@ -3,8 +3,6 @@
 // The outer iteration of the NAS CG benchmark: inverse iteration, each step of which is a solve by conjugate
 // gradients.
 
-#include <span>
-
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/outer_iteration.hpp"
 #include "cg/solver/preconditioner.hpp"
@@ -34,7 +32,6 @@ class NpbIteration final : public OuterIteration {
 
   void steps(int count) override;
   [[nodiscard]] StepObservers& observers() override { return conjugate_gradient_.observers(); }
-  [[nodiscard]] std::span<double> residual() override { return conjugate_gradient_.residual(); }
 
  private:
   Attempt attempt(double shift, bool asks_to_stop) override;

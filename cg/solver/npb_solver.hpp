@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "cg/solver/assembled_operator.hpp"
@@ -13,29 +12,19 @@
 
 namespace cg2d {
 
-/// Watches a solver from inside: its products, its steps, its outer iterations and its sums.
-class GuardHooks : public ProductObserver, public StepObserver, public OuterStepGuard {
- public:
-  /// The operator that the solver works with, in place of its own; both live as long as the solver.
-  [[nodiscard]] virtual LinearOperator& guarded(LinearOperator& matrix) = 0;
-  /// The solver's residual vector, which is there when the solver is.
-  virtual void watch_residual(std::span<double> residual) = 0;
-  /// Why an outer iteration was refused, in one line; the same on every rank.
-  [[nodiscard]] virtual const std::string& reason() const = 0;
-};
-
 /// Holds references: operator and guard must outlive it. Collective in everything but the accessors.
 class NpbSolver {
  public:
-  NpbSolver(AssembledOperator& assembled, double shift, GuardHooks* guard = nullptr,
+  NpbSolver(AssembledOperator& assembled, double shift, OuterStepGuard* guard = nullptr,
             const IterationRow& kind = iteration_table().front())
       : assembled_(assembled),
-        iteration_(kind.make(guard != nullptr ? guard->guarded(assembled.matrix()) : assembled.matrix(),
-                             assembled.timer(), assembled.thread_count())),
+        iteration_(kind.make(guard != nullptr ? guard->guarded() : assembled.matrix(), assembled.timer(),
+                             assembled.thread_count())),
         shift_(shift) {
-    assembled.matrix().set_observer(guard);  // or none: one of an earlier solver is gone
-    if (guard == nullptr) return;
-    guard->watch_residual(iteration_->residual());
+    if (guard == nullptr) {
+      assembled.matrix().set_observer(nullptr);  // one of an earlier solver is gone
+      return;
+    }
     iteration_->set_guard(guard);
     iteration_->observers().add(*guard);
   }

@@ -46,13 +46,20 @@ class OuterStepObserver : public Interface {
 /// The verdict on an attempt at an outer iteration.
 enum class AttemptVerdict { accepted, again, refused };
 
-/// Checks every attempt at an outer iteration, and may ask for another one from the same x.
-class OuterStepGuard : public Interface {
+/// This rank's pieces of the vectors of a solve of A x = b, with its residual by the recurrence.
+struct GuardedVectors {
+  std::span<const double> b;
+  std::span<double> x;
+  std::span<double> residual;
+};
+
+/// Checks the steps and every attempt at an outer iteration from inside, and may ask for another one from the same x.
+class OuterStepGuard : public StepObserver {
  public:
-  /// z: where the solution is going to be.
-  virtual void before_attempt(std::span<double> z) = 0;
-  /// After the solve. The residual is then computed anew in place of this one by the recurrence, and summed.
-  virtual void after_solve(std::span<const double> residual) = 0;
+  /// The operator to work with, in place of the assembled one, whose products this observes from now on; both live as long as the solver.
+  [[nodiscard]] virtual LinearOperator& guarded() = 0;
+  /// After the solve the residual is computed anew, and summed.
+  virtual void before_attempt(const GuardedVectors& vectors) = 0;
   /// After all sums of the attempt. Collective, and the same on all ranks.
   [[nodiscard]] virtual AttemptVerdict verdict() = 0;
 };
@@ -91,8 +98,6 @@ class OuterIteration : public Interface {
 
   /// Observers of the steps within an outer iteration.
   [[nodiscard]] virtual StepObservers& observers() = 0;
-  /// This rank's residual by the recurrence of the steps; empty where there is none.
-  [[nodiscard]] virtual std::span<double> residual() { return {}; }
   [[nodiscard]] const DistributedVectors& vectors() const { return vectors_; }
   /// The signs of p . A p that all solves since reset() saw.
   [[nodiscard]] const CurvatureSigns& curvature_signs() const { return curvature_signs_; }
@@ -124,7 +129,7 @@ struct IterationRow {
   std::string_view name;  ///< before the class, "npb:S"
   std::string_view description;
   OuterCounts counts;
-  bool can_be_guarded = false;  ///< NpbGuard knows its products and sums
+  bool can_be_guarded = false;  ///< Guard knows its products and sums
   bool is_predicted = false;    ///< the performance model counts its calls
   std::unique_ptr<OuterIteration> (*make)(LinearOperator& matrix, PhaseTimer& timer, int thread_count);
 };
