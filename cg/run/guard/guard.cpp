@@ -27,7 +27,12 @@ class Guard::Stop final : public StopRule {
 
 Guard::Guard(const GuardOptions& options, comm::RankGroup& group, const comm::BlockLayout& layout,
              AssembledOperator& assembled, std::optional<ProductChecksums> checksums)
-    : options_(options), group_(group), assembled_(assembled), injector_({}, group.rank()), record_(group) {
+    : options_(options),
+      group_(group),
+      assembled_(assembled),
+      checksums_(std::move(checksums)),
+      injector_({}, group.rank()),
+      record_(group) {
   if (!options_.checks) return;
   seal_.emplace(assembled.product().stored_arrays(), assembled.thread_count());
   const auto grid = layout.grid();

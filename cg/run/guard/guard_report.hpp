@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,10 +69,6 @@ struct GuardReport : CheckFigures {
   int rollback_count = 0;
   double time_share = 0.0;  ///< share of time_s in the time of these repetitions, or of the solve
   std::vector<Fault> faults;
-
-  [[nodiscard]] std::int64_t check_count() const {
-    return std::accumulate(check_counts.begin(), check_counts.end(), std::int64_t{0});
-  }
 };
 
 /// The members of a result: guard where there were checks, injected where faults were made.
