@@ -34,7 +34,7 @@ void describe(Members& m, RestartFacts& restart) {
   m("niter", restart.problem.niter);
   m("saw_positive", restart.signs.saw_positive);
   m("saw_negative", restart.signs.saw_negative);
-  m.list("steps", restart.earlier_steps, [&](OuterStep& step, std::size_t /*index*/) {
+  m.list("steps", restart.earlier_steps, {}, [&](OuterStep& step, std::size_t /*index*/) {
     m("zeta", step.zeta);
     m("residual_norm", step.residual_norm);
   });

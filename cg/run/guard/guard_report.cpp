@@ -44,23 +44,18 @@ void describe_fault(Members& m, Fault& fault, bool of_solve) {
 }
 
 void describe_checks(Members& m, GuardReport& guard, bool of_solve) {
-  m.object(
-      "checks",
-      [&] {
-        for (std::size_t check = 0; check < guard_check_count; ++check)
-          m.object(guard_checks[check].name, [&] {
-            m("count", guard.check_counts[check], at_least(0));
-            m("largest_ratio", guard.largest_ratios[check],
-              at_least(0,
-                       "Of an error to its tolerance, where it held; 0 for checks that say only yes or no."));
-          });
-      },
-      meaning("Those of all ranks together, what is not timed included."));
-  m.list(
-      "detections", guard.detections,
-      [&](Detection& found, std::size_t /*index*/) { describe_detection(m, found, of_solve); },
-      meaning(of_solve ? "The first one of each attempt at a part of the solve that was given up."
-                       : "The first one of each attempt at an outer iteration that was given up."));
+  m.object("checks", meaning("Those of all ranks together, what is not timed included."), [&] {
+    for (std::size_t check = 0; check < guard_check_count; ++check)
+      m.object(guard_checks[check].name, [&] {
+        m("count", guard.check_counts[check], at_least(0));
+        m("largest_ratio", guard.largest_ratios[check],
+          at_least(0, "Of an error to its tolerance, where it held; 0 for checks that say only yes or no."));
+      });
+  });
+  m.list("detections", guard.detections,
+         meaning(of_solve ? "The first one of each attempt at a part of the solve that was given up."
+                          : "The first one of each attempt at an outer iteration that was given up."),
+         [&](Detection& found, std::size_t /*index*/) { describe_detection(m, found, of_solve); });
   m("rollbacks", guard.rollback_count,
     at_least(0, of_solve ? "Parts of the solve that were made again."
                          : "Attempts at outer iterations that were made again."));
@@ -90,18 +85,16 @@ void describe_guard(Members& m, FeatureResults& results, WorkKind kind) {
   const bool of_solve = kind == WorkKind::solve;
   const auto* const known = results.find<GuardReport>();
   auto guard = known == nullptr ? GuardReport{} : *known;
-  m.object_if(
-      guard.options.checks, "guard", [&] { describe_checks(m, guard, of_solve); },
-      meaning("Only with --guard, of work that came to its iterations."));
-  m.object_if(
-      guard.options.injects, "injected",
-      [&] {
-        m("seed", guard.options.inject.seed, at_least(0));
-        m.list("flips", guard.faults,
-               [&](Fault& fault, std::size_t /*index*/) { describe_fault(m, fault, of_solve); },
-               {.meaning = "As drawn, in the order of their times.", .fewest = 1});
-      },
-      meaning("Only with --inject, of work that came to its iterations."));
+  m.object_if(guard.options.checks, "guard",
+              meaning("Only with --guard, of work that came to its iterations."),
+              [&] { describe_checks(m, guard, of_solve); });
+  m.object_if(guard.options.injects, "injected",
+              meaning("Only with --inject, of work that came to its iterations."), [&] {
+                m("seed", guard.options.inject.seed, at_least(0));
+                m.list("flips", guard.faults,
+                       {.meaning = "As drawn, in the order of their times.", .fewest = 1},
+                       [&](Fault& fault, std::size_t /*index*/) { describe_fault(m, fault, of_solve); });
+              });
   if (m.reads() && guard.options.is_used()) results.set(std::move(guard));
 }
 
