@@ -18,7 +18,7 @@
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/rebalance/drift_watch.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/cg_recurrence.hpp"

@@ -13,6 +13,7 @@
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/guard/guard.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -55,8 +56,9 @@ void BenchmarkRun::prepare() {
   }
   if (options_.dry_run) return;
   session_.features().call(&Feature::before_matrix);
-  if (const auto* const found = found_checkpoint(session_.features()))
-    report_.restart = restart_facts(*found, options_.problem);
+  const auto* const checkpoints = checkpoints_of(session_.features());
+  if (checkpoints != nullptr && checkpoints->found() != nullptr)
+    report_.restart = restart_facts(*checkpoints->found(), options_.problem);
 }
 
 /// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
@@ -133,7 +135,7 @@ ReadyWork BenchmarkRun::make() {
   const Stopwatch of_communicator;
   assembled_ = session_.connect(layout, product);
   const double set_up_s = block_s + of_communicator.seconds();
-  guard_ = session_.features().first(&Feature::guard_of_outer_iterations, layout, *assembled_);
+  guard_ = make_guard(session_.features(), layout, *assembled_);
   iteration_.emplace(*assembled_, options_.problem.shift, guard_);
   piece_ = layout.own_piece(group_.rank());
   const auto parts = product->part_count();

@@ -27,6 +27,8 @@
 
 namespace cg2d {
 
+class Guard;
+
 /// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
 /// outlive it.
@@ -76,7 +78,6 @@ class BenchmarkRun final : public Workload {
   bool repeat();
   bool repeat_once(int repeat_number);
   [[nodiscard]] int repeats_in_all() const;
-  void expect_steps(int repeat_number) const;
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
 
   const RunOptions& options_;
@@ -89,7 +90,7 @@ class BenchmarkRun final : public Workload {
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   StreamingFeature* streaming_;                ///< with --out-of-core
   std::unique_ptr<AssembledOperator> assembled_;
-  GuardHooks* guard_ = nullptr;  ///< of the solver
+  Guard* guard_ = nullptr;  ///< of the solver
   std::optional<NpbIteration> iteration_;
   comm::IndexRange piece_;  ///< of its vectors: this rank's
   RegionMeasurement* measurement_ = nullptr;

@@ -29,8 +29,6 @@
 
 namespace cg2d {
 
-class SolveGuard;
-
 /// This rank's part of a trace, with its events.
 struct KeptTrace {
   std::vector<TraceEvent> events;
@@ -110,16 +108,6 @@ class Feature : public Interface {
   [[nodiscard]] virtual double slowness() const { return 1.0; }
   /// The product on the grid is ready, and no solver yet.
   virtual void with_operator(AssembledOperator& /*assembled*/) {}
-  /// As the last one. Watches outer iterations from inside, and makes them again; nullptr: does not.
-  [[nodiscard]] virtual GuardHooks* guard_of_outer_iterations(const comm::BlockLayout& /*layout*/,
-                                                              AssembledOperator& /*assembled*/) {
-    return nullptr;
-  }
-  /// As the last one, of the solve of a system.
-  [[nodiscard]] virtual SolveGuard* guard_of_solve(const comm::BlockLayout& /*layout*/,
-                                                   AssembledOperator& /*assembled*/) {
-    return nullptr;
-  }
   /// The work begins with its untimed part.
   virtual void attach(const ReadyWork& /*work*/, RegionMeasurement& /*measurement*/) {}
   /// An observer of outer iterations, told between those of the measurement; nullptr: none.
@@ -224,14 +212,6 @@ class Features {
   template <typename... Parameters, typename... Values>
   void call(void (Feature::*hook)(Parameters...), Values&&... values) {
     for (const auto& feature : features_) (*feature.*hook)(values...);
-  }
-  /// The first result of a hook that is not nullptr.
-  template <typename Result, typename... Parameters, typename... Values>
-  [[nodiscard]] Result* first(Result* (Feature::*hook)(Parameters...), Values&&... values) {
-    for (const auto& feature : features_) {
-      if (auto* const result = (*feature.*hook)(values...)) return result;
-    }
-    return nullptr;
   }
   /// The feature of that class; nullptr: it is not used.
   template <typename Made>

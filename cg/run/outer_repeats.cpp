@@ -8,6 +8,7 @@
 
 #include "cg/run/benchmark_run.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/guard/guard.hpp"
 
 namespace cg2d {
 namespace {
@@ -49,9 +50,9 @@ void BenchmarkRun::begin(RegionMeasurement& measurement) {
     earlier_count_ = restart->step_count();
     restarted_x_ = restarted_x(*restart, piece_, group_);
   }
-  if (auto* const saver = checkpoint_saver(session_.features()); saver != nullptr)
-    checkpoints_.emplace(options_.problem, CheckpointedVector{*iteration_, &piece_},
-                         restart ? restart->earlier_steps : std::vector<OuterStep>(), *saver);
+  if (auto* const saved = checkpoints_of(session_.features()); saved != nullptr && saved->are_saved())
+    checkpoints_.emplace(options_.problem, *iteration_, piece_,
+                         restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
 }
 
 const RepeatReport* BenchmarkRun::iterate() {
@@ -108,8 +109,10 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   std::ranges::copy(session_.features().outer_observers(), std::back_inserter(observers));
   session_.features().call(&Feature::begin_repeat, place);
   reset_x();
-  expect_steps(repeat_number);
-  if (checkpoints_) checkpoints_->begin();
+  // By the untimed iteration, until one has been timed.
+  if (repeat_number == 1)
+    progress_.expect(
+        std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
   const Progress::TimedRegion region(progress_);
   // A clock reading per CG step: nothing beside steps that take so long.
   constexpr double long_s = 0.2;
@@ -131,13 +134,6 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   end_early(steps, fmt::format("outer iteration {} of {} in run {} of {}", earlier_count_ + std::ssize(steps),
                                options_.problem.niter, repeat_number, repeats_in_all()));
   return false;
-}
-
-/// By the untimed iteration, until one has been timed.
-void BenchmarkRun::expect_steps(int repeat_number) const {
-  if (repeat_number > 1) return;
-  const int outer_step_count = options_.problem.niter - earlier_count_;
-  progress_.expect(std::max(first_step_s_ * outer_step_count * options_.repeat_count, options_.least_time_s));
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {

@@ -27,6 +27,19 @@ struct CgSnapshot {
   std::span<const double> direction;
 };
 
+/// A snapshot with its x, in memory of its own: this rank's pieces.
+struct SolveState {
+  HugePageVector x;
+  HugePageVector residual;
+  HugePageVector direction;
+  CgState state;
+  double replaced_norm = 0.0;
+
+  [[nodiscard]] CgSnapshot snapshot() const {
+    return {.state = state, .replaced_norm = replaced_norm, .residual = residual, .direction = direction};
+  }
+};
+
 /// A system, or several with the same matrix, and their solutions: this rank's pieces, which do not overlap. Of several systems the elements
 /// of one row, one of each system, are neighbours.
 struct SystemVectors {

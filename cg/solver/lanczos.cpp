@@ -71,6 +71,7 @@ double SpectrumEstimate::predicted_steps(double relative) const {
 LanczosEstimates::LanczosEstimates(int most_steps) { rows_.reserve(reserved(most_steps)); }
 
 bool LanczosEstimates::after_step(const CgState& state) {
+  while (!rows_.empty() && rows_.back().step_count >= state.number) rows_.pop_back();
   // Steps after an exact solution, and those of matrices that are not positive definite, tell nothing.
   if (!(state.alpha > 0.0) || !std::isfinite(state.alpha) || !(state.beta >= 0.0) ||
       !std::isfinite(state.beta))
@@ -80,10 +81,6 @@ bool LanczosEstimates::after_step(const CgState& state) {
                    .replacement_count = state.replacement_count,
                    .step_count = state.number});
   return false;
-}
-
-void LanczosEstimates::go_back_to(int step_count) {
-  while (!rows_.empty() && rows_.back().step_count > step_count) rows_.pop_back();
 }
 
 SpectrumEstimate LanczosEstimates::estimate() const {
@@ -106,12 +103,9 @@ ResidualHistory::ResidualHistory(int most_steps) { norms_.reserve(reserved(most_
 
 bool ResidualHistory::after_step(const CgState& state) {
   if (norms_.empty()) norms_.push_back(state.first_residual_norm());
+  norms_.resize(std::min(norms_.size(), static_cast<std::size_t>(state.number)));
   norms_.push_back(state.residual_norm());
   return false;
-}
-
-void ResidualHistory::go_back_to(int step_count) {
-  norms_.resize(std::min(norms_.size(), static_cast<std::size_t>(step_count) + 1));
 }
 
 }  // namespace cg2d

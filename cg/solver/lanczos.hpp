@@ -30,9 +30,8 @@ class LanczosEstimates final : public StepObserver {
   /// most_steps: room is made for so many at once.
   explicit LanczosEstimates(int most_steps);
 
+  /// A step that is made again takes the place of the first one and of all after it.
   bool after_step(const CgState& state) override;
-  /// The solve goes back to its state after so many steps, and makes the later ones again.
-  void go_back_to(int step_count);
   /// Cost: some hundred passes over the steps so far.
   [[nodiscard]] SpectrumEstimate estimate() const;
 
@@ -51,9 +50,8 @@ class ResidualHistory final : public StepObserver {
  public:
   explicit ResidualHistory(int most_steps);
 
+  /// As LanczosEstimates::after_step().
   bool after_step(const CgState& state) override;
-  /// The solve goes back to its state after so many steps: the later norms are dropped.
-  void go_back_to(int step_count);
   [[nodiscard]] const std::vector<double>& norms() const { return norms_; }
 
  private:

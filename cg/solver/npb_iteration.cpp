@@ -18,12 +18,13 @@ NpbIteration::NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread
   reset();
 }
 
-NpbIteration::NpbIteration(AssembledOperator& assembled, double shift, GuardHooks* guard)
-    : NpbIteration(guard != nullptr ? guard->guarded(assembled.matrix()) : assembled.matrix(),
-                   assembled.timer(), assembled.thread_count(), shift) {
-  assembled.matrix().set_observer(guard);  // or none: one of an earlier iteration is gone
-  if (guard == nullptr) return;
-  guard->watch_residual(residual());
+NpbIteration::NpbIteration(AssembledOperator& assembled, double shift, OuterStepGuard* guard)
+    : NpbIteration(guard != nullptr ? guard->guarded() : assembled.matrix(), assembled.timer(),
+                   assembled.thread_count(), shift) {
+  if (guard == nullptr) {
+    assembled.matrix().set_observer(nullptr);  // one of an earlier iteration is gone
+    return;
+  }
   guard_ = guard;
   observers().add(*guard);
 }
@@ -75,9 +76,9 @@ std::vector<OuterStep> NpbIteration::outer_steps(int outer_step_count,
 }
 
 NpbIteration::Attempt NpbIteration::attempt(bool asks_to_stop) {
-  if (guard_ != nullptr) guard_->before_attempt(z_);
+  if (guard_ != nullptr)
+    guard_->before_attempt({.b = x_, .x = z_, .residual = conjugate_gradient_.residual()});
   const auto solved = conjugate_gradient_.iterate({.b = x_, .x = z_}, FixedSteps(cg_steps_per_solve));
-  if (guard_ != nullptr) guard_->after_solve(residual());
   OuterStep step;
   step.residual_norm = conjugate_gradient_.residual_norm(x_, z_);
   const auto [x_z, z_z, stop_requests] = vectors_.sums([&](VectorOps& local) {

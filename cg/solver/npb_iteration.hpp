@@ -65,22 +65,22 @@ class OuterStepObserver : public Interface {
 /// The verdict on an attempt at an outer iteration.
 enum class AttemptVerdict { accepted, again, refused };
 
-/// Watches an iteration from inside: its products, its CG steps and its sums; checks every attempt at an outer iteration, and may ask for
-/// another one from the same x.
-class GuardHooks : public ProductObserver, public StepObserver {
+/// This rank's pieces of the vectors of a solve of A x = b, with its residual by the recurrence.
+struct GuardedVectors {
+  std::span<const double> b;
+  std::span<double> x;
+  std::span<double> residual;
+};
+
+/// Checks the steps and every attempt at an outer iteration from inside, and may ask for another one from the same x.
+class OuterStepGuard : public StepObserver {
  public:
-  /// The operator that the solver works with, in place of its own; both live as long as the solver.
-  [[nodiscard]] virtual LinearOperator& guarded(LinearOperator& matrix) = 0;
-  /// The solver's residual vector, which is there when the solver is.
-  virtual void watch_residual(std::span<double> residual) = 0;
-  /// z: where the solution is going to be.
-  virtual void before_attempt(std::span<double> z) = 0;
-  /// After the solve. The residual is then computed anew in place of this one by the recurrence, and summed.
-  virtual void after_solve(std::span<const double> residual) = 0;
+  /// The operator to work with, in place of the assembled one, whose products this observes from now on; both live as long as the solver.
+  [[nodiscard]] virtual LinearOperator& guarded() = 0;
+  /// After the solve the residual is computed anew, and summed.
+  virtual void before_attempt(const GuardedVectors& vectors) = 0;
   /// After all sums of the attempt. Collective, and the same on all ranks.
   [[nodiscard]] virtual AttemptVerdict verdict() = 0;
-  /// Why an outer iteration was refused, in one line; the same on every rank.
-  [[nodiscard]] virtual const std::string& reason() const = 0;
 };
 
 /// z by 25 CG steps on A z = x, zeta = shift + 1 / (x . z), and x := z / || z ||; on one rank's piece of every vector. All operations are
@@ -89,7 +89,7 @@ class NpbIteration {
  public:
   NpbIteration(LinearOperator& matrix, PhaseTimer& timer, int thread_count, double shift = 0.0);
   /// On an assembled operator, under a guard where there is one.
-  NpbIteration(AssembledOperator& assembled, double shift, GuardHooks* guard = nullptr);
+  NpbIteration(AssembledOperator& assembled, double shift, OuterStepGuard* guard = nullptr);
   ~NpbIteration() = default;
   NpbIteration(const NpbIteration&) = delete;
   NpbIteration& operator=(const NpbIteration&) = delete;
@@ -132,7 +132,7 @@ class NpbIteration {
   /// An outer iteration up to z; x stays.
   Attempt attempt(bool asks_to_stop);
 
-  GuardHooks* guard_ = nullptr;
+  OuterStepGuard* guard_ = nullptr;
   double shift_;
   DistributedVectors vectors_;
   LinearOperator& matrix_;

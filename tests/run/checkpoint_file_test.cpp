@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace cg2d::checkpoint_file_test {
@@ -40,8 +40,8 @@ CheckpointHeader header_of_the_file() {
 }
 
 void write_file(const test::TemporaryFolder& folder) {
-  const std::array<std::span<const double>, 2> vectors{first_vector, second_vector};
-  write_checkpoint_file(folder.path(), header_of_the_file(), {.state = state, .vectors = vectors});
+  write_checkpoint_file(folder.path(), header_of_the_file(),
+                        {.text = state, .vectors = {first_vector, second_vector}});
 }
 
 std::string bytes_of_file(const std::string& path) {
@@ -89,8 +89,7 @@ TEST(CheckpointFile, ReadsVectorsThatAreLongerThanItsBuffer) {
   header.order = std::ssize(vector);
   header.begin = 0;
   header.end = header.order;
-  const std::array<std::span<const double>, 1> vectors{vector};
-  write_checkpoint_file(folder.path(), header, {.state = state, .vectors = vectors});
+  write_checkpoint_file(folder.path(), header, {.text = state, .vectors = {vector}});
   const CheckpointReader reader(folder.path(name.text()), name);
   std::vector<double> middle(100'000);
   const std::array targets{std::span<double>(middle)};
@@ -173,9 +172,9 @@ TEST(CheckpointFile, NeverReplacesAFile) {
 
 TEST(CheckpointFile, ARehearsalLeavesNothing) {
   const test::TemporaryFolder folder;
-  rehearse_checkpoint_file(folder.path(), header_of_the_file(), {.state = state, .vectors = {}});
+  write_checkpoint_file(folder.path(), header_of_the_file(), {.text = state}, false);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-  EXPECT_THROW(rehearse_checkpoint_file(folder.path("missing"), header_of_the_file(), {}), RunError);
+  EXPECT_THROW(write_checkpoint_file(folder.path("missing"), header_of_the_file(), {}, false), RunError);
 }
 
 TEST(CheckpointName, IsReadAsItIsWritten) {
@@ -193,15 +192,9 @@ TEST(CheckpointName, IsReadAsItIsWritten) {
 }
 
 // sqrt(2 x 0.5 x 100) = 10, by hand; and the share of time that saving takes is sqrt(cost / (2 x failures)).
-TEST(CheckpointInterval, IsYoungsUnlessItIsNamed) {
+TEST(CheckpointInterval, IsYoungs) {
   EXPECT_DOUBLE_EQ(young_interval_s(0.5, 100.0), 10.0);
-  CheckpointInterval automatic{std::nullopt};
-  automatic.record_written(0.034);
-  EXPECT_NEAR(automatic.seconds(), 76.65, 0.01) << "a day between failures";
-  EXPECT_TRUE(automatic.is_automatic());
-  CheckpointInterval named{2.5};
-  named.record_written(0.034);
-  EXPECT_EQ(named.seconds(), 2.5);
+  EXPECT_NEAR(young_interval_s(0.034), 76.65, 0.01) << "a day between failures";
 }
 
 }  // namespace

@@ -70,7 +70,6 @@ class Saved {
       first_.push_back(element(0, index, step));
       second_.push_back(element(1, index, step));
     }
-    vectors_ = {std::span<const double>(first_), std::span<const double>(second_)};
   }
   Saved(const Saved&) = delete;
   Saved& operator=(const Saved&) = delete;
@@ -79,12 +78,14 @@ class Saved {
     return static_cast<double>(1000 * step + 100 * vector + index);
   }
   [[nodiscard]] CheckpointState state() const {
-    return {.kind = CheckpointKind::run,
-            .matrix_hash = 11,
-            .order = order,
-            .step = step_,
-            .range = range_,
-            .data = {.state = state_, .vectors = vectors_}};
+    return {.header = {.kind = CheckpointKind::run,
+                       .matrix_hash = 11,
+                       .order = order,
+                       .step = step_,
+                       .begin = range_.begin,
+                       .end = range_.end},
+            .text = state_,
+            .vectors = {first_, second_}};
   }
 
  private:
@@ -93,8 +94,12 @@ class Saved {
   std::string state_;
   std::vector<double> first_;
   std::vector<double> second_;
-  std::array<std::span<const double>, 2> vectors_;
 };
+
+/// Checkpoints that go on from the folder that they are saved to, or that are the first ones in it.
+CheckpointOptions saved_to(const std::string& folder, bool goes_on = false) {
+  return {.folder = folder, .restart = goes_on ? folder : ""};
+}
 
 std::string path_of(const CommonFolder& folder, std::int64_t generation, int rank, int rank_count) {
   return folder.path() + "/" + CheckpointName{generation, rank, rank_count}.text();
@@ -137,8 +142,9 @@ TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
     const CommonFolder folder;
     if (group().rank() < writers) {
       auto first_ranks = group().first_ranks(writers);
-      CheckpointWriter writer(folder.path(), std::nullopt, first_ranks);
-      EXPECT_GE(writer.save(Saved(first_ranks, 3).state()), 0.0);
+      Checkpoints checkpoints(saved_to(folder.path()), "run", first_ranks);
+      checkpoints.save(Saved(first_ranks, 3).state());
+      EXPECT_GE(checkpoints.facts().write_s, 0.0);
     }
     group().barrier();
     const auto found = newest_checkpoint(folder.path(), group());
@@ -151,7 +157,7 @@ TEST(CheckpointFolder, IsReadByAnyNumberOfRanks) {
 
 TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
   const CommonFolder folder;
-  CheckpointWriter writer(folder.path() + "/made", std::nullopt, group());
+  Checkpoints writer(saved_to(folder.path() + "/made"), "run", group());
   for (std::int64_t step = 1; step <= 5; ++step) writer.save(Saved(group(), step).state());
   EXPECT_EQ(writer.last_generation(), 5);
   std::set<std::string> expected;
@@ -162,10 +168,10 @@ TEST(CheckpointFolder, KeepsTwoGenerationsAndNothingElse) {
   expected.insert("checkpoints.lock");  // as long as the writer is there
   group().barrier();
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(writer.folder()))
+  for (const auto& entry : std::filesystem::directory_iterator(writer.facts().folder))
     names.insert(entry.path().filename().string());
   EXPECT_EQ(names, expected);
-  expect_step(newest_checkpoint(writer.folder(), group()), 5);
+  expect_step(newest_checkpoint(writer.facts().folder, group()), 5);
 }
 
 /// Both generations, and a change of one file of the newer one.
@@ -173,7 +179,7 @@ void expect_the_older_after(const std::function<void(const std::string& path)>& 
                             const std::string& reason) {
   const CommonFolder folder;
   {
-    CheckpointWriter writer(folder.path(), std::nullopt, group());
+    Checkpoints writer(saved_to(folder.path()), "run", group());
     writer.save(Saved(group(), 1).state());
     writer.save(Saved(group(), 2).state());
   }
@@ -186,7 +192,7 @@ void expect_the_older_after(const std::function<void(const std::string& path)>& 
   expect_step(found, 1);
 
   // The damaged one goes, the one that is gone on from stays, and no number is used twice.
-  CheckpointWriter next(folder.path(), found.generation, group());
+  Checkpoints next(saved_to(folder.path(), true), "run", group());
   next.save(Saved(group(), 2).state());
   std::set<std::string> generations;
   for (const auto& name : folder.names()) generations.insert(name.substr(0, 8));
@@ -205,7 +211,7 @@ TEST(CheckpointFolder, TakesTheOlderGenerationAfterAnyDamage) {
 /// With several ranks, which wait for each other, each eleventh; a byte has no divisor in common with that.
 TEST(CheckpointFolder, TakesTheOlderGenerationAfterEveryTruncationAndFlippedBit) {
   const CommonFolder folder;
-  CheckpointWriter writer(folder.path(), std::nullopt, group());
+  Checkpoints writer(saved_to(folder.path()), "run", group());
   writer.save(Saved(group(), 1).state());
   writer.save(Saved(group(), 2).state());
   const auto path = path_of(folder, 2, 0, group().size());
@@ -241,8 +247,8 @@ TEST(CheckpointFolder, RejectsFilesOfDifferentStates) {
   if (group().size() == 1) GTEST_SKIP() << "one file agrees with itself";
   const CommonFolder folder;
   const CommonFolder other;
-  CheckpointWriter writer(folder.path(), std::nullopt, group());
-  CheckpointWriter other_writer(other.path(), std::nullopt, group());
+  Checkpoints writer(saved_to(folder.path()), "run", group());
+  Checkpoints other_writer(saved_to(other.path()), "run", group());
   writer.save(Saved(group(), 1).state());
   other_writer.save(Saved(group(), 2).state());
   folder.on_one_rank([&] {
@@ -269,35 +275,33 @@ TEST(CheckpointFolder, SaysWhyThereIsNone) {
   EXPECT_EQ(error.find('\n'), std::string::npos);
 }
 
-TEST(CheckpointWriter, RefusesAFolderThatHasACheckpointOfItsOwn) {
+TEST(Checkpoints, RefusesAFolderThatHasACheckpointOfItsOwn) {
   const CommonFolder folder;
-  CheckpointWriter(folder.path(), std::nullopt, group()).save(Saved(group(), 1).state());
-  const auto error =
-      error_of([&] { CheckpointWriter(folder.path(), std::nullopt, group()); }, ExitCode::usage);
+  Checkpoints(saved_to(folder.path()), "run", group()).save(Saved(group(), 1).state());
+  const auto error = error_of([&] { Checkpoints(saved_to(folder.path()), "run", group()); }, ExitCode::usage);
   EXPECT_NE(error.find("has a checkpoint already (generation 1)"), std::string::npos) << error;
   EXPECT_FALSE(has_no_checkpoint(folder.path(), group()));
 }
 
-TEST(CheckpointWriter, BeginsAnewWhereTheFirstCheckpointWasNotFinished) {
+TEST(Checkpoints, BeginsAnewWhereTheFirstCheckpointWasNotFinished) {
   const CommonFolder folder;
   EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
   folder.on_one_rank([&] { std::ofstream(path_of(folder, 1, 0, group().size() + 1)) << "x"; });
   EXPECT_TRUE(has_no_checkpoint(folder.path(), group()));
-  CheckpointWriter writer(folder.path(), std::nullopt, group());
+  Checkpoints writer(saved_to(folder.path()), "run", group());
   writer.save(Saved(group(), 1).state());
   EXPECT_EQ(writer.last_generation(), 2);
   EXPECT_EQ(std::ssize(folder.names()), group().size()) << "the rest of the first one is gone";
 }
 
-TEST(CheckpointWriter, KeepsOtherRunsOutOfItsFolder) {
+TEST(Checkpoints, KeepsOtherRunsOutOfItsFolder) {
   const CommonFolder folder;
-  std::optional<CheckpointWriter> first(std::in_place, folder.path(), std::nullopt, group());
+  std::optional<Checkpoints> first(std::in_place, saved_to(folder.path()), "run", group());
   first->save(Saved(group(), 1).state());
   // A second run with the same command: it removes no file, and learns who is there.
   const auto before = folder.names();
   const auto error =
-      error_of([&] { choose_restart({.folder = folder.path(), .restart = folder.path()}, "run", group()); },
-               ExitCode::folder_in_use);
+      error_of([&] { Checkpoints(saved_to(folder.path(), true), "run", group()); }, ExitCode::folder_in_use);
   EXPECT_NE(error.find("another run uses this folder (process "), std::string::npos) << error;
   EXPECT_EQ(folder.names(), before);
   first->save(Saved(group(), 2).state());
@@ -305,45 +309,52 @@ TEST(CheckpointWriter, KeepsOtherRunsOutOfItsFolder) {
   // Its end, a kill as well, ends the claim.
   first.reset();
   folder.on_one_rank([&] { std::ofstream(folder.path() + "/checkpoints.lock") << "process 1 on gone\n"; });
-  const auto choice = choose_restart({.folder = folder.path(), .restart = folder.path()}, "run", group());
-  EXPECT_EQ(choice.generation, 2);
+  const Checkpoints next(saved_to(folder.path(), true), "run", group());
+  ASSERT_NE(next.found(), nullptr);
+  EXPECT_EQ(next.found()->generation, 2);
+  EXPECT_EQ(next.last_generation(), 2);
 }
 
-TEST(CheckpointWriter, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
+TEST(Checkpoints, RemovesWhatAKilledRunLeftUnderTemporaryNames) {
   const CommonFolder folder;
   const auto temporary = folder.path() + "/" + CheckpointName{3, 0, 1}.text() + ".77-0";
   folder.on_one_rank([&] {
     std::ofstream(temporary) << "x";
     std::ofstream(folder.path() + "/.77-other") << "x";
   });
-  const auto claim = claim_checkpoints(folder.path(), group());
+  const Checkpoints claim(saved_to(folder.path()), "run", group());
   group().barrier();
   EXPECT_FALSE(std::filesystem::exists(temporary));
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/.77-other"));
 }
 
-TEST(CheckpointWriter, SaysThatAFolderCannotBeWritten) {
+TEST(Checkpoints, SaysThatAFolderCannotBeWritten) {
   const CommonFolder folder;
   folder.on_one_rank([&] { std::ofstream(folder.path() + "/file") << "x"; });
   for (const auto* const path : {"/file", "/missing/state"}) {
-    const auto error = error_of([&] { CheckpointWriter(folder.path() + path, std::nullopt, group()); },
+    const auto error = error_of([&] { Checkpoints(saved_to(folder.path() + path), "run", group()); },
                                 ExitCode::cannot_create);
     EXPECT_EQ(error.find("cannot create the folder " + folder.path() + path + ": "), 0U) << error;
   }
 }
 
-TEST(CheckpointWriter, LeavesEarlierGenerationsWhereOneRankCannotWrite) {
+TEST(Checkpoints, LeavesEarlierGenerationsWhereOneRankCannotWrite) {
   const CommonFolder folder;
-  CheckpointWriter writer(folder.path(), std::nullopt, group());
+  Checkpoints writer(saved_to(folder.path()), "run", group());
   writer.save(Saved(group(), 1).state());
   // The name of the last rank's next file is taken.
   const auto taken = path_of(folder, 2, group().size() - 1, group().size());
   folder.on_one_rank([&] { std::ofstream(taken) << "x"; });
-  const auto error = error_of([&] { writer.save(Saved(group(), 2).state()); }, ExitCode::cannot_write);
+  writer.save(Saved(group(), 2).state());
+  const auto error = writer.facts().failure;
+  for (const auto& other : group().gather_all(error)) EXPECT_EQ(other, error);
   EXPECT_NE(error.find("cannot write " + taken), std::string::npos) << error;
+  EXPECT_EQ(writer.facts().count, 1);
+  EXPECT_EQ(writer.last_generation(), 1);
   EXPECT_EQ(std::ssize(folder.names()), group().size() + 1) << "what the others wrote is gone";
   expect_step(newest_checkpoint(folder.path(), group()), 1);
   writer.save(Saved(group(), 3).state());
+  EXPECT_EQ(writer.facts().failure, "");
   expect_step(newest_checkpoint(folder.path(), group()), 3);
   EXPECT_EQ(std::ssize(folder.names()), 2 * group().size());
 }

@@ -20,9 +20,9 @@ constexpr comm::ProcessGrid line{.columns = 2, .rows = 1};
 /// The shares to which a watch would move, if any.
 std::optional<Numbers> shares_of(const DriftWatch& watch, const comm::ProcessGrid& grid,
                                  const MoveCost& cost) {
-  if (!watch.may_pay(cost)) return std::nullopt;
+  if (!watch.pays(cost)) return std::nullopt;
   auto shares = comm::shares_in_place(watch.speeds(), grid);
-  if (!watch.pays(shares, cost)) return std::nullopt;
+  if (!watch.pays(cost, shares)) return std::nullopt;
   return shares;
 }
 
@@ -80,8 +80,8 @@ TEST(DriftWatchTest, TheGridDecidesWhatAMoveReaches) {
   for (int step = 0; step < 3; ++step)
     watch.note({.seconds = {1.0, 1.25, 1.25, 1.0}, .nonzeros = {250.0, 250.0, 250.0, 250.0}});
   const MoveCost cost{.seconds = 1.0, .steps_left = 20};
-  EXPECT_TRUE(watch.may_pay(cost));
-  EXPECT_FALSE(watch.pays(comm::shares_in_place(watch.speeds(), square), cost));
+  EXPECT_TRUE(watch.pays(cost));
+  EXPECT_FALSE(watch.pays(cost, comm::shares_in_place(watch.speeds(), square)));
 }
 
 TEST(DriftWatchTest, ARankWithoutNonzerosCountsAsTheMeanOfTheOthers) {

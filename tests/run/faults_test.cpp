@@ -30,9 +30,9 @@ TEST(InjectOptionsTest, SeedAndCount) {
 
 TEST(FaultTest, TheSameSeedDrawsTheSameFaults) {
   const InjectOptions options{.seed = 5, .count = 2000};
-  const auto faults = draw_faults(options, 4, 15);
-  const auto again = draw_faults(options, 4, 15);
-  const auto others = draw_faults({.seed = 6, .count = 2000}, 4, 15);
+  const auto faults = draw_faults(options, 4, 15, 26);
+  const auto again = draw_faults(options, 4, 15, 26);
+  const auto others = draw_faults({.seed = 6, .count = 2000}, 4, 15, 26);
   ASSERT_EQ(faults.size(), 2000U);
   std::set<FaultTarget> targets;
   std::size_t different = 0;
@@ -55,8 +55,8 @@ TEST(FaultTest, TheSameSeedDrawsTheSameFaults) {
 
 TEST(FaultTest, FaultsOfASolveAreWithinItsIterations) {
   const InjectOptions options{.seed = 5, .count = 2000};
-  const auto faults = draw_solve_faults(options, 3, 100);
-  const auto again = draw_solve_faults(options, 3, 100);
+  const auto faults = draw_faults(options, 3, of_a_solve, 100);
+  const auto again = draw_faults(options, 3, of_a_solve, 100);
   ASSERT_EQ(faults.size(), 2000U);
   int early_count = 0;
   std::set<FaultTarget> targets;
@@ -78,7 +78,7 @@ TEST(FaultTest, FaultsOfASolveAreWithinItsIterations) {
                            .element = 3,
                            .bit = 62}),
             "rank 1, iteration 7: x[3], bit 62");
-  for (const auto& fault : draw_solve_faults(options, 1, 1)) EXPECT_EQ(fault.product, 1);
+  for (const auto& fault : draw_faults(options, 1, of_a_solve, 1)) EXPECT_EQ(fault.product, 1);
 }
 
 TEST(FaultTest, AFlipChangesOneBitOnceOnItsRankOnly) {

@@ -39,8 +39,8 @@ class GridRun {
   NpbIteration& solver() { return *solver_; }
   /// From the first outer iteration on; after each one a checkpoint, up to saved_step.
   std::vector<OuterStep> whole(const std::string& folder) {
-    CheckpointSaver saver(0.0, CheckpointWriter(folder, std::nullopt, group()));
-    RunCheckpoints checkpoints(problem_, {*solver_, &range_}, {}, saver);
+    Checkpoints saver({.folder = folder, .interval_s = 0.0}, "run", group());
+    RunCheckpoints checkpoints(problem_, *solver_, range_, {}, saver);
     solver_->reset();
     const std::array<OuterStepObserver*, 1> observers{&checkpoints};
     auto steps = solver_->outer_steps(saved_step, observers);
@@ -140,10 +140,9 @@ TEST(RunCheckpoints, AreWrittenWhenTheIntervalIsOverOrAStopIsAskedFor) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;
   GridRun run(problem, {1, group().size()});
-  CheckpointSaver saver(3600.0, CheckpointWriter(folder.path, std::nullopt, group()));
-  RunCheckpoints checkpoints(problem, {run.solver(), &run.range()}, {}, saver);
+  Checkpoints saver({.folder = folder.path, .interval_s = 3600.0}, "run", group());
+  RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
   EXPECT_EQ(saver.facts().interval_s, 3600.0);
-  checkpoints.begin();
   run.solver().reset();
   checkpoints.after_outer_step(1, run.solver().outer_step());
   EXPECT_EQ(saver.facts().count, 0) << "the hour is not over";
@@ -163,9 +162,8 @@ TEST(RunCheckpoints, AreNotWrittenWhereSomethingIsNotFinite) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;
   GridRun run(problem, {1, group().size()});
-  CheckpointSaver saver(0.0, CheckpointWriter(folder.path, std::nullopt, group()));
-  RunCheckpoints checkpoints(problem, {run.solver(), &run.range()}, {}, saver);
-  checkpoints.begin();
+  Checkpoints saver({.folder = folder.path, .interval_s = 0.0}, "run", group());
+  RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
   run.solver().reset();
   checkpoints.after_outer_step(1, run.solver().outer_step());
   auto broken = run.solver().outer_step();
@@ -179,8 +177,8 @@ TEST(RunCheckpoints, TakeYoungsIntervalByTheMeasuredCost) {
   const auto& problem = *find_class("S");
   const CommonFolder folder;
   GridRun run(problem, {group().size(), 1});
-  CheckpointSaver saver(std::nullopt, CheckpointWriter(folder.path, std::nullopt, group()));
-  const RunCheckpoints checkpoints(problem, {run.solver(), &run.range()}, {}, saver);
+  Checkpoints saver({.folder = folder.path}, "run", group());
+  const RunCheckpoints checkpoints(problem, run.solver(), run.range(), {}, saver);
   const auto facts = saver.facts();
   EXPECT_TRUE(facts.is_automatic);
   EXPECT_GT(facts.write_s, 0.0) << "the rehearsal";
@@ -198,40 +196,32 @@ TEST(WithOption, ReplacesWhereverTheOptionStands) {
 
 TEST(HowToGoOn, NamesTheStateAndTheCommand) {
   const CheckpointOptions asked{.folder = "new", .restart = "old"};
-  Configuration configuration;
-  configuration.grid = {3, 2};
-  configuration.kernel = "sell";
-  InterruptedWork work{.asked = asked, .configuration = configuration};
-  const std::vector<std::string> command{"cg2d", "run", "--grid", "auto", "--checkpoint", "new"};
-  EXPECT_EQ(how_to_go_on(work, command), "; no state is saved yet, so the same command begins anew");
-  work.failure = "cannot write new: No space left on device";
+  const std::string failure = "cannot write new: No space left on device";
+  std::vector<std::string> command{"cg2d", "run", "--grid", "auto", "--checkpoint", "new"};
+  EXPECT_EQ(how_to_go_on(asked, false, 0, "", command),
+            "; no state is saved yet, so the same command begins anew");
   EXPECT_EQ(
-      how_to_go_on(work, command),
+      how_to_go_on(asked, false, 0, failure, command),
       "; its state is not saved: cannot write new: No space left on device; no state is saved yet, so the "
       "same command begins anew");
-  work.last_generation = 4;
   EXPECT_EQ(
-      how_to_go_on(work, command),
+      how_to_go_on(asked, false, 4, failure, command),
       "; its state is not saved: cannot write new: No space left on device; start this with as many ranks "
       "to go on from the state before: cg2d run --grid auto --checkpoint new --restart new");
-  work.failure.clear();
-  work.grid_was_open = true;
-  work.kernel_was_open = true;
-  EXPECT_EQ(how_to_go_on(work, command),
+  command = with_option(with_option(command, "--grid", "3x2"), "--kernel", "sell");
+  EXPECT_EQ(how_to_go_on(asked, false, 4, "", command),
             "; start this with as many ranks to go on: cg2d run --checkpoint new --grid 3x2 --kernel sell "
             "--restart new");
 }
 
 TEST(HowToGoOn, BeginsWhereARestartedRunBeganUntilItHasSaved) {
   const CheckpointOptions asked{.folder = "new", .restart = "old"};
-  const Configuration configuration;
-  InterruptedWork work{.asked = asked, .configuration = configuration, .is_restarted = true};
   const std::vector<std::string> command{"cg2d", "run", "--restart=old"};
-  EXPECT_EQ(how_to_go_on(work, command),
+  EXPECT_EQ(how_to_go_on(asked, true, 0, "", command),
             "; no state is saved yet; start this with as many ranks to go on from where it began: cg2d run "
             "--restart old");
-  work.last_generation = 1;
-  EXPECT_EQ(how_to_go_on(work, command), "; start this with as many ranks to go on: cg2d run --restart new");
+  EXPECT_EQ(how_to_go_on(asked, true, 1, "", command),
+            "; start this with as many ranks to go on: cg2d run --restart new");
 }
 
 }  // namespace

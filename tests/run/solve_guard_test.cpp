@@ -1,6 +1,6 @@
 // Solves of users' systems under guard: no false alarm, the same bits as without a guard, and what follows a flip.
 
-#include "cg/run/guard/solve_guard.hpp"
+#include "cg/run/guard/guard.hpp"
 
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(SolveGuardTest, CleanSolvesGiveNoAlarmAndTheSameBits) {
     EXPECT_EQ(run.result->end, free_run.result->end);
     EXPECT_EQ(run.result->step_count, free_run.result->step_count);
     EXPECT_TRUE(has_same_x(run, free_run));
-    segment_count += run.result->step_count / SolveGuard::steps_per_segment;
+    segment_count += run.result->step_count / Guard::steps_per_segment;
   }
   EXPECT_GT(segment_count, 0) << "no solve went on from a state that was kept";
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/guard/npb_guard.hpp"
+#include "cg/run/guard/guard.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solver_run.hpp"
 
@@ -54,9 +54,7 @@ class GuardedProblem {
 class GuardedSolver {
  public:
   GuardedSolver(const GuardedProblem& problem, const SolverConfig& config)
-      : problem_(problem),
-        thread_count_(config.thread_count),
-        checksums_(problem.block(), *config.kernel, problem.layout(), group().rank()) {
+      : problem_(problem), checksums_(problem.block(), *config.kernel, problem.layout(), group().rank()) {
     assembled_ = assembled(problem.block().copy(), problem.layout(), config);
     for (const auto& array : assembled_->product().stored_arrays())
       stored_.emplace_back(array.bytes.begin(), array.bytes.end());
@@ -67,10 +65,7 @@ class GuardedSolver {
   GuardedRun run(const GuardOptions& options,
                  const std::function<void(NpbIteration&, BlockProduct&)>& begin = {}) {
     restore_matrix();
-    NpbGuard guard(
-        options,
-        {group(), problem_.layout(), assembled_->communicator(), assembled_->product(), thread_count_},
-        &checksums_);
+    Guard guard(options, group(), problem_.layout(), *assembled_, checksums_);
     NpbIteration solver(*assembled_, problem_.problem().shift, &guard);
     if (begin) begin(solver, assembled_->product());
     solver.reset();
@@ -90,7 +85,6 @@ class GuardedSolver {
   }
 
   const GuardedProblem& problem_;
-  int thread_count_;
   ProductChecksums checksums_;
   std::unique_ptr<AssembledOperator> assembled_;
   std::vector<std::vector<std::byte>> stored_;  // the arrays of the matrix

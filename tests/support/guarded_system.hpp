@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/guard/solve_guard.hpp"
+#include "cg/run/guard/guard.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "support/mpi_test.hpp"
 #include "support/solver_run.hpp"
@@ -63,9 +63,7 @@ class GuardedTestSystem {
   GuardedSystemRun run(const GuardOptions& options) {
     restore_matrix();
     GuardedSystemRun run;
-    SolveGuard guard(options,
-                     {group(), layout_, assembled_->communicator(), assembled_->product(), thread_count_},
-                     &*checksums_);
+    Guard guard(options, group(), layout_, *assembled_, checksums_);
     with_solver(
         options.is_used() ? &guard : nullptr, [&](ConjugateGradient& solver, Preconditioner& preconditioner) {
           run.x = options_.starts_from_guess ? guess_ : std::vector<double>(b_.size());
@@ -109,10 +107,9 @@ class GuardedTestSystem {
     laplacian_diagonal_ = group().maximum(largest);
   }
   template <typename Work>
-  void with_solver(SolveGuard* guard, const Work& work) {
-    LinearOperator* matrix = &assembled_->matrix();
-    assembled_->matrix().set_observer(guard);
-    if (guard != nullptr) matrix = &guard->guarded(assembled_->matrix());
+  void with_solver(Guard* guard, const Work& work) {
+    assembled_->matrix().set_observer(nullptr);
+    LinearOperator* const matrix = guard != nullptr ? &guard->guarded() : &assembled_->matrix();
     DistributedVectors vectors(*matrix, assembled_->timer(), thread_count_);
     const auto preconditioner =
         find_preconditioner(options_.preconditioner)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "cg/base/errors.hpp"
@@ -20,13 +21,13 @@ constexpr std::string_view restart_option = "--restart";
 
 void read_checkpoint(const OptionTexts& texts, FeatureSettings& settings) {
   const auto folder_of = [&](std::string_view option) {
-    const auto given = texts.find(option);
-    return given == texts.end() ? std::string() : given->second;
+    const auto* const given = text_of(texts, option);
+    return given == nullptr ? std::string() : *given;
   };
   CheckpointOptions options{.folder = folder_of(checkpoint_option), .restart = folder_of(restart_option)};
-  if (const auto interval = texts.find(interval_option);
-      interval != texts.end() && interval->second != "auto") {
-    options.interval_s = seconds_from(interval_option, interval->second);
+  if (const auto* const interval = text_of(texts, interval_option);
+      interval != nullptr && *interval != "auto") {
+    options.interval_s = seconds_from(interval_option, *interval);
     if (options.folder.empty())
       throw InputError(
           fmt::format("{}: goes with --checkpoint DIR, without which nothing is saved", interval_option));
@@ -82,37 +83,40 @@ std::string checkpoint_lines(const SessionReport& report) {
   return text;
 }
 
+/// Holds what a workload takes its state from, and saves it to: what a state is, only the workload knows.
+class CheckpointFeature final : public Feature {
+ public:
+  using Feature::Feature;
+
+  /// Finds the checkpoint to go on from, and claims the folder to save to.
+  void before_matrix() override {
+    checkpoints_.emplace(context_.options.features.of<CheckpointOptions>(),
+                         context_.kind == WorkKind::solve ? "solve" : "run", context_.group);
+    std::ranges::copy(checkpoints_->warnings(), std::back_inserter(context_.report.warnings));
+  }
+  void finish() override {
+    if (checkpoints_->are_saved()) context_.report.features.set(checkpoints_->facts());
+  }
+  /// The command names grid and kernel, since others give other last bits.
+  [[nodiscard]] std::string last_words() const override {
+    const auto& report = context_.report;
+    if (!checkpoints_->are_saved() || !report.provenance) return {};
+    const auto& used = report.configuration;
+    auto command = report.provenance->command;
+    if (report.grid_is_automatic) command = with_option(std::move(command), "--grid", used.grid.name());
+    if (!context_.options.configuration.has_kernel())
+      command = with_option(std::move(command), "--kernel", used.kernel);
+    return how_to_go_on(context_.options.features.of<CheckpointOptions>(), checkpoints_->found() != nullptr,
+                        checkpoints_->last_generation(), checkpoints_->facts().failure, std::move(command));
+  }
+
+  [[nodiscard]] Checkpoints& checkpoints() { return *checkpoints_; }
+
+ private:
+  std::optional<Checkpoints> checkpoints_;
+};
+
 }  // namespace
-
-CheckpointFeature::CheckpointFeature(const FeatureContext& context)
-    : Feature(context), options_(context.options.features.of<CheckpointOptions>()) {}
-
-void CheckpointFeature::before_matrix() {
-  const auto* const command = context_.kind == WorkKind::solve ? "solve" : "run";
-  auto choice = choose_restart(options_, command, context_.group);
-  found_ = std::move(choice.found);
-  std::ranges::move(choice.warnings, std::back_inserter(context_.report.warnings));
-  if (choice.claim)
-    saver_.emplace(options_.interval_s,
-                   CheckpointWriter(std::move(*choice.claim), choice.generation, context_.group));
-}
-
-void CheckpointFeature::finish() {
-  if (saver_) context_.report.features.set(saver_->facts());
-}
-
-std::string CheckpointFeature::last_words() const {
-  const auto& report = context_.report;
-  if (!saver_ || !report.provenance) return {};
-  return how_to_go_on({.asked = options_,
-                       .configuration = report.configuration,
-                       .grid_was_open = report.grid_is_automatic,
-                       .kernel_was_open = !context_.options.configuration.has_kernel(),
-                       .is_restarted = found_.has_value(),
-                       .last_generation = saver_->last_generation(),
-                       .failure = saver_->facts().failure},
-                      report.provenance->command);
-}
 
 void describe(Members& m, FoundCheckpoint& found) {
   m("folder", found.folder, not_empty());
@@ -120,14 +124,9 @@ void describe(Members& m, FoundCheckpoint& found) {
   m("rejected", found.rejected, meaning("Why each newer checkpoint was not taken, newest first."));
 }
 
-const FoundCheckpoint* found_checkpoint(const Features& features) {
-  const auto* const checkpoint = features.find<CheckpointFeature>();
-  return checkpoint == nullptr ? nullptr : checkpoint->found();
-}
-
-CheckpointSaver* checkpoint_saver(const Features& features) {
+Checkpoints* checkpoints_of(const Features& features) {
   auto* const checkpoint = features.find<CheckpointFeature>();
-  return checkpoint == nullptr ? nullptr : checkpoint->saver();
+  return checkpoint == nullptr ? nullptr : &checkpoint->checkpoints();
 }
 
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
@@ -146,18 +145,17 @@ std::vector<std::string> with_option(std::vector<std::string> command, const std
   return command;
 }
 
-std::string how_to_go_on(const InterruptedWork& work, std::vector<std::string> command) {
-  const bool has_saved = work.last_generation > 0;
+std::string how_to_go_on(const CheckpointOptions& asked, bool is_restarted, std::int64_t last_generation,
+                         const std::string& failure, std::vector<std::string> command) {
+  const bool has_saved = last_generation > 0;
   std::string text;
-  if (!work.failure.empty()) text += "; its state is not saved: " + work.failure;
+  if (!failure.empty()) text += "; its state is not saved: " + failure;
   if (!has_saved) text += "; no state is saved yet";
-  if (!has_saved && !work.is_restarted) return text + ", so the same command begins anew";
-  if (work.grid_was_open) command = with_option(std::move(command), "--grid", work.configuration.grid.name());
-  if (work.kernel_was_open) command = with_option(std::move(command), "--kernel", work.configuration.kernel);
-  command = with_option(std::move(command), "--restart", has_saved ? work.asked.folder : work.asked.restart);
-  const auto* const from_where = !has_saved             ? " from where it began"
-                                 : work.failure.empty() ? ""
-                                                        : " from the state before";
+  if (!has_saved && !is_restarted) return text + ", so the same command begins anew";
+  command = with_option(std::move(command), "--restart", has_saved ? asked.folder : asked.restart);
+  const auto* const from_where = !has_saved        ? " from where it began"
+                                 : failure.empty() ? ""
+                                                   : " from the state before";
   return text +
          fmt::format("; start this with as many ranks to go on{}: {}", from_where, command_text(command));
 }

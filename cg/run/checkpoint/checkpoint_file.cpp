@@ -22,25 +22,6 @@ std::int64_t file_bytes(const CheckpointHeader& header) {
          element_bytes * header.vector_count * (header.end - header.begin);
 }
 
-std::string name_of(const CheckpointHeader& header) {
-  return CheckpointName{header.generation, header.rank, header.rank_count}.text();
-}
-
-NewFile& fill(NewFile& file, CheckpointHeader& header, const CheckpointData& data) {
-  header.state_bytes = std::ssize(data.state);
-  header.vector_count = static_cast<std::uint32_t>(data.vectors.size());
-  const auto state = std::as_bytes(std::span(data.state));
-  header.state_checksum = crc32c(state);
-  header.data_checksum = header.state_checksum;
-  for (const auto vector : data.vectors)
-    header.data_checksum = crc32c(std::as_bytes(vector), header.data_checksum);
-  file.append(sealed(header));
-  file.append(state);
-  for (const auto vector : data.vectors) file.append(std::as_bytes(vector));
-  file.put_on_disk();
-  return file;
-}
-
 }  // namespace
 
 std::string CheckpointName::text() const {
@@ -66,15 +47,21 @@ std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
   return name;
 }
 
-void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data) {
-  NewFile file(folder, name_of(header));
-  fill(file, header, data).take_name();
-}
-
-void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header,
-                              const CheckpointData& data) {
-  NewFile file(folder, name_of(header));
-  fill(file, header, data);
+void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointState& state,
+                           bool takes_name) {
+  NewFile file(folder, header.name().text());
+  const auto text = std::as_bytes(std::span(state.text));
+  header.state_bytes = std::ssize(text);
+  header.vector_count = static_cast<std::uint32_t>(state.vectors.size());
+  header.state_checksum = crc32c(text);
+  header.data_checksum = header.state_checksum;
+  for (const auto vector : state.vectors)
+    header.data_checksum = crc32c(std::as_bytes(vector), header.data_checksum);
+  file.append(sealed(header));
+  file.append(text);
+  for (const auto vector : state.vectors) file.append(std::as_bytes(vector));
+  file.put_on_disk();
+  if (takes_name) file.take_name();
 }
 
 CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name)
@@ -94,8 +81,8 @@ void CheckpointReader::check_header(const CheckpointName& name) const {
                         header_.vector_count <= most_vectors && header_.unused == 0 &&
                         (header_.kind == CheckpointKind::run || header_.kind == CheckpointKind::solve);
   if (!is_sound) file_.refuse("found a header with impossible values, expected one that cg2d has written");
-  const CheckpointName own{header_.generation, header_.rank, header_.rank_count};
-  if (own != name) file_.refuse(fmt::format("found the content of {}, expected its own", own.text()));
+  if (header_.name() != name)
+    file_.refuse(fmt::format("found the content of {}, expected its own", header_.name().text()));
 }
 
 std::string CheckpointReader::state() const {
@@ -113,18 +100,14 @@ void CheckpointReader::read(const comm::IndexRange& wanted,
   std::vector<double> buffer(static_cast<std::size_t>(std::min(most_elements, header_.range().size())));
   std::int64_t position = header_bytes + header_.state_bytes;
   std::uint32_t checksum = header_.state_checksum;
-  const auto next = [&](std::int64_t count) {
-    const auto part = std::span(buffer).first(static_cast<std::size_t>(count));
-    const auto bytes = std::as_writable_bytes(part);
-    if (!file_.fill(position, bytes)) file_.refuse("found an end, expected all that its header announces");
-    checksum = crc32c(bytes, checksum);
-    position += std::ssize(bytes);
-    return part;
-  };
   for (std::size_t v = 0; v < header_.vector_count; ++v) {
     for (std::int64_t first = header_.begin; first < header_.end; first += most_elements) {
       const auto last = std::min(first + most_elements, header_.end);
-      const auto part = next(last - first);
+      const auto part = std::span(buffer).first(static_cast<std::size_t>(last - first));
+      const auto bytes = std::as_writable_bytes(part);
+      if (!file_.fill(position, bytes)) file_.refuse("found an end, expected all that its header announces");
+      checksum = crc32c(bytes, checksum);
+      position += std::ssize(bytes);
       const comm::IndexRange common{std::max(first, wanted.begin), std::min(last, wanted.end)};
       if (targets.empty() || common.size() <= 0) continue;
       const auto found = part.subspan(static_cast<std::size_t>(common.begin - first),

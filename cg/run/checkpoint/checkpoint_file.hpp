@@ -24,6 +24,19 @@ namespace cg2d {
 /// The command that a checkpoint is of.
 enum class CheckpointKind : std::uint32_t { run = 1, solve = 2 };
 
+/// The name of a checkpoint file, with its generation and rank: "00000012.3-of-4.checkpoint".
+struct CheckpointName {
+  std::int64_t generation = 0;
+  int rank = 0;
+  int rank_count = 0;
+
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string path_in(const std::string& folder) const { return folder + "/" + text(); }
+  friend bool operator==(const CheckpointName&, const CheckpointName&) = default;
+};
+/// Empty for any other name.
+std::optional<CheckpointName> checkpoint_name_from(std::string_view text);
+
 /// At the begin of the file.
 struct CheckpointHeader {
   static constexpr FileFormat format{.mark = {.magic = {'C', 'G', '2', 'D', 'C', 'K', 'P', '\n'}},
@@ -47,33 +60,24 @@ struct CheckpointHeader {
   std::uint32_t checksum = 0;
 
   [[nodiscard]] comm::IndexRange range() const { return {begin, end}; }
+  [[nodiscard]] CheckpointName name() const { return {generation, rank, rank_count}; }
 };
 static_assert(sizeof(CheckpointHeader) == 104);
 
-/// The data of one file.
-struct CheckpointData {
-  std::string_view state;
-  std::span<const std::span<const double>> vectors;  ///< each of the elements of the header's range
+/// The state of an iteration, as one rank saves it. All but the range of the header and the vectors is alike on every rank, and the ranges
+/// cut [0, order).
+struct CheckpointState {
+  /// Kind, hash, order, step and range; the rest follows when it is written.
+  CheckpointHeader header{};
+  std::string text{};                              ///< JSON
+  std::vector<std::span<const double>> vectors{};  ///< each of the elements of the range
 };
 
-/// The name of a checkpoint file, with its generation and rank: "00000012.3-of-4.checkpoint".
-struct CheckpointName {
-  std::int64_t generation = 0;
-  int rank = 0;
-  int rank_count = 0;
-
-  [[nodiscard]] std::string text() const;
-  [[nodiscard]] std::string path_in(const std::string& folder) const { return folder + "/" + text(); }
-  friend bool operator==(const CheckpointName&, const CheckpointName&) = default;
-};
-/// Empty for any other name.
-std::optional<CheckpointName> checkpoint_name_from(std::string_view text);
-
-/// Writes a file below its name in the folder, completes the header's counts and checksums, and returns when file and name are on the
-/// disk: see NewFile. Throws RunError (cannot_create, cannot_write), and leaves nothing then.
-void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data);
-/// Writes a file without giving it a name, to learn the cost and whether it can be done.
-void rehearse_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointData& data);
+/// Writes a file of a state with this header, whose counts and checksums it completes, below its name in the folder, and returns when file and name are on
+/// the disk: see NewFile. Without `takes_name` it leaves nothing: to learn the cost and whether it can be done. Throws RunError (cannot_create,
+/// cannot_write), and leaves nothing then.
+void write_checkpoint_file(const std::string& folder, CheckpointHeader header, const CheckpointState& state,
+                           bool takes_name = true);
 
 /// Reads a file; what it returns has been checked. Throws FileError with the reason.
 class CheckpointReader {

@@ -5,17 +5,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/output_file.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 
 namespace cg2d {
@@ -45,14 +43,11 @@ Generations generations_in(const std::string& folder, comm::RankGroup& group) {
     if (group.rank() != 0) return;
     for (const auto& name : names_in(folder)) text += name.text() + "\n";
   });
-  text = group.broadcast(std::move(text));
+  std::istringstream names(group.broadcast(std::move(text)));
   Generations generations;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const auto end = text.find('\n', begin);
-    const std::string_view names = text;
-    const auto name = *checkpoint_name_from(names.substr(begin, end - begin));
+  for (std::string line; std::getline(names, line);) {
+    const auto name = *checkpoint_name_from(line);
     generations[name.generation].push_back(name);
-    begin = end + 1;
   }
   return generations;
 }
@@ -67,28 +62,6 @@ std::string what_is_missing(const std::vector<CheckpointName>& names) {
   if (std::ssize(names) != rank_count)
     return fmt::format("found {} of its {} files", names.size(), rank_count);
   return {};
-}
-
-/// The first of all ranks' reasons, on every rank; empty where no rank has one.
-std::string first_reason(const std::string& mine, comm::RankGroup& group) {
-  for (auto& reason : group.gather_all(mine)) {
-    if (!reason.empty()) return std::move(reason);
-  }
-  return {};
-}
-
-/// Runs a local step; returns its FileError's text, alike on every rank. Collective.
-template <typename Step>
-std::string complaint_of(comm::RankGroup& group, const Step& step) {
-  std::string reason;
-  agree_on(group, [&] {
-    try {
-      step();
-    } catch (const FileError& error) {
-      reason = error.what();
-    }
-  });
-  return first_reason(reason, group);
 }
 
 /// Why headers, one for each rank that wrote, are not of one checkpoint; empty where they are.
@@ -110,30 +83,38 @@ std::string contradiction_of(const std::vector<CheckpointHeader>& headers) {
   return end == first.order ? std::string() : "its files do not have whole vectors";
 }
 
-/// A generation that has all files, by their names. The reason why it is not taken, alike on every rank; empty: it is in `found`.
-std::string why_not(const std::string& folder, const std::vector<CheckpointName>& names,
-                    FoundCheckpoint& found, comm::RankGroup& group) {
+/// Reads a generation that has all files, by their names. Throws RunError (bad_data), alike on every rank.
+void read_generation(FoundCheckpoint& found, const std::vector<CheckpointName>& names,
+                     comm::RankGroup& group) {
   std::vector<CheckpointHeader> mine;
   std::string state;
-  auto reason = complaint_of(group, [&] {
+  agree_on(group, [&] {
     const int rank_count = names.front().rank_count;
     for (int rank = group.rank(); rank < rank_count; rank += group.size()) {
       const CheckpointName name{names.front().generation, rank, rank_count};
-      const CheckpointReader reader(name.path_in(folder), name);
+      const CheckpointReader reader(name.path_in(found.folder), name);
       reader.read({}, {});
       if (rank == 0) state = reader.state();
       mine.push_back(reader.header());
     }
   });
-  if (!reason.empty()) return reason;
   found.headers.clear();
   for (const auto& headers : group.gather_all(std::span<const CheckpointHeader>(mine)))
     found.headers.insert(found.headers.end(), headers.begin(), headers.end());
   std::ranges::sort(found.headers, {}, &CheckpointHeader::rank);
-  if (reason = contradiction_of(found.headers); !reason.empty()) return folder + ": " + reason;
+  if (const auto reason = contradiction_of(found.headers); !reason.empty())
+    throw FileError(found.folder, reason);
   found.state = group.broadcast(std::move(state));
   found.generation = names.front().generation;
-  return {};
+}
+
+bool are_same_folder(const std::string& first, const std::string& second, comm::RankGroup& group) {
+  bool are_same = false;
+  if (group.rank() == 0) {
+    std::error_code error;
+    are_same = first == second || std::filesystem::equivalent(first, second, error);
+  }
+  return group.maximum(std::int64_t{are_same ? 1 : 0}) > 0;
 }
 
 }  // namespace
@@ -143,8 +124,15 @@ FoundCheckpoint newest_checkpoint(const std::string& folder, comm::RankGroup& gr
   found.folder = folder;
   for (const auto& [generation, names] : generations_in(folder, group)) {
     auto reason = what_is_missing(names);
-    if (reason.empty()) reason = why_not(folder, names, found, group);
-    if (reason.empty()) return found;
+    try {
+      if (reason.empty()) {
+        read_generation(found, names, group);
+        return found;
+      }
+    } catch (const RunError& error) {
+      if (error.code() != ExitCode::bad_data) throw;
+      reason = error.what();
+    }
     found.rejected.push_back(fmt::format("generation {}: {}", generation, reason));
   }
   if (found.rejected.empty())
@@ -158,8 +146,7 @@ void read_vectors(const FoundCheckpoint& found, const comm::IndexRange& range,
   agree_on(group, [&] {
     for (const auto& header : found.headers) {
       if (std::min(header.end, range.end) <= std::max(header.begin, range.begin)) continue;
-      const CheckpointName name{header.generation, header.rank, header.rank_count};
-      const CheckpointReader reader(name.path_in(found.folder), name);
+      const CheckpointReader reader(header.name().path_in(found.folder), header.name());
       // A generation that another program has replaced meanwhile.
       if (std::memcmp(&reader.header(), &header, sizeof(header)) != 0)
         throw FileError(found.folder, "found another checkpoint than a moment ago, expected the same");
@@ -174,59 +161,49 @@ bool has_no_checkpoint(const std::string& folder, comm::RankGroup& group) {
          (generations.size() == 1 && !what_is_missing(generations.begin()->second).empty());
 }
 
-bool are_same_folder(const std::string& first, const std::string& second, comm::RankGroup& group) {
-  bool are_same = false;
-  if (group.rank() == 0) {
-    std::error_code error;
-    are_same = first == second || std::filesystem::equivalent(first, second, error);
-  }
-  return group.maximum(std::int64_t{are_same ? 1 : 0}) > 0;
+Checkpoints::Checkpoints(CheckpointOptions asked, std::string_view what, comm::RankGroup& group)
+    : asked_(std::move(asked)), group_(group) {
+  facts_.folder = asked_.folder;
+  facts_.is_automatic = !asked_.interval_s;
+  if (are_saved()) claim();
+  if (!asked_.restart.empty()) find(what);
+  if (are_saved()) open();
 }
 
-RestartChoice choose_restart(const CheckpointOptions& asked, std::string_view what, comm::RankGroup& group) {
-  RestartChoice choice;
-  if (!asked.folder.empty()) {
-    choice.claim = claim_checkpoints(asked.folder, group);
-    const auto& claim = choice.claim->of_rank_0;
-    if (claim && !claim->is_locked()) choice.warnings.push_back(claim->warning());
-  }
-  if (asked.restart.empty()) return choice;
-  const bool saves_there = !asked.folder.empty() && are_same_folder(asked.folder, asked.restart, group);
-  if (saves_there && has_no_checkpoint(asked.restart, group)) {
-    choice.warnings.push_back(
-        fmt::format("--restart {}: no checkpoint there yet, so the {} begins anew", asked.restart, what));
-    return choice;
-  }
-  choice.found = newest_checkpoint(asked.restart, group);
-  if (saves_there) choice.generation = choice.found->generation;
-  for (const auto& rejected : choice.found->rejected)
-    choice.warnings.push_back(fmt::format("--restart: not from {}", rejected));
-  return choice;
-}
-
-CheckpointClaim claim_checkpoints(std::string folder, comm::RankGroup& group) {
-  CheckpointClaim claim{.folder = std::move(folder), .of_rank_0 = nullptr};
-  agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    claim.of_rank_0 = std::make_unique<FolderClaim>(
-        ClaimedFolder{.option = "--checkpoint", .folder = claim.folder, .lock_name = "checkpoints.lock"});
-    remove_unfinished_files(claim.folder,
+void Checkpoints::claim() {
+  agree_on(group_, [&] {
+    if (group_.rank() != 0) return;
+    claim_.emplace(
+        ClaimedFolder{.option = "--checkpoint", .folder = asked_.folder, .lock_name = "checkpoints.lock"});
+    remove_unfinished_files(asked_.folder,
                             [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
   });
-  return claim;
+  if (claim_ && !claim_->is_locked()) warnings_.push_back(claim_->warning());
 }
 
-CheckpointWriter::CheckpointWriter(CheckpointClaim claim, std::optional<std::int64_t> restarted_from,
-                                   comm::RankGroup& group)
-    : folder_(claim.folder), claim_(std::move(claim)), group_(group), last_good_(restarted_from.value_or(0)) {
-  const auto generations = generations_in(folder_, group_);
-  if (!generations.empty()) next_ = generations.begin()->first + 1;
+void Checkpoints::find(std::string_view what) {
+  const auto& folder = asked_.restart;
+  const bool saves_there = are_saved() && are_same_folder(asked_.folder, folder, group_);
+  if (saves_there && has_no_checkpoint(folder, group_)) {
+    warnings_.push_back(
+        fmt::format("--restart {}: no checkpoint there yet, so the {} begins anew", folder, what));
+    return;
+  }
+  found_ = newest_checkpoint(folder, group_);
+  if (saves_there) last_generation_ = found_->generation;
+  for (const auto& rejected : found_->rejected)
+    warnings_.push_back(fmt::format("--restart: not from {}", rejected));
+}
+
+void Checkpoints::open() {
+  const auto generations = generations_in(asked_.folder, group_);
+  if (!generations.empty()) next_generation_ = generations.begin()->first + 1;
   for (const auto& [generation, names] : generations) {
-    if (restarted_from || !what_is_missing(names).empty()) continue;
+    if (last_generation_ > 0 || !what_is_missing(names).empty()) continue;
     throw InputError(
         fmt::format("--checkpoint {0}: has a checkpoint already (generation {1}): go on from it by --restart "
                     "{0}, or name another folder",
-                    folder_, generation));
+                    asked_.folder, generation));
   }
   for (const auto& [generation, names] : generations) {
     if (group_.rank() == 0 && !what_is_missing(names).empty()) remove(names);
@@ -234,66 +211,66 @@ CheckpointWriter::CheckpointWriter(CheckpointClaim claim, std::optional<std::int
   rehearse({});
 }
 
-CheckpointWriter::CheckpointWriter(std::string folder, std::optional<std::int64_t> restarted_from,
-                                   comm::RankGroup& group)
-    : CheckpointWriter(claim_checkpoints(std::move(folder), group), restarted_from, group) {}
-
-CheckpointHeader CheckpointWriter::header_of(const CheckpointState& state) const {
-  CheckpointHeader header;
-  header.kind = state.kind;
-  header.matrix_hash = state.matrix_hash;
-  header.order = state.order;
-  header.generation = next_;
-  header.step = state.step;
-  header.begin = state.range.begin;
-  header.end = state.range.end;
+CheckpointHeader Checkpoints::header_of(const CheckpointState& state) const {
+  auto header = state.header;
+  header.generation = next_generation_;
   header.rank = group_.rank();
   header.rank_count = group_.size();
   return header;
 }
 
-double CheckpointWriter::rehearse(const CheckpointState& state) {
+void Checkpoints::rehearse(const CheckpointState& state) {
   const Stopwatch stopwatch;
-  agree_on(group_, [&] { rehearse_checkpoint_file(folder_, header_of(state), state.data); });
-  return group_.maximum(stopwatch.seconds());
+  agree_on(group_, [&] { write_checkpoint_file(asked_.folder, header_of(state), state, false); });
+  record_written(stopwatch);
+  since_last_ = {};
 }
 
 /// The ranks agree that all files are there before one of an earlier generation goes.
-double CheckpointWriter::save(const CheckpointState& state) {
+void Checkpoints::save(const CheckpointState& state) {
   const Stopwatch stopwatch;
   const auto header = header_of(state);
-  const auto generation = next_++;
+  ++next_generation_;
   bool is_written = false;
   try {
     agree_on(group_, [&] {
-      write_checkpoint_file(folder_, header, state.data);
+      write_checkpoint_file(asked_.folder, header, state);
       is_written = true;
     });
-  } catch (const RunError&) {
-    const CheckpointName name{generation, group_.rank(), group_.size()};
-    if (is_written) unlink(name.path_in(folder_).c_str());
-    throw;
+    remove_others(header.generation);
+    last_generation_ = header.generation;
+    record_written(stopwatch);
+    ++facts_.count;
+    facts_.failure.clear();
+  } catch (const RunError& error) {
+    if (is_written) unlink(header.name().path_in(asked_.folder).c_str());
+    facts_.failure = error.what();
   }
-  remove_others(generation);
-  last_good_ = generation;
-  return group_.maximum(stopwatch.seconds());
+  facts_.total_s += stopwatch.seconds();
+  since_last_ = {};
 }
 
-bool CheckpointWriter::first_says(bool value) const {
-  return group_.maximum(std::int64_t{value && group_.rank() == 0 ? 1 : 0}) > 0;
+void Checkpoints::record_written(const Stopwatch& stopwatch) {
+  facts_.write_s = group_.maximum(stopwatch.seconds());
+  facts_.interval_s = asked_.interval_s.value_or(young_interval_s(facts_.write_s));
+}
+
+bool Checkpoints::is_due() const {
+  const bool is_over = group_.rank() == 0 && since_last_.seconds() >= interval_s();
+  return group_.maximum(std::int64_t{is_over ? 1 : 0}) > 0;
 }
 
 /// Removes files by their names. One that cannot be removed stays: it does no harm.
-void CheckpointWriter::remove(const std::vector<CheckpointName>& names) const {
-  for (const auto& name : names) unlink(name.path_in(folder_).c_str());
+void Checkpoints::remove(const std::vector<CheckpointName>& names) const {
+  for (const auto& name : names) unlink(name.path_in(asked_.folder).c_str());
 }
 
-void CheckpointWriter::remove_others(std::int64_t generation) const {
+void Checkpoints::remove_others(std::int64_t generation) const {
   if (group_.rank() != 0) return;
   try {
-    auto names = names_in(folder_);
+    auto names = names_in(asked_.folder);
     std::erase_if(names, [&](const CheckpointName& name) {
-      return name.generation == generation || name.generation == last_good_;
+      return name.generation == generation || name.generation == last_generation_;
     });
     remove(names);
   } catch (const FileError&) {

@@ -1,31 +1,49 @@
 #pragma once
 
-// A folder of checkpoints, which all ranks see: the two newest whole generations, with a file for each rank.
+// A folder of checkpoints, which all ranks see: the two newest whole generations, with a file for each rank. They are found, and saved while
+// an iteration goes on.
 
+#include <cmath>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cg/base/sample.hpp"
 #include "cg/base/storage/folders.hpp"
 #include "cg/run/checkpoint/checkpoint_file.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-/// The state of an iteration. All but range and vectors is alike on every rank, and the ranges cut [0, order).
-struct CheckpointState {
-  CheckpointKind kind = CheckpointKind::run;
-  std::uint64_t matrix_hash = 0;
-  std::int64_t order = 0;
-  std::int64_t step = 0;
-  comm::IndexRange range;
-  CheckpointData data;
+/// --checkpoint, --checkpoint-interval and --restart.
+struct CheckpointOptions {
+  std::string folder{};                ///< empty: nothing is saved
+  std::optional<double> interval_s{};  ///< empty: Young's, by the measured time to write a checkpoint
+  std::string restart{};               ///< the folder to go on from; empty: from the beginning
+};
+
+/// The mean time between failures of a job that `auto` assumes: a day.
+inline constexpr double assumed_failure_interval_s = 24.0 * 3600.0;
+
+/// The interval between two checkpoints at which writing them and repeating lost work together cost least: J. W. Young, A First Order
+/// Approximation to the Optimum Checkpoint Interval, Communications of the ACM 17(9), 1974. write_s: the time to write one.
+inline double young_interval_s(double write_s, double failure_interval_s = assumed_failure_interval_s) {
+  return std::sqrt(2.0 * write_s * failure_interval_s);
+}
+
+/// Checkpoints that an iteration has written, for its report.
+struct CheckpointFacts {
+  std::string folder;
+  int count = 0;            ///< written
+  double total_s = 0.0;     ///< the time they took; part of the timed region
+  double write_s = 0.0;     ///< the last one's, or the rehearsal's
+  double interval_s = 0.0;  ///< between two of them
+  bool is_automatic = false;
+  std::string failure;  ///< why the last attempt failed; empty: it did not
 };
 
 /// A whole checkpoint, every bit of which has been checked; alike on every rank.
@@ -49,65 +67,55 @@ void read_vectors(const FoundCheckpoint& found, const comm::IndexRange& range,
 
 /// Whether a folder has no more than the rest of a first checkpoint that was not finished, or is not there. Collective.
 bool has_no_checkpoint(const std::string& folder, comm::RankGroup& group);
-/// Whether both paths lead to one folder. Collective.
-bool are_same_folder(const std::string& first, const std::string& second, comm::RankGroup& group);
 
-/// A folder for checkpoints, which rank 0 has claimed for the run.
-struct CheckpointClaim {
-  std::string folder;
-  std::unique_ptr<FolderClaim> of_rank_0;  ///< nullptr on other ranks
-};
-/// Makes the folder where it is missing. Collective. Throws RunError as FolderClaim, alike on every rank.
-CheckpointClaim claim_checkpoints(std::string folder, comm::RankGroup& group);
-
-/// The outcome of --checkpoint and --restart.
-struct RestartChoice {
-  std::optional<CheckpointClaim> claim;  ///< claim of the folder of --checkpoint
-  std::optional<FoundCheckpoint> found;  ///< to go on from
-  /// Generation of `found`, where new checkpoints go into its folder; for CheckpointWriter.
-  std::optional<std::int64_t> generation;
-  std::vector<std::string> warnings;
-};
-/// Claims the folder of --checkpoint, and then finds the checkpoint to go on from, if one was asked for: no other run replaces it
-/// meanwhile. Where the same folder is to have new ones, none there is only a warning:
-/// then the first start and each later one are the same command. what: "run" or "solve". Collective. Throws as newest_checkpoint()
-/// and claim_checkpoints().
-RestartChoice choose_restart(const CheckpointOptions& asked, std::string_view what, comm::RankGroup& group);
-
-/// Writes checkpoints into a folder. Collective in everything but the accessors.
-class CheckpointWriter {
+/// The checkpoints that one program goes on from and saves. Collective in everything but the accessors; the group must outlive it.
+class Checkpoints {
  public:
-  /// Removes generations in the folder that were not finished, and tries whether it can be written. restarted_from: the generation in
-  /// this folder that the iteration goes on from; without one the folder must have no whole generation. Throws InputError, RunError
-  /// (cannot_create, cannot_write), alike on every rank.
-  CheckpointWriter(CheckpointClaim claim, std::optional<std::int64_t> restarted_from, comm::RankGroup& group);
-  /// Claims the folder itself.
-  CheckpointWriter(std::string folder, std::optional<std::int64_t> restarted_from, comm::RankGroup& group);
+  /// Claims the folder to save to, and then finds the checkpoint to go on from, if one was asked for: no other run replaces it meanwhile. Where
+  /// the same folder is to have new ones, none there is only a warning: then the first start and each later one are the same command. Removes
+  /// generations that were not finished, and tries whether the folder can be written. what: "run" or "solve". Throws, alike on every rank,
+  /// InputError where the folder has a whole generation and is not gone on from, and RunError as FolderClaim, newest_checkpoint() and
+  /// rehearse().
+  Checkpoints(CheckpointOptions asked, std::string_view what, comm::RankGroup& group);
 
-  /// Writes a checkpoint without a name, and returns the seconds it took. Throws RunError (cannot_create, cannot_write),
-  /// alike on every rank.
-  double rehearse(const CheckpointState& state);
-  /// After this call the checkpoint is on the disk, and of the earlier generations only the last good one. Returns the seconds it
-  /// took. Throws as rehearse(); earlier generations are untouched then.
-  double save(const CheckpointState& state);
+  /// With --restart.
+  [[nodiscard]] const FoundCheckpoint* found() const { return found_ ? &*found_ : nullptr; }
+  /// With --checkpoint.
+  [[nodiscard]] bool are_saved() const { return !asked_.folder.empty(); }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
-  /// Rank 0's value, on every rank.
-  [[nodiscard]] bool first_says(bool value) const;
+  /// Writes a checkpoint without a name, which gives its cost. Throws RunError (cannot_create, cannot_write), alike on every rank.
+  void rehearse(const CheckpointState& state);
+  /// After this call the checkpoint is on the disk, and of the earlier generations only the last good one. One that cannot be written does
+  /// not end the work: the earlier ones are there, and the disk may have room later.
+  void save(const CheckpointState& state);
+  /// Whether the interval since the last one is over, by the clock of rank 0.
+  [[nodiscard]] bool is_due() const;
 
-  [[nodiscard]] const std::string& folder() const { return folder_; }
-  /// The last whole generation; 0: none yet.
-  [[nodiscard]] std::int64_t last_generation() const { return last_good_; }
+  /// The same on all ranks, since the time that a checkpoint takes is the slowest rank's.
+  [[nodiscard]] double interval_s() const { return facts_.interval_s; }
+  [[nodiscard]] const CheckpointFacts& facts() const { return facts_; }
+  /// The last whole generation in the folder; 0: none yet.
+  [[nodiscard]] std::int64_t last_generation() const { return last_generation_; }
 
  private:
+  void claim();
+  void find(std::string_view what);
+  void open();
   [[nodiscard]] CheckpointHeader header_of(const CheckpointState& state) const;
+  void record_written(const Stopwatch& stopwatch);
   void remove(const std::vector<CheckpointName>& names) const;
   void remove_others(std::int64_t generation) const;
 
-  std::string folder_;
-  CheckpointClaim claim_;
+  CheckpointOptions asked_;
   comm::RankGroup& group_;
-  std::int64_t last_good_ = 0;
-  std::int64_t next_ = 1;
+  std::optional<FolderClaim> claim_;  // of rank 0
+  std::optional<FoundCheckpoint> found_;
+  std::vector<std::string> warnings_;
+  CheckpointFacts facts_;
+  std::int64_t last_generation_ = 0;
+  std::int64_t next_generation_ = 1;
+  Stopwatch since_last_;
 };
 
 }  // namespace cg2d

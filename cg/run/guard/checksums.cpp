@@ -1,9 +1,10 @@
 #include "cg/run/guard/checksums.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "cg/base/storage/crc32c.hpp"
 #include "cg/matrix/half_storage.hpp"
@@ -21,30 +22,16 @@ constexpr double safety = 2.0;
 constexpr std::size_t sealed_piece_bytes = std::size_t{1} << 15;
 
 /// The sums over one index of the stored entries.
-struct EntrySums {
-  explicit EntrySums(std::int64_t size)
-      : values(static_cast<std::size_t>(size)),
-        magnitudes(static_cast<std::size_t>(size)),
-        counts(static_cast<std::size_t>(size)) {}
-
-  void add(std::int64_t index, double value) {
-    const auto place = static_cast<std::size_t>(index);
-    values[place] += value;
-    magnitudes[place] += std::abs(value);
-    ++counts[place];
-  }
-  [[nodiscard]] double magnitude_norm() const {
-    double square = 0.0;
-    for (const double magnitude : magnitudes) square += magnitude * magnitude;
-    return std::sqrt(square);
-  }
-  [[nodiscard]] double largest_count() const {
-    return counts.empty() ? 0.0 : static_cast<double>(*std::ranges::max_element(counts));
+struct EntrySum {
+  void add(double entry) {
+    value += entry;
+    magnitude += std::abs(entry);
+    count += 1.0;
   }
 
-  std::vector<double> values;
-  std::vector<double> magnitudes;
-  std::vector<std::int64_t> counts;
+  double value = 0.0;
+  double magnitude = 0.0;
+  double count = 0.0;
 };
 
 /// Positions of a range of rows or columns, for the rule of half storage.
@@ -75,8 +62,8 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
     rows = positions_of(layout.rows_of(rank), rule);
     columns = positions_of(layout.columns_of(rank), rule);
   }
-  EntrySums of_columns(block.column_count);
-  EntrySums of_rows(block.row_count);
+  std::vector<EntrySum> of_columns(static_cast<std::size_t>(block.column_count));
+  std::vector<EntrySum> of_rows(static_cast<std::size_t>(block.row_count));
   std::vector<double> whole_columns(static_cast<std::size_t>(block.column_count));
   for (std::int64_t local_row = 0; local_row < block.row_count; ++local_row) {
     const auto row = static_cast<std::size_t>(local_row);
@@ -90,18 +77,24 @@ ProductChecksums::ProductChecksums(const kernels::CsrBlock& block, const kernels
         if (!HalfStorageRule::keeps(rows[row], columns[column])) continue;
         if (rows[row].index == columns[column].index) value *= 0.5;
       }
-      of_columns.add(block.columns[place], value);
-      of_rows.add(local_row, value);
+      of_columns[column].add(value);
+      of_rows[row].add(value);
     }
   }
   if (!whole_columns.empty()) largest_column_sum_ = *std::ranges::max_element(whole_columns);
-  by_columns_ = {.weights = of_columns.values,
-                 .absolute_norm = of_columns.magnitude_norm(),
-                 .chain = of_rows.largest_count()};
-  if (is_half)
-    by_rows_ = {.weights = of_rows.values,
-                .absolute_norm = of_rows.magnitude_norm(),
-                .chain = of_columns.largest_count()};
+  const auto direction = [](std::span<const EntrySum> sums, std::span<const EntrySum> others) {
+    Direction made;
+    double square = 0.0;
+    for (const auto& sum : sums) {
+      made.weights.push_back(sum.value);
+      square += sum.magnitude * sum.magnitude;
+    }
+    made.absolute_norm = std::sqrt(square);
+    for (const auto& other : others) made.chain = std::max(made.chain, other.count);
+    return made;
+  };
+  by_columns_ = direction(of_columns, of_rows);
+  if (is_half) by_rows_ = direction(of_rows, of_columns);
 }
 
 CheckedError ProductChecksums::excess_of(const Direction& direction, std::span<const double> p,
@@ -151,35 +144,31 @@ MatrixChecksum::MatrixChecksum(const std::vector<kernels::StoredArray>& arrays, 
 }
 
 bool MatrixChecksum::holds(int share, int share_count) const {
+  std::vector<Piece> pieces;
+  for (auto k = static_cast<std::size_t>(share); k < pieces_.size();
+       k += static_cast<std::size_t>(share_count))
+    pieces.push_back(pieces_[k]);
   // Three pieces at once: see crc32c_of_three().
   constexpr std::size_t at_once = 3;
-  const auto place_of = [&](std::size_t number) {
-    return static_cast<std::size_t>(share) + number * static_cast<std::size_t>(share_count);
-  };
-  const auto holds_alone = [this](std::size_t place) {
-    return place >= pieces_.size() || crc32c(pieces_[place].bytes) == pieces_[place].checksum;
-  };
-  const auto holds_all = [&](std::size_t group) {
-    const std::array places{place_of(at_once * group), place_of(at_once * group + 1),
-                            place_of(at_once * group + 2)};
-    const bool are_equally_long =
-        places.back() < pieces_.size() && std::ranges::all_of(places, [this](std::size_t place) {
-          return pieces_[place].bytes.size() == sealed_piece_bytes;
-        });
-    if (!are_equally_long) return std::ranges::all_of(places, holds_alone);
-    const auto found =
-        crc32c_of_three({pieces_[places[0]].bytes, pieces_[places[1]].bytes, pieces_[places[2]].bytes});
+  const auto hold_from = [&](std::size_t first) {
+    const auto some = std::span(pieces).subspan(first, std::min(at_once, pieces.size() - first));
+    const bool are_equally_long = some.size() == at_once && std::ranges::all_of(some, [](const Piece& piece) {
+                                    return piece.bytes.size() == sealed_piece_bytes;
+                                  });
+    if (!are_equally_long)
+      return std::ranges::all_of(some,
+                                 [](const Piece& piece) { return crc32c(piece.bytes) == piece.checksum; });
+    const auto found = crc32c_of_three({some[0].bytes, some[1].bytes, some[2].bytes});
     for (std::size_t k = 0; k < at_once; ++k) {
-      if (found[k] != pieces_[places[k]].checksum) return false;
+      if (found[k] != some[k].checksum) return false;
     }
     return true;
   };
-  const auto group_count =
-      static_cast<std::int64_t>(pieces_.size() / (at_once * static_cast<std::size_t>(share_count)) + 1);
+  const auto end = std::ssize(pieces);
   int broken_count = 0;
 #pragma omp parallel for num_threads(thread_count_) schedule(static) reduction(+ : broken_count) if (thread_count_ > 1)
-  for (std::int64_t group = 0; group < group_count; ++group)
-    broken_count += holds_all(static_cast<std::size_t>(group)) ? 0 : 1;
+  for (std::ptrdiff_t first = 0; first < end; first += std::ptrdiff_t{at_once})
+    broken_count += hold_from(static_cast<std::size_t>(first)) ? 0 : 1;
   return broken_count == 0;
 }
 

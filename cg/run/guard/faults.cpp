@@ -9,28 +9,12 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
-#include "cg/matrix/problem.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr int most_faults = 1'000'000;
 constexpr int bits_per_byte = 8;
-
-/// SplitMix64: 64 bits per call, the same on every machine.
-class FaultStream {
- public:
-  explicit FaultStream(std::uint64_t seed) : state_(seed) {}
-
-  std::uint64_t next() {
-    state_ += golden_ratio_bits;
-    return splitmix_bits(state_);
-  }
-  int below(int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); }
-
- private:
-  std::uint64_t state_;
-};
 
 void flip_bit(std::span<std::byte> element, int bit) {
   element[static_cast<std::size_t>(bit / bits_per_byte)] ^= std::byte{1} << (bit % bits_per_byte);
@@ -92,105 +76,74 @@ std::string describe(const Fault& fault) {
   return fmt::format("{}: {}[{}], bit {}", place, target, fault.element, fault.bit);
 }
 
-namespace {
-
-/// draw_place(stream, fault): its outer iteration and product.
-template <typename DrawPlace>
-std::vector<Fault> drawn_faults(const InjectOptions& options, int rank_count, const DrawPlace& draw_place) {
-  FaultStream stream(options.seed);
+std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count,
+                               int product_count) {
+  // SplitMix64: the same on every machine.
+  auto next = [state = options.seed]() mutable { return splitmix_bits(state += golden_ratio_bits); };
+  const auto below = [&](int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); };
+  const bool are_of_a_solve = outer_step_count == of_a_solve;
   std::vector<Fault> faults(static_cast<std::size_t>(options.count));
   for (auto& fault : faults) {
-    fault.rank = stream.below(rank_count);
-    draw_place(stream, fault);
-    fault.target = static_cast<FaultTarget>(stream.below(static_cast<int>(fault_target_names.size())));
-    fault.draw = stream.next();
+    fault.rank = below(rank_count);
+    if (are_of_a_solve) {
+      // Any order of magnitude is as likely as any other.
+      const double share = static_cast<double>(next()) / 0x1p64;
+      const double place = std::pow(product_count + 1.0, share);
+      fault.outer_step = of_a_solve;
+      fault.product = std::clamp(static_cast<int>(place), 1, product_count);
+    } else {
+      fault.outer_step = 1 + below(outer_step_count);
+      fault.product = 1 + below(product_count);
+    }
+    fault.target = static_cast<FaultTarget>(below(static_cast<int>(fault_target_names.size())));
+    fault.draw = next();
+    // The product for the residual has no rho that is used.
+    if (fault.target == FaultTarget::rho && !are_of_a_solve)
+      fault.product = std::min(fault.product, product_count - 1);
   }
-  return faults;
-}
-
-void sort_by_time(std::vector<Fault>& faults) {
   std::ranges::stable_sort(faults, {},
                            [](const Fault& fault) { return std::tuple(fault.outer_step, fault.product); });
-}
-
-}  // namespace
-
-std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count) {
-  auto faults = drawn_faults(options, rank_count, [&](FaultStream& stream, Fault& fault) {
-    fault.outer_step = 1 + stream.below(outer_step_count);
-    fault.product = 1 + stream.below(products_per_outer_step);
-  });
-  // The last product has no rho that is used.
-  for (auto& fault : faults) {
-    if (fault.target == FaultTarget::rho) fault.product = std::min(fault.product, cg_steps_per_solve);
-  }
-  sort_by_time(faults);
   return faults;
 }
 
-std::vector<Fault> draw_solve_faults(const InjectOptions& options, int rank_count, int most_iterations) {
-  auto faults = drawn_faults(options, rank_count, [&](FaultStream& stream, Fault& fault) {
-    // Any order of magnitude is as likely as any other.
-    constexpr double one = 0x1p64;
-    const double share = static_cast<double>(stream.next()) / one;
-    const auto place = std::pow(static_cast<double>(most_iterations) + 1.0, share);
-    fault.outer_step = of_a_solve;
-    fault.product = std::clamp(static_cast<int>(place), 1, most_iterations);
-  });
-  sort_by_time(faults);
-  return faults;
-}
-
-/// The low bits of a draw choose the bit, the others the element.
-template <typename Flip>
-void FaultInjector::for_due(FaultTarget target, const Moment& moment, const Flip& make) {
+/// Flips a bit of one of the arrays() for each fault that is due. Where it is not sound afterwards, another one in its place, or none.
+template <typename Arrays, typename IsSound>
+void FaultInjector::flip_due(FaultTarget target, const SolvePlace& at, const Arrays& arrays,
+                             const IsSound& is_sound) {
+  const auto kind = target == FaultTarget::columns ? kernels::ArrayKind::columns : kernels::ArrayKind::values;
   for (auto& fault : faults_) {
-    if (fault.is_made || fault.rank != rank_ || fault.target != target ||
-        fault.outer_step != moment.outer_step || fault.product != moment.product)
+    if (fault.is_made || fault.rank != rank_ || fault.target != target || fault.outer_step != at.outer_step ||
+        fault.product != at.product)
       continue;
+    // The low bits of a draw choose the bit, the others the element.
     constexpr std::uint64_t bits_of_choice = 8;
-    make(fault, fault.draw >> bits_of_choice, static_cast<int>(fault.draw & ((1U << bits_of_choice) - 1U)));
-  }
-}
-
-void FaultInjector::flip(FaultTarget target, const Moment& moment, std::span<double> first,
-                         std::span<double> second) {
-  for_due(target, moment, [&](Fault& fault, std::uint64_t place, int bit_choice) {
-    const auto size = first.size() + second.size();
-    if (size == 0) return;
-    const auto element = static_cast<std::size_t>(place % size);
-    double& number = element < first.size() ? first[element] : second[element - first.size()];
-    fault.element = static_cast<std::int64_t>(element);
-    fault.bit = bit_choice % (bits_per_byte * static_cast<int>(sizeof(double)));
-    fault.is_made = true;
-    flip_bit(std::as_writable_bytes(std::span(&number, 1)), fault.bit);
-  });
-}
-
-void FaultInjector::flip(FaultTarget target, const Moment& moment, std::span<double> vector) {
-  flip(target, moment, vector, {});
-}
-
-void FaultInjector::flip_matrix(const Moment& moment, BlockProduct& product, bool columns_are_checked) {
-  for_due(FaultTarget::values, moment, [&](Fault& fault, std::uint64_t place, int bit_choice) {
-    const auto element = element_of(product.stored_arrays(), kernels::ArrayKind::values, place);
-    if (element.bytes.empty()) return;
-    fault.element = element.number;
-    fault.bit = bit_choice % (bits_per_byte * static_cast<int>(element.bytes.size()));
-    fault.is_made = true;
-    flip_bit(element.bytes, fault.bit);
-  });
-  for_due(FaultTarget::columns, moment, [&](Fault& fault, std::uint64_t place, int bit_choice) {
-    const auto element = element_of(product.stored_arrays(), kernels::ArrayKind::columns, place);
+    const auto element = element_of(arrays(), kind, fault.draw >> bits_of_choice);
+    const auto first_bit = static_cast<int>(fault.draw & ((1U << bits_of_choice) - 1U));
     const int bit_count = bits_per_byte * static_cast<int>(element.bytes.size());
     for (int tried = 0; tried < bit_count && !fault.is_made; ++tried) {
       fault.element = element.number;
-      fault.bit = (bit_choice + tried) % bit_count;
+      fault.bit = (first_bit + tried) % bit_count;
       flip_bit(element.bytes, fault.bit);
-      fault.is_made = columns_are_checked || product.has_columns_in_range();
+      fault.is_made = is_sound();
       if (!fault.is_made) flip_bit(element.bytes, fault.bit);
     }
-  });
+  }
+}
+
+void FaultInjector::flip(FaultTarget target, const SolvePlace& at, std::span<double> first,
+                         std::span<double> second) {
+  const auto arrays = [&] {
+    return std::vector{kernels::stored_array(kernels::ArrayKind::values, first),
+                       kernels::stored_array(kernels::ArrayKind::values, second)};
+  };
+  flip_due(target, at, arrays, [] { return true; });
+}
+
+void FaultInjector::flip_matrix(const SolvePlace& at, BlockProduct& product, bool columns_are_checked) {
+  const auto arrays = [&] { return product.stored_arrays(); };
+  flip_due(FaultTarget::values, at, arrays, [] { return true; });
+  flip_due(FaultTarget::columns, at, arrays,
+           [&] { return columns_are_checked || product.has_columns_in_range(); });
 }
 
 }  // namespace cg2d

@@ -40,6 +40,11 @@ InjectOptions inject_options_from(const std::string& text);
 
 /// In place of the number of an outer iteration: `cg2d solve` has none.
 inline constexpr int of_a_solve = -1;
+/// The place of a computation.
+struct SolvePlace {
+  int outer_step = 0;  ///< from 1; 0: the untimed one; or of_a_solve
+  int product = 0;     ///< of it, from 1: CG step, or one more for the residual; of a solve: iteration
+};
 /// "rank 0, outer iteration 2, product 7", or "rank 0, iteration 7".
 std::string place_text(int rank, int outer_step, int product);
 
@@ -61,11 +66,10 @@ std::string_view target_name(const Fault& fault);
 /// One line without its end.
 std::string describe(const Fault& fault);
 
-/// The flips of a seed, in the order of their times.
-std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count);
-
-/// The flips of a seed in a solve: most in early iterations, as many solves have few, and none after so many.
-std::vector<Fault> draw_solve_faults(const InjectOptions& options, int rank_count, int most_iterations);
+/// The flips of a seed, in the order of their times: in so many products of each outer iteration. Of a solve, which is of_a_solve in place of
+/// the number of outer iterations, most are in early iterations, as many solves have few, and none after so many.
+std::vector<Fault> draw_faults(const InjectOptions& options, int rank_count, int outer_step_count,
+                               int product_count);
 
 /// Makes this rank's flips. Each is made once: what an outer iteration that is made again meets is what a fault has
 /// left behind.
@@ -73,25 +77,18 @@ class FaultInjector {
  public:
   FaultInjector(std::vector<Fault> faults, int rank) : faults_(std::move(faults)), rank_(rank) {}
 
-  /// The place of a computation, within its outer iteration.
-  struct Moment {
-    int outer_step = 0;
-    int product = 0;
-  };
-  /// Flips a bit of the vector for each fault of that target at that moment.
-  void flip(FaultTarget target, const Moment& moment, std::span<double> vector);
-  /// Flips a bit of two vectors, one after the other, for each fault of that target at that moment.
-  void flip(FaultTarget target, const Moment& moment, std::span<double> first, std::span<double> second);
+  /// Flips a bit of a vector, or of two, one after the other, for each fault of that target at that place.
+  void flip(FaultTarget target, const SolvePlace& at, std::span<double> first, std::span<double> second = {});
   /// Flips bits of the matrix. A column number that would leave the vectors gets another bit flipped, and none where there is no
   /// such bit; not so where `columns_are_checked` before the next product.
-  void flip_matrix(const Moment& moment, BlockProduct& product, bool columns_are_checked);
+  void flip_matrix(const SolvePlace& at, BlockProduct& product, bool columns_are_checked);
 
   /// All faults of all ranks; what has become of this rank's own.
   [[nodiscard]] const std::vector<Fault>& faults() const { return faults_; }
 
  private:
-  template <typename Flip>
-  void for_due(FaultTarget target, const Moment& moment, const Flip& make);
+  template <typename Arrays, typename IsSound>
+  void flip_due(FaultTarget target, const SolvePlace& at, const Arrays& arrays, const IsSound& is_sound);
 
   std::vector<Fault> faults_;
   int rank_;

@@ -5,12 +5,12 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/run/checkpoint/checkpoint_interval.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/guard/npb_guard.hpp"
-#include "cg/run/guard/solve_guard.hpp"
+#include "cg/run/guard/guard.hpp"
 
 namespace cg2d {
 namespace {
@@ -28,32 +28,21 @@ class GuardFeature final : public Feature {
     const auto& kernel = *context_.report.kernel_choice.kernel;
     agree_on(context_.group, [&] { checksums_.emplace(block, kernel, layout, context_.group.rank()); });
   }
-  [[nodiscard]] GuardHooks* guard_of_outer_iterations(const comm::BlockLayout& layout,
-                                                      AssembledOperator& assembled) override {
-    return &of_run_.emplace(options_, parts_of(layout, assembled), checksums());
-  }
-  [[nodiscard]] SolveGuard* guard_of_solve(const comm::BlockLayout& layout,
-                                           AssembledOperator& assembled) override {
-    return &of_solve_.emplace(options_, parts_of(layout, assembled), checksums());
+  Guard* make(const comm::BlockLayout& layout, AssembledOperator& assembled) {
+    return &guard_.emplace(options_, context_.group, layout, assembled, std::move(checksums_));
   }
   void begin_repeat(const RepeatPlace& place) override {
-    if (of_run_) of_run_->begin_repetition(place.outer_step_count - place.earlier_count);
+    guard_->begin_repetition(place.outer_step_count - place.earlier_count);
   }
   void end_repeat(RepeatReport& repeat) override { repeats_s_ += repeat.time_s; }
   void finish() override {
-    if (of_run_) context_.report.features.set(of_run_->report(repeats_s_));
+    if (context_.kind == WorkKind::outer_iterations) context_.report.features.set(guard_->report(repeats_s_));
   }
 
  private:
-  [[nodiscard]] GuardedParts parts_of(const comm::BlockLayout& layout, AssembledOperator& assembled) const {
-    return {context_.group, layout, assembled.communicator(), assembled.product(), assembled.thread_count()};
-  }
-  [[nodiscard]] const ProductChecksums* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
-
   GuardOptions options_;
   std::optional<ProductChecksums> checksums_;
-  std::optional<NpbGuard> of_run_;
-  std::optional<SolveGuard> of_solve_;
+  std::optional<Guard> guard_;
   double repeats_s_ = 0.0;
 };
 
@@ -84,6 +73,11 @@ void resolve_guard(const AskedWork& asked) {
 }
 
 }  // namespace
+
+Guard* make_guard(const Features& features, const comm::BlockLayout& layout, AssembledOperator& assembled) {
+  auto* const feature = features.find<GuardFeature>();
+  return feature == nullptr ? nullptr : feature->make(layout, assembled);
+}
 
 FeatureRow guard_feature() {
   static constexpr std::array own_options{

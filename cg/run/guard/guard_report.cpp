@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace cg2d {
 namespace {
@@ -108,7 +109,9 @@ std::string guard_text(const GuardReport& guard) {
       text += fmt::format("   {}\n", describe(guard.faults[k]));
   }
   if (!guard.options.checks) return text;
-  text += fmt::format(" Guard           = {}, {}, {}", format_count(guard.check_count(), "check"),
+  const auto& counts = guard.check_counts;
+  text += fmt::format(" Guard           = {}, {}, {}",
+                      format_count(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), "check"),
                       format_count(std::ssize(guard.detections), "detection"),
                       format_count(guard.rollback_count, "rollback"));
   if (guard.time_share > 0.0) text += fmt::format(", {:.2f} % of the time", 100.0 * guard.time_share);

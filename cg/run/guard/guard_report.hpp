@@ -54,23 +54,21 @@ struct GuardOptions {
   [[nodiscard]] bool is_used() const { return checks || injects; }
 };
 
+/// The checks of one rank, or of all. Trivially copyable: ranks send it as it is.
+struct CheckFigures {
+  std::array<std::int64_t, guard_check_count> check_counts{};
+  /// error / tolerance where it held; 0 for yes or no.
+  std::array<double, guard_check_count> largest_ratios{};
+  double time_s = 0.0;  ///< time of checks in timed repetitions, or in the solve, of the slowest rank
+};
+
 /// The report of a guard; the same on every rank.
-struct GuardReport {
+struct GuardReport : CheckFigures {
   GuardOptions options;
-  std::array<std::int64_t, guard_check_count> check_counts{};  ///< checks of all ranks
-  std::array<double, guard_check_count>
-      largest_ratios{};               ///< error / tolerance where it held; 0 for yes or no
   std::vector<Detection> detections;  ///< the first one of each attempt with some
   int rollback_count = 0;
-  double time_s = 0.0;      ///< time of checks in timed repetitions, or in the solve, of the slowest rank
   double time_share = 0.0;  ///< share of time_s in the time of these repetitions, or of the solve
   std::vector<Fault> faults;
-
-  [[nodiscard]] std::int64_t check_count() const {
-    std::int64_t count = 0;
-    for (const auto of_one : check_counts) count += of_one;
-    return count;
-  }
 };
 
 /// The members of a result: guard where there were checks, injected where faults were made.

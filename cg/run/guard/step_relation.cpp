@@ -1,5 +1,6 @@
 #include "cg/run/guard/step_relation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -24,6 +25,7 @@ double StepRelation::product_overlap(const Step& step) const {
 }
 
 CheckedError StepRelation::after_step(const CgState& state, double product_square) {
+  largest_rho_ = std::max({largest_rho_, std::abs(state.alpha * state.curvature), std::abs(state.rho)});
   const bool is_first = !has_last_ || state.replacement_count != replacement_count_;
   Step step{.alpha = state.alpha,
             .beta_before = is_first ? 0.0 : last_.next_rho / last_.rho,

@@ -24,10 +24,10 @@ class StepRelation {
   StepRelation() = default;
   explicit StepRelation(const MatrixScale& scale);
 
-  /// Before the first step from a residual that was computed anew.
-  void begin() { has_last_ = false; }
   /// product_square: q . M^-1 q of the step.
   [[nodiscard]] CheckedError after_step(const CgState& state, double product_square);
+  /// The largest r . M^-1 r so far.
+  [[nodiscard]] double largest_rho() const { return largest_rho_; }
 
  private:
   /// The step before, and bounds that it leaves.
@@ -46,6 +46,7 @@ class StepRelation {
 
   double dot_unit_ = 0.0;      // relative error of a dot product
   double product_unit_ = 0.0;  // error of x . A y, relative to ||x|| ||y||
+  double largest_rho_ = 0.0;
   bool has_last_ = false;
   int replacement_count_ = 0;
   Step last_;

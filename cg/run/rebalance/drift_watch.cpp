@@ -45,23 +45,15 @@ void DriftWatch::note(ProductLoad load) {
   if (loads_.size() > window) loads_.pop_front();
 }
 
-/// speed_of(speeds): of all ranks together, with other shares.
-template <typename SpeedOf>
-bool DriftWatch::pays_at(const MoveCost& cost, const SpeedOf& speed_of) const {
+bool DriftWatch::pays(const MoveCost& cost, std::span<const double> shares) const {
   if (loads_.size() < window) return false;
   return std::ranges::all_of(loads_, [&](const auto& load) {
+    const auto speeds = speeds_of(load.nonzeros, load.seconds);
+    const double speed = shares.empty() ? total_of(speeds) : comm::speed_of_shares(shares, speeds, grid_);
     const double now_s = cg2d::slowest_s(load);
-    const double gain_s = now_s - total_of(load.nonzeros) / speed_of(speeds_of(load.nonzeros, load.seconds));
+    const double gain_s = now_s - total_of(load.nonzeros) / speed;
     return gain_s > least_gain * now_s && gain_s * cost.steps_left > least_return * cost.seconds;
   });
-}
-
-bool DriftWatch::may_pay(const MoveCost& cost) const {
-  return pays_at(cost, [](const auto& speeds) { return total_of(speeds); });
-}
-
-bool DriftWatch::pays(std::span<const double> shares, const MoveCost& cost) const {
-  return pays_at(cost, [&](const auto& speeds) { return comm::speed_of_shares(shares, speeds, grid_); });
 }
 
 std::vector<double> DriftWatch::speeds() const {

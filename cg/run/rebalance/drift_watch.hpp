@@ -36,23 +36,17 @@ class DriftWatch {
   /// The blocks are others from now on.
   void forget() { loads_.clear(); }
 
-  /// Whether a move may pay, by the sum of the speeds: where it does not, there is no need to look for shares. By additions, products and
-  /// quotients only: alike on every rank.
-  [[nodiscard]] bool may_pay(const MoveCost& cost) const;
-  /// Speeds of the ranks in the iterations that are looked at, in nonzeros per second: [rank]. Only where may_pay(), as the next one.
+  /// Whether a move to these shares pays: [piece], by shares_in_place(). Without shares whether any may pay, by the sum of the speeds: where none
+  /// does, there is no need to look for shares. The latter by additions, products and quotients only: alike on every rank.
+  [[nodiscard]] bool pays(const MoveCost& cost, std::span<const double> shares = {}) const;
+  /// Speeds of the ranks in the iterations that are looked at, in nonzeros per second: [rank]. Only where pays(), as the next one.
   [[nodiscard]] std::vector<double> speeds() const;
   /// The mean of those iterations.
   [[nodiscard]] ProductLoad mean_load() const;
-  /// Whether a move to these shares pays: [piece], by shares_in_place().
-  [[nodiscard]] bool pays(std::span<const double> shares, const MoveCost& cost) const;
-
   /// Seconds that the slowest rank's products take in an outer iteration, mean of those that are looked at.
   [[nodiscard]] double slowest_s() const;
 
  private:
-  template <typename SpeedOf>
-  [[nodiscard]] bool pays_at(const MoveCost& cost, const SpeedOf& speed_of) const;
-
   comm::ProcessGrid grid_;
   std::deque<ProductLoad> loads_;
 };

@@ -67,9 +67,9 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
     const auto clocks = (record.clocks - before_.clocks) - (record.waited_clocks - before_.waited_clocks);
     note(seconds_per_clock * static_cast<double>(clocks));
     const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
-    if (must_stop(step) || !drift_->may_pay(cost)) return;
+    if (must_stop(step) || !drift_->pays(cost)) return;
     const auto shares = agreed_shares(context_.group, drift_->speeds(), context_.report.configuration.grid);
-    if (drift_->pays(shares, cost)) move(number, shares);
+    if (drift_->pays(cost, shares)) move(number, shares);
   }
 
   /// The time of this rank's products, and of all ranks'.

@@ -29,36 +29,23 @@ void describe(Members& m, SolveRestart& restart) {
   m("saw_positive", cg.signs.saw_positive);
   m("saw_negative", cg.signs.saw_negative);
   m("replaced_norm", restart.replaced_norm);
-  m("alphas", restart.steps.alpha);
-  m("betas", restart.steps.beta);
-  m("residual_squares", restart.steps.residual_square);
-  m("replacement_counts", restart.steps.replacement_count, at_least(0));
-}
-
-namespace {
-
-bool have_length(const SavedSteps& steps, std::int64_t length) {
-  return std::ssize(steps.alpha) == length && std::ssize(steps.beta) == length &&
-         std::ssize(steps.residual_square) == length && std::ssize(steps.replacement_count) == length;
-}
-
-}  // namespace
-
-void SavedSteps::add(const CgState& state) {
-  alpha.push_back(state.alpha);
-  beta.push_back(state.beta);
-  residual_square.push_back(state.residual_square);
-  replacement_count.push_back(state.replacement_count);
+  m.list("steps", restart.steps, {}, [&](SavedStep& step, std::size_t /*index*/) {
+    m("alpha", step.alpha);
+    m("beta", step.beta);
+    m("residual_square", step.residual_square);
+    m("replacement_count", step.replacement_count, at_least(0));
+  });
 }
 
 void SolveRestart::replay(StepObserver& observer) const {
   CgState earlier = state;
-  for (std::size_t k = 0; k < steps.alpha.size(); ++k) {
-    earlier.number = static_cast<int>(k) + 1;
-    earlier.alpha = steps.alpha[k];
-    earlier.beta = steps.beta[k];
-    earlier.residual_square = steps.residual_square[k];
-    earlier.replacement_count = steps.replacement_count[k];
+  earlier.number = 0;
+  for (const auto& step : steps) {
+    ++earlier.number;
+    earlier.alpha = step.alpha;
+    earlier.beta = step.beta;
+    earlier.residual_square = step.residual_square;
+    earlier.replacement_count = step.replacement_count;
     static_cast<void>(observer.after_step(earlier));
   }
 }
@@ -69,7 +56,7 @@ SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem&
     throw FileError(folder, "found a checkpoint of cg2d run, expected one of cg2d solve");
   auto restart = from_json_line<SolveRestart>(checkpoint.state);
   if (!restart || header.vector_count != 3 || header.step < 1 || restart->state.number != header.step ||
-      !have_length(restart->steps, header.step))
+      std::ssize(restart->steps) != header.step)
     throw FileError(folder, "found an impossible state, expected one of cg2d solve");
   if (header.matrix_hash != system.hash || header.order != system.order)
     throw FileError(folder, fmt::format("found a checkpoint of another system (of {} rows), expected {}",
@@ -78,56 +65,53 @@ SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem&
   return *std::move(restart);
 }
 
-RestartedVectors restarted_vectors(const SolveRestart& restart, const comm::IndexRange& range,
-                                   comm::RankGroup& group) {
+SolveState restarted_state(const SolveRestart& restart, const comm::IndexRange& range,
+                           comm::RankGroup& group) {
   const auto size = static_cast<std::size_t>(range.size());
-  RestartedVectors vectors{
-      .x = HugePageVector(size), .residual = HugePageVector(size), .direction = HugePageVector(size)};
-  const std::array targets{std::span<double>(vectors.x), std::span<double>(vectors.residual),
-                           std::span<double>(vectors.direction)};
+  SolveState state{.x = HugePageVector(size),
+                   .residual = HugePageVector(size),
+                   .direction = HugePageVector(size),
+                   .state = restart.state,
+                   .replaced_norm = restart.replaced_norm};
+  const std::array targets{std::span<double>(state.x), std::span<double>(state.residual),
+                           std::span<double>(state.direction)};
   read_vectors(restart.checkpoint, range, targets, group);
-  return vectors;
+  return state;
 }
 
-SolveCheckpoints::SolveCheckpoints(const CheckpointedSystem& system, ConjugateGradient& solver,
-                                   std::span<const double> x, const CheckpointWork& work)
-    : system_(system),
-      solver_(solver),
-      x_(x),
-      interrupts_(work.interrupts),
-      outside_(work.outside),
-      saver_(work.saver),
-      most_iterations_(work.most_iterations) {}
-
 /// The rehearsal has vectors of the right length, whatever they hold.
-void SolveCheckpoints::prepare(const SolveRestart* restart) {
+SolveCheckpoints::SolveCheckpoints(const CheckpointWork& work, const SolveRestart* restart) : work_(work) {
   if (restart != nullptr) saved_.steps = restart->steps;
-  saver_.rehearse(state({.state = {}, .replaced_norm = 0.0, .residual = x_, .direction = x_}));
-  next_s_ = saver_.interval_s();
+  work_.checkpoints.rehearse(
+      state({.state = {}, .replaced_norm = 0.0, .residual = work_.x, .direction = work_.x}));
+  next_s_ = work_.checkpoints.interval_s();
 }
 
 CheckpointState SolveCheckpoints::state(const CgSnapshot& snapshot) {
   saved_.state = snapshot.state;
   saved_.replaced_norm = snapshot.replaced_norm;
-  state_ = json_line(saved_);
-  vectors_ = {x_, snapshot.residual, snapshot.direction};
-  return {.kind = CheckpointKind::solve,
-          .matrix_hash = system_.hash,
-          .order = system_.order,
-          .step = snapshot.state.number,
-          .range = system_.range,
-          .data = {.state = state_, .vectors = vectors_}};
+  return {.header = {.kind = CheckpointKind::solve,
+                     .matrix_hash = work_.system.hash,
+                     .order = work_.system.order,
+                     .step = snapshot.state.number,
+                     .begin = work_.system.range.begin,
+                     .end = work_.system.range.end},
+          .text = json_line(saved_),
+          .vectors = {work_.x, snapshot.residual, snapshot.direction}};
 }
 
 bool SolveCheckpoints::after_step(const CgState& state) {
-  saved_.steps.add(state);
-  const bool stops = interrupts_.after_step(state);
+  saved_.steps.push_back({.alpha = state.alpha,
+                          .beta = state.beta,
+                          .residual_square = state.residual_square,
+                          .replacement_count = state.replacement_count});
+  const bool stops = work_.interrupts.after_step(state);
   // A solve that goes on from NaN ends with it.
   const bool is_finite = std::isfinite(state.rho) && std::isfinite(state.residual_square);
-  const bool is_last = state.number == most_iterations_;
-  if (is_finite && (stops || is_last || interrupts_.common_s() >= next_s_)) {
-    outside_([&] { saver_.save(this->state(solver_.snapshot(state))); });
-    next_s_ = interrupts_.common_s() + saver_.interval_s();
+  const bool is_last = state.number == work_.most_iterations;
+  if (is_finite && (stops || is_last || work_.interrupts.common_s() >= next_s_)) {
+    work_.outside([&] { work_.checkpoints.save(this->state(work_.solver.snapshot(state))); });
+    next_s_ = work_.interrupts.common_s() + work_.checkpoints.interval_s();
   }
   return stops;
 }

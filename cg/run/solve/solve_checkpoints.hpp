@@ -2,15 +2,12 @@
 
 // Checkpoints of a solve of one system: its state after an iteration, when it is saved, and how a later solve goes on.
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "cg/base/process_memory.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
-#include "cg/run/checkpoint/checkpoint_saver.hpp"
 #include "cg/run/solve/solve_observers.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/step_observer.hpp"
@@ -19,14 +16,12 @@
 
 namespace cg2d {
 
-/// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from it.
-struct SavedSteps {
-  std::vector<double> alpha;
-  std::vector<double> beta;
-  std::vector<double> residual_square;
-  std::vector<int> replacement_count;
-
-  void add(const CgState& state);
+/// Figures that reports need of each iteration: the history of residuals and the estimate of the spectrum follow from them.
+struct SavedStep {
+  double alpha = 0.0;
+  double beta = 0.0;
+  double residual_square = 0.0;
+  int replacement_count = 0;
 };
 
 /// The state that a solve goes on from, besides its vectors. Alike on every rank.
@@ -34,7 +29,7 @@ struct SolveRestart {
   FoundCheckpoint checkpoint{};
   CgState state{};
   double replaced_norm = 0.0;
-  SavedSteps steps{};
+  std::vector<SavedStep> steps{};
 
   /// Tells an observer of all earlier iterations.
   void replay(StepObserver& observer) const;
@@ -54,50 +49,35 @@ struct CheckpointedSystem {
 /// Throws RunError (bad_data), alike on every rank, for a checkpoint of another system.
 SolveRestart solve_restart(FoundCheckpoint checkpoint, const CheckpointedSystem& system);
 
-/// This rank's pieces of the vectors of a checkpoint.
-struct RestartedVectors {
-  HugePageVector x;
-  HugePageVector residual;
-  HugePageVector direction;
-};
-/// Collective. Throws RunError (bad_data), alike on every rank.
-RestartedVectors restarted_vectors(const SolveRestart& restart, const comm::IndexRange& range,
-                                   comm::RankGroup& group);
+/// The whole state, with this rank's pieces of the vectors. Collective. Throws RunError (bad_data), alike on every rank.
+SolveState restarted_state(const SolveRestart& restart, const comm::IndexRange& range,
+                           comm::RankGroup& group);
 
-/// The parts that checkpoints of a solve are made with.
+/// The parts that checkpoints of a solve are made with; all must outlive them.
 struct CheckpointWork {
+  const CheckpointedSystem& system;
+  ConjugateGradient& solver;
+  std::span<const double> x;
   StepInterrupts& interrupts;  ///< told by the checkpoints, in place of being an observer itself
   const OutsideOfPhases& outside;
-  CheckpointSaver& saver;
+  Checkpoints& checkpoints;
   int most_iterations;  ///< of the solve
 };
 
 /// Saves the state after the last iteration that is allowed, for a solve with a higher limit, and where the interval is over or a stop is
-/// asked for: at iterations at which the ranks ask each other for signals anyway,
-/// so that all know the same time. Holds references: all must outlive it.
+/// asked for: at iterations at which the ranks ask each other for signals anyway, so that all know the same time.
 class SolveCheckpoints final : public StepObserver {
  public:
-  SolveCheckpoints(const CheckpointedSystem& system, ConjugateGradient& solver, std::span<const double> x,
-                   const CheckpointWork& work);
-
-  /// restart: nullptr, or what the solve goes on from. Rehearses a checkpoint. Collective. Throws as CheckpointSaver::rehearse().
-  void prepare(const SolveRestart* restart);
+  /// restart: nullptr, or what the solve goes on from. Rehearses a checkpoint. Collective. Throws as Checkpoints::rehearse().
+  SolveCheckpoints(const CheckpointWork& work, const SolveRestart* restart);
   bool after_step(const CgState& state) override;
 
  private:
   [[nodiscard]] CheckpointState state(const CgSnapshot& snapshot);
 
-  const CheckpointedSystem& system_;
-  ConjugateGradient& solver_;
-  std::span<const double> x_;
-  StepInterrupts& interrupts_;
-  const OutsideOfPhases& outside_;
-  CheckpointSaver& saver_;
-  int most_iterations_;
+  CheckpointWork work_;
   double next_s_ = 0.0;  // by the common clock of the interrupts
   SolveRestart saved_;   // but for its checkpoint
-  std::string state_;
-  std::array<std::span<const double>, 3> vectors_;
 };
 
 }  // namespace cg2d

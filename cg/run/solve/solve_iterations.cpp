@@ -43,25 +43,25 @@ SolveIterations::SolveIterations(const SolveParts& parts, const IteratedSystem& 
       checkpointed_(checkpointed_system()),
       interrupts_(watch_, parts.group, outside_) {
   observe_systems();
-  if (const auto* const found = found_checkpoint(parts_.session.features())) restart(*found);
-  if (auto* const saver = checkpoint_saver(parts_.session.features())) {
-    const CheckpointWork work{.interrupts = interrupts_,
+  auto* const checkpoints = checkpoints_of(parts_.session.features());
+  if (checkpoints != nullptr && checkpoints->found() != nullptr) restart(*checkpoints->found());
+  if (checkpoints != nullptr && checkpoints->are_saved()) {
+    const CheckpointWork work{.system = checkpointed_,
+                              .solver = solver_,
+                              .x = x_,
+                              .interrupts = interrupts_,
                               .outside = outside_,
-                              .saver = *saver,
+                              .checkpoints = *checkpoints,
                               .most_iterations = parts_.options.most_iterations};
-    checkpoints_.emplace(checkpointed_, solver_, x_, work);
-    checkpoints_->prepare(parts_.report.restart ? &*parts_.report.restart : nullptr);
+    checkpoints_.emplace(work, parts_.report.restart ? &*parts_.report.restart : nullptr);
   }
 }
 
 void SolveIterations::restart(FoundCheckpoint found) {
   auto& restart = parts_.report.restart.emplace(solve_restart(std::move(found), checkpointed_));
-  restarted_ = restarted_vectors(restart, checkpointed_.range, parts_.group);
+  restarted_ = restarted_state(restart, checkpointed_.range, parts_.group);
   x_ = restarted_.x;
-  snapshot_ = {.state = restart.state,
-               .replaced_norm = restart.replaced_norm,
-               .residual = restarted_.residual,
-               .direction = restarted_.direction};
+  snapshot_ = restarted_.snapshot();
   restart.replay(observers_.front().history);
   restart.replay(observers_.front().estimates);
 }
@@ -77,7 +77,7 @@ void SolveIterations::observe_systems() {
 }
 
 CheckpointedSystem SolveIterations::checkpointed_system() const {
-  if (parts_.session.features().find<CheckpointFeature>() == nullptr) return {};
+  if (checkpoints_of(parts_.session.features()) == nullptr) return {};
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < b_.size(); ++k)
     sum += hash_of_element(system_.first_row + static_cast<std::int64_t>(k), b_[k]);
@@ -106,8 +106,7 @@ std::vector<SystemSolveResult> SolveIterations::solve() {
   const Stopwatch stopwatch;
   const auto result = guard.solve({.solver = solver_,
                                    .inverse_diagonal = preconditioner_.inverse_diagonal(),
-                                   .most_iterations = parts_.options.most_iterations,
-                                   .goes_back = [&](int count) { observers_.front().go_back_to(count); }},
+                                   .most_iterations = parts_.options.most_iterations},
                                   given, tolerance_);
   parts_.report.features.set(guard.report(stopwatch.seconds()));
   if (!result) throw RunError(ExitCode::soft_error, guard.reason());

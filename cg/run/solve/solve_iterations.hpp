@@ -53,7 +53,7 @@ class SolveIterations {
   std::deque<SystemObservers> observers_;  // which do not move
   SolveProgress says_progress_;
   CheckpointedSystem checkpointed_;
-  RestartedVectors restarted_;
+  SolveState restarted_;
   std::optional<CgSnapshot> snapshot_;  // of the checkpoint that it goes on from
   // From the first iteration on, until the results are written: they are not given up for a late signal.
   InterruptWatch watch_;

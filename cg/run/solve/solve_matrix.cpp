@@ -252,9 +252,9 @@ AssembledSystem MatrixOperator::make() {
   if (parts_.session.chooses_transport()) choose_transport(layout, product);
   assembled_ = parts_.session.connect(layout, product);
   const auto& communicator = assembled_->communicator();
-  auto* const guard = parts_.session.features().first(&Feature::guard_of_solve, layout, *assembled_);
+  auto* const guard = make_guard(parts_.session.features(), layout, *assembled_);
   const int rank = parts_.group.rank();
-  return {.matrix = guard != nullptr ? guard->guarded(assembled_->matrix()) : assembled_->matrix(),
+  return {.matrix = guard != nullptr ? guard->guarded() : assembled_->matrix(),
           .timer = assembled_->timer(),
           .place = place_of(layout, matrix_->permutation(), rank),
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
@@ -308,7 +308,7 @@ std::unique_ptr<BlockProduct> MatrixOperator::distribute(const comm::BlockLayout
                    : matrix_->build(layout, parts_.group, parts_.configuration().thread_count).block;
   result.distribute_s = parts_.group.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
-  if (parts_.session.features().find<CheckpointFeature>() != nullptr)
+  if (checkpoints_of(parts_.session.features()) != nullptr)
     value_hash_ = sum_of_words(parts_.group, value_sum(block, place_of_block(layout, parts_.group.rank())));
   parts_.session.record_block(block, layout);
   const Stopwatch diagonal_parts;

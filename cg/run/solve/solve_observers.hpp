@@ -57,20 +57,18 @@ class Monitor final : public StepObserver {
   Monitor(bool speaks, std::string name, OutsideOfPhases outside)
       : speaks_(speaks), name_(std::move(name)), outside_(std::move(outside)) {}
   bool after_step(const CgState& state) override {
-    ++count_;
     if (!speaks_) return false;
     outside_([&] {
-      say_on_stderr(fmt::format("{}iteration {}: residual {:.6e}", name_, count_, state.residual_norm()));
+      say_on_stderr(
+          fmt::format("{}iteration {}: residual {:.6e}", name_, state.number, state.residual_norm()));
     });
     return false;
   }
-  void go_back_to(int step_count) { count_ = step_count; }
 
  private:
   bool speaks_;
   std::string name_;
   OutsideOfPhases outside_;
-  int count_ = 0;
 };
 
 /// Says about once a second how far a solve is, and how long it may take at the mean rate so far.
@@ -120,13 +118,6 @@ struct SystemObservers {
     observers.add(history);
     observers.add(estimates);
     observers.add(monitor);
-  }
-
-  /// The solve makes the steps after so many again.
-  void go_back_to(int step_count) {
-    history.go_back_to(step_count);
-    estimates.go_back_to(step_count);
-    monitor.go_back_to(step_count);
   }
 
   ResidualHistory history;

@@ -13,7 +13,7 @@
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
-#include "cg/run/guard/solve_guard.hpp"
+#include "cg/run/guard/guard.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
@@ -50,7 +50,7 @@ struct AssembledSystem {
   HugePageVector diagonal{};           ///< this rank's piece, where the preconditioner needs it
   kernels::CsrBlock diagonal_block{};  ///< A in the rows and columns of this rank's piece, where it is needed
   std::uint64_t value_hash = 0;        ///< of the matrix, for checkpoints
-  SolveGuard* guard = nullptr;         ///< of this solve
+  Guard* guard = nullptr;              ///< of this solve
 };
 
 /// Collective. Throws RunError (on every rank alike), MpiError, std::bad_alloc.

@@ -220,11 +220,11 @@ const RepeatReport* SolveRun::iterate() {
   record_solutions(iterations_->perform());
   const auto end = report_.solution->result.end;
   if (end == SolveEnd::stopped) report_.reason += session_.features().last_words();
-  const auto* const saver = checkpoint_saver(session_.features());
-  if (end == SolveEnd::step_limit && saver != nullptr && saver->facts().count > 0 &&
-      saver->facts().failure.empty())
+  const auto* const saved = checkpoints_of(session_.features());
+  if (end == SolveEnd::step_limit && saved != nullptr && saved->facts().count > 0 &&
+      saved->facts().failure.empty())
     report_.reason +=
-        fmt::format("; with a higher limit the checkpoint in {} goes on from there", saver->facts().folder);
+        fmt::format("; with a higher limit the checkpoint in {} goes on from there", saved->facts().folder);
   return &report_.repeat;
 }
 
