@@ -189,17 +189,15 @@ class Solver::Parts {
     timer_->reset();
     group_.barrier();
     const auto begin = std::chrono::steady_clock::now();
-    auto result = cg2d::solve(*conjugate_gradient_, vectors, stop);
+    const auto result = cg2d::solve(*conjugate_gradient_, vectors, stop);
     const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
     if (function_ != nullptr) function_->throw_failure();
     time_s_ = group_.maximum(duration.count());
     record_phases();
-    const auto spectrum = estimates_->estimate();
-    result.condition_number = spectrum.condition_number();
-    return {.result = result,
-            .history = history_->norms(),
-            .spectrum = spectrum,
-            .preconditioner_remark = preconditioner_->remark()};
+    std::optional<double> target_norm;
+    if (tolerance != nullptr)
+      target_norm = Tolerance(*tolerance).residual_norm_for(result.right_hand_side_norm);
+    return solution_of(result, *history_, *estimates_, target_norm, preconditioner_->remark());
   }
 
  private:
@@ -308,13 +306,7 @@ Solution Solver::solve(std::span<const double> b, std::span<double> x, const Tol
 }
 
 Solution Solver::solve(const SystemVectors& vectors, const ToleranceOptions& tolerance) {
-  const Tolerance stop(tolerance);
-  auto solution = parts_->solve(vectors, stop, &tolerance);
-  const double b_norm = solution.result.right_hand_side_norm;
-  solution.target_norm = stop.residual_norm_for(b_norm);
-  if (b_norm > 0.0)
-    solution.predicted_steps = solution.spectrum.predicted_steps(solution.target_norm / b_norm);
-  return solution;
+  return parts_->solve(vectors, Tolerance(tolerance), &tolerance);
 }
 
 Solution Solver::solve(const SystemVectors& vectors, const StopRule& stop) {

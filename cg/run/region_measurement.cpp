@@ -53,7 +53,7 @@ void RegionMeasurement::measure(const std::function<void()>& region) {
   solver_.timer.reset();
   if (quiet_ != nullptr) quiet_->begin();
   group_.barrier();
-  const Totals before = totals();
+  const auto before = totals();
   if (counters_ != nullptr) counters_->begin_region();
   const Stopwatch stopwatch;
   const std::uint64_t start_clocks = read_cycle_counter();
@@ -74,18 +74,19 @@ RankTrace RegionMeasurement::rank_trace(int node, double ticks_per_second) const
           .node = node};
 }
 
-RegionMeasurement::Totals RegionMeasurement::totals() const {
-  Totals now{.sent = {},
-             .wait_count = group_.waiter().wait_count(),
-             .dot_work = solver_.vectors.dot_work(),
-             .update_work = solver_.vectors.update_work()};
+/// Counts that only grow; no times.
+RankTimes RegionMeasurement::totals() const {
+  RankTimes now{};
+  now.wait_count = group_.waiter().wait_count();
+  now.dot_work = solver_.vectors.dot_work();
+  now.update_work = solver_.vectors.update_work();
   for (std::size_t k = 0; k < now.sent.size(); ++k)
     now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
   return now;
 }
 
-void RegionMeasurement::record_growth_since(const Totals& before) {
-  const Totals now = totals();
+void RegionMeasurement::record_growth_since(const RankTimes& before) {
+  const auto now = totals();
   times_.phases = solver_.timer.records();
   times_.wait_count = now.wait_count - before.wait_count;
   times_.dot_work = now.dot_work - before.dot_work;

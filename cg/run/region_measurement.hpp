@@ -102,16 +102,9 @@ class RegionMeasurement {
   [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
 
  private:
-  /// Counts that only grow.
-  struct Totals {
-    std::array<comm::Traffic, comm::operation_count> sent;
-    std::uint64_t wait_count = 0;
-    VectorWork dot_work;
-    VectorWork update_work;
-  };
   void measure(const std::function<void()>& region);
-  [[nodiscard]] Totals totals() const;
-  void record_growth_since(const Totals& before);
+  [[nodiscard]] RankTimes totals() const;
+  void record_growth_since(const RankTimes& before);
   [[nodiscard]] std::vector<OuterStepObserver*> with_own(Observers observers, bool is_traced);
   bool begin_trace();
   void end_trace();

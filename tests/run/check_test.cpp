@@ -18,7 +18,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/run/check/check_command.hpp"
-#include "cg/run/check/checks.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::check_test {

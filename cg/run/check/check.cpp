@@ -82,9 +82,12 @@ CheckPlan full_check_plan(int rank_count) {
 }
 
 CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning) {
+  const auto* const kernel = kernels::find_kernel(configuration.kernel);
+  if (kernel == nullptr)
+    throw InputError("--check: without a matrix there is no kernel to check; take --assembled");
   return {.configuration = configuration,
           .tuning = tuning,
-          .kernels = {kernels::find_kernel(configuration.kernel)},
+          .kernels = {kernel},
           .transports = {comm::find_transport(configuration.transport)},
           .some_grids = {configuration.grid},
           .grids = {configuration.grid}};

@@ -7,14 +7,16 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cg/matrix/files/permutation.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/check/checks.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/npb_solver.hpp"
 #include "cg/solver/solve.hpp"
@@ -40,31 +42,22 @@ double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& 
   return sums.empty() ? 0.0 : std::ranges::max(sums);
 }
 
-/// Element `index` of vector `number`: within -1 ... 1, the same on every grid (splitmix64).
-double element_of(std::int64_t index, int number) {
-  const auto place = static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(number) + 1;
-  const auto bits = splitmix_bits(place * golden_ratio_bits);
-  return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+/// Vector `number`: within -1 ... 1, the same on every grid.
+HugePageVector vector_of(const comm::IndexRange& piece, int number) {
+  return random_vector(static_cast<std::uint64_t>(number),
+                       {.local_size = static_cast<std::size_t>(piece.size()),
+                        .row_of = [&](std::size_t k) { return piece.begin + static_cast<std::int64_t>(k); }});
 }
 
-std::vector<double> vector_of(const comm::IndexRange& piece, int number) {
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(piece.size()));
-  for (auto index = piece.begin; index < piece.end; ++index) values.push_back(element_of(index, number));
-  return values;
-}
-
-std::vector<double> applied(LinearOperator& matrix, const std::vector<double>& x) {
+std::vector<double> applied(LinearOperator& matrix, std::span<const double> x) {
   std::ranges::copy(x, matrix.operand().begin());
   matrix.apply();
   const auto result = matrix.result();
   return {result.begin(), result.end()};
 }
 
-double own_dot(const std::vector<double>& x, const std::vector<double>& y) {
-  double sum = 0.0;
-  for (std::size_t k = 0; k < x.size(); ++k) sum += x[k] * y[k];
-  return sum;
+double own_dot(std::span<const double> x, std::span<const double> y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
 }
 
 const Problem& small_problem() { return *find_class("S"); }

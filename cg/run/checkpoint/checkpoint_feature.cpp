@@ -84,21 +84,15 @@ std::string checkpoint_lines(const SessionReport& report) {
 
 }  // namespace
 
-CheckpointFeature::CheckpointFeature(const FeatureContext& context)
-    : Feature(context), options_(context.options.features.of<CheckpointOptions>()) {}
-
-void CheckpointFeature::before_matrix() {
-  const auto* const command = context_.kind == WorkKind::solve ? "solve" : "run";
+CheckpointFeature::CheckpointFeature(const FeatureContext& context, WorkKind kind)
+    : context_(context), options_(context.options.features.of<CheckpointOptions>()) {
+  const auto* const command = kind == WorkKind::solve ? "solve" : "run";
   auto choice = choose_restart(options_, command, context_.group);
   found_ = std::move(choice.found);
   std::ranges::move(choice.warnings, std::back_inserter(context_.report.warnings));
   if (choice.claim)
     saver_.emplace(options_.interval_s,
                    CheckpointWriter(std::move(*choice.claim), choice.generation, context_.group));
-}
-
-void CheckpointFeature::finish() {
-  if (saver_) context_.report.features.set(saver_->facts());
 }
 
 std::string CheckpointFeature::last_words() const {
@@ -118,16 +112,6 @@ void describe(Members& m, FoundCheckpoint& found) {
   m("folder", found.folder, not_empty());
   m("generation", found.generation, at_least(1));
   m("rejected", found.rejected, meaning("Why each newer checkpoint was not taken, newest first."));
-}
-
-const FoundCheckpoint* found_checkpoint(const Features& features) {
-  const auto* const checkpoint = features.find<CheckpointFeature>();
-  return checkpoint == nullptr ? nullptr : checkpoint->found();
-}
-
-CheckpointSaver* checkpoint_saver(const Features& features) {
-  auto* const checkpoint = features.find<CheckpointFeature>();
-  return checkpoint == nullptr ? nullptr : checkpoint->saver();
 }
 
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
@@ -186,19 +170,16 @@ FeatureRow checkpoint_feature() {
               "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
               "names the same DIR and it has none yet",
           .file = FileUse::folder}};
-  return {.name = "checkpoint",
-          .options = own_options,
-          .read = read_checkpoint,
-          .is_used =
-              [](const SessionOptions& options) {
-                const auto& asked = options.features.of<CheckpointOptions>();
-                return !asked.folder.empty() || !asked.restart.empty();
-              },
-          .make = make_feature<CheckpointFeature>,
-          .resolve = resolve_checkpoint,
-          .against_several = "--checkpoint and --restart take one",
-          .describe = describe_checkpoints,
-          .summary_lines = checkpoint_lines};
+  return {
+      .name = "checkpoint",
+      .options = own_options,
+      .read = read_checkpoint,
+      .is_used =
+          [](const SessionOptions& options) { return options.features.of<CheckpointOptions>().is_used(); },
+      .resolve = resolve_checkpoint,
+      .against_several = "--checkpoint and --restart take one",
+      .describe = describe_checkpoints,
+      .summary_lines = checkpoint_lines};
 }
 
 }  // namespace cg2d

@@ -13,14 +13,13 @@
 namespace cg2d {
 
 /// Holds what a workload takes its state from, and saves it to: what a state is, only the workload knows.
-class CheckpointFeature final : public Feature {
+class CheckpointFeature {
  public:
-  explicit CheckpointFeature(const FeatureContext& context);
+  /// Finds the checkpoint to go on from, and claims the folder to save to. Collective. Throws RunError (on every rank alike).
+  CheckpointFeature(const FeatureContext& context, WorkKind kind);
 
-  /// Finds the checkpoint to go on from, and claims the folder to save to.
-  void before_matrix() override;
-  void finish() override;
-  [[nodiscard]] std::string last_words() const override;
+  /// The end of the sentence about a signal that has ended the work.
+  [[nodiscard]] std::string last_words() const;
 
   /// With --restart.
   [[nodiscard]] const FoundCheckpoint* found() const { return found_ ? &*found_ : nullptr; }
@@ -28,15 +27,11 @@ class CheckpointFeature final : public Feature {
   [[nodiscard]] CheckpointSaver* saver() { return saver_ ? &*saver_ : nullptr; }
 
  private:
+  FeatureContext context_;
   CheckpointOptions options_;
   std::optional<FoundCheckpoint> found_;
   std::optional<CheckpointSaver> saver_;
 };
-
-/// The checkpoint that these features have found; nullptr without --restart.
-const FoundCheckpoint* found_checkpoint(const Features& features);
-/// The saver among these features; nullptr without --checkpoint.
-CheckpointSaver* checkpoint_saver(const Features& features);
 
 /// The first members of restart, in a result.
 void describe(Members& m, FoundCheckpoint& found);

@@ -3,59 +3,17 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <optional>
 #include <string>
 
-#include "cg/base/agreement.hpp"
 #include "cg/run/checkpoint/checkpoint_interval.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/guard/npb_guard.hpp"
-#include "cg/run/guard/solve_guard.hpp"
+#include "cg/run/guard/guard_report.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr std::string_view guard_option = "--guard";
 constexpr std::string_view inject_option = "--inject";
-
-class GuardFeature final : public Feature {
- public:
-  explicit GuardFeature(const FeatureContext& context)
-      : Feature(context), options_(context.options.features.of<GuardOptions>()) {}
-
-  void with_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) override {
-    if (!options_.checks) return;
-    const auto& kernel = *context_.report.kernel_choice.kernel;
-    agree_on(context_.group, [&] { checksums_.emplace(block, kernel, layout, context_.group.rank()); });
-  }
-  [[nodiscard]] GuardHooks* guard_of_outer_iterations(const comm::BlockLayout& layout,
-                                                      AssembledOperator& assembled) override {
-    return &of_run_.emplace(options_, parts_of(layout, assembled), checksums());
-  }
-  [[nodiscard]] SolveGuard* guard_of_solve(const comm::BlockLayout& layout,
-                                           AssembledOperator& assembled) override {
-    return &of_solve_.emplace(options_, parts_of(layout, assembled), checksums());
-  }
-  void begin_repeat(const RepeatPlace& place) override {
-    if (of_run_) of_run_->begin_repetition(place.outer_step_count - place.earlier_count);
-  }
-  void end_repeat(RepeatReport& repeat) override { repeats_s_ += repeat.time_s; }
-  void finish() override {
-    if (of_run_) context_.report.features.set(of_run_->report(repeats_s_));
-  }
-
- private:
-  [[nodiscard]] GuardedParts parts_of(const comm::BlockLayout& layout, AssembledOperator& assembled) const {
-    return {context_.group, layout, assembled.communicator(), assembled.product(), assembled.thread_count()};
-  }
-  [[nodiscard]] const ProductChecksums* checksums() const { return checksums_ ? &*checksums_ : nullptr; }
-
-  GuardOptions options_;
-  std::optional<ProductChecksums> checksums_;
-  std::optional<NpbGuard> of_run_;
-  std::optional<SolveGuard> of_solve_;
-  double repeats_s_ = 0.0;
-};
 
 void read_guard(const OptionTexts& texts, FeatureSettings& settings) {
   GuardOptions options{.checks = texts.contains(guard_option)};
@@ -79,8 +37,7 @@ void resolve_guard(const AskedWork& asked) {
             fmt::format("not for --preconditioner {}; take {}", asked.preconditioner,
                         names_of_diagonal_preconditioners()));
   refuse_if(asked.options.configuration.is_reproducible, "does not go with --reproducible on");
-  const auto& checkpoint = asked.options.features.of<CheckpointOptions>();
-  refuse_if(!checkpoint.folder.empty() || !checkpoint.restart.empty(),
+  refuse_if(asked.options.features.of<CheckpointOptions>().is_used(),
             "does not go with --checkpoint and --restart");
 }
 
@@ -102,7 +59,6 @@ FeatureRow guard_feature() {
           .options = own_options,
           .read = read_guard,
           .is_used = has_settings<GuardOptions>,
-          .make = make_feature<GuardFeature>,
           .resolve = resolve_guard,
           .against_several = "--guard and --inject take one",
           .against_streaming =

@@ -25,7 +25,7 @@ void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
 /// Choices that need the matrix in memory are not left open.
 void resolve_streaming(const AskedWork& asked) {
   for (const auto& feature : feature_table()) {
-    if (!feature.against_streaming.empty() && feature.is_used_by(asked.options))
+    if (!feature.against_streaming.empty() && feature.is_used(asked.options))
       throw InputError(std::string(feature.against_streaming));
   }
   const auto refuse_if = [](bool is_given, const std::string& reason) {
@@ -211,15 +211,6 @@ std::int64_t StreamingFeature::panel_bytes() const {
   return is_read ? kernel_->file().most_panel_bytes() : 0;
 }
 
-std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming) {
-  const auto panel_bytes = streaming != nullptr ? streaming->panel_bytes() : 0;
-  return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
-}
-
-double storage_bytes_per_s(const StreamingFeature* streaming) {
-  return streaming == nullptr ? 0.0 : streaming->block().stream.storage_bytes_per_s;
-}
-
 FeatureRow streaming_feature() {
   static constexpr std::array own_options{FeatureOption{
       .name = out_of_core_option,
@@ -233,7 +224,6 @@ FeatureRow streaming_feature() {
           .options = own_options,
           .read = read_streaming,
           .is_used = has_settings<OutOfCoreOptions>,
-          .make = make_feature<StreamingFeature>,
           .resolve = resolve_streaming,
           .describe = describe_out_of_core,
           .summary_lines = lines_of<OutOfCoreFacts, stream_text>};
