@@ -2,7 +2,7 @@
 
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/run/check/check_command.hpp"
+#include "cg/run/check/check.hpp"
 
 namespace cg2d {
 namespace {

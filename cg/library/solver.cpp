@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/library/built_in_choice.hpp"
 #include "cg/library/layout.hpp"
 #include "cg/solver/assembled_operator.hpp"
@@ -188,12 +188,21 @@ class Solver::Parts {
     estimates_.emplace(most_steps);
     timer_->reset();
     group_.barrier();
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch stopwatch;
     const auto result = cg2d::solve(*conjugate_gradient_, vectors, stop);
-    const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
+    const double own_s = stopwatch.seconds();
     if (function_ != nullptr) function_->throw_failure();
-    time_s_ = group_.maximum(duration.count());
-    record_phases();
+    time_s_ = group_.maximum(own_s);
+    phases_.clear();
+    const double ticks_per_second = calibration_.ticks_per_second();
+    for (const auto& row : phase_table()) {
+      const auto& record = timer_->records()[index_of(row.phase)];
+      if (record.calls == 0) continue;
+      phases_.push_back({.name = row.name,
+                         .time_s = static_cast<double>(record.clocks) / ticks_per_second,
+                         .waited_s = static_cast<double>(record.waited_clocks) / ticks_per_second,
+                         .call_count = static_cast<std::int64_t>(record.calls)});
+    }
     std::optional<double> target_norm;
     if (tolerance != nullptr)
       target_norm = Tolerance(*tolerance).residual_norm_for(result.right_hand_side_norm);
@@ -246,19 +255,6 @@ class Solver::Parts {
     if (tolerance != nullptr)
       key += fmt::format(" {} {} {}", tolerance->relative, tolerance->absolute, tolerance->most_steps);
     require_same(key, "tolerances or starts", group_);
-  }
-
-  void record_phases() {
-    phases_.clear();
-    const double ticks_per_second = calibration_.ticks_per_second();
-    for (const auto& row : phase_table()) {
-      const auto& record = timer_->records()[index_of(row.phase)];
-      if (record.calls == 0) continue;
-      phases_.push_back({.name = row.name,
-                         .time_s = static_cast<double>(record.clocks) / ticks_per_second,
-                         .waited_s = static_cast<double>(record.waited_clocks) / ticks_per_second,
-                         .call_count = static_cast<std::int64_t>(record.calls)});
-    }
   }
 
   comm::RankGroup& group_;

@@ -166,23 +166,18 @@ void BenchmarkRun::conclude() {
   }
 }
 
-kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
+/// The product of a block that is generated, and in memory as a whole.
+std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
+  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
   progress_.say(fmt::format("generating class {} (n {}) on grid {}", options_.problem.class_name,
                             options_.problem.n, configuration().grid.name()));
   group_.barrier();
   const Stopwatch stopwatch;
-  auto sourced = source_->build(layout, group_, configuration().thread_count);
+  auto [block, facts] = source_->build(layout, group_, configuration().thread_count);
   report_.generation_s = group_.maximum(stopwatch.seconds());
-  report_.source_facts = sourced.facts;
-  report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
+  report_.source_facts = facts;
+  report_.nonzero_count = group_.sum(block.nonzero_count());
   progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
-  return std::move(sourced.block);
-}
-
-/// The product of a block that is in memory as a whole.
-std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
-  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
-  auto block = generate(layout);
   record_block(block, layout);
   if (!options_.export_mtx.empty() && assembled_ == nullptr) export_matrix(block, layout);
   auto [product, conversion_s] = convert(std::move(block), layout);
@@ -207,8 +202,8 @@ std::optional<StreamPlan> BenchmarkRun::plan_streaming(const comm::BlockLayout& 
   if (report_.prediction)
     multiply_s = report_.prediction->phase_s(Phase::multiply) /
                  (options_.problem.counts.products * options_.problem.niter);
-  return plan_stream(streaming_->parts_of(streamed_matrix(layout), layout), group_.maximum(multiply_s),
-                     group_);
+  const auto matrix = streamed_matrix(layout);
+  return plan_stream(streaming_->parts_of(matrix, layout), group_.maximum(multiply_s), group_);
 }
 
 /// The product of a block on local storage.
@@ -219,17 +214,13 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
   report_.source_facts = streamed.figures.source;
   report_.nonzero_count = group_.sum(streamed.figures.nonzero_count);
   report_.converted = true;
-  expect_storage();
-  return product;
-}
-
-/// The storage as a limit of this run: a product waits for its panels.
-void BenchmarkRun::expect_storage() {
+  // The storage is a limit of this run: a product waits for its panels.
   const double rate = storage_bytes_per_s();
   const double reading_s = group_.maximum(rate > 0.0 ? mine().streamed_bytes_per_product / rate : 0.0);
-  if (!report_.prediction) return;
+  if (!report_.prediction) return product;
   auto& multiply_s = report_.prediction->phases[index_of(Phase::multiply)];
   multiply_s = std::max(multiply_s, reading_s * options_.problem.counts.products * options_.problem.niter);
+  return product;
 }
 
 void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {

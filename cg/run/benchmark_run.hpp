@@ -56,13 +56,11 @@ class BenchmarkRun final : public Session {
   void remark_on_measurements();
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void expect_by_trial() const;
-  kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void move_to(std::span<const double> shares);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
-  void expect_storage();
   void verify();
   void reset_x();
   bool repeat();

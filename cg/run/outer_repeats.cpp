@@ -132,7 +132,7 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;
   if (is_complete) {
-    report_.repeats.push_back(measured_repeat());
+    report_.repeats.push_back(measurement().repeat());
     report_.repeats.back().steps = steps;
   }
   const bool has_more = repeat_number < repeats_in_all();

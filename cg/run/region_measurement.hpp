@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/machine/environment.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/solver/distributed_vectors.hpp"
@@ -66,16 +67,15 @@ struct MeasuredSolver {
 /// group must outlive it.
 class RegionMeasurement {
  public:
-  RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group)
-      : solver_(std::move(solver)), group_(group) {}
+  RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
+                    int thread_count)
+      : solver_(std::move(solver)), group_(group), noise_(group, environment, thread_count) {}
   ~RegionMeasurement();
   RegionMeasurement(const RegionMeasurement&) = delete;
   RegionMeasurement& operator=(const RegionMeasurement&) = delete;
 
   /// Counts events of the phases from now on. The counters must outlive this.
-  void count_events(PhaseCounters& counters);
-  /// Measures the machine's quiet in each region. The meter must outlive this.
-  void measure_quiet(NoiseMonitor& meter) { quiet_ = &meter; }
+  void count_events(EventCounters& counters);
   /// Traces the first CG steps of the first region.
   void record_trace(const TraceRoom& room);
 
@@ -92,9 +92,12 @@ class RegionMeasurement {
   /// Work of an observer, such as a line on stderr, whose events belong to no phase.
   void outside_of_phases(const std::function<void()>& work);
 
-  /// The results of the last region.
-  [[nodiscard]] const RankTimes& times() const { return times_; }
-  [[nodiscard]] const RankCounts& counts() const { return counters_->counts(); }
+  /// The last region, without its steps. Collective.
+  [[nodiscard]] RepeatReport repeat();
+  /// RankResult::clocks_per_reading
+  [[nodiscard]] double clocks_per_reading() const {
+    return counters_ ? counters_->clocks_per_reading() : 0.0;
+  }
   /// Events that had no room in the trace of the first region; only after record_trace().
   [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
   /// This rank's part of the trace, whose events stay here. node: of this rank; ticks_per_second: rank 0's.
@@ -105,15 +108,14 @@ class RegionMeasurement {
   void measure(const std::function<void()>& region);
   [[nodiscard]] RankTimes totals() const;
   void record_growth_since(const RankTimes& before);
-  [[nodiscard]] std::vector<OuterStepObserver*> with_own(Observers observers, bool is_traced);
   bool begin_trace();
   void end_trace();
 
   MeasuredSolver solver_;
   comm::RankGroup& group_;
   RankTimes times_{};
-  NoiseMonitor* quiet_ = nullptr;
-  PhaseCounters* counters_ = nullptr;
+  NoiseMonitor noise_;
+  std::optional<PhaseCounters> counters_;
   std::optional<CounterPause> counter_pause_;
   std::optional<PhaseTrace> trace_;
   std::optional<TraceBars> trace_bars_;

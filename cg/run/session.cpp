@@ -29,14 +29,13 @@ void Session::perform() {
   choose();
   const CycleCalibration calibration;
   const auto work = make();
-  RegionMeasurement measurement(work.solver, group_);
+  RegionMeasurement measurement(work.solver, group_, *found_.environment, found_.configuration.thread_count);
   measurement_ = &measurement;
   begin();
   if (has_settings<CheckSettings>(asked_))  // neither counted nor traced
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
-  if (counters_) measurement.count_events(phase_counters_.emplace(*counters_));
+  if (counters_) measurement.count_events(*counters_);
   if (!asked_.trace.path.empty()) measurement.record_trace(trace_room(asked_.trace.step_count));
-  measurement.measure_quiet(noise_.emplace(group_, *found_.environment, found_.configuration.thread_count));
   const RepeatReport* last = nullptr;
   {
     std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
@@ -316,15 +315,6 @@ std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
   return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
 }
 
-RepeatReport Session::measured_repeat() {
-  RepeatReport repeat;
-  repeat.time_s = group_.maximum(measurement_->times().region_s);
-  repeat.ranks = group_.gather_one(measurement_->times());
-  if (counters_) repeat.counts = group_.gather_one(phase_counters_->counts());
-  repeat.quiet = noise_->result();
-  return repeat;
-}
-
 /// What this machine can read and compute, beside what the phases reach.
 void Session::measure_limits(const ReadyWork& work) {
   if (auto reason = why_no_limits(*found_.environment); !reason.empty()) {
@@ -348,7 +338,7 @@ void Session::gather_results(const ReadyWork& work, double ticks_per_second) {
   mine_.huge_page_bytes = huge_page_bytes();
   if (const auto* const saver = checkpoint_saver()) found_.features.set(saver->facts());
   if (streaming_) streaming_->finish();
-  if (counters_) mine_.clocks_per_reading = phase_counters_->clocks_per_reading();
+  mine_.clocks_per_reading = measurement_->clocks_per_reading();
   if (asked_.measures_limits) measure_limits(work);
   found_.ranks = group_.gather_one(mine_);
 }

@@ -12,7 +12,6 @@
 #include "cg/base/interface.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
-#include "cg/machine/noise_monitor.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -148,8 +147,6 @@ class Session : public Interface {
   /// As long as iterations go on.
   [[nodiscard]] RegionMeasurement& measurement() { return *measurement_; }
   [[nodiscard]] StallWatch* stall_watch() { return stall_watch_; }
-  /// The repetition that has been measured.
-  [[nodiscard]] RepeatReport measured_repeat();
 
   [[nodiscard]] std::int64_t memory_of_rank() const {
     return found_.environment->memory_of_rank(group_.rank());
@@ -182,7 +179,7 @@ class Session : public Interface {
   void judge_counts(const RepeatReport& last);
   void keep_trace();
 
-  const SessionOptions& asked_;
+  const SessionOptions& asked_;  // the part of the kind's options, and of its report, that all kinds have
   SessionReport& found_;
   WorkKind kind_;
   RankResult mine_;
@@ -190,8 +187,6 @@ class Session : public Interface {
   std::optional<RankTrace> trace_;  // refers to them
   std::vector<std::string> wanted_events_;
   std::unique_ptr<EventCounters> counters_;
-  std::optional<PhaseCounters> phase_counters_;
-  std::optional<NoiseMonitor> noise_;
   std::optional<Slowdown> slowdown_;           // with --slow-rank
   std::optional<ProductChecksums> checksums_;  // with --guard
   RegionMeasurement* measurement_ = nullptr;

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/check/check_command.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::check_test {

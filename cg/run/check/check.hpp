@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/matrix/problem.hpp"
@@ -192,5 +193,39 @@ Problem boosted(const Problem& problem, double norm);
 /// The relative difference of zeta from the problem's reference; at most Problem::tolerance is allowed. Collective. Throws
 /// as DistributedSystem.
 CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
+
+// ---------------------------------------------------------------- cg2d check
+
+/// The options of `cg2d check`.
+struct CheckOptions {
+  std::string format = "text";
+  std::string output;                   ///< empty: standard output
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
+
+/// Makes all checks on the ranks that were started, and writes the table of their results. Collective; the same code on
+/// every rank: verification_failed where a check fails. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group);
+
+/// Where the checks were made, and how they ended.
+struct CheckReport {
+  std::string machine;  ///< the processor of rank 0, with its caches
+  std::string mpi;
+  std::string blas;
+  int rank_count = 1;
+  int node_count = 1;
+  std::vector<std::string> instruction_sets{};  ///< instruction sets of rank 0's processor
+  std::vector<CheckResult> results{};
+  double seconds = 0.0;
+
+  [[nodiscard]] bool has_failures() const { return count_of(results, CheckStatus::failed) > 0; }
+};
+
+class Members;
+void describe(Members& m, CheckResult& result);
+void describe(Members& m, CheckReport& report);
+/// format: "text" or "json".
+std::string write_check_report(const CheckReport& report, const std::string& format);
 
 }  // namespace cg2d

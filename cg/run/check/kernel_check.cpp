@@ -25,18 +25,16 @@ using Rows = std::vector<std::vector<kernels::CsrBlock::Entry>>;
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 /// Numbers of magnitude 1/2 to 3/2, so that a term that is lost or counted twice shows in any sum.
-class Numbers {
- public:
+struct Numbers {
+  std::mt19937_64 random{20261123};
+
   double next() {
-    const double magnitude = 0.5 + static_cast<double>(random_() >> 11) * 0x1p-53;
-    return random_() % 2 == 0 ? magnitude : -magnitude;
+    const double magnitude = 0.5 + static_cast<double>(random() >> 11) * 0x1p-53;
+    return random() % 2 == 0 ? magnitude : -magnitude;
   }
   std::int64_t below(std::int64_t bound) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(bound));
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
   }
-
- private:
-  std::mt19937_64 random_{20261123};
 };
 
 /// A symmetric matrix with rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
@@ -175,18 +173,6 @@ std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, 
   return loops;
 }
 
-void check_kernels(CheckList& list) {
-  const auto known = make_known_products();
-  const auto& plan = list.plan();
-  for (const auto* row : plan.kernels) {
-    std::vector<kernels::KernelOptions> loops{
-        {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
-    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
-    for (const auto& options : loops)
-      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group()); });
-  }
-}
-
 }  // namespace
 
 std::vector<KnownProduct> make_known_products() {
@@ -225,7 +211,18 @@ CheckRow kernel_check() {
       .what =
           "products of every kernel, in each instruction set of this machine, against the scalar reference",
       .figure = "largest difference, in parts of what rounding allows",
-      .run = check_kernels};
+      .run = [](CheckList& list) {
+        const auto known = make_known_products();
+        const auto& plan = list.plan();
+        for (const auto* row : plan.kernels) {
+          std::vector<kernels::KernelOptions> loops{
+              {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
+          if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
+          for (const auto& options : loops)
+            list.add(subject_of(*row, options),
+                     [&] { return check_kernel(*row, options, known, list.group()); });
+        }
+      }};
 }
 
 }  // namespace cg2d

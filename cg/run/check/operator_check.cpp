@@ -91,30 +91,6 @@ void add_on_some_grids(CheckList& list, const Make& make) {
   add_on_grids(list, "", plan.some_grids, rows, make);
 }
 
-void check_symmetries(CheckList& list) {
-  add_on_some_grids(list, [&](const ProductParts& parts) {
-    DistributedSystem system(small_problem(), parts, list.group());
-    return check_symmetry(system.matrix(), system.piece(), system.order(), system.norm());
-  });
-}
-
-void check_convergences(CheckList& list) {
-  add_on_some_grids(list, [&](const ProductParts& parts) {
-    auto unshifted = small_problem();
-    unshifted.shift = 0.0;
-    const double norm = DistributedSystem(unshifted, parts, list.group()).norm();
-    DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
-    return check_convergence(system.matrix(), system.piece());
-  });
-}
-
-void check_benchmarks(CheckList& list) {
-  const auto& plan = list.plan();
-  add_on_grids(
-      list, "class S, ", plan.grids, {kernels::find_kernel(plan.configuration.kernel)},
-      [&](const ProductParts& parts) { return check_benchmark(small_problem(), parts, list.group()); });
-}
-
 }  // namespace
 
 DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts& parts,
@@ -185,21 +161,39 @@ CheckRow symmetry_check() {
   return {.name = "symmetry",
           .what = "x . A y against y . A x, with the matrix of class S on the grids",
           .figure = "difference, in parts of n eps ||A|| ||x|| ||y||",
-          .run = check_symmetries};
+          .run = [](CheckList& list) {
+            add_on_some_grids(list, [&](const ProductParts& parts) {
+              DistributedSystem system(small_problem(), parts, list.group());
+              return check_symmetry(system.matrix(), system.piece(), system.order(), system.norm());
+            });
+          }};
 }
 
 CheckRow convergence_check() {
   return {.name = "convergence",
           .what = "CG on class S with a diagonal of ten times the norm, to a residual of 1e-12",
           .figure = "steps",
-          .run = check_convergences};
+          .run = [](CheckList& list) {
+            add_on_some_grids(list, [&](const ProductParts& parts) {
+              auto unshifted = small_problem();
+              unshifted.shift = 0.0;
+              const double norm = DistributedSystem(unshifted, parts, list.group()).norm();
+              DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
+              return check_convergence(system.matrix(), system.piece());
+            });
+          }};
 }
 
 CheckRow benchmark_check() {
-  return {.name = "benchmark",
-          .what = "zeta of class S on all grids of the ranks against the official one",
-          .figure = "relative difference",
-          .run = check_benchmarks};
+  return {
+      .name = "benchmark",
+      .what = "zeta of class S on all grids of the ranks against the official one",
+      .figure = "relative difference",
+      .run = [](CheckList& list) {
+        add_on_grids(
+            list, "class S, ", list.plan().grids, {kernels::find_kernel(list.plan().configuration.kernel)},
+            [&](const ProductParts& parts) { return check_benchmark(small_problem(), parts, list.group()); });
+      }};
 }
 
 }  // namespace cg2d

@@ -123,16 +123,6 @@ comm::BlockLayout uneven_pieces(const comm::ProcessGrid& grid) {
   return {grid, starts};
 }
 
-void check_transports(CheckList& list) {
-  const auto& plan = list.plan();
-  for (const auto* row : plan.transports) {
-    for (const auto& grid : plan.some_grids) {
-      list.add(fmt::format("{}, {}", row->name, grid.name()),
-               [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group()); });
-    }
-  }
-}
-
 }  // namespace
 
 CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
@@ -159,7 +149,16 @@ CheckRow transport_check() {
       .name = "transport",
       .what = "collection, summation, shuffle and sums of scalars of every transport against exact results",
       .figure = "wrong elements on the rank that has most",
-      .run = check_transports};
+      .run = [](CheckList& list) {
+        const auto& plan = list.plan();
+        for (const auto* row : plan.transports) {
+          for (const auto& grid : plan.some_grids) {
+            list.add(fmt::format("{}, {}", row->name, grid.name()), [&] {
+              return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group());
+            });
+          }
+        }
+      }};
 }
 
 }  // namespace cg2d

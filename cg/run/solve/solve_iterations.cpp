@@ -92,7 +92,7 @@ std::vector<Solution> SolveRun::measured_solutions() {
     measurement().around_solve(common_observers, [&] { results = solve(); });
   }
   if (streaming_) streaming_->check_region();
-  report_.repeat = measured_repeat();
+  report_.repeat = measurement().repeat();
   report_.quiet = report_.repeat.quiet;
   std::vector<Solution> solutions;
   for (std::size_t k = 0; k < watchers.systems.size(); ++k) {

@@ -32,7 +32,9 @@ BlockOrigin place_of_block(const comm::BlockLayout& layout, int rank) {
 void SolveRun::choose_with_matrix() {
   if (has_several()) check_kernel_for_several();
   read();
-  cut();
+  // Random pieces are even ones, too: the order of the rows spreads the nonzeros.
+  report_.configuration = with_cut(report_.configuration, nonzeros_cut);
+  matrix_->set_piece_starts(piece_starts_for(matrix_cut_from(configuration().cut), *matrix_, group_));
   set_grid(resolve_grid(options_, matrix_->facts(), configuration(), group_.size()));
   check_choices();
   begin_threads();
@@ -49,17 +51,10 @@ void SolveRun::choose_with_matrix() {
 
 void SolveRun::check_kernel_for_several() const {
   const auto& asked = options_.configuration;
-  if (!asked.has_kernel()) return;
-  const auto takes_several = [this](const kernels::KernelRow& row) {
-    return streaming_ ? row.make_several_external != nullptr : row.make_for_several != nullptr;
-  };
-  if (takes_several(kernels::kernel_named(asked.kernel))) return;
-  std::vector<std::string_view> known;
-  for (const auto& row : kernels::kernel_table()) {
-    if (takes_several(row)) known.push_back(row.name);
-  }
-  throw InputError(fmt::format("{} right-hand sides: --kernel {} takes one; take one of {}",
-                               report_.right_hand_side_count, asked.kernel, fmt::join(known, ", ")));
+  const auto valid = kernel_names_for(vector_count(), streaming_.has_value());
+  if (asked.has_kernel() && std::ranges::count(valid, asked.kernel) == 0)
+    throw InputError(fmt::format("{} right-hand sides: --kernel {} takes one; take one of {}",
+                                 report_.right_hand_side_count, asked.kernel, fmt::join(valid, ", ")));
 }
 
 /// With --out-of-core the matrix stays where it is, within the memory of the rank.
@@ -137,13 +132,6 @@ std::int64_t SolveRun::bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan
   return saturated_sum(plan.total_bytes(), of_pieces + (vector_count() - 1) * bytes_per_vector);
 }
 
-/// Random pieces are even ones, too: the order of the rows spreads the nonzeros.
-void SolveRun::cut() {
-  report_.configuration = with_cut(report_.configuration, nonzeros_cut);
-  const auto cut = matrix_cut_from(configuration().cut);
-  matrix_->set_piece_starts(piece_starts_for(cut, *matrix_, group_));
-}
-
 ChosenKernel SolveRun::kernel_for(const comm::ProcessGrid& grid) const {
   auto asked = options_.configuration;
   asked.grid = grid;
@@ -182,7 +170,14 @@ void SolveRun::try_kernels() {
 
 SolveRun::AssembledSystem SolveRun::make_with_matrix() {
   const auto layout = make_layout(matrix_->facts(), configuration());
-  if (!streaming_) check_solve_memory(layout);
+  if (!streaming_)
+    agree_on(group_, [&] {
+      check_memory(*report_.environment, [&](int rank) {
+        return bytes_of_rank(matrix_->facts(), plan_memory(*matrix_, configuration(), layout, rank), layout,
+                             rank);
+      });
+    });
+  if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
   const std::shared_ptr<BlockProduct> product = streaming_ ? stream(layout) : distribute(layout);
   if (chooses_transport()) choose_transport_of_blocks(layout, product);
   assembled_ = connect(layout, product);
@@ -195,15 +190,6 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
           .first_row = layout.own_piece(rank).begin * vector_count(),
           .matrix_bytes = read_footprint_bytes(*product)};
-}
-
-void SolveRun::check_solve_memory(const comm::BlockLayout& layout) const {
-  agree_on(group_, [&] {
-    check_memory(*report_.environment, [&](int rank) {
-      return bytes_of_rank(matrix_->facts(), plan_memory(*matrix_, configuration(), layout, rank), layout,
-                           rank);
-    });
-  });
 }
 
 /// Profiles know times of one right-hand side only.
@@ -229,8 +215,6 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
           : comm::BlockLayout(configuration().grid,
                               piece_starts_for({.kind = MatrixCut::Kind::nonzeros}, *matrix_, group_));
   result.other_balance = balance_of(matrix_->nonzeros_of_blocks(other_layout, group_));
-  const auto& preconditioner = preconditioner_row();
-  if (preconditioner.diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
   group_.barrier();
   const Stopwatch distribution;
   auto block = read_matrix_ ? matrix_->take(layout, group_)
@@ -241,28 +225,23 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
     value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
   record_block(block, layout);
   const Stopwatch diagonal_parts;
-  if (preconditioner.needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
+  if (preconditioner_row().needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.preconditioner_s = group_.maximum(diagonal_parts.seconds());
   auto [product, conversion_s] = convert(std::move(block), layout);
   result.conversion_s = conversion_s;
   return std::move(product);
 }
 
-/// The bytes of the vectors and of the preconditioner.
-std::int64_t SolveRun::vector_bytes(const comm::BlockLayout& layout) const {
-  auto plan = plan_memory(*matrix_, configuration(), layout, group_.rank());
-  plan.block_bytes = 0;
-  plan.working_bytes = 0;
-  return bytes_of_rank(matrix_->facts(), plan, layout, group_.rank());
-}
-
 std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) {
-  if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
-  auto product = streaming_->make_product({.source = *matrix_,
-                                           .hash = matrix_->content_hash().value(),
-                                           .vector_bytes = vector_bytes(layout),
-                                           .sums_values = true},
-                                          layout);
+  auto beside = plan_memory(*matrix_, configuration(), layout, group_.rank());  // vectors and preconditioner
+  beside.block_bytes = 0;
+  beside.working_bytes = 0;
+  auto product = streaming_->make_product(
+      {.source = *matrix_,
+       .hash = matrix_->content_hash().value(),
+       .vector_bytes = bytes_of_rank(matrix_->facts(), beside, layout, group_.rank()),
+       .sums_values = true},
+      layout);
   const auto& streamed = streaming_->block();
   value_hash_ = sum_of_words(group_, streamed.figures.value_sum);
   report_.matrix->distribute_s = streamed.generation_s;

@@ -50,19 +50,17 @@ void SolveRun::check_matrix_free() const {
          "needs the entries of a matrix; take --assembled");
 }
 
-void SolveRun::check_matrix_free_memory() const {
-  constexpr std::int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
-  const auto bytes_per_row = matrix_free_size_.bytes_per_row + preconditioner_row().memory.bytes_per_row +
-                             most_vectors * static_cast<std::int64_t>(sizeof(double));
-  const auto rows_of_rank = static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
-  check_memory(*report_.environment,
-               [&](int /*rank*/) { return saturated(rows_of_rank * static_cast<double>(bytes_per_row)); });
-}
-
 void SolveRun::choose_matrix_free() {
   matrix_free_size_ = matrix_free_row().size_of(options_.operator_text);
   check_matrix_free();
-  agree_on(group_, [&] { check_matrix_free_memory(); });
+  constexpr std::int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
+  const auto bytes_per_row = matrix_free_size_.bytes_per_row + preconditioner_row().memory.bytes_per_row +
+                             most_vectors * static_cast<std::int64_t>(sizeof(double));
+  agree_on(group_, [&] {
+    check_memory(*report_.environment, [&](int /*rank*/) {
+      return saturated(rows_of_rank() * static_cast<double>(bytes_per_row));
+    });
+  });
   group_.waiter().set_tick_source(&read_cycle_counter);
   report_.grid_is_automatic = false;
   report_.configuration.cut = even_cut;
@@ -86,9 +84,18 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
   result.name = text;
   result.order = matrix_free_->order();
   result.conversion_s = group_.maximum(making.seconds());
-  record_matrix_free();
-  diagonal_ = matrix_free_diagonal();
+  report_.is_resolved = true;
+  report_.configuration.kernel = matrix_free_->kernel();
+  auto& without_matrix = report_.matrix_free.emplace();
+  without_matrix.arrangement = matrix_free_->arrangement();
   auto& matrix = matrix_free_->matrix();
+  const auto phases = matrix.phases();
+  for (const auto phase : phases) mine().product_work[index_of(phase)] = matrix_free_->product_work(phase);
+  without_matrix.phases.assign(phases.begin(), phases.end());
+  without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
+  if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
+    report_.warnings.push_back(fmt::format("this is no result of the benchmark: {}", why_not));
+  diagonal_ = matrix_free_diagonal();
   const auto local_size = matrix.local_size();
   return {.matrix = matrix,
           .timer = matrix_free_->timer(),
@@ -114,19 +121,6 @@ HugePageVector SolveRun::matrix_free_diagonal() const {
   return all;
 }
 
-void SolveRun::record_matrix_free() {
-  report_.is_resolved = true;
-  report_.configuration.kernel = matrix_free_->kernel();
-  auto& result = report_.matrix_free.emplace();
-  result.arrangement = matrix_free_->arrangement();
-  const auto phases = matrix_free_->matrix().phases();
-  for (const auto phase : phases) mine().product_work[index_of(phase)] = matrix_free_->product_work(phase);
-  result.phases.assign(phases.begin(), phases.end());
-  result.phases.insert(result.phases.end(), {Phase::dot, Phase::vector_updates});
-  if (const auto why_not = matrix_free_->matrix().why_not_conforming(); !why_not.empty())
-    report_.warnings.push_back(fmt::format("this is no result of the benchmark: {}", why_not));
-}
-
 /// By a trial with an operator for each transport. Profiles know matrices only.
 void SolveRun::try_matrix_free_transports() {
   progress_.say("choosing the transport");
@@ -150,8 +144,7 @@ void SolveRun::try_matrix_free_transports() {
 /// Half of the free memory stays free.
 bool SolveRun::has_room_for_all_transports() const {
   constexpr std::int64_t vectors_of_iteration = 5 * sizeof(double);
-  const auto rows_of_rank = static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
-  const auto bytes = rows_of_rank *
+  const auto bytes = rows_of_rank() *
                      static_cast<double>(matrix_free_size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
   const auto& nodes = report_.environment->nodes;

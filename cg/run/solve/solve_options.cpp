@@ -34,17 +34,14 @@ VectorOption vector_option_from(const std::string& option, const std::string& te
 }
 
 comm::DomainGrid domain_grid_from(std::string_view text) {
+  const auto parts = split_at(text, 'x');
   comm::DomainGrid grid;
-  auto rest = text;
-  for (std::size_t dimension = 0; dimension < comm::dimension_count; ++dimension) {
-    const auto end = rest.find('x');
-    const bool is_last = dimension + 1 == comm::dimension_count;
-    const auto parts = number_from<int>(rest.substr(0, end));
-    if (!parts || *parts < 1 || is_last != (end == std::string_view::npos))
-      throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
-    grid.parts[dimension] = *parts;
-    if (!is_last) rest.remove_prefix(end + 1);
+  bool fits = parts.size() == comm::dimension_count;
+  for (std::size_t dimension = 0; fits && dimension < comm::dimension_count; ++dimension) {
+    grid.parts[dimension] = number_from<int>(parts[dimension]).value_or(0);
+    fits = grid.parts[dimension] >= 1;
   }
+  if (!fits) throw InputError(fmt::format("--domain {}: must be three positive numbers, as in 1x2x4", text));
   return grid;
 }
 

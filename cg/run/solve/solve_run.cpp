@@ -41,14 +41,6 @@ std::ptrdiff_t severity_of(ExitCode code) {
   return std::ranges::find(rising, code) - rising.begin();
 }
 
-HugePageVector made_vector(const VectorOption& option, const VectorPlace& place, comm::RankGroup& group) {
-  if (option.kind == VectorOption::Kind::file) return read_vector(option.path, place, group);
-  if (option.kind == VectorOption::Kind::random) return random_vector(option.seed, place);
-  HugePageVector vector(place.local_size);
-  if (option.kind == VectorOption::Kind::ones) std::ranges::fill(vector, 1.0);
-  return vector;
-}
-
 /// Phases of one product, which is made for it. Collective.
 std::size_t phases_of_product(LinearOperator& matrix, const PhaseTimer& timer) {
   const auto begun_or_ended = timer.activity().change_count;
@@ -147,18 +139,19 @@ ReadyWork SolveRun::make() {
 }
 
 HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
-  auto vectors = made_vector(option, place_, group_);
-  return has_several() ? filled_up(vectors, report_.right_hand_side_count, vector_count())
-                       : std::move(vectors);
-}
-
-/// One copy of each entry per vector, as the preconditioner sees one long vector.
-HugePageVector SolveRun::expanded(HugePageVector diagonal) const {
-  if (!has_several()) return diagonal;
-  const auto count = static_cast<std::size_t>(vector_count());
-  HugePageVector wide(diagonal.size() * count);
-  for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal[k / count];
-  return wide;
+  HugePageVector vectors;
+  switch (option.kind) {
+    case VectorOption::Kind::file:
+      vectors = read_vector(option.path, place_, group_);
+      break;
+    case VectorOption::Kind::random:
+      vectors = random_vector(option.seed, place_);
+      break;
+    default:
+      vectors.assign(place_.local_size, option.kind == VectorOption::Kind::ones ? 1.0 : 0.0);
+  }
+  if (!has_several()) return vectors;
+  return filled_up(vectors, report_.right_hand_side_count, vector_count());
 }
 
 PolynomialOptions SolveRun::polynomial() const {
@@ -167,7 +160,12 @@ PolynomialOptions SolveRun::polynomial() const {
 
 std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
   const Stopwatch making;
-  diagonal_ = expanded(std::move(diagonal_));
+  if (has_several()) {  // one copy of each entry per vector, as the preconditioner sees one long vector
+    const auto count = static_cast<std::size_t>(vector_count());
+    HugePageVector wide(diagonal_.size() * count);
+    for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
+    diagonal_ = std::move(wide);
+  }
   auto preconditioner = preconditioner_row().make({.matrix = system_->matrix,
                                                    .diagonal = diagonal_,
                                                    .diagonal_block = &diagonal_block_,

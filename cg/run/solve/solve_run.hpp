@@ -113,7 +113,6 @@ class SolveRun final : public Session {
     return *find_preconditioner(options_.preconditioner);
   }
   [[nodiscard]] HugePageVector make_vectors(const VectorOption& option) const;
-  [[nodiscard]] HugePageVector expanded(HugePageVector diagonal) const;
   [[nodiscard]] PolynomialOptions polynomial() const;
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner();
   void record_solutions(const std::vector<Solution>& solutions);
@@ -127,13 +126,10 @@ class SolveRun final : public Session {
   void check_expected_memory(const ExpectedMatrix& expected) const;
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const;
-  void cut();
-  void check_solve_memory(const comm::BlockLayout& layout) const;
   void try_kernels();
   void choose_transport_of_blocks(const comm::BlockLayout& layout,
                                   const std::shared_ptr<BlockProduct>& product);
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
-  [[nodiscard]] std::int64_t vector_bytes(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
 
   // A product without a matrix: solve_matrix_free.cpp
@@ -143,10 +139,11 @@ class SolveRun final : public Session {
     return matrix_free_row_of(options_.operator_text);
   }
   void check_matrix_free() const;
-  void check_matrix_free_memory() const;
+  [[nodiscard]] double rows_of_rank() const {
+    return static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
+  }
   void try_matrix_free_transports();
   [[nodiscard]] bool has_room_for_all_transports() const;
-  void record_matrix_free();
   [[nodiscard]] HugePageVector matrix_free_diagonal() const;
 
   // The iterations: solve_iterations.cpp

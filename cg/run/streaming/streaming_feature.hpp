@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "cg/matrix/matrix_source.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/block_product.hpp"
@@ -13,19 +12,12 @@
 
 namespace cg2d {
 
-/// The matrix that a rank streams, as the workload knows it.
-struct StreamedMatrix {
-  const MatrixSource& source;     ///< that makes strips
-  std::uint64_t hash = 0;         ///< of all that its values depend on
-  std::int64_t vector_bytes = 0;  ///< of this rank, beside the matrix
-  bool sums_values = false;       ///< PanelFileFigures::value_sum
-};
-
 /// Makes the product in place of one of a block in memory. Collective in everything but the accessors.
 class StreamingFeature {
  public:
   explicit StreamingFeature(const FeatureContext& context) : context_(context) {}
 
+  /// They refer to both.
   [[nodiscard]] StreamedBlockParts parts_of(const StreamedMatrix& matrix,
                                             const comm::BlockLayout& layout) const;
   /// As make_streamed_block(); once.
