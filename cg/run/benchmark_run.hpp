@@ -12,7 +12,6 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/run/guard/npb_guard.hpp"
 #include "cg/run/rebalance/rebalance_feature.hpp"
@@ -28,7 +27,7 @@
 namespace cg2d {
 
 /// Holds references: options, group and progress must outlive it.
-class BenchmarkRun final : public Session {
+class BenchmarkRun final : private ReportOf<RunReport>, public Session {
  public:
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
@@ -71,7 +70,6 @@ class BenchmarkRun final : public Session {
 
   const RunOptions& options_;
   std::unique_ptr<MatrixSource> source_;
-  RunReport report_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   std::unique_ptr<AssembledOperator> assembled_;

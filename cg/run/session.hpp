@@ -42,6 +42,12 @@ struct ReadyWork {
   std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
 };
 
+/// The report of a kind, as a base before Session, which refers to it.
+template <typename Report>
+struct ReportOf {
+  Report report_;
+};
+
 /// A measurement: its course, and steps that do not depend on what is measured; one class derives for each kind of work. Collective in
 /// every operation but the accessors; each throws RunError (on every rank alike), MpiError, std::bad_alloc, and leaves the report as far as
 /// it got. Holds references: all must outlive it.
@@ -55,7 +61,6 @@ class Session : public Interface {
   [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
 
  protected:
-  /// The report need not be made yet: the first step writes to it.
   Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
           SessionReport& report, WorkKind kind);
 

@@ -157,24 +157,17 @@ struct ProductParts {
 
 /// The matrix of a problem, distributed. Collective in its constructor. Throws RunError (on every rank alike), MpiError,
 /// std::bad_alloc.
-class DistributedSystem {
- public:
+struct DistributedSystem {
   DistributedSystem(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
 
-  [[nodiscard]] AssembledOperator& assembled() { return *assembled_; }
-  [[nodiscard]] LinearOperator& matrix() { return assembled_->matrix(); }
-  /// This rank's piece of every vector.
-  [[nodiscard]] comm::IndexRange piece() const { return piece_; }
-  [[nodiscard]] std::int64_t order() const { return order_; }
+  [[nodiscard]] LinearOperator& matrix() const { return assembled->matrix(); }
+
+  std::int64_t order;
+  comm::IndexRange piece;  ///< this rank's of every vector
   /// The largest sum of magnitudes over a row of the matrix: ||A|| in the maximum norm, and for a symmetric matrix no less
   /// than || |A| || in the Euclidean one.
-  [[nodiscard]] double norm() const { return norm_; }
-
- private:
-  std::int64_t order_;
-  comm::IndexRange piece_;
-  double norm_ = 0.0;
-  std::unique_ptr<AssembledOperator> assembled_;
+  double norm = 0.0;
+  std::unique_ptr<AssembledOperator> assembled;
 };
 
 /// The largest |x.Ay - y.Ax| over several pairs of vectors, in parts of n eps norm ||x|| ||y||. Each of the two numbers has

@@ -95,19 +95,19 @@ void add_on_some_grids(CheckList& list, const Make& make) {
 
 DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts& parts,
                                      comm::RankGroup& group)
-    : order_(problem.n) {
+    : order(problem.n) {
   const auto& configuration = parts.configuration;
   const auto source = default_source().make(problem);
   const auto layout = make_layout(source->facts(), configuration);
-  piece_ = layout.own_piece(group.rank());
+  piece = layout.own_piece(group.rank());
   auto block = source->build(layout, group, configuration.thread_count).block;
-  norm_ = largest_row_sum(block, layout, group);
-  assembled_ = assemble(std::move(block), parts.transport,
-                        {.group = group,
-                         .layout = layout,
-                         .configuration = configuration,
-                         .kernel = parts.kernel,
-                         .tuning = parts.tuning});
+  norm = largest_row_sum(block, layout, group);
+  assembled = assemble(std::move(block), parts.transport,
+                       {.group = group,
+                        .layout = layout,
+                        .configuration = configuration,
+                        .kernel = parts.kernel,
+                        .tuning = parts.tuning});
 }
 
 CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
@@ -150,7 +150,7 @@ CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& pi
 
 CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
   DistributedSystem system(problem, parts, group);
-  NpbSolver solver(system.assembled(), problem.shift);
+  NpbSolver solver(*system.assembled, problem.shift);
   solver.reset();
   const auto steps = solver.outer_steps(problem.niter, {});
   const double reference = problem.reference_zeta.value();
@@ -164,7 +164,7 @@ CheckRow symmetry_check() {
           .run = [](CheckList& list) {
             add_on_some_grids(list, [&](const ProductParts& parts) {
               DistributedSystem system(small_problem(), parts, list.group());
-              return check_symmetry(system.matrix(), system.piece(), system.order(), system.norm());
+              return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
             });
           }};
 }
@@ -177,9 +177,9 @@ CheckRow convergence_check() {
             add_on_some_grids(list, [&](const ProductParts& parts) {
               auto unshifted = small_problem();
               unshifted.shift = 0.0;
-              const double norm = DistributedSystem(unshifted, parts, list.group()).norm();
+              const double norm = DistributedSystem(unshifted, parts, list.group()).norm;
               DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
-              return check_convergence(system.matrix(), system.piece());
+              return check_convergence(system.matrix(), system.piece);
             });
           }};
 }

@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "cg/base/interrupt.hpp"
@@ -50,7 +49,7 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
                                           const Progress& progress, const MemoryCheck& check_memory);
 
 /// Holds references: options, group and progress must outlive it.
-class SolveRun final : public Session {
+class SolveRun final : private ReportOf<SolveReport>, public Session {
  public:
   /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
   /// it, and gives its rows back while the blocks grow.
@@ -154,7 +153,6 @@ class SolveRun final : public Session {
 
   const SystemOptions& options_;
   KeptSystem kept_;
-  SolveReport report_;
   std::unique_ptr<SystemMatrix> read_matrix_;
   SystemMatrix* matrix_ = nullptr;  // that one, or the one that is kept
   std::unique_ptr<AssembledOperator> assembled_;
