@@ -20,7 +20,7 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
   options.add({"--domain", "PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",
                "the smallest surface"},
               system.domain_grid, &domain_grid_from);
-  options.add({"--rhs", "ones|random:SEED|FILE", "right-hand side", vector_text(system.right_hand_side)},
+  options.add({"--rhs", "ones|random:SEED|FILE", "right-hand side", system.right_hand_side.text},
               system.right_hand_side, &vector_option_from, {.file = FileUse::reads});
   options.add({"--rhs-count", "N",
                fmt::format("right-hand sides, solved together: 1 to {}", kernels::vector_counts.back()),

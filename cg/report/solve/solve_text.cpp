@@ -49,7 +49,7 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
                    norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6)));
   line("|| b ||", fmt::format("{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
                               norm_text(result.first_residual_norm, 6)));
-  line("Right-hand side", vector_text(options.right_hand_side));
+  line("Right-hand side", options.right_hand_side.text);
   const auto& remark = solution.preconditioner_remark;
   line("Preconditioner", options.preconditioner + (remark.empty() ? "" : ": " + remark));
   return line.text;
@@ -59,8 +59,7 @@ std::string table_of_several(const SystemOptions& options, const SolveReport& re
   LabelledLines line;
   line("Ended", report.reason.empty() ? "converged" : report.reason);
   line("Iterations", fmt::format("{}, all right-hand sides together", step_count_of(report)));
-  line("Right-hand sides",
-       fmt::format("{}, {}", report.solutions.size(), vector_text(options.right_hand_side)));
+  line("Right-hand sides", fmt::format("{}, {}", report.solutions.size(), options.right_hand_side.text));
   Table table;
   for (const auto& solution : report.solutions) {
     const auto& result = solution.result;

@@ -25,10 +25,9 @@ double addend_of(std::int64_t index, int place, int round) {
   return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
 }
 
-double total_of(std::int64_t index, int place_count, int round) {
-  double total = 0.0;
-  for (int place = 0; place < place_count; ++place) total += addend_of(index, place, round);
-  return total;
+double total_of(std::int64_t index, std::int64_t place_count, int round) {
+  return static_cast<double>(place_count * (place_count + 1) / 2 * (index + 3) +
+                             std::int64_t{7} * round * place_count);
 }
 
 template <typename ValueOf>

@@ -58,7 +58,7 @@ CheckpointedSystem SolveRun::checkpointed_system() const {
           .order = place.size,
           .range = {system_->first_row, system_->first_row + static_cast<std::int64_t>(place.local_size)},
           .text = fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
-                              place.size, vector_text(options_.right_hand_side), options_.preconditioner)};
+                              place.size, options_.right_hand_side.text, options_.preconditioner)};
 }
 
 std::vector<SystemSolveResult> SolveRun::solve() {

@@ -13,24 +13,12 @@ std::optional<std::uint64_t> permutation_seed_of(const SystemOptions& options) {
   return cut.kind == MatrixCut::Kind::random ? std::optional(cut.seed) : std::nullopt;
 }
 
-std::string vector_text(const VectorOption& option) {
-  switch (option.kind) {
-    case VectorOption::Kind::zeros:
-      return "zeros";
-    case VectorOption::Kind::ones:
-      return "ones";
-    case VectorOption::Kind::random:
-      return fmt::format("random:{}", option.seed);
-    default:
-      return option.path;
-  }
-}
-
 VectorOption vector_option_from(const std::string& option, const std::string& text) {
-  if (text == "zeros") return {.kind = VectorOption::Kind::zeros};
-  if (text == "ones") return {.kind = VectorOption::Kind::ones};
-  if (const auto seed = seed_from(option, text)) return {.kind = VectorOption::Kind::random, .seed = *seed};
-  return {.kind = VectorOption::Kind::file, .seed = 0, .path = text};
+  if (text == "zeros") return {};
+  if (text == "ones") return {.kind = VectorOption::Kind::ones, .text = text};
+  if (const auto seed = seed_from(option, text))
+    return {.kind = VectorOption::Kind::random, .seed = *seed, .text = fmt::format("random:{}", *seed)};
+  return {.kind = VectorOption::Kind::file, .text = text};
 }
 
 comm::DomainGrid domain_grid_from(std::string_view text) {

@@ -71,13 +71,13 @@ void SolveRun::count_right_hand_sides() {
   if (options_.right_hand_side_count) {
     count = *options_.right_hand_side_count;
   } else if (right_hand_side.kind == VectorOption::Kind::file) {
-    const auto columns = column_count_of(right_hand_side.path, group_);
+    const auto columns = column_count_of(right_hand_side.text, group_);
     if (columns > most_right_hand_sides) {
       throw RunError(
           ExitCode::bad_data,
           fmt::format("{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
                       "together",
-                      right_hand_side.path, columns, most_right_hand_sides));
+                      right_hand_side.text, columns, most_right_hand_sides));
     }
     count = std::max(static_cast<int>(columns), 1);
   }
@@ -93,7 +93,7 @@ void SolveRun::check_several() const {
   refuse_if(options_.is_matrix_free(), "they need a matrix: FILE, or --assembled");
   refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros,
             fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
-                        vector_text(options_.right_hand_side), report_.right_hand_side_count));
+                        options_.right_hand_side.text, report_.right_hand_side_count));
   for (const auto& feature : feature_table())
     refuse_if(!feature.against_several.empty() && feature.is_used(options_),
               std::string(feature.against_several));
@@ -142,7 +142,7 @@ HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
   HugePageVector vectors;
   switch (option.kind) {
     case VectorOption::Kind::file:
-      vectors = read_vector(option.path, place_, group_);
+      vectors = read_vector(option.text, place_, group_);
       break;
     case VectorOption::Kind::random:
       vectors = random_vector(option.seed, place_);
