@@ -111,7 +111,7 @@ void BenchmarkRun::expect_by_trial() const {
   progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 
-ReadyWork BenchmarkRun::make() {
+MeasuredSolver BenchmarkRun::make() {
   const auto layout = make_layout(source_->facts(), configuration());
   const Stopwatch of_block;
   const std::shared_ptr<BlockProduct> product = streaming_ ? stream(layout) : make_in_memory(layout);
@@ -127,10 +127,10 @@ ReadyWork BenchmarkRun::make() {
   rebalancer_ = make_rebalancer(feature_context(), solver_->timer(),
                                 {.set_up_s = set_up_s, .move = [this](auto shares) { move_to(shares); }});
   auto& iteration = solver_->iteration();
-  return {.solver = {.timer = solver_->timer(),
-                     .observers = iteration.observers(),
-                     .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
-                     .vectors = iteration.vectors()},
+  return {.timer = solver_->timer(),
+          .observers = iteration.observers(),
+          .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
+          .vectors = iteration.vectors(),
           .matrix_bytes = read_footprint_bytes(*product),
           .vector_bytes =
               vectors_of_a_step * static_cast<std::int64_t>(assembled_->communicator().piece().size_bytes())};

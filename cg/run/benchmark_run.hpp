@@ -42,7 +42,7 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
 
  private:
   void choose() override;
-  ReadyWork make() override;
+  MeasuredSolver make() override;
   void begin() override;
   const RepeatReport* iterate() override;
   void conclude() override;

@@ -3,7 +3,6 @@
 // The measurement of a timed region: clocks, phases, traffic, vector work, counted events and a trace, around
 // any callable that runs outer iterations of the benchmark, or one solve of a system.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -61,6 +60,8 @@ struct MeasuredSolver {
   StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   const DistributedVectors& vectors;
+  std::int64_t matrix_bytes = 0;  ///< of this rank: read by a product, over and over; 0: there is no matrix
+  std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
 };
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the

@@ -28,8 +28,8 @@ Session::Session(const SessionOptions& options, comm::RankGroup& group, const Pr
 void Session::perform() {
   choose();
   const CycleCalibration calibration;
-  const auto work = make();
-  RegionMeasurement measurement(work.solver, group_, *found_.environment, found_.configuration.thread_count);
+  const auto solver = make();
+  RegionMeasurement measurement(solver, group_, *found_.environment, found_.configuration.thread_count);
   measurement_ = &measurement;
   begin();
   if (has_settings<CheckSettings>(asked_))  // neither counted nor traced
@@ -40,10 +40,10 @@ void Session::perform() {
   {
     std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
     if (const auto* const stall = asked_.features.find<StallOptions>())
-      stall_watch_ = &stall_watch.emplace(*stall, group_, work.solver.timer, work.solver.observers);
+      stall_watch_ = &stall_watch.emplace(*stall, group_, solver.timer, solver.observers);
     last = iterate();
   }
-  gather_results(work, calibration.ticks_per_second());
+  gather_results(solver, calibration.ticks_per_second());
   if (counters_ && last != nullptr && group_.rank() == 0) judge_counts(*last);
   if (!asked_.trace.path.empty()) keep_trace();
   conclude();
@@ -316,21 +316,21 @@ std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
 }
 
 /// What this machine can read and compute, beside what the phases reach.
-void Session::measure_limits(const ReadyWork& work) {
+void Session::measure_limits(const MeasuredSolver& solver) {
   if (auto reason = why_no_limits(*found_.environment); !reason.empty()) {
     found_.warnings.push_back(std::move(reason));
     return;
   }
   progress_.say("measuring what this machine can read and compute");
-  mine_.limits =
-      cg2d::measure_limits(group_, found_.configuration.thread_count,
-                           work.matrix_bytes > 0 ? work.matrix_bytes : work.vector_bytes, work.vector_bytes);
+  mine_.limits = cg2d::measure_limits(group_, found_.configuration.thread_count,
+                                      solver.matrix_bytes > 0 ? solver.matrix_bytes : solver.vector_bytes,
+                                      solver.vector_bytes);
   mine_.limits.storage_bytes_per_s = storage_bytes_per_s();
 }
 
 /// The figures of this rank, and then those of all in the report.
-void Session::gather_results(const ReadyWork& work, double ticks_per_second) {
-  mine_.clocks_per_scope = work.solver.timer.measure_clocks_per_scope();
+void Session::gather_results(const MeasuredSolver& solver, double ticks_per_second) {
+  mine_.clocks_per_scope = solver.timer.measure_clocks_per_scope();
   mine_.ticks_per_second = ticks_per_second;
   mine_.resident_bytes = resident_bytes();
   // The system counts the peak by fewer readings than the memory of the moment.
@@ -339,7 +339,7 @@ void Session::gather_results(const ReadyWork& work, double ticks_per_second) {
   if (const auto* const saver = checkpoint_saver()) found_.features.set(saver->facts());
   if (streaming_) streaming_->finish();
   mine_.clocks_per_reading = measurement_->clocks_per_reading();
-  if (asked_.measures_limits) measure_limits(work);
+  if (asked_.measures_limits) measure_limits(solver);
   found_.ranks = group_.gather_one(mine_);
 }
 

@@ -35,13 +35,6 @@
 
 namespace cg2d {
 
-/// Work with its solver, when all of it is made.
-struct ReadyWork {
-  MeasuredSolver solver;
-  std::int64_t matrix_bytes = 0;  ///< of this rank: read by a product, over and over; 0: there is no matrix
-  std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
-};
-
 /// The report of a kind, as a base before Session, which refers to it.
 template <typename Report>
 struct ReportOf {
@@ -68,8 +61,8 @@ class Session : public Interface {
 
   /// Checks, reads and chooses all that the matrix on the grid depends on, and begins the threads.
   virtual void choose() = 0;
-  /// The operator over its transport, and its solver. What the result refers to must outlive conclude().
-  virtual ReadyWork make() = 0;
+  /// The operator over its transport, and its solver, when all of it is made. What the result refers to must outlive conclude().
+  virtual MeasuredSolver make() = 0;
   /// The state to go on from, and observers of the iterations.
   virtual void begin() = 0;
   /// All regions, measured by measurement(). The repetition to be reported; nullptr: none is complete.
@@ -179,8 +172,8 @@ class Session : public Interface {
   void begin_counters();
   [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
                                                                      const BlockProduct& product);
-  void measure_limits(const ReadyWork& work);
-  void gather_results(const ReadyWork& work, double ticks_per_second);
+  void measure_limits(const MeasuredSolver& solver);
+  void gather_results(const MeasuredSolver& solver, double ticks_per_second);
   void judge_counts(const RepeatReport& last);
   void keep_trace();
 

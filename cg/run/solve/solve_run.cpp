@@ -123,7 +123,7 @@ void SolveRun::check_reproducible_solve() const {
                         options_.preconditioner, names_of_diagonal_preconditioners()));
 }
 
-ReadyWork SolveRun::make() {
+MeasuredSolver SolveRun::make() {
   auto& system = system_.emplace(options_.is_matrix_free() ? make_matrix_free() : make_with_matrix());
   place_ = place_of_several(system.place, report_.right_hand_side_count);
   b_ = make_vectors(options_.right_hand_side);
@@ -132,7 +132,10 @@ ReadyWork SolveRun::make() {
   preconditioner_ = make_preconditioner();
   solver_ = make_system_solver({system.matrix, *preconditioner_, *vectors_},
                                *find_cg_variant(options_.variant), vector_count());
-  return {.solver = {system.timer, solver_->observers(), system.sent, *vectors_},
+  return {.timer = system.timer,
+          .observers = solver_->observers(),
+          .sent = system.sent,
+          .vectors = *vectors_,
           .matrix_bytes = system.matrix_bytes,
           .vector_bytes =
               vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double))};

@@ -78,7 +78,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
     VectorPlace place;
     std::function<comm::Traffic(comm::Operation)> sent;  // by this rank so far
     std::int64_t first_row = 0;                          // the number of this rank's first element
-    std::int64_t matrix_bytes = 0;                       // as ReadyWork
+    std::int64_t matrix_bytes = 0;                       // as MeasuredSolver
   };
   /// All that watches the iterations. They do not move as long as the solver works.
   struct Watchers {
@@ -95,7 +95,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   };
 
   void choose() override;
-  ReadyWork make() override;
+  MeasuredSolver make() override;
   void begin() override;
   const RepeatReport* iterate() override;
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
