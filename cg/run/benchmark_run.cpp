@@ -126,6 +126,7 @@ MeasuredSolver BenchmarkRun::make() {
   piece_ = layout.own_piece(group_.rank());
   rebalancer_ = make_rebalancer(feature_context(), solver_->timer(),
                                 {.set_up_s = set_up_s, .move = [this](auto shares) { move_to(shares); }});
+  begin();
   auto& iteration = solver_->iteration();
   return {.timer = solver_->timer(),
           .observers = iteration.observers(),

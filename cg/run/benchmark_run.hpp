@@ -43,7 +43,6 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
  private:
   void choose() override;
   MeasuredSolver make() override;
-  void begin() override;
   const RepeatReport* iterate() override;
   void conclude() override;
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
@@ -61,6 +60,7 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
   void verify();
+  void begin();
   void reset_x();
   bool repeat();
   bool repeat_once(int repeat_number);

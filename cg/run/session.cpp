@@ -31,7 +31,6 @@ void Session::perform() {
   const auto solver = make();
   RegionMeasurement measurement(solver, group_, *found_.environment, found_.configuration.thread_count);
   measurement_ = &measurement;
-  begin();
   if (has_settings<CheckSettings>(asked_))  // neither counted nor traced
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
   if (counters_) measurement.count_events(*counters_);

@@ -61,10 +61,9 @@ class Session : public Interface {
 
   /// Checks, reads and chooses all that the matrix on the grid depends on, and begins the threads.
   virtual void choose() = 0;
-  /// The operator over its transport, and its solver, when all of it is made. What the result refers to must outlive conclude().
+  /// The operator over its transport, its solver, the state to go on from, and observers of the iterations. What the result refers to must
+  /// outlive conclude().
   virtual MeasuredSolver make() = 0;
-  /// The state to go on from, and observers of the iterations.
-  virtual void begin() = 0;
   /// All regions, measured by measurement(). The repetition to be reported; nullptr: none is complete.
   virtual const RepeatReport* iterate() = 0;
   /// The figures of all ranks are in the report of rank 0.

@@ -132,6 +132,7 @@ MeasuredSolver SolveRun::make() {
   preconditioner_ = make_preconditioner();
   solver_ = make_system_solver({system.matrix, *preconditioner_, *vectors_},
                                *find_cg_variant(options_.variant), vector_count());
+  begin();
   return {.timer = system.timer,
           .observers = solver_->observers(),
           .sent = system.sent,

@@ -96,7 +96,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
 
   void choose() override;
   MeasuredSolver make() override;
-  void begin() override;
   const RepeatReport* iterate() override;
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
@@ -146,6 +145,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   [[nodiscard]] HugePageVector matrix_free_diagonal() const;
 
   // The iterations: solve_iterations.cpp
+  void begin();
   [[nodiscard]] CheckpointedSystem checkpointed_system() const;
   void restart(FoundCheckpoint found);
   std::vector<SystemSolveResult> solve();
