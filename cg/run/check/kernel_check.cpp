@@ -128,28 +128,23 @@ std::string why_not_here(const kernels::KernelRow& row, const kernels::KernelOpt
 
 /// The largest difference between the products of a kernel and the known ones, in parts of the rounding; NaN where
 /// one is. Half storage multiplies the half of the block, and both results together are the product; kernels for
-/// whole blocks also multiply the first third of the rows.
-double kernel_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                    const std::vector<KnownProduct>& known) {
-  double worst = 0.0;
-  for (const auto& product : known) {
-    const auto order = product.block.row_count;
-    worst = worse_of(worst, product_error(row, options, product, order));
-    if (!row.stores_half()) worst = worse_of(worst, product_error(row, options, product, order / 3));
-  }
-  return worst;
-}
-
-/// Any exception of a kernel but lack of memory is a failure of the check.
+/// whole blocks also multiply the first third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
 DerivedMetric own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                         const std::vector<KnownProduct>& known) {
+  DerivedMetric mine;
   try {
-    return {.figure = kernel_error(row, options, known)};
+    for (const auto& product : known) {
+      const auto order = product.block.row_count;
+      mine.figure = worse_of(mine.figure, product_error(row, options, product, order));
+      if (!row.stores_half())
+        mine.figure = worse_of(mine.figure, product_error(row, options, product, order / 3));
+    }
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
+    mine = {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
   }
+  return mine;
 }
 
 std::string subject_of(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
