@@ -75,7 +75,7 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   std::unique_ptr<AssembledOperator> assembled_;
   std::optional<NpbGuard> guard_;  ///< of the solver
   std::optional<NpbSolver> solver_;
-  std::unique_ptr<Rebalancer> rebalancer_;  ///< with --rebalance
+  std::unique_ptr<Rebalancer> rebalancer_;  ///< where one is asked for
   comm::IndexRange piece_;                  ///< of the solver's vectors: this rank's
   int earlier_count_ = 0;                   ///< outer iterations before a restart
   /// From the first iteration on, until the results are written: they are not given up for a late signal.

@@ -123,7 +123,7 @@ class Session : public Interface {
   /// The same operator goes on with another layout and its product, after AssembledOperator::release().
   void reconnect(AssembledOperator& assembled, const comm::BlockLayout& layout,
                  std::shared_ptr<BlockProduct> product);
-  /// The guard of the kind, where --guard or --inject asks for it.
+  /// The guard of the kind, where one is asked for.
   template <typename Guard>
   void make_guard(std::optional<Guard>& guard, const comm::BlockLayout& layout,
                   AssembledOperator& assembled) {
@@ -150,7 +150,7 @@ class Session : public Interface {
   }
   [[nodiscard]] RankResult& mine() { return mine_; }
   [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
-  /// With --restart and --checkpoint; nullptr without.
+  /// The checkpoint to go on from, and what saves others; nullptr where nobody asked for it.
   [[nodiscard]] const FoundCheckpoint* found_checkpoint() const {
     return checkpoint_ ? checkpoint_->found() : nullptr;
   }
@@ -162,8 +162,8 @@ class Session : public Interface {
 
   comm::RankGroup& group_;
   const Progress& progress_;
-  std::optional<CheckpointFeature> checkpoint_;  // with --checkpoint or --restart
-  std::optional<StreamingFeature> streaming_;    // with --out-of-core
+  std::optional<CheckpointFeature> checkpoint_;  // where it is asked for, as all that is optional here
+  std::optional<StreamingFeature> streaming_;
 
  private:
   [[nodiscard]] const comm::TransportRow& first_transport() const;
@@ -184,10 +184,10 @@ class Session : public Interface {
   std::optional<RankTrace> trace_;  // refers to them
   std::vector<std::string> wanted_events_;
   std::unique_ptr<EventCounters> counters_;
-  std::optional<Slowdown> slowdown_;           // with --slow-rank
-  std::optional<ProductChecksums> checksums_;  // with --guard
+  std::optional<Slowdown> slowdown_;
+  std::optional<ProductChecksums> checksums_;  // of this rank's block, for a guard
   RegionMeasurement* measurement_ = nullptr;
-  StallWatch* stall_watch_ = nullptr;  // with --stall-limit
+  StallWatch* stall_watch_ = nullptr;
   std::optional<ThreadBinding> binding_;
 };
 
