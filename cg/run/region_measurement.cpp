@@ -8,7 +8,7 @@ namespace cg2d {
 /// Removes its observer at the end, also if a region has thrown.
 RegionMeasurement::~RegionMeasurement() {
   if (counters_) solver_.timer.detach(*counters_);
-  if (!trace_) return;
+  if (trace_ == nullptr) return;
   solver_.timer.detach(*trace_);
   solver_.observers.remove(*trace_bars_);
 }
@@ -109,14 +109,14 @@ void RegionMeasurement::record_growth_since(const RankTimes& before) {
   }
 }
 
-void RegionMeasurement::record_trace(const TraceRoom& room) {
-  trace_.emplace(room);
-  trace_bars_.emplace(*trace_);
+void RegionMeasurement::record_trace(PhaseTrace& trace) {
+  trace_ = &trace;
+  trace_bars_.emplace(trace);
 }
 
 /// The first region is traced; true if this is the one. Collective.
 bool RegionMeasurement::begin_trace() {
-  if (!trace_ || !trace_->events().empty()) return false;
+  if (trace_ == nullptr || !trace_->events().empty()) return false;
   first_mark_ = take_clock_mark(group_);
   solver_.timer.attach(*trace_);
   solver_.observers.add(*trace_bars_);

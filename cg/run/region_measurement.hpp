@@ -77,8 +77,8 @@ class RegionMeasurement {
 
   /// Counts events of the phases from now on. The counters must outlive this.
   void count_events(EventCounters& counters);
-  /// Traces the first CG steps of the first region.
-  void record_trace(const TraceRoom& room);
+  /// Traces the first CG steps of the first region. The trace must outlive this.
+  void record_trace(PhaseTrace& trace);
 
   using Observers = std::span<OuterStepObserver* const>;
   /// region(observers) runs outer iterations, and tells the observers of each: those given here, between
@@ -99,9 +99,7 @@ class RegionMeasurement {
   [[nodiscard]] double clocks_per_reading() const {
     return counters_ ? counters_->clocks_per_reading() : 0.0;
   }
-  /// Events that had no room in the trace of the first region; only after record_trace().
-  [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
-  /// This rank's part of the trace, whose events stay here. node: of this rank; ticks_per_second: rank 0's.
+  /// This rank's part of the trace, which has the events. node: of this rank; ticks_per_second: rank 0's.
   /// Collective.
   [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
 
@@ -118,7 +116,7 @@ class RegionMeasurement {
   NoiseMonitor noise_;
   std::optional<PhaseCounters> counters_;
   std::optional<CounterPause> counter_pause_;
-  std::optional<PhaseTrace> trace_;
+  PhaseTrace* trace_ = nullptr;
   std::optional<TraceBars> trace_bars_;
   ClockMark first_mark_;
   ClockMark last_mark_;

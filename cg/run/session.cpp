@@ -34,7 +34,8 @@ void Session::perform() {
   if (has_settings<CheckSettings>(asked_))  // neither counted nor traced
     check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
   if (counters_) measurement.count_events(*counters_);
-  if (!asked_.trace.path.empty()) measurement.record_trace(trace_room(asked_.trace.step_count));
+  if (!asked_.trace.path.empty())
+    measurement.record_trace(phase_trace_.emplace(trace_room(asked_.trace.step_count)));
   const RepeatReport* last = nullptr;
   {
     std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
@@ -44,7 +45,7 @@ void Session::perform() {
   }
   gather_results(solver, calibration.ticks_per_second());
   if (counters_ && last != nullptr && group_.rank() == 0) judge_counts(*last);
-  if (!asked_.trace.path.empty()) keep_trace();
+  if (phase_trace_) keep_trace();
   conclude();
 }
 
@@ -350,14 +351,11 @@ void Session::judge_counts(const RepeatReport& last) {
   }
 }
 
-/// The measurement, which has the events, ends before the trace is written.
 void Session::keep_trace() {
   const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
   trace_ = measurement_->rank_trace(rank.node, found_.ranks.front().ticks_per_second);
-  trace_events_.assign(trace_->events.begin(), trace_->events.end());
-  trace_->events = trace_events_;
   trace_->is_of_solve = kind_ == WorkKind::solve;
-  if (const auto dropped = group_.maximum(measurement_->dropped_count()); dropped > 0)
+  if (const auto dropped = group_.maximum(phase_trace_->dropped_count()); dropped > 0)
     found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
 }
 

@@ -180,8 +180,8 @@ class Session : public Interface {
   SessionReport& found_;
   WorkKind kind_;
   RankResult mine_;
-  std::vector<TraceEvent> trace_events_;
-  std::optional<RankTrace> trace_;  // refers to them
+  std::optional<PhaseTrace> phase_trace_;
+  std::optional<RankTrace> trace_;  // refers to its events
   std::vector<std::string> wanted_events_;
   std::unique_ptr<EventCounters> counters_;
   std::optional<Slowdown> slowdown_;
