@@ -105,8 +105,7 @@ void describe_section(Members& m, std::string_view name, FeatureResults& results
   const auto* const known = results.find<Found>();
   bool is_there = known != nullptr;
   auto found = is_there ? *known : Found{};
-  m.object_if(
-      is_there, name, [&] { describe_found(found); }, meaning(text));
+  m.object_if(is_there, name, meaning(text), [&] { describe_found(found); });
   if (m.reads() && is_there) results.set(std::move(found));
 }
 

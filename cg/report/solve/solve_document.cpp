@@ -73,33 +73,28 @@ void describe_setup(Members& m, SolveReport& report) {
     metric("Precond. set-up", "s", "To make the preconditioner, from the blocks on."));
   m.object_if(
       matrix.symmetrization, "symmetrization",
-      [&](auto& symmetrization) { describe_symmetrization(m, symmetrization); },
       meaning("Only with --symmetrize: the largest |a_ij - a_ji| / sqrt(|a_ii a_jj|) before each pair became "
-              "its mean, and the first pair with it, from 1; no pair where both triangles were equal."));
+              "its mean, and the first pair with it, from 1; no pair where both triangles were equal."),
+      [&](auto& symmetrization) { describe_symmetrization(m, symmetrization); });
   report.is_streamed = !m.if_given(
       "conversion_s", matrix.conversion_s, !report.is_streamed,
       or_null(metric("Conversion", "s",
                      "From the blocks to kernels that are ready; without a matrix: to make the operator; "
                      "null where the matrix is streamed: nothing was converted.")));
-  m.list("ranks", report.ranks,
-         [&](RankResult& block, std::size_t rank) {
-           m.derived("rank", rank, at_least(0));
-           describe_block(m, report, block);
-         },
-         {.fewest = 1});
+  m.list("ranks", report.ranks, {.fewest = 1}, [&](RankResult& block, std::size_t rank) {
+    m.derived("rank", rank, at_least(0));
+    describe_block(m, report, block);
+  });
   bool has_balance = !report.matrix_free;
-  m.object_if(
-      has_balance, "balance", [&] { describe_balance(m, matrix.balance); },
-      meaning("Nonzeros of the ranks' blocks of an assembled matrix, as the next two."));
+  m.object_if(has_balance, "balance",
+              meaning("Nonzeros of the ranks' blocks of an assembled matrix, as the next two."),
+              [&] { describe_balance(m, matrix.balance); });
   const auto other = [&](std::string_view name, bool is_asked, std::string_view text) {
     bool is_there = is_asked && has_balance && matrix.other_balance;
-    m.object_if(
-        is_there, name,
-        [&] {
-          if (!matrix.other_balance) matrix.other_balance.emplace();
-          describe_balance(m, *matrix.other_balance);
-        },
-        meaning(text));
+    m.object_if(is_there, name, meaning(text), [&] {
+      if (!matrix.other_balance) matrix.other_balance.emplace();
+      describe_balance(m, *matrix.other_balance);
+    });
   };
   other("balance_of_even_pieces", cuts_by_nonzeros,
         "With the cut by nonzeros: of the other cut; as the next one not with --out-of-core.");
@@ -140,9 +135,10 @@ void describe_solution(Members& m, Solution& solution) {
     meaning("Of b - A x for the x of the last iteration, computed anew."));
   m("preconditioner_remark", solution.preconditioner_remark, meaning("On how it was made; empty: as usual."));
   m.object_if(
-      has_spectrum, "spectrum", [&] { describe_spectrum(m, solution); },
+      has_spectrum, "spectrum",
       or_null("Extreme eigenvalues of the preconditioned matrix by the coefficients of CG; null without a "
-              "step."));
+              "step."),
+      [&] { describe_spectrum(m, solution); });
   m("history", solution.history,
     meaning("Norm of the residual by the recurrence: before the first iteration, and after each."));
   if (m.reads()) solution.spectrum.step_count = has_spectrum ? result.step_count : 0;
@@ -152,19 +148,18 @@ void describe_result(Members& m, SolveReport& report, Solution& worst) {
   describe_solution(m, worst);
   m("time_s", report.repeat.time_s, at_least(0, "Of the solve alone."));
   m.list_if_any("right_hand_sides", report.solutions,
-                [&](Solution& solution, std::size_t /*index*/) { describe_solution(m, solution); },
-                {.meaning = "Only with several: one of each, in their order.", .fewest = 2});
+                {.meaning = "Only with several: one of each, in their order.", .fewest = 2},
+                [&](Solution& solution, std::size_t /*index*/) { describe_solution(m, solution); });
 }
 
 void describe_restart(Members& m, SolveReport& report) {
-  m.object_if(
-      report.restart, "restart",
-      [&](auto& restart) {
-        describe(m, restart.checkpoint);
-        m("earlier_iterations", restart.state.number, at_least(1));
-      },
-      meaning("Only of a solve that went on from a checkpoint: its time and phases are those of the "
-              "iterations since."));
+  m.object_if(report.restart, "restart",
+              meaning("Only of a solve that went on from a checkpoint: its time and phases are those of the "
+                      "iterations since."),
+              [&](auto& restart) {
+                describe(m, restart.checkpoint);
+                m("earlier_iterations", restart.state.number, at_least(1));
+              });
 }
 
 }  // namespace
@@ -176,26 +171,22 @@ void describe(Members& m, SolveDocument& document) {
   const bool has_region = m.writes() && report.solution && timed_step_count(report) > 0;
   describe_head(m, document.program_version);
   describe_end(m, report);
-  m.object(
-      "system", [&] { describe_system(m, document); }, meaning("As asked for."));
+  m.object("system", meaning("As asked for."), [&] { describe_system(m, document); });
   describe_origin(m, report);
+  m.object_if(is_resolved, "configuration", or_null(), [&] {
+    auto arrangement = report.matrix_free ? std::optional(report.matrix_free->arrangement) : std::nullopt;
+    describe_configuration(m, report);
+    m("kernel_trial", report.kernel_trial,
+      meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
+    m("matrix_free_arrangement", arrangement,
+      meaning("Only without an assembled matrix: how the ranks share the operator."));
+    if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
+  });
+  m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
   m.object_if(
-      is_resolved, "configuration",
-      [&] {
-        auto arrangement = report.matrix_free ? std::optional(report.matrix_free->arrangement) : std::nullopt;
-        describe_configuration(m, report);
-        m("kernel_trial", report.kernel_trial,
-          meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
-        m("matrix_free_arrangement", arrangement,
-          meaning("Only without an assembled matrix: how the ranks share the operator."));
-        if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
-      },
-      or_null());
-  m.object_if(
-      is_set_up, "setup", [&] { describe_setup(m, report); }, or_null());
-  m.object_if(
-      report.solution, "result", [&](Solution& worst) { describe_result(m, report, worst); },
-      or_null("Of several right-hand sides the top has that with the worst end, the first of equals."));
+      report.solution, "result",
+      or_null("Of several right-hand sides the top has that with the worst end, the first of equals."),
+      [&](Solution& worst) { describe_result(m, report, worst); });
   describe_region(m, report, report.repeat, document.region,
                   has_region ? std::optional(phases_of(report)) : std::nullopt);
   describe_restart(m, report);

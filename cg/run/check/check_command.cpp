@@ -93,13 +93,12 @@ void describe(Members& m, CheckReport& report) {
   m("nodes", report.node_count, at_least(1));
   m("instruction_sets", report.instruction_sets,
     {.meaning = "Those of rank 0's processor for which kernels have loops.", .fewest = 1});
-  m.list("checks", kinds,
+  m.list("checks", kinds, {.meaning = "The kinds of checks.", .fewest = 1},
          [&](CheckRow& row, std::size_t /*index*/) {
            m.derived("name", row.name);
            m.derived("what", row.what, meaning("Is held against what."));
            m.derived("figure", row.figure, meaning("The meaning of figure in the results."));
-         },
-         {.meaning = "The kinds of checks.", .fewest = 1});
+         });
   m("results", report.results, {.fewest = 1});
   for (const auto status : {CheckStatus::ok, CheckStatus::failed, CheckStatus::unavailable})
     m.derived(name_of(status), count_of(report.results, status), at_least(0));

@@ -129,7 +129,7 @@ void describe_move(Members& m, Move& move) {
   m("after_s", move.after_s, at_least(0, "Mean of those after it."));
   m("cost_s", move.cost_s, at_least(0, "Seconds that the move took."));
   m("gained_s", move.gained_s, meaning("What the outer iterations after it took less, without its cost."));
-  m.list("ranks", move.ranks,
+  m.list("ranks", move.ranks, {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1},
          [&](MovedRank& rank, std::size_t /*index*/) {
            m("rank", rank.rank, at_least(0));
            m("nonzeros_before", rank.nonzeros_before, at_least(0));
@@ -137,15 +137,14 @@ void describe_move(Members& m, Move& move) {
              at_least(0, "Its products in an outer iteration, mean of the last before it."));
            m("nonzeros_after", rank.nonzeros_after, at_least(0));
            m("after_s", rank.after_s, at_least(0, "Mean of those after it."));
-         },
-         {.meaning = "After it: 0 where no outer iteration came.", .fewest = 1});
+         });
 }
 
 void describe_rebalance(Members& m, FeatureResults& results, WorkKind kind) {
   if (kind == WorkKind::solve) return;
   describe_section<RebalanceReport>(
       m, "rebalance", results, "Only with --rebalance on.", [&](RebalanceReport& found) {
-        m.list("moves", found.moves, [&](Move& move, std::size_t /*index*/) { describe_move(m, move); });
+        m.list("moves", found.moves, {}, [&](Move& move, std::size_t /*index*/) { describe_move(m, move); });
       });
 }
 

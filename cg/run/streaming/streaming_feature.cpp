@@ -83,20 +83,19 @@ void describe_facts(Members& m, OutOfCoreFacts& facts) {
     at_least(0, "The matrix was generated and written in that time; 0: the files were there."));
   m("device_write_s", facts.device_write_s,
     at_least(0, "Of that, writing and waiting for the device, of the slowest rank."));
+  m.derived("unbound_memory_limit_bytes",
+            at_least(0,
+                     "By the rates of the run: with --memory-limit from here on reading takes no longer "
+                     "than multiplying. 0 where nothing was streamed."),
+            [&] { return limits_of(facts).unbound_bytes; });
   m.derived(
-      "unbound_memory_limit_bytes", [&] { return limits_of(facts).unbound_bytes; },
-      at_least(0,
-               "By the rates of the run: with --memory-limit from here on reading takes no longer "
-               "than multiplying. 0 where nothing was streamed."));
-  m.derived(
-      "in_core_memory_limit_bytes", [&] { return limits_of(facts).in_core_bytes; },
-      at_least(0, "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."));
-  m.list("ranks", facts.ranks,
-         [&](RankStream& stream, std::size_t rank) {
-           m.derived("rank", rank, at_least(0));
-           describe_stream(m, stream);
-         },
-         {.fewest = 1});
+      "in_core_memory_limit_bytes",
+      at_least(0, "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."),
+      [&] { return limits_of(facts).in_core_bytes; });
+  m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
+    m.derived("rank", rank, at_least(0));
+    describe_stream(m, stream);
+  });
 }
 
 void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
