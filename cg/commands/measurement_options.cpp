@@ -8,7 +8,7 @@
 #include "cg/base/storage/folders.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
-#include "cg/run/check/check_command.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_method.hpp"
 #include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"

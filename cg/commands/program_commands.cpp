@@ -26,7 +26,7 @@
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/run/check/check_command.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/simulation/simulate_command.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/studies/model_command.hpp"

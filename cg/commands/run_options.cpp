@@ -223,7 +223,7 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
   options.add("--domain PXxPYxPZ", "division of a Laplacian without a matrix: parts along each dimension",
               system.domain_grid, &domain_grid_from, {.standing = "the smallest surface"});
   options.add("--rhs ones|random:SEED|FILE", "right-hand side", system.right_hand_side, &vector_option_from,
-              {.standing = vector_text(system.right_hand_side), .file = FileUse::reads});
+              {.standing = system.right_hand_side.text, .file = FileUse::reads});
   options.add("--rhs-count N",
               fmt::format("right-hand sides, solved together: 1 to {}", kernels::vector_counts.back()),
               system.right_hand_side_count,

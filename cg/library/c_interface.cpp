@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,9 +43,8 @@ struct cg2d_solver {
   std::unique_ptr<cg2d::FunctionOperator> product{};  // the user's product, where there is one
   std::optional<cg2d::Solver> solver{};
   cg2d::Solution solution{};
-  std::string end{};
+  std::string_view end = "";  // names are literals: C sees their ends
   std::string sentence{};
-  std::vector<std::string> phase_names{};  // with an end that C sees
 };
 
 namespace {
@@ -400,8 +400,6 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
     solver->solution = solver->solver->solve(vectors, stop);
     solver->end = cg2d::name_of(solver->solution.result.end);
     solver->sentence = cg2d::sentence_of(solver->solution.result);
-    solver->phase_names.clear();
-    for (const auto& phase : solver->solver->phases()) solver->phase_names.emplace_back(phase.name);
     end = cg2d::exit_code_of(solver->solution.result.end);
   });
   if (status != CG2D_SUCCESS || end == ExitCode::success) return status;
@@ -425,9 +423,7 @@ void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
              .time_s = solver->solver->time_s()};
 }
 
-const char* cg2d_solver_end(const cg2d_solver* solver) {
-  return solver == nullptr ? "" : solver->end.c_str();
-}
+const char* cg2d_solver_end(const cg2d_solver* solver) { return solver == nullptr ? "" : solver->end.data(); }
 const char* cg2d_solver_sentence(const cg2d_solver* solver) {
   return solver == nullptr ? "" : solver->sentence.c_str();
 }
@@ -439,7 +435,7 @@ const double* cg2d_solver_history(const cg2d_solver* solver, std::int64_t* count
 }
 
 std::int64_t cg2d_solver_phase_count(const cg2d_solver* solver) {
-  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->phase_names.size());
+  return solver == nullptr ? 0 : static_cast<std::int64_t>(solver->solver->phases().size());
 }
 
 int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase* phase) {
@@ -448,9 +444,8 @@ int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase*
     const auto count = cg2d_solver_phase_count(solver);
     if (index < 0 || index >= count)
       throw InputError(fmt::format("{}: {}: there are {} phases", function, index, count));
-    const auto number = static_cast<std::size_t>(index);
-    const auto& found = solver->solver->phases()[number];
-    *phase = {.name = solver->phase_names[number].c_str(),
+    const auto& found = solver->solver->phases()[static_cast<std::size_t>(index)];
+    *phase = {.name = found.name.data(),
               .time_s = found.time_s,
               .waited_s = found.waited_s,
               .call_count = found.call_count};

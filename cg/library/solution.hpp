@@ -2,7 +2,9 @@
 
 // The outcome of a solve with all that reports say of it.
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -46,5 +48,21 @@ struct Solution {
   /// There is an x that meets the tolerance: converged, or b = 0.
   [[nodiscard]] bool is_solved() const { return exit_code_of(result.end) == ExitCode::success; }
 };
+
+/// What a solve and the observers of its steps know together. target_norm: empty where the rule that ends it names none.
+inline Solution solution_of(SystemSolveResult result, const ResidualHistory& history,
+                            const LanczosEstimates& estimates, std::optional<double> target_norm,
+                            std::string preconditioner_remark) {
+  const auto spectrum = estimates.estimate();
+  const double b_norm = result.right_hand_side_norm;
+  result.condition_number = spectrum.condition_number();
+  return {
+      .result = std::move(result),
+      .target_norm = target_norm.value_or(0.0),
+      .history = history.norms(),
+      .spectrum = spectrum,
+      .predicted_steps = target_norm && b_norm > 0.0 ? spectrum.predicted_steps(*target_norm / b_norm) : 0.0,
+      .preconditioner_remark = std::move(preconditioner_remark)};
+}
 
 }  // namespace cg2d

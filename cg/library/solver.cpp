@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/library/built_in_choice.hpp"
 #include "cg/library/layout.hpp"
 #include "cg/solver/assembled_operator.hpp"
@@ -188,18 +188,25 @@ class Solver::Parts {
     estimates_.emplace(most_steps);
     timer_->reset();
     group_.barrier();
-    const auto begin = std::chrono::steady_clock::now();
-    auto result = conjugate_gradient_->solve(vectors, stop).front();
-    const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
+    const Stopwatch stopwatch;
+    const auto result = conjugate_gradient_->solve(vectors, stop).front();
+    const double own_s = stopwatch.seconds();
     if (function_ != nullptr) function_->throw_failure();
-    time_s_ = group_.maximum(duration.count());
-    record_phases();
-    const auto spectrum = estimates_->estimate();
-    result.condition_number = spectrum.condition_number();
-    return {.result = result,
-            .history = history_->norms(),
-            .spectrum = spectrum,
-            .preconditioner_remark = preconditioner_->remark()};
+    time_s_ = group_.maximum(own_s);
+    phases_.clear();
+    const double ticks_per_second = calibration_.ticks_per_second();
+    for (const auto& row : phase_table()) {
+      const auto& record = timer_->records()[index_of(row.phase)];
+      if (record.calls == 0) continue;
+      phases_.push_back({.name = row.name,
+                         .time_s = static_cast<double>(record.clocks) / ticks_per_second,
+                         .waited_s = static_cast<double>(record.waited_clocks) / ticks_per_second,
+                         .call_count = static_cast<std::int64_t>(record.calls)});
+    }
+    std::optional<double> target_norm;
+    if (tolerance != nullptr)
+      target_norm = Tolerance(*tolerance).residual_norm_for(result.right_hand_side_norm);
+    return solution_of(result, *history_, *estimates_, target_norm, preconditioner_->remark());
   }
 
  private:
@@ -250,19 +257,6 @@ class Solver::Parts {
     require_same(key, "tolerances or starts", group_);
   }
 
-  void record_phases() {
-    phases_.clear();
-    const double ticks_per_second = calibration_.ticks_per_second();
-    for (const auto& row : phase_table()) {
-      const auto& record = timer_->records()[index_of(row.phase)];
-      if (record.calls == 0) continue;
-      phases_.push_back({.name = row.name,
-                         .time_s = static_cast<double>(record.clocks) / ticks_per_second,
-                         .waited_s = static_cast<double>(record.waited_clocks) / ticks_per_second,
-                         .call_count = static_cast<std::int64_t>(record.calls)});
-    }
-  }
-
   comm::RankGroup& group_;
   Configuration configuration_;
   comm::BlockLayout layout_;
@@ -308,13 +302,7 @@ Solution Solver::solve(std::span<const double> b, std::span<double> x, const Tol
 }
 
 Solution Solver::solve(const SystemVectors& vectors, const ToleranceOptions& tolerance) {
-  const Tolerance stop(tolerance);
-  auto solution = parts_->solve(vectors, stop, &tolerance);
-  const double b_norm = solution.result.right_hand_side_norm;
-  solution.target_norm = stop.residual_norm_for(b_norm);
-  if (b_norm > 0.0)
-    solution.predicted_steps = solution.spectrum.predicted_steps(solution.target_norm / b_norm);
-  return solution;
+  return parts_->solve(vectors, Tolerance(tolerance), &tolerance);
 }
 
 Solution Solver::solve(const SystemVectors& vectors, const StopRule& stop) {

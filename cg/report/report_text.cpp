@@ -444,7 +444,7 @@ std::string solution_lines(const SystemOptions& options, const Solution& solutio
        norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6));
   line("|| b ||", "{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
        norm_text(result.first_residual_norm, 6));
-  line("Right-hand side", vector_text(options.right_hand_side));
+  line("Right-hand side", options.right_hand_side.text);
   line("Preconditioner", preconditioner_text(options, solution));
   return line.text;
 }
@@ -453,7 +453,7 @@ std::string table_of_several(const SystemOptions& options, const SolveReport& re
   LabelledLines line;
   line("Ended", report.reason.empty() ? "converged" : report.reason);
   line("Iterations", "{}, all right-hand sides together", step_count_of(report));
-  line("Right-hand sides", "{}, {}", report.solutions.size(), vector_text(options.right_hand_side));
+  line("Right-hand sides", "{}, {}", report.solutions.size(), options.right_hand_side.text);
   Table table;
   for (const auto& solution : report.solutions) {
     const auto& result = solution.result;

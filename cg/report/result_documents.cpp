@@ -195,8 +195,8 @@ void describe_system(Members& m, SolveDocument& document) {
   auto& options = document.options;
   auto matrix = options.matrix_text();
   bool is_assembled = !options.is_matrix_free();
-  auto right_hand_side = vector_text(options.right_hand_side);
-  auto initial_guess = vector_text(options.initial_guess);
+  auto right_hand_side = options.right_hand_side.text;
+  auto initial_guess = options.initial_guess.text;
   m("matrix", matrix, meaning("A file, or the text of an operator."));
   m("is_assembled", is_assembled);
   m("right_hand_side", right_hand_side, meaning("ones, zeros, random:SEED or a file."));

@@ -12,20 +12,16 @@
 #include "cg/machine/performance_model.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
-#include "cg/run/guard/guard.hpp"
+#include "cg/run/roofline.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/run_plan.hpp"
 
 namespace cg2d {
 BenchmarkRun::BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress)
-    : options_(options),
-      group_(group),
-      progress_(progress),
-      source_(default_source().make(options.problem)),
-      session_(options, group, progress, report_, WorkKind::outer_iterations),
-      streaming_(session_.features().find<StreamingFeature>()) {
+    : Session(options, group, progress, report_, WorkKind::outer_iterations),
+      options_(options),
+      source_(default_source().make(options.problem)) {
   report_.detail = options.detail;
   report_.problem = options.problem;
   report_.phases_timed = options.time_phases;
@@ -43,22 +39,19 @@ void BenchmarkRun::cut() {
 }
 
 void BenchmarkRun::prepare() {
-  session_.prepare();
+  Session::prepare();
   cut();
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
   load_machine();
-  session_.set_kernel_choice([this](const auto& grid) { return kernel_for(grid); });
-  session_.set_grid(first_grid);
+  set_grid(first_grid);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
-    grid_shortlist_ = session_.shortlist(source_->facts(), machine_);
-    session_.set_grid(grid_shortlist_.grids.front());
+    grid_shortlist_ = shortlist(source_->facts(), machine_);
+    set_grid(grid_shortlist_.grids.front());
   }
   if (options_.dry_run) return;
-  session_.features().call(&Feature::before_matrix);
-  const auto* const checkpoints = checkpoints_of(session_.features());
-  if (checkpoints != nullptr && checkpoints->found() != nullptr)
-    report_.restart = restart_facts(*checkpoints->found(), options_.problem);
+  begin_work();
+  if (const auto* const found = found_checkpoint()) report_.restart = restart_facts(*found, options_.problem);
 }
 
 /// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
@@ -77,7 +70,7 @@ void BenchmarkRun::predict_phases() {
   if (!machine_ || report_.restart) return;  // it would be of the whole run
   if (!machine_->has_kernel(configuration().kernel)) return;
   auto prediction =
-      predict(*machine_, source_->facts(), configuration(), options_.problem.niter, session_.uneven_ranks());
+      predict(*machine_, source_->facts(), configuration(), options_.problem.niter, uneven_ranks());
   if (std::isfinite(prediction.total_s())) {
     report_.prediction = std::move(prediction);
   } else {
@@ -89,27 +82,20 @@ void BenchmarkRun::predict_phases() {
 ChosenKernel BenchmarkRun::kernel_for(const comm::ProcessGrid& grid) const {
   auto asked = options_.configuration;
   asked.grid = grid;
-  auto choice = choose_kernel(source_->facts(), asked,
-                              {.asked = options_.tuning,
-                               .ranks_oversubscribed = report_.environment->ranks_oversubscribed,
-                               .profile = report_.profile});
-  if (options_.features.of<OutOfCoreOptions>().chooses_kernel)
-    choice.kernel_origin = ChoiceOrigin::built_in_rule;
-  return choice;
+  return chosen_kernel(source_->facts(), asked);
 }
 
 /// Everything that is chosen without the matrix.
 void BenchmarkRun::choose() {
-  session_.check_reproducible();
-  session_.check_choices();
-  session_.begin_threads();
+  check_reproducible();
+  check_choices();
+  begin_threads();
   if (!grid_shortlist_.grids.empty()) {
-    if (session_.learn_speeds(source_->facts()))
-      grid_shortlist_ = session_.shortlist(source_->facts(), machine_);
-    session_.try_grids(*source_, grid_shortlist_);
+    if (learn_speeds(source_->facts())) grid_shortlist_ = shortlist(source_->facts(), machine_);
+    try_grids(*source_, grid_shortlist_);
     expect_by_trial();
   }
-  session_.cut_by_speed(*source_);
+  cut_by_speed(*source_);
   predict_phases();
   remark_on_measurements();
 }
@@ -124,34 +110,33 @@ void BenchmarkRun::expect_by_trial() const {
   progress_.expect(generation_s + outer_step_s * (1.0 + options_.problem.niter * options_.repeat_count));
 }
 
-ReadyWork BenchmarkRun::make() {
+MeasuredSolver BenchmarkRun::make() {
   const auto layout = make_layout(source_->facts(), configuration());
   const Stopwatch of_block;
-  const std::shared_ptr<BlockProduct> product =
-      streaming_ != nullptr ? stream(layout) : make_in_memory(layout);
+  const std::shared_ptr<BlockProduct> product = streaming_ ? stream(layout) : make_in_memory(layout);
   const double block_s = of_block.seconds();
-  if (session_.chooses_transport())
-    session_.choose_transport(*source_, layout, product, options_.problem.shift);
+  if (chooses_transport()) choose_transport(*source_, layout, product, options_.problem.shift);
   const Stopwatch of_communicator;
-  assembled_ = session_.connect(layout, product);
+  assembled_ = connect(layout, product);
   const double set_up_s = block_s + of_communicator.seconds();
-  guard_ = make_guard(session_.features(), layout, *assembled_);
-  iteration_.emplace(*assembled_, options_.problem.shift, guard_);
+  make_guard(layout, *assembled_);
+  iteration_.emplace(*assembled_, options_.problem.shift, guard_ ? &*guard_ : nullptr);
   piece_ = layout.own_piece(group_.rank());
-  const auto parts = product->part_count();
-  return {.solver = {.timer = assembled_->timer(),
-                     .observers = iteration_->observers(),
-                     .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
-                     .vectors = iteration_->vectors()},
-          .trace_room =
-              [this, parts](int step_count) {
-                return TraceRoom::of_benchmark(step_count, parts, cg_steps_per_solve);
-              },
-          .matrix_bytes = read_footprint_bytes(*product, streaming_),
+  rebalancer_ = make_rebalancer(feature_context(), assembled_->timer(),
+                                {.set_up_s = set_up_s, .move = [this](auto shares) { move_to(shares); }});
+  begin();
+  return {.timer = assembled_->timer(),
+          .observers = iteration_->observers(),
+          .sent = [this](comm::Operation operation) { return assembled_->sent(operation); },
+          .vectors = iteration_->vectors(),
+          .matrix_bytes = read_footprint_bytes(*product),
           .vector_bytes =
-              vectors_of_a_step * static_cast<std::int64_t>(assembled_->communicator().piece().size_bytes()),
-          .storage_bytes_per_s = storage_bytes_per_s(streaming_),
-          .movable = MovableWork{.set_up_s = set_up_s, .move = [this](auto shares) { move_to(shares); }}};
+              vectors_of_a_step * static_cast<std::int64_t>(assembled_->communicator().piece().size_bytes())};
+}
+
+TraceRoom BenchmarkRun::trace_room(int step_count) const {
+  return TraceRoom::of_benchmark(step_count, assembled_->product().part_count(),
+                                 cg_steps_per_solve);
 }
 
 /// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.
@@ -162,7 +147,7 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   const auto layout = make_layout(source_->facts(), configuration());
   const auto x = moved_piece(iteration_->x(), before, layout, group_);
   assembled_->release();
-  session_.reconnect(*assembled_, layout, make_in_memory(layout));
+  reconnect(*assembled_, layout, make_in_memory(layout));
   piece_ = layout.own_piece(group_.rank());
   iteration_->lay_out(x);
   std::tie(report_.generation_s, report_.conversion_s) = set_up;
@@ -179,26 +164,21 @@ void BenchmarkRun::conclude() {
   }
 }
 
-kernels::CsrBlock BenchmarkRun::generate(const comm::BlockLayout& layout) {
+/// The product of a block that is generated, and in memory as a whole.
+std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
+  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
   progress_.say(fmt::format("generating class {} (n {}) on grid {}", options_.problem.class_name,
                             options_.problem.n, configuration().grid.name()));
   group_.barrier();
   const Stopwatch stopwatch;
-  auto sourced = source_->build(layout, group_, configuration().thread_count);
+  auto [block, facts] = source_->build(layout, group_, configuration().thread_count);
   report_.generation_s = group_.maximum(stopwatch.seconds());
-  report_.source_facts = sourced.facts;
-  report_.nonzero_count = group_.sum(sourced.block.nonzero_count());
+  report_.source_facts = facts;
+  report_.nonzero_count = group_.sum(block.nonzero_count());
   progress_.say(fmt::format("{} nonzeros in {:.3f} s", report_.nonzero_count, report_.generation_s));
-  return std::move(sourced.block);
-}
-
-/// The product of a block that is in memory as a whole.
-std::unique_ptr<BlockProduct> BenchmarkRun::make_in_memory(const comm::BlockLayout& layout) {
-  agree_on(group_, [&] { check_memory(*source_, configuration(), layout, *report_.environment); });
-  auto block = generate(layout);
-  session_.record_block(block, layout);
+  record_block(block, layout);
   if (!options_.export_mtx.empty() && assembled_ == nullptr) export_matrix(block, layout);
-  auto [product, conversion_s] = session_.convert(std::move(block), layout);
+  auto [product, conversion_s] = convert(std::move(block), layout);
   report_.conversion_s = conversion_s;
   const auto& kernel = product->kernel();
   report_.converted = kernel.converts || kernel.stores_half() || product->part_count() > 1;
@@ -214,14 +194,14 @@ StreamedMatrix BenchmarkRun::streamed_matrix(const comm::BlockLayout& layout) co
 }
 
 std::optional<StreamPlan> BenchmarkRun::plan_streaming(const comm::BlockLayout& layout) {
-  if (streaming_ == nullptr) return {};
+  if (!streaming_) return {};
   predict_phases();
   double multiply_s = 0.0;
   if (report_.prediction)
     multiply_s =
         report_.prediction->phase_s(Phase::multiply) / (products_per_outer_step * options_.problem.niter);
-  return plan_stream(streaming_->parts_of(streamed_matrix(layout), layout), group_.maximum(multiply_s),
-                     group_);
+  const auto matrix = streamed_matrix(layout);
+  return plan_stream(streaming_->parts_of(matrix, layout), group_.maximum(multiply_s), group_);
 }
 
 /// The product of a block on local storage.
@@ -232,18 +212,13 @@ std::unique_ptr<BlockProduct> BenchmarkRun::stream(const comm::BlockLayout& layo
   report_.source_facts = streamed.figures.source;
   report_.nonzero_count = group_.sum(streamed.figures.nonzero_count);
   report_.converted = true;
-  expect_storage();
-  return product;
-}
-
-/// The storage as a limit of this run: a product waits for its panels.
-void BenchmarkRun::expect_storage() {
-  const double rate = storage_bytes_per_s(streaming_);
-  const double reading_s =
-      group_.maximum(rate > 0.0 ? session_.mine().streamed_bytes_per_product / rate : 0.0);
-  if (!report_.prediction) return;
+  // The storage is a limit of this run: a product waits for its panels.
+  const double rate = storage_bytes_per_s();
+  const double reading_s = group_.maximum(rate > 0.0 ? mine().streamed_bytes_per_product / rate : 0.0);
+  if (!report_.prediction) return product;
   auto& multiply_s = report_.prediction->phases[index_of(Phase::multiply)];
   multiply_s = std::max(multiply_s, reading_s * products_per_outer_step * options_.problem.niter);
+  return product;
 }
 
 void BenchmarkRun::export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {

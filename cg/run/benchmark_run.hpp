@@ -12,68 +12,54 @@
 #include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/machine/environment.hpp"
 #include "cg/machine/machine_description.hpp"
-#include "cg/run/region_measurement.hpp"
+#include "cg/run/rebalance/rebalance_feature.hpp"
 #include "cg/run/run_checkpoints.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/run/session.hpp"
 #include "cg/run/session_options.hpp"
-#include "cg/run/streaming/streaming_feature.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/timing/phase_trace.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
 
-class Guard;
-
-/// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
-/// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
-/// outlive it.
-class BenchmarkRun final : public Workload {
+/// Holds references: options, group and progress must outlive it.
+class BenchmarkRun final : private ReportOf<RunReport>, public Session {
  public:
   BenchmarkRun(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
 
-  /// Inspects the machine, and chooses the grid and the kernel. Throws InputError for a configuration that an
-  /// axis refuses, and for events that nobody knows.
+  /// Inspects the machine, and chooses the grid and the kernel; perform() then generates and converts the matrix, solves, and verifies.
+  /// Throws InputError for a configuration that an axis refuses, and for events that nobody knows.
   void prepare();
-  /// Generates and converts the matrix, solves, and verifies. After prepare().
-  void perform() { session_.perform(*this); }
   /// The plan of a run with --out-of-core that ends after prepare(); empty without. Collective. Throws RunError.
   [[nodiscard]] std::optional<StreamPlan> plan_streaming(const comm::BlockLayout& layout);
 
   [[nodiscard]] const RunReport& report() const { return report_; }
-  /// This rank's part of the trace; empty if none was requested, and before perform().
-  [[nodiscard]] const std::optional<RankTrace>& trace() const { return session_.trace(); }
-  /// Notes in the report why the run ends.
-  void record_failure(const RunError& error) { report_.record_failure(error); }
-
   [[nodiscard]] const MatrixSource& source() const { return *source_; }
 
  private:
   void choose() override;
-  ReadyWork make() override;
-  void begin(RegionMeasurement& measurement) override;
+  MeasuredSolver make() override;
   const RepeatReport* iterate() override;
   void conclude() override;
+  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
+  [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
   void cut();
   void load_machine();
   void predict_phases();
   void remark_on_measurements();
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
-  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const;
   void expect_by_trial() const;
-  kernels::CsrBlock generate(const comm::BlockLayout& layout);
   void move_to(std::span<const double> shares);
   void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
-  void expect_storage();
   void verify();
+  void begin();
   void reset_x();
   bool repeat();
   bool repeat_once(int repeat_number);
@@ -81,20 +67,14 @@ class BenchmarkRun final : public Workload {
   void end_early(const std::vector<OuterStep>& steps, const std::string& where);
 
   const RunOptions& options_;
-  comm::RankGroup& group_;
-  const Progress& progress_;
   std::unique_ptr<MatrixSource> source_;
-  RunReport report_;
-  Session session_;
   std::optional<MachineDescription> machine_;  ///< of this one, on rank 0, if it has been calibrated
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
-  StreamingFeature* streaming_;                ///< with --out-of-core
   std::unique_ptr<AssembledOperator> assembled_;
-  Guard* guard_ = nullptr;  ///< of the solver
   std::optional<NpbIteration> iteration_;
-  comm::IndexRange piece_;  ///< of its vectors: this rank's
-  RegionMeasurement* measurement_ = nullptr;
-  int earlier_count_ = 0;  ///< outer iterations before a restart
+  std::unique_ptr<Rebalancer> rebalancer_;  ///< where one is asked for
+  comm::IndexRange piece_;                  ///< of the solver's vectors: this rank's
+  int earlier_count_ = 0;                   ///< outer iterations before a restart
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   std::optional<RunCheckpoints> checkpoints_;

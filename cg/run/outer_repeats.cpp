@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "cg/run/benchmark_run.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
-#include "cg/run/guard/guard.hpp"
 
 namespace cg2d {
 namespace {
@@ -43,20 +40,25 @@ class RepeatObserver final : public OuterStepObserver, public StepObserver {
 
 }  // namespace
 
-void BenchmarkRun::begin(RegionMeasurement& measurement) {
-  measurement_ = &measurement;
+void BenchmarkRun::begin() {
   const auto& restart = report_.restart;
   if (restart) {
     earlier_count_ = restart->step_count();
     restarted_x_ = restarted_x(*restart, piece_, group_);
   }
-  if (auto* const saved = checkpoints_of(session_.features()); saved != nullptr && saved->are_saved())
+  if (auto* const saved = saved_checkpoints())
     checkpoints_.emplace(options_.problem, *iteration_, piece_,
                          restart ? restart->earlier_steps : std::vector<OuterStep>(), *saved);
 }
 
 const RepeatReport* BenchmarkRun::iterate() {
   if (repeat()) verify();
+  if (guard_) {
+    double repeats_s = 0.0;
+    for (const auto& repeat : report_.repeats) repeats_s += repeat.time_s;
+    report_.features.set(guard_->report(repeats_s));
+  }
+  if (rebalancer_) rebalancer_->finish();
   return report_.repeats.empty() ? nullptr : &median_repeat(report_);
 }
 
@@ -106,8 +108,15 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   RepeatObserver own_observer(progress_, place, *watch_);
   std::vector<OuterStepObserver*> observers{&own_observer};
   if (checkpoints_) observers.push_back(&*checkpoints_);
-  std::ranges::copy(session_.features().outer_observers(), std::back_inserter(observers));
-  session_.features().call(&Feature::begin_repeat, place);
+  if (guard_) guard_->begin_repetition(outer_step_count);
+  if (rebalancer_) {
+    observers.push_back(&*rebalancer_);
+    rebalancer_->begin_repeat(place);
+  }
+  if (auto* const stall = stall_watch()) {
+    observers.push_back(stall);
+    stall->begin_repeat(repeat_number);
+  }
   reset_x();
   // By the untimed iteration, until one has been timed.
   if (repeat_number == 1)
@@ -119,14 +128,14 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
   auto& step_observers = iteration_->observers();
   const bool is_long = first_step_s_ >= long_s;
   if (is_long) step_observers.add(own_observer);
-  const auto steps = measurement_->around(observers, [&](auto all_observers) {
+  const auto steps = measurement().around(observers, [&](auto all_observers) {
     return iteration_->outer_steps(outer_step_count, all_observers);
   });
   if (is_long) step_observers.remove(own_observer);
   const bool is_complete = static_cast<int>(steps.size()) == outer_step_count && is_finite(steps.back()) &&
                            !steps.back().is_refused;
   if (is_complete) {
-    report_.repeats.push_back(session_.measured_repeat(*measurement_));
+    report_.repeats.push_back(measurement().repeat());
     report_.repeats.back().steps = steps;
   }
   const bool has_more = repeat_number < repeats_in_all();
@@ -137,14 +146,14 @@ bool BenchmarkRun::repeat_once(int repeat_number) {
 }
 
 void BenchmarkRun::end_early(const std::vector<OuterStep>& steps, const std::string& where) {
-  session_.features().call(&Feature::check_region);
+  if (streaming_) streaming_->check_region();
   report_.unfinished = steps;
   if (steps.back().is_refused) {
     report_.code = ExitCode::soft_error;
     report_.reason = guard_->reason();
   } else if (is_finite(steps.back())) {
     report_.code = ExitCode::interrupted;
-    report_.reason = fmt::format("{} after {}{}", interruption(), where, session_.features().last_words());
+    report_.reason = fmt::format("{} after {}{}", interruption(), where, last_words());
   } else {
     report_.code = ExitCode::not_finite;
     report_.reason = fmt::format(

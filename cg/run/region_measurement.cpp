@@ -7,22 +7,25 @@ namespace cg2d {
 
 /// Removes its observer at the end, also if a region has thrown.
 RegionMeasurement::~RegionMeasurement() {
-  if (counters_ != nullptr) solver_.timer.detach(*counters_);
-  if (!trace_) return;
+  if (counters_) solver_.timer.detach(*counters_);
+  if (trace_ == nullptr) return;
   solver_.timer.detach(*trace_);
   solver_.observers.remove(*trace_bars_);
 }
 
-void RegionMeasurement::count_events(PhaseCounters& counters) {
-  counters_ = &counters;
-  solver_.timer.attach(counters);
-  counter_pause_.emplace(counters);
+void RegionMeasurement::count_events(EventCounters& counters) {
+  solver_.timer.attach(counters_.emplace(counters));
+  counter_pause_.emplace(*counters_);
 }
 
 std::vector<OuterStep> RegionMeasurement::around(
     Observers observers, const std::function<std::vector<OuterStep>(Observers)>& region) {
   const bool is_traced = begin_trace();
-  const auto all_observers = with_own(observers, is_traced);
+  // The trace's bars enclose no other observer's work; the counters leave all of it out.
+  std::vector<OuterStepObserver*> all_observers;
+  if (is_traced) all_observers.push_back(&*trace_bars_);
+  all_observers.insert(all_observers.end(), observers.begin(), observers.end());
+  if (counter_pause_) all_observers.push_back(&*counter_pause_);
   std::vector<OuterStep> steps;
   measure([&] { steps = region(all_observers); });
   if (is_traced) end_trace();
@@ -43,7 +46,7 @@ void RegionMeasurement::around_solve(std::span<StepObserver* const> observers,
 }
 
 void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
-  if (counters_ == nullptr) return work();
+  if (!counters_) return work();
   counters_->read_now();
   work();
   counters_->leave_out();
@@ -51,18 +54,27 @@ void RegionMeasurement::outside_of_phases(const std::function<void()>& work) {
 
 void RegionMeasurement::measure(const std::function<void()>& region) {
   solver_.timer.reset();
-  if (quiet_ != nullptr) quiet_->begin();
+  noise_.begin();
   group_.barrier();
-  const Totals before = totals();
-  if (counters_ != nullptr) counters_->begin_region();
+  const auto before = totals();
+  if (counters_) counters_->begin_region();
   const Stopwatch stopwatch;
   const std::uint64_t start_clocks = read_cycle_counter();
   region();
   times_.region_clocks = read_cycle_counter() - start_clocks;
   times_.region_s = stopwatch.seconds();
-  if (counters_ != nullptr) counters_->end_region();
-  if (quiet_ != nullptr) quiet_->end();
+  if (counters_) counters_->end_region();
+  noise_.end();
   record_growth_since(before);
+}
+
+RepeatReport RegionMeasurement::repeat() {
+  RepeatReport repeat;
+  repeat.time_s = group_.maximum(times_.region_s);
+  repeat.ranks = group_.gather_one(times_);
+  if (counters_) repeat.counts = group_.gather_one(counters_->counts());
+  repeat.quiet = noise_.result();
+  return repeat;
 }
 
 RankTrace RegionMeasurement::rank_trace(int node, double ticks_per_second) const {
@@ -74,18 +86,19 @@ RankTrace RegionMeasurement::rank_trace(int node, double ticks_per_second) const
           .node = node};
 }
 
-RegionMeasurement::Totals RegionMeasurement::totals() const {
-  Totals now{.sent = {},
-             .wait_count = group_.waiter().wait_count(),
-             .dot_work = solver_.vectors.dot_work(),
-             .update_work = solver_.vectors.update_work()};
+/// Counts that only grow; no times.
+RankTimes RegionMeasurement::totals() const {
+  RankTimes now{};
+  now.wait_count = group_.waiter().wait_count();
+  now.dot_work = solver_.vectors.dot_work();
+  now.update_work = solver_.vectors.update_work();
   for (std::size_t k = 0; k < now.sent.size(); ++k)
     now.sent[k] = solver_.sent(static_cast<comm::Operation>(k));
   return now;
 }
 
-void RegionMeasurement::record_growth_since(const Totals& before) {
-  const Totals now = totals();
+void RegionMeasurement::record_growth_since(const RankTimes& before) {
+  const auto now = totals();
   times_.phases = solver_.timer.records();
   times_.wait_count = now.wait_count - before.wait_count;
   times_.dot_work = now.dot_work - before.dot_work;
@@ -96,23 +109,14 @@ void RegionMeasurement::record_growth_since(const Totals& before) {
   }
 }
 
-void RegionMeasurement::record_trace(const TraceRoom& room) {
-  trace_.emplace(room);
-  trace_bars_.emplace(*trace_);
-}
-
-/// The trace's bars enclose no other observer's work; the counters leave all of it out.
-std::vector<OuterStepObserver*> RegionMeasurement::with_own(Observers observers, bool is_traced) {
-  std::vector<OuterStepObserver*> all;
-  if (is_traced) all.push_back(&*trace_bars_);
-  all.insert(all.end(), observers.begin(), observers.end());
-  if (counter_pause_) all.push_back(&*counter_pause_);
-  return all;
+void RegionMeasurement::record_trace(PhaseTrace& trace) {
+  trace_ = &trace;
+  trace_bars_.emplace(trace);
 }
 
 /// The first region is traced; true if this is the one. Collective.
 bool RegionMeasurement::begin_trace() {
-  if (!trace_ || !trace_->events().empty()) return false;
+  if (trace_ == nullptr || !trace_->events().empty()) return false;
   first_mark_ = take_clock_mark(group_);
   solver_.timer.attach(*trace_);
   solver_.observers.add(*trace_bars_);

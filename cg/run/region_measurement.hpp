@@ -3,7 +3,6 @@
 // The measurement of a timed region: clocks, phases, traffic, vector work, counted events and a trace, around
 // any callable that runs outer iterations of the benchmark, or one solve of a system.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cg/machine/environment.hpp"
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/run/session_report.hpp"
 #include "cg/solver/distributed_vectors.hpp"
@@ -60,24 +60,25 @@ struct MeasuredSolver {
   StepObservers& observers;                            ///< of all its steps
   std::function<comm::Traffic(comm::Operation)> sent;  ///< by this rank so far
   const DistributedVectors& vectors;
+  std::int64_t matrix_bytes = 0;  ///< of this rank: read by a product, over and over; 0: there is no matrix
+  std::int64_t vector_bytes = 0;  ///< of this rank's vectors in a step
 };
 
 /// Measures regions in which one solver works, one after the other. Holds references: the solver's parts and the
 /// group must outlive it.
 class RegionMeasurement {
  public:
-  RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group)
-      : solver_(std::move(solver)), group_(group) {}
+  RegionMeasurement(MeasuredSolver solver, comm::RankGroup& group, const Environment& environment,
+                    int thread_count)
+      : solver_(std::move(solver)), group_(group), noise_(group, environment, thread_count) {}
   ~RegionMeasurement();
   RegionMeasurement(const RegionMeasurement&) = delete;
   RegionMeasurement& operator=(const RegionMeasurement&) = delete;
 
   /// Counts events of the phases from now on. The counters must outlive this.
-  void count_events(PhaseCounters& counters);
-  /// Measures the machine's quiet in each region. The meter must outlive this.
-  void measure_quiet(NoiseMonitor& meter) { quiet_ = &meter; }
-  /// Traces the first CG steps of the first region.
-  void record_trace(const TraceRoom& room);
+  void count_events(EventCounters& counters);
+  /// Traces the first CG steps of the first region. The trace must outlive this.
+  void record_trace(PhaseTrace& trace);
 
   using Observers = std::span<OuterStepObserver* const>;
   /// region(observers) runs outer iterations, and tells the observers of each: those given here, between
@@ -92,37 +93,30 @@ class RegionMeasurement {
   /// Work of an observer, such as a line on stderr, whose events belong to no phase.
   void outside_of_phases(const std::function<void()>& work);
 
-  /// The results of the last region.
-  [[nodiscard]] const RankTimes& times() const { return times_; }
-  [[nodiscard]] const RankCounts& counts() const { return counters_->counts(); }
-  /// Events that had no room in the trace of the first region; only after record_trace().
-  [[nodiscard]] std::int64_t dropped_count() const { return trace_->dropped_count(); }
-  /// This rank's part of the trace, whose events stay here. node: of this rank; ticks_per_second: rank 0's.
+  /// The last region, without its steps. Collective.
+  [[nodiscard]] RepeatReport repeat();
+  /// RankResult::clocks_per_reading
+  [[nodiscard]] double clocks_per_reading() const {
+    return counters_ ? counters_->clocks_per_reading() : 0.0;
+  }
+  /// This rank's part of the trace, which has the events. node: of this rank; ticks_per_second: rank 0's.
   /// Collective.
   [[nodiscard]] RankTrace rank_trace(int node, double ticks_per_second) const;
 
  private:
-  /// Counts that only grow.
-  struct Totals {
-    std::array<comm::Traffic, comm::operation_count> sent;
-    std::uint64_t wait_count = 0;
-    VectorWork dot_work;
-    VectorWork update_work;
-  };
   void measure(const std::function<void()>& region);
-  [[nodiscard]] Totals totals() const;
-  void record_growth_since(const Totals& before);
-  [[nodiscard]] std::vector<OuterStepObserver*> with_own(Observers observers, bool is_traced);
+  [[nodiscard]] RankTimes totals() const;
+  void record_growth_since(const RankTimes& before);
   bool begin_trace();
   void end_trace();
 
   MeasuredSolver solver_;
   comm::RankGroup& group_;
   RankTimes times_{};
-  NoiseMonitor* quiet_ = nullptr;
-  PhaseCounters* counters_ = nullptr;
+  NoiseMonitor noise_;
+  std::optional<PhaseCounters> counters_;
   std::optional<CounterPause> counter_pause_;
-  std::optional<PhaseTrace> trace_;
+  PhaseTrace* trace_ = nullptr;
   std::optional<TraceBars> trace_bars_;
   ClockMark first_mark_;
   ClockMark last_mark_;

@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/process_memory.hpp"
 #include "cg/matrix/matrix_facts.hpp"
 #include "cg/matrix/reproducible_sums.hpp"
+#include "cg/run/check/check.hpp"
+#include "cg/run/roofline.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/timing/cycle_counter.hpp"
@@ -19,58 +22,99 @@ namespace cg2d {
 
 Session::Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
                  SessionReport& report, WorkKind kind)
-    : options_(options),
-      group_(group),
-      progress_(progress),
-      report_(report),
-      features_({.options = options_,
-                 .group = group_,
-                 .progress = progress_,
-                 .report = report_,
-                 .mine = mine_,
-                 .trace = trace_,
-                 .kind = kind}) {
-  report_.configuration = options.configuration;
+    : group_(group), progress_(progress), asked_(options), found_(report), kind_(kind) {}
+
+/// Every hook in its order, and what is measured between them.
+void Session::perform() {
+  choose();
+  const CycleCalibration calibration;
+  const auto solver = make();
+  RegionMeasurement measurement(solver, group_, *found_.environment, found_.configuration.thread_count);
+  measurement_ = &measurement;
+  if (has_settings<CheckSettings>(asked_))  // neither counted nor traced
+    check_before_run(short_check_plan(found_.configuration, found_.kernel_choice.tuning), group_, progress_);
+  if (counters_) measurement.count_events(*counters_);
+  if (!asked_.trace.path.empty())
+    measurement.record_trace(phase_trace_.emplace(trace_room(asked_.trace.step_count)));
+  const RepeatReport* last = nullptr;
+  {
+    std::optional<StallWatch> stall_watch;  // begins when all else is ready, and ends with this scope
+    if (const auto* const stall = asked_.features.find<StallOptions>())
+      stall_watch_ = &stall_watch.emplace(*stall, group_, solver.timer, solver.observers);
+    last = iterate();
+  }
+  gather_results(solver, calibration.ticks_per_second());
+  if (counters_ && last != nullptr && group_.rank() == 0) judge_counts(*last);
+  if (phase_trace_) keep_trace();
+  conclude();
 }
 
 void Session::prepare() {
-  check_configuration(options_.configuration);
-  features_.call(&Feature::prepare);
-  const int thread_count = options_.configuration.thread_count;
-  report_.environment = inspect_environment(group_, thread_count, options_.memory_limit_bytes);
-  if (options_.names_hosts) name_by_host(*report_.environment);
-  if (group_.rank() == 0) report_.provenance = inspect_provenance(*report_.environment, options_.names_hosts);
-  group_.waiter().set_mode(report_.environment->wait_mode());
-  report_.wait_mode = group_.waiter().mode();
-  report_.transport_origin = options_.transport_origin;
-  if (options_.transport_is_default) {
-    report_.configuration = with_default_transport(group_, report_.configuration);
-    report_.transport_origin = ChoiceOrigin::built_in_rule;
+  found_.configuration = asked_.configuration;
+  if (has_settings<OutOfCoreOptions>(asked_)) streaming_.emplace(feature_context());
+  check_configuration(asked_.configuration);
+  wanted_events_ =
+      wanted_events(asked_.counters, group_);  // an event that nobody knows is found before the work
+  const int thread_count = asked_.configuration.thread_count;
+  found_.environment = inspect_environment(group_, thread_count, asked_.memory_limit_bytes);
+  if (asked_.names_hosts) name_by_host(*found_.environment);
+  if (group_.rank() == 0) found_.provenance = inspect_provenance(*found_.environment, asked_.names_hosts);
+  group_.waiter().set_mode(found_.environment->wait_mode());
+  found_.wait_mode = group_.waiter().mode();
+  found_.transport_origin = asked_.transport_origin;
+  if (asked_.transport_is_default) {
+    found_.configuration = with_default_transport(group_, found_.configuration);
+    found_.transport_origin = ChoiceOrigin::built_in_rule;
   }
-  if (report_.environment->oversubscribed && thread_count > 1) {
-    report_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
-                                           group_.size(), thread_count));
+  if (found_.environment->oversubscribed && thread_count > 1) {
+    found_.warnings.push_back(fmt::format("ranks x threads ({} x {}) exceed the cores: expect slow threads",
+                                          group_.size(), thread_count));
   }
-  for (const auto& node : report_.environment->nodes) {
+  for (const auto& node : found_.environment->nodes) {
     if (node.processor_quota > 0.0)
-      report_.warnings.push_back(
+      found_.warnings.push_back(
           fmt::format("a control group allows the time of {:.3g} processors on {}: {} used as such",
                       node.processor_quota, node.name, format_count(node.core_count, "core")));
   }
-  if (const auto& warning = report_.environment->memory_warning; !warning.empty())
-    report_.warnings.push_back(warning);
-  report_.profile = load_profile(options_.profile, *report_.environment, group_);
-  report_.grid_is_automatic = options_.leaves_grid_open();
+  if (const auto& warning = found_.environment->memory_warning; !warning.empty())
+    found_.warnings.push_back(warning);
+  found_.profile = load_profile(asked_.profile, *found_.environment, group_);
+  found_.grid_is_automatic = asked_.leaves_grid_open();
+}
+
+void Session::begin_work() {
+  if (const auto& checkpoints = asked_.features.of<CheckpointOptions>(); checkpoints.is_used()) {
+    checkpoints_.emplace(checkpoints, kind_ == WorkKind::solve ? "solve" : "run", group_);
+    std::ranges::copy(checkpoints_->warnings(), std::back_inserter(found_.warnings));
+  }
+  const auto* const slow = asked_.features.find<SlowRanks>();
+  if (slow == nullptr) return;
+  require_ranks(*slow, group_.size());
+  if (auto mine = changes_of(*slow, group_.rank()); !mine.empty()) slowdown_.emplace(std::move(mine));
+  found_.features.set(*slow);
+}
+
+ChosenKernel Session::chosen_kernel(const MatrixFacts& matrix, Configuration asked, int vector_count) const {
+  const bool takes_shortest = asked_.features.of<OutOfCoreOptions>().chooses_kernel;
+  if (takes_shortest) asked.kernel = shortest_streamed_kernel(vector_count).name;
+  auto choice = vector_count > 1
+                    ? choose_kernel_for_several(asked, asked_.tuning, vector_count)
+                    : choose_kernel(matrix, asked,
+                                    {.asked = asked_.tuning,
+                                     .ranks_oversubscribed = found_.environment->ranks_oversubscribed,
+                                     .profile = found_.profile});
+  if (takes_shortest) choice.kernel_origin = ChoiceOrigin::built_in_rule;
+  return choice;
 }
 
 void Session::set_grid(const comm::ProcessGrid& grid) {
-  report_.configuration.grid = grid;
-  report_.kernel_choice = kernel_for_(grid);
-  report_.configuration.kernel = report_.kernel_choice.kernel->name;
+  found_.configuration.grid = grid;
+  found_.kernel_choice = kernel_for(grid);
+  found_.configuration.kernel = found_.kernel_choice.kernel->name;
 }
 
 void Session::check_reproducible() const {
-  if (!report_.configuration.is_reproducible) return;
+  if (!found_.configuration.is_reproducible) return;
   agree_on(group_, [&] {
     if (const auto reason = why_not_reproducible_here(); !reason.empty())
       throw RunError(ExitCode::unavailable,
@@ -83,7 +127,7 @@ void Session::check_choices() const {
   if (const auto reason = transport.why_unavailable(group_); !reason.empty())
     throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
   agree_on(group_, [&] {
-    const auto& kernel = *report_.kernel_choice.kernel;
+    const auto& kernel = *found_.kernel_choice.kernel;
     if (const auto reason = kernel.why_unavailable(); !reason.empty()) {
       throw RunError(ExitCode::unavailable,
                      fmt::format("--kernel {}: {} (rank {})", kernel.name, reason, group_.rank()));
@@ -92,9 +136,33 @@ void Session::check_choices() const {
 }
 
 void Session::begin_threads() {
-  features_.call(&Feature::before_threads);
-  binding_.emplace(group_, *report_.environment, options_.bind, report_.configuration.thread_count);
-  report_.binding = binding_->result();
+  begin_counters();
+  binding_.emplace(group_, *found_.environment, asked_.bind, found_.configuration.thread_count);
+  found_.binding = binding_->result();
+}
+
+/// Threads inherit the counters of the rank that starts them.
+void Session::begin_counters() {
+  if (!wanted_events_.empty() &&
+      !asked_.time_phases) {  // the option itself has been refused: the environment's
+    found_.warnings.emplace_back(
+        "PAPI_EVENTS: nothing is counted, since --no-phases leaves no phases to count for");
+  }
+  auto options = asked_.counters;
+  options.has_threads = found_.configuration.thread_count > 1;
+  auto setup = set_up_counters(wanted_events_, options, group_);
+  auto& counted = found_.counters;
+  counted.asked = setup.asked;
+  counted.refused = setup.refused;
+  counted.multiplexed = options.multiplexed;
+  if (!setup.refused.empty()) {
+    found_.warnings.push_back("--papi: " + refusal_text(setup.refused));
+    progress_.warn(found_.warnings.back());  // refused events are told of before the work begins
+  }
+  if (!setup.counters || setup.counters->event_names().empty()) return;
+  counted.counted = setup.counters->event_names();
+  counted.counts_all_threads = setup.counters->counts_all_threads();
+  counters_ = std::move(setup.counters);
 }
 
 GridShortlist Session::shortlist(const MatrixFacts& matrix,
@@ -102,38 +170,38 @@ GridShortlist Session::shortlist(const MatrixFacts& matrix,
   return make_grid_shortlist(
       group_,
       {.matrix = matrix,
-       .configuration = report_.configuration,
+       .configuration = found_.configuration,
        .machine = machine,
-       .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for_(grid).kernel; },
-       .speeds = report_.speed_trial ? report_.speed_trial->speeds : std::vector<double>(),
+       .kernel_for = [&](const auto& grid) -> const kernels::KernelRow& { return *kernel_for(grid).kernel; },
+       .speeds = found_.speed_trial ? found_.speed_trial->speeds : std::vector<double>(),
        .ranks = uneven_ranks()});
 }
 
 void Session::try_grids(MatrixSource& source, const GridShortlist& shortlist) {
   if (shortlist.grids.size() > 1) progress_.say("trying grids");
-  const auto& environment = *report_.environment;
+  const auto& environment = *found_.environment;
   const auto shared = configuration_of_trials();
   GridTrialConfig config{.source = source,
                          .configuration = shared,
                          .environment = environment,
-                         .kernel_for = kernel_for_,
-                         .slowness = features_.slowness()};
-  if (report_.speed_trial)
+                         .kernel_for = [this](const auto& grid) { return kernel_for(grid); },
+                         .slowness = slowness()};
+  if (found_.speed_trial)
     config.cut_for = [&](const comm::ProcessGrid& grid) -> GridCut {
-      const auto shares = agreed_shares_and_places(group_, report_.speed_trial->speeds, grid);
+      const auto shares = agreed_shares_and_places(group_, found_.speed_trial->speeds, grid);
       return {shares.grid, source.balanced_piece_starts(shares.pieces, group_)};
     };
-  report_.grid_trial = cg2d::try_grids(group_, config, shortlist);
-  set_grid(report_.grid_trial->best_grid);
+  found_.grid_trial = cg2d::try_grids(group_, config, shortlist);
+  set_grid(found_.grid_trial->best_grid);
 }
 
 const comm::TransportRow& Session::first_transport() const {
   return chooses_transport() ? comm::default_transport()
-                             : *comm::find_transport(report_.configuration.transport);
+                             : *comm::find_transport(found_.configuration.transport);
 }
 
 Configuration Session::configuration_of_trials() const {
-  auto shared = report_.configuration;
+  auto shared = found_.configuration;
   shared.transport = first_transport().name;
   return shared;
 }
@@ -142,39 +210,38 @@ void Session::choose_transport(const MatrixSource& source, const comm::BlockLayo
                                const std::shared_ptr<BlockProduct>& product, std::optional<double> shift) {
   progress_.say("choosing the transport");
   const std::function<void(const std::string&)> say = [&](const std::string& line) { progress_.say(line); };
-  const auto& environment = *report_.environment;
-  auto trial = cg2d::choose_transport(group_, {.source = source,
-                                               .trial = {.layout = layout,
-                                                         .configuration = report_.configuration,
-                                                         .product = product,
-                                                         .shift = shift},
-                                               .environment = environment,
-                                               .profile = report_.profile,
-                                               .profile_source = options_.profile,
-                                               .say = say});
-  std::ranges::move(warnings_of(trial, "the trial of transports", options_.profile, source.facts()),
-                    std::back_inserter(report_.warnings));
+  const auto& environment = *found_.environment;
+  auto trial = cg2d::choose_transport(
+      group_,
+      {.source = source,
+       .trial = {.layout = layout, .configuration = found_.configuration, .product = product, .shift = shift},
+       .environment = environment,
+       .profile = found_.profile,
+       .profile_source = asked_.profile,
+       .say = say});
+  std::ranges::move(warnings_of(trial, "the trial of transports", asked_.profile, source.facts()),
+                    std::back_inserter(found_.warnings));
   set_transport(std::move(trial));
 }
 
 void Session::set_transport(TransportTrial trial) {
-  report_.configuration.transport = trial.best;
-  report_.transport_origin = trial.from_profile ? ChoiceOrigin::profile : ChoiceOrigin::trial;
-  report_.transport_trial = std::move(trial);
+  found_.configuration.transport = trial.best;
+  found_.transport_origin = trial.from_profile ? ChoiceOrigin::profile : ChoiceOrigin::trial;
+  found_.transport_trial = std::move(trial);
 }
 
 bool Session::learn_speeds(const MatrixFacts& matrix) {
-  if (report_.configuration.cut != speed_cut) return false;
-  if (report_.speed_trial && report_.speed_trial->grid == report_.configuration.grid) return true;
+  if (found_.configuration.cut != speed_cut) return false;
+  if (found_.speed_trial && found_.speed_trial->grid == found_.configuration.grid) return true;
   progress_.say("measuring the speeds of the ranks");
-  report_.speed_trial = choose_speeds(group_, {.trial = {.matrix = matrix,
-                                                         .configuration = report_.configuration,
-                                                         .chosen = report_.kernel_choice,
-                                                         .slowness = features_.slowness()},
-                                               .environment = *report_.environment,
-                                               .binding = *report_.binding,
-                                               .profile = report_.profile,
-                                               .profile_source = options_.profile});
+  found_.speed_trial = choose_speeds(group_, {.trial = {.matrix = matrix,
+                                                        .configuration = found_.configuration,
+                                                        .chosen = found_.kernel_choice,
+                                                        .slowness = slowness()},
+                                              .environment = *found_.environment,
+                                              .binding = *found_.binding,
+                                              .profile = found_.profile,
+                                              .profile_source = asked_.profile});
   return true;
 }
 
@@ -182,29 +249,36 @@ void Session::cut_by_speed(MatrixSource& source) {
   if (!learn_speeds(source.facts())) return;
   if (uneven_ranks().slow.ranks.empty())
     std::ranges::move(
-        warnings_of(*report_.speed_trial, "the measurement of speeds", options_.profile, source.facts()),
-        std::back_inserter(report_.warnings));
-  report_.configuration.grid = report_.speed_trial->grid;
-  source.set_piece_starts(source.balanced_piece_starts(report_.speed_trial->shares, group_));
+        warnings_of(*found_.speed_trial, "the measurement of speeds", asked_.profile, source.facts()),
+        std::back_inserter(found_.warnings));
+  found_.configuration.grid = found_.speed_trial->grid;
+  source.set_piece_starts(source.balanced_piece_starts(found_.speed_trial->shares, group_));
+}
+
+/// Times as long as products of this rank take on purpose.
+double Session::slowness() const {
+  const auto factors = factors_at(asked_.features.of<SlowRanks>(), group_.size(), 0);
+  return factors[static_cast<std::size_t>(group_.rank())];
 }
 
 UnevenRanks Session::uneven_ranks() const {
-  UnevenRanks ranks{.slow = options_.features.of<SlowRanks>()};
-  if (report_.speed_trial)
-    ranks.slowness = own_slowness(report_.speed_trial->speeds, factors_at(ranks.slow, group_.size(), 0));
+  UnevenRanks ranks{.slow = asked_.features.of<SlowRanks>()};
+  if (found_.speed_trial)
+    ranks.slowness = own_slowness(found_.speed_trial->speeds, factors_at(ranks.slow, group_.size(), 0));
   return ranks;
 }
 
 void Session::record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) {
   mine_.nonzero_count = block.nonzero_count();
-  mine_.row_lengths = row_lengths(block, report_.kernel_choice.critical_vector_length);
+  mine_.row_lengths = row_lengths(block, found_.kernel_choice.critical_vector_length);
   mine_.csr_bytes = block.byte_count();
-  features_.call(&Feature::with_block, block, layout);
+  if (asked_.features.of<GuardOptions>().checks)
+    agree_on(group_, [&] { checksums_.emplace(block, *found_.kernel_choice.kernel, layout, group_.rank()); });
 }
 
 ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout& layout) {
   auto converted = convert_block(std::move(block),
-                                 assembly_plan(group_, layout, report_.configuration, report_.kernel_choice));
+                                 assembly_plan(group_, layout, found_.configuration, found_.kernel_choice));
   mine_.block_bytes = converted.product->matrix_byte_count();
   return converted;
 }
@@ -212,9 +286,9 @@ ConvertedBlock Session::convert(kernels::CsrBlock block, const comm::BlockLayout
 /// With this rank's work of a product.
 std::unique_ptr<comm::Communicator> Session::communicator_for(const comm::BlockLayout& layout,
                                                               const BlockProduct& product) {
-  const auto& configuration = report_.configuration;
+  const auto& configuration = found_.configuration;
   auto communicator = cg2d::connect(product, *comm::find_transport(configuration.transport),
-                                    assembly_plan(group_, layout, configuration, report_.kernel_choice));
+                                    assembly_plan(group_, layout, configuration, found_.kernel_choice));
   mine_.product_work[index_of(Phase::multiply)] =
       work_of_block_product(*communicator, product, mine_.nonzero_count);
   return communicator;
@@ -223,14 +297,13 @@ std::unique_ptr<comm::Communicator> Session::communicator_for(const comm::BlockL
 std::unique_ptr<AssembledOperator> Session::connect(const comm::BlockLayout& layout,
                                                     std::shared_ptr<BlockProduct> product) {
   auto communicator = communicator_for(layout, *product);
-  report_.is_resolved = true;
-  report_.is_symmetric = product->is_symmetric();
-  report_.instruction_set = product->instruction_set();
-  if (options_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-  auto assembled =
-      std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
-                                          report_.configuration.thread_count, options_.time_phases);
-  features_.call(&Feature::with_operator, *assembled);
+  found_.is_resolved = true;
+  found_.is_symmetric = product->is_symmetric();
+  found_.instruction_set = product->instruction_set();
+  if (asked_.time_phases) group_.waiter().set_tick_source(&read_cycle_counter);
+  auto assembled = std::make_unique<AssembledOperator>(std::move(product), std::move(communicator), group_,
+                                                       found_.configuration.thread_count, asked_.time_phases);
+  if (slowdown_) assembled->matrix().set_slowdown(&*slowdown_);
   return assembled;
 }
 
@@ -240,44 +313,71 @@ void Session::reconnect(AssembledOperator& assembled, const comm::BlockLayout& l
   assembled.exchange(std::move(product), std::move(communicator));
 }
 
-void Session::perform(Workload& workload) {
-  workload.choose();
-  const CycleCalibration calibration;
-  const auto ready = workload.make();
-  RegionMeasurement measurement(ready.solver, group_);
-  workload.begin(measurement);
-  const RepeatReport* last = nullptr;
-  {
-    // Detached however this ends.
-    const std::shared_ptr<void> attached(nullptr, [this](void*) { features_.call(&Feature::detach); });
-    features_.call(&Feature::attach, ready, measurement);
-    last = workload.iterate();
+void Session::make_guard(const comm::BlockLayout& layout, AssembledOperator& assembled) {
+  if (const auto* const asked = asked_.features.find<GuardOptions>())
+    guard_.emplace(*asked, group_, layout, assembled, std::move(checksums_));
+}
+
+/// The command names grid and kernel, since others give other last bits.
+std::string Session::last_words() {
+  const auto* const saved = saved_checkpoints();
+  if (saved == nullptr || !found_.provenance) return {};
+  const auto& used = found_.configuration;
+  auto command = found_.provenance->command;
+  if (found_.grid_is_automatic) command = with_option(std::move(command), "--grid", used.grid.name());
+  if (!asked_.configuration.has_kernel())
+    command = with_option(std::move(command), "--kernel", used.kernel);
+  return how_to_go_on(asked_.features.of<CheckpointOptions>(), saved->found() != nullptr,
+                      saved->last_generation(), saved->facts().failure, std::move(command));
+}
+
+std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
+  const auto panel_bytes = streaming_ ? streaming_->panel_bytes() : 0;
+  return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
+}
+
+/// What this machine can read and compute, beside what the phases reach.
+void Session::measure_limits(const MeasuredSolver& solver) {
+  if (auto reason = why_no_limits(*found_.environment); !reason.empty()) {
+    found_.warnings.push_back(std::move(reason));
+    return;
   }
-  gather_results(ready.solver.timer, calibration.ticks_per_second(), last);
-  workload.conclude();
+  progress_.say("measuring what this machine can read and compute");
+  mine_.limits = cg2d::measure_limits(group_, found_.configuration.thread_count,
+                                      solver.matrix_bytes > 0 ? solver.matrix_bytes : solver.vector_bytes,
+                                      solver.vector_bytes);
+  mine_.limits.storage_bytes_per_s = storage_bytes_per_s();
 }
 
-RepeatReport Session::measured_repeat(const RegionMeasurement& measurement) {
-  RepeatReport repeat;
-  repeat.time_s = group_.maximum(measurement.times().region_s);
-  repeat.ranks = group_.gather_one(measurement.times());
-  features_.call(&Feature::end_repeat, repeat);
-  return repeat;
-}
-
-/// The figures of this rank, and then those of all in the report. last: as Feature::conclude().
-void Session::gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last) {
-  mine_.clocks_per_scope = timer.measure_clocks_per_scope();
+/// The figures of this rank, and then those of all in the report.
+void Session::gather_results(const MeasuredSolver& solver, double ticks_per_second) {
+  mine_.clocks_per_scope = solver.timer.measure_clocks_per_scope();
   mine_.ticks_per_second = ticks_per_second;
   mine_.resident_bytes = resident_bytes();
   // The system counts the peak by fewer readings than the memory of the moment.
   mine_.peak_bytes = std::max(peak_resident_bytes(), mine_.resident_bytes);
   mine_.huge_page_bytes = huge_page_bytes();
-  features_.call(&Feature::finish);
-  report_.ranks = group_.gather_one(mine_);
-  features_.call(&Feature::conclude, last);
+  if (const auto* const saved = saved_checkpoints()) found_.features.set(saved->facts());
+  if (streaming_) streaming_->finish();
+  mine_.clocks_per_reading = measurement_->clocks_per_reading();
+  if (asked_.measures_limits) measure_limits(solver);
+  found_.ranks = group_.gather_one(mine_);
 }
 
-std::int64_t Session::memory_of_rank() const { return report_.environment->memory_of_rank(group_.rank()); }
+/// Counts that contradict the system's own account, or that stand still, are no result: a warning for each.
+void Session::judge_counts(const RepeatReport& last) {
+  for (std::size_t event = 0; event < found_.counters.counted.size(); ++event) {
+    auto doubt = doubt_about(found_.counters, last, event);
+    if (!doubt.empty()) found_.warnings.push_back("--papi: " + std::move(doubt));
+  }
+}
+
+void Session::keep_trace() {
+  const auto& rank = found_.environment->ranks[static_cast<std::size_t>(group_.rank())];
+  trace_ = measurement_->rank_trace(rank.node, found_.ranks.front().ticks_per_second);
+  trace_->is_of_solve = kind_ == WorkKind::solve;
+  if (const auto dropped = group_.maximum(phase_trace_->dropped_count()); dropped > 0)
+    found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
+}
 
 }  // namespace cg2d

@@ -4,20 +4,29 @@
 // ranks.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <utility>
+#include <string>
+#include <vector>
 
+#include "cg/base/interface.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/matrix_source.hpp"
+#include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
+#include "cg/run/guard/guard.hpp"
+#include "cg/run/region_measurement.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/session_report.hpp"
+#include "cg/run/streaming/streaming_feature.hpp"
+#include "cg/run/watch/stall_watch.hpp"
 #include "cg/solver/assembled_operator.hpp"
+#include "cg/solver/slow_ranks.hpp"
+#include "cg/timing/phase_counters.hpp"
+#include "cg/timing/phase_trace.hpp"
 #include "cg/tuning/trial.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
@@ -25,45 +34,61 @@
 
 namespace cg2d {
 
-/// One class for each kind of work. Session::perform() calls the hooks in this order, on every rank; all may be collective, and throw RunError
-/// (on every rank alike), MpiError, std::bad_alloc.
-class Workload : public Interface {
+/// The report of a kind, as a base before Session, which refers to it.
+template <typename Report>
+struct ReportOf {
+  Report report_;
+};
+
+/// A measurement: its course, and steps that do not depend on what is measured; one class derives for each kind of work. Collective in
+/// every operation but the accessors; each throws RunError (on every rank alike), MpiError, std::bad_alloc, and leaves the report as far as
+/// it got. Holds references: all must outlive it.
+class Session : public Interface {
  public:
+  /// The whole course, after the preparation of the kind.
+  void perform();
+  /// Notes in the report why the work ends.
+  void record_failure(const RunError& error) { found_.record_failure(error); }
+  /// This rank's part of the trace; empty if none was requested, and before the end of perform().
+  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_; }
+
+ protected:
+  Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
+          SessionReport& report, WorkKind kind);
+
+  // ---------------------------------------------------------------- steps of a kind, in the order of the calls
+
   /// Checks, reads and chooses all that the matrix on the grid depends on, and begins the threads.
   virtual void choose() = 0;
-  /// The operator over its transport, and its solver. What the result refers to must outlive conclude().
-  virtual ReadyWork make() = 0;
-  /// The state to go on from, and observers of the iterations, which are to be measured by that.
-  virtual void begin(RegionMeasurement& measurement) = 0;
-  /// All regions, which the features watch. The repetition to be reported; nullptr: none is complete.
+  /// The operator over its transport, its solver, the state to go on from, and observers of the iterations. What the result refers to must
+  /// outlive conclude().
+  virtual MeasuredSolver make() = 0;
+  /// All regions, measured by measurement(). The repetition to be reported; nullptr: none is complete.
   virtual const RepeatReport* iterate() = 0;
   /// The figures of all ranks are in the report of rank 0.
   virtual void conclude() {}
-};
+  /// The kernel of a grid, once there is a matrix.
+  [[nodiscard]] virtual ChosenKernel kernel_for(const comm::ProcessGrid& grid) const = 0;
+  /// Room for the events of so many CG steps.
+  [[nodiscard]] virtual TraceRoom trace_room(int step_count) const = 0;
 
-/// A measurement: its course, and steps that do not depend on what is measured. Collective in every
-/// operation but the accessors; each throws RunError (on every rank alike), MpiError, std::bad_alloc, and leaves the
-/// report as far as it got. Holds references: all must outlive it.
-class Session {
- public:
-  using KernelFor = std::function<ChosenKernel(const comm::ProcessGrid&)>;
-
-  Session(const SessionOptions& options, comm::RankGroup& group, const Progress& progress,
-          SessionReport& report, WorkKind kind);
+  // ---------------------------------------------------------------- steps that do not depend on the kind
 
   /// Inspects the machine, and checks what needs no matrix. Throws InputError for a configuration that an axis refuses, and for events
   /// that nobody knows.
   void prepare();
-
-  /// From now on the kernel of a grid is that.
-  void set_kernel_choice(KernelFor kernel_for) { kernel_for_ = std::move(kernel_for); }
+  /// The work is going to be done, and its matrix is not yet made: features take what they need.
+  void begin_work();
+  /// The kernel that is named, or that of the profile, or by rule: with --out-of-core the shortest one that can be streamed.
+  [[nodiscard]] ChosenKernel chosen_kernel(const MatrixFacts& matrix, Configuration asked,
+                                           int vector_count = 1) const;
   /// Puts the grid and its kernel into the configuration.
   void set_grid(const comm::ProcessGrid& grid);
   /// Refuses --reproducible where the instructions for it are missing.
   void check_reproducible() const;
   /// Refuses a kernel or a transport that is not available here.
   void check_choices() const;
-  /// Features and binding, before this rank's first threads.
+  /// Counters and binding, before this rank's first threads.
   void begin_threads();
   [[nodiscard]] GridShortlist shortlist(const MatrixFacts& matrix,
                                         const std::optional<MachineDescription>& machine = {});
@@ -72,11 +97,10 @@ class Session {
 
   /// With --transport auto the grids are compared over the default transport; the transport is then chosen on
   /// the best grid.
-  [[nodiscard]] bool chooses_transport() const { return !options_.configuration.has_transport(); }
-  [[nodiscard]] const comm::TransportRow& first_transport() const;
-  /// With first_transport(), over which grids and kernels are compared.
+  [[nodiscard]] bool chooses_transport() const { return !asked_.configuration.has_transport(); }
+  /// With the transport over which grids and kernels are compared.
   [[nodiscard]] Configuration configuration_of_trials() const;
-  /// By the profile, or a trial with the workload's own block. shift: as BlockTrialConfig.
+  /// By the profile, or a trial with the work's own block. shift: as BlockTrialConfig.
   void choose_transport(const MatrixSource& source, const comm::BlockLayout& layout,
                         const std::shared_ptr<BlockProduct>& product, std::optional<double> shift = {});
   void set_transport(TransportTrial trial);
@@ -88,45 +112,74 @@ class Session {
   /// How ranks differ, as far as it is known.
   [[nodiscard]] UnevenRanks uneven_ranks() const;
 
-  /// A block that is in memory as a whole: its figures, and what features do with it, before the kernel takes it.
+  /// A block that is in memory as a whole, before the kernel takes it: its figures, and checksums for a guard.
   void record_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   /// The block in the kernel's format.
   [[nodiscard]] ConvertedBlock convert(kernels::CsrBlock block, const comm::BlockLayout& layout);
   /// Over the transport of the configuration.
   [[nodiscard]] std::unique_ptr<AssembledOperator> connect(const comm::BlockLayout& layout,
                                                            std::shared_ptr<BlockProduct> product);
-
   /// The same operator goes on with another layout and its product, after AssembledOperator::release().
   void reconnect(AssembledOperator& assembled, const comm::BlockLayout& layout,
                  std::shared_ptr<BlockProduct> product);
+  /// Makes guard_, where one is asked for.
+  void make_guard(const comm::BlockLayout& layout, AssembledOperator& assembled);
+  /// Bytes over which a product of this rank reads its matrix: a streamed one is multiplied from buffers, of which there are few.
+  [[nodiscard]] std::int64_t read_footprint_bytes(const BlockProduct& product) const;
+  /// MachineLimits::storage_bytes_per_s
+  [[nodiscard]] double storage_bytes_per_s() const {
+    return streaming_ ? streaming_->block().stream.storage_bytes_per_s : 0.0;
+  }
 
-  /// The whole course, after prepare().
-  void perform(Workload& workload);
-  /// The repetition that has been measured.
-  [[nodiscard]] RepeatReport measured_repeat(const RegionMeasurement& measurement);
+  /// As long as iterations go on.
+  [[nodiscard]] RegionMeasurement& measurement() { return *measurement_; }
+  [[nodiscard]] StallWatch* stall_watch() { return stall_watch_; }
 
-  [[nodiscard]] std::int64_t memory_of_rank() const;
-
-  [[nodiscard]] Features& features() { return features_; }
-  [[nodiscard]] const Features& features() const { return features_; }
+  [[nodiscard]] std::int64_t memory_of_rank() const {
+    return found_.environment->memory_of_rank(group_.rank());
+  }
   [[nodiscard]] RankResult& mine() { return mine_; }
-  /// This rank's part of the trace; empty if none was requested, and before gather_results().
-  [[nodiscard]] const std::optional<RankTrace>& trace() const { return trace_.trace; }
+  [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
+  /// The checkpoint to go on from, and those that are saved; nullptr where nobody asked for it.
+  [[nodiscard]] const FoundCheckpoint* found_checkpoint() const {
+    return checkpoints_ ? checkpoints_->found() : nullptr;
+  }
+  [[nodiscard]] Checkpoints* saved_checkpoints() {
+    return checkpoints_ && checkpoints_->are_saved() ? &*checkpoints_ : nullptr;
+  }
+  /// The end of the sentence about a signal that has ended the work.
+  [[nodiscard]] std::string last_words();
 
- private:
-  [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
-                                                                     const BlockProduct& product);
-  void gather_results(PhaseTimer& timer, double ticks_per_second, const RepeatReport* last);
-
-  const SessionOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
-  SessionReport& report_;
+  std::optional<Checkpoints> checkpoints_;  // where it is asked for, as all that is optional here
+  std::optional<StreamingFeature> streaming_;
+  std::optional<Guard> guard_;  // of the solver
+
+ private:
+  [[nodiscard]] const comm::TransportRow& first_transport() const;
+  [[nodiscard]] double slowness() const;
+  void begin_counters();
+  [[nodiscard]] std::unique_ptr<comm::Communicator> communicator_for(const comm::BlockLayout& layout,
+                                                                     const BlockProduct& product);
+  void measure_limits(const MeasuredSolver& solver);
+  void gather_results(const MeasuredSolver& solver, double ticks_per_second);
+  void judge_counts(const RepeatReport& last);
+  void keep_trace();
+
+  const SessionOptions& asked_;  // the part of the kind's options, and of its report, that all kinds have
+  SessionReport& found_;
+  WorkKind kind_;
   RankResult mine_;
-  KeptTrace trace_;
-  Features features_;
+  std::optional<PhaseTrace> phase_trace_;
+  std::optional<RankTrace> trace_;  // refers to its events
+  std::vector<std::string> wanted_events_;
+  std::unique_ptr<EventCounters> counters_;
+  std::optional<Slowdown> slowdown_;
+  std::optional<ProductChecksums> checksums_;  // of this rank's block, for a guard
+  RegionMeasurement* measurement_ = nullptr;
+  StallWatch* stall_watch_ = nullptr;
   std::optional<ThreadBinding> binding_;
-  KernelFor kernel_for_;
 };
 
 }  // namespace cg2d

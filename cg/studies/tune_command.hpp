@@ -10,7 +10,7 @@
 #include "cg/base/progress.hpp"
 #include "cg/machine/thread_binding.hpp"
 #include "cg/matrix/problem.hpp"
-#include "cg/run/streaming/tune_storage.hpp"
+#include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/tuning/tuning_profile.hpp"

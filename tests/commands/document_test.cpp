@@ -13,7 +13,7 @@
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/event_list.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/run/check/check_command.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/studies/model_command.hpp"
 #include "cg/studies/pingpong.hpp"

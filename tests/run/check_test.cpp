@@ -17,8 +17,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/check/check_command.hpp"
-#include "cg/run/check/checks.hpp"
 #include "support/mpi_test.hpp"
 
 namespace cg2d::check_test {
@@ -375,7 +373,7 @@ TEST(SymmetryCheckTest, FindsAnEntryThatHasNoMirror) {
     DistributedSystem system(class_s(10.0), test.parts(), group());
     const auto check = [&](double addition) {
       ChangedOperator changed(system.matrix(), addition);
-      return check_symmetry(changed, system.piece(), system.order(), system.norm());
+      return check_symmetry(changed, system.piece, system.order, system.norm);
     };
     expect_ok(check(0.0));
     // An entry of 1e-5 in a matrix with a norm of about 20.
@@ -388,7 +386,7 @@ TEST(SymmetryCheckTest, TheNormIsTheSameOnEveryGridAndAtLeastTheDiagonal) {
   double first = 0.0;
   for (const auto& grid : comm::factorizations(group().size())) {
     const TestParts test(grid);
-    const double norm = DistributedSystem(class_s(-1000.0), test.parts(), group()).norm();
+    const double norm = DistributedSystem(class_s(-1000.0), test.parts(), group()).norm;
     EXPECT_GT(norm, 1000.0);
     if (first == 0.0) first = norm;
     // Another order of additions of 1400 numbers at most.
@@ -401,19 +399,19 @@ TEST(ConvergenceCheckTest, NeedsTheBoostOfTheDiagonal) {
     SCOPED_TRACE(grid.name());
     const TestParts test(grid);
     DistributedSystem plain(class_s(0.0), test.parts(), group());
-    const auto slow = check_convergence(plain.matrix(), plain.piece());  // positive definite, and more steps
+    const auto slow = check_convergence(plain.matrix(), plain.piece);  // positive definite, and more steps
     expect_failed(slow);
     EXPECT_GT(slow.figure, 12.0);
-    DistributedSystem fast(boosted(class_s(10.0), plain.norm()), test.parts(), group());
-    const auto result = check_convergence(fast.matrix(), fast.piece());
+    DistributedSystem fast(boosted(class_s(10.0), plain.norm), test.parts(), group());
+    const auto result = check_convergence(fast.matrix(), fast.piece);
     expect_ok(result);
     EXPECT_GT(result.figure, 1.0);
     DistributedSystem negative(class_s(1e3), test.parts(), group());
-    const auto refused = check_convergence(negative.matrix(), negative.piece());
+    const auto refused = check_convergence(negative.matrix(), negative.piece);
     expect_failed(refused);
     EXPECT_NE(refused.reason.find("positive definite"), std::string::npos) << refused.reason;
     ChangedOperator broken(fast.matrix(), nan_number);
-    expect_failed(check_convergence(broken, fast.piece()));
+    expect_failed(check_convergence(broken, fast.piece));
   }
 }
 

@@ -52,7 +52,7 @@ class Features(unittest.TestCase):
 
     def test_an_option_of_a_feature_is_named_in_few_other_sources(self):
         sources = {file: file.read_text() for file in sources_of("cg")}
-        rows = {file: text for file, text in sources.items() if file.name.endswith("_feature.cpp")}
+        rows = {file: text for file, text in sources.items() if file.name.endswith("feature.cpp")}
         options = {option: file for file, text in rows.items() for option in re.findall(r'_option = "(--[a-z-]+)"', text)}
         self.assertGreater(len(options), 1)
         for option, own in options.items():

@@ -59,32 +59,26 @@ CheckResult judged_over_ranks(const DerivedMetric& mine, double tolerance, comm:
   return judged(worst, tolerance, std::move(reason));
 }
 
-namespace {
-
-/// The flattest and the tallest grid, and the two in the middle: those with most columns and rows alike.
-std::vector<comm::ProcessGrid> some_of_grids(const std::vector<comm::ProcessGrid>& grids) {
-  constexpr std::size_t most_grids = 4;
-  if (grids.size() <= most_grids) return grids;
-  const auto middle = grids.size() / 2;
-  return {grids.front(), grids[middle - 1], grids[middle], grids.back()};
-}
-
-}  // namespace
-
 CheckPlan full_check_plan(int rank_count) {
   CheckPlan plan{.configuration = {}, .takes_all_loops = true};
   plan.configuration.kernel = kernels::default_kernel().name;
   for (const auto& row : kernels::kernel_table()) plan.kernels.push_back(&row);
   for (const auto& row : comm::transport_table()) plan.transports.push_back(&row);
   plan.grids = comm::factorizations(rank_count);
-  plan.some_grids = some_of_grids(plan.grids);
+  plan.some_grids = plan.grids;
+  // The flattest and the tallest grid, and the two in the middle: those with most columns and rows alike.
+  if (const auto middle = plan.grids.size() / 2; plan.grids.size() > 4)
+    plan.some_grids = {plan.grids.front(), plan.grids[middle - 1], plan.grids[middle], plan.grids.back()};
   return plan;
 }
 
 CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning) {
+  const auto* const kernel = kernels::find_kernel(configuration.kernel);
+  if (kernel == nullptr)
+    throw InputError("--check: without a matrix there is no kernel to check; take --assembled");
   return {.configuration = configuration,
           .tuning = tuning,
-          .kernels = {kernels::find_kernel(configuration.kernel)},
+          .kernels = {kernel},
           .transports = {comm::find_transport(configuration.transport)},
           .some_grids = {configuration.grid},
           .grids = {configuration.grid}};

@@ -2,18 +2,25 @@
 
 // Checks of an installation on the machine at hand: their results, their table, and how they are run.
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/matrix/problem.hpp"
+#include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/configuration.hpp"
+#include "cg/solver/linear_operator.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -62,7 +69,7 @@ struct CheckPlan {
 };
 /// Every kernel, transport and grid of so many ranks.
 CheckPlan full_check_plan(int rank_count);
-/// The parts of one run: its configuration has a grid, a kernel and a transport.
+/// The parts of one run: its configuration has a grid and a transport. Throws InputError, which names --check, where it has no kernel.
 CheckPlan short_check_plan(const Configuration& configuration, const kernels::Tuning& tuning);
 
 /// Makes the checks of one row after the other, and keeps their results.
@@ -106,8 +113,112 @@ int count_of(std::span<const CheckResult> results, CheckStatus status);
 /// One line on a check that failed: "kernel sell, avx512: 7.1e+11, at most 1 allowed".
 std::string sentence_of(const CheckResult& failure);
 
+/// --check is asked for: a type of its own among the settings of features.
+struct CheckSettings {};
 /// `--check` of a run or a solve: makes the checks of a plan, the short one, before a run. Collective. Throws RunError
 /// (verification_failed), on every rank alike, which names the first check that failed.
 void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progress& progress);
+
+// ---------------------------------------------------------------- kernels
+
+/// A symmetric block, an operand, and the product by the reference kernel for whole storage.
+struct KnownProduct {
+  kernels::CsrBlock block;
+  std::vector<double> operand;
+  std::vector<double> product;
+  /// By how much two products may differ in each row, however their terms are added: (terms + 2) eps sum |a| |p|,
+  /// half of it for each (Higham, Accuracy and Stability, section 3.1), with a last addition to the result.
+  std::vector<double> rounding;
+};
+/// Blocks of awkward shapes: one row, dense, rows of 0 to 60 entries with one dense row, and several column blocks.
+std::vector<KnownProduct> make_known_products();
+
+/// The error of a kernel on every rank; at most 1 is allowed. Unavailable where no rank can make it. Collective.
+CheckResult check_kernel(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                         const std::vector<KnownProduct>& known, comm::RankGroup& group);
+
+// ---------------------------------------------------------------- transports
+
+/// Products and sums of whole numbers, whose results are exact: the wrong elements of all ranks on one grid, with every form of the sum that the transport has, on even pieces and on
+/// pieces some of which are empty; none are allowed. ranks_per_node: as in CommunicatorOptions. Collective. Throws
+/// MpiError.
+CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
+                            comm::RankGroup& group);
+
+// ---------------------------------------------------------------- operators
+
+/// The parts that make a product on one grid.
+struct ProductParts {
+  const kernels::KernelRow& kernel;
+  const comm::TransportRow& transport;
+  const Configuration& configuration;  ///< its grid, threads, form of the sum, overlap and nodes
+  const kernels::Tuning& tuning;
+};
+
+/// The matrix of a problem, distributed. Collective in its constructor. Throws RunError (on every rank alike), MpiError,
+/// std::bad_alloc.
+struct DistributedSystem {
+  DistributedSystem(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
+
+  [[nodiscard]] LinearOperator& matrix() const { return assembled->matrix(); }
+
+  std::int64_t order;
+  comm::IndexRange piece;  ///< this rank's of every vector
+  /// The largest sum of magnitudes over a row of the matrix: ||A|| in the maximum norm, and for a symmetric matrix no less
+  /// than || |A| || in the Euclidean one.
+  double norm = 0.0;
+  std::unique_ptr<AssembledOperator> assembled;
+};
+
+/// The largest |x.Ay - y.Ax| over several pairs of vectors, in parts of n eps norm ||x|| ||y||. Each of the two numbers has
+/// at most a rounding error of n eps norm ||x|| ||y||: a row of A y and the dot product add up n terms each at most, and
+/// |x|.|A||y| <= norm ||x|| ||y||. So at most 2 are allowed. Collective; the same on every rank.
+CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
+                           double norm);
+
+/// The steps of CG until ||b - A x|| <= 1e-12 ||b||, recomputed; at most 12 are allowed. For a matrix whose diagonal is
+/// boosted by ten times the norm of the rest, the condition number is at most 11/9, and the theory of CG says 10 steps:
+/// 2 ((sqrt(11/9) - 1) / (sqrt(11/9) + 1))^10 = 2e-13. Collective; the same on every rank.
+CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& piece);
+/// The problem with the diagonal so boosted; norm: of the problem's matrix with shift 0.
+Problem boosted(const Problem& problem, double norm);
+
+/// The relative difference of zeta from the problem's reference; at most Problem::tolerance is allowed. Collective. Throws
+/// as DistributedSystem.
+CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group);
+
+// ---------------------------------------------------------------- cg2d check
+
+/// The options of `cg2d check`.
+struct CheckOptions {
+  std::string format = "text";
+  std::string output;                   ///< empty: standard output
+  std::int64_t memory_limit_bytes = 0;  ///< of a node; 0: all that is free there
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
+
+/// Makes all checks on the ranks that were started, and writes the table of their results. Collective; the same code on
+/// every rank: verification_failed where a check fails. Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group);
+
+/// Where the checks were made, and how they ended.
+struct CheckReport {
+  std::string machine;  ///< the processor of rank 0, with its caches
+  std::string mpi;
+  std::string blas;
+  int rank_count = 1;
+  int node_count = 1;
+  std::vector<std::string> instruction_sets{};  ///< instruction sets of rank 0's processor
+  std::vector<CheckResult> results{};
+  double seconds = 0.0;
+
+  [[nodiscard]] bool has_failures() const { return count_of(results, CheckStatus::failed) > 0; }
+};
+
+class Members;
+void describe(Members& m, CheckResult& result);
+void describe(Members& m, CheckReport& report);
+/// format: "text" or "json".
+std::string write_check_report(const CheckReport& report, const std::string& format);
 
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-#include "cg/run/check/check_command.hpp"
+#include "cg/run/check/check.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,18 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <exception>
 #include <limits>
-#include <memory>
 #include <new>
 #include <random>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/matrix/half_storage.hpp"
-#include "cg/run/check/checks.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "kernels/cpu_features.hpp"
 
@@ -25,51 +25,36 @@ using Rows = std::vector<std::vector<kernels::CsrBlock::Entry>>;
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
 /// Numbers of magnitude 1/2 to 3/2, so that a term that is lost or counted twice shows in any sum.
-class Numbers {
- public:
+struct Numbers {
+  std::mt19937_64 random{20261123};
+
   double next() {
-    const double magnitude = 0.5 + static_cast<double>(random_() >> 11) * 0x1p-53;
-    return random_() % 2 == 0 ? magnitude : -magnitude;
+    const double magnitude = 0.5 + static_cast<double>(random() >> 11) * 0x1p-53;
+    return random() % 2 == 0 ? magnitude : -magnitude;
   }
   std::int64_t below(std::int64_t bound) {
-    return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(bound));
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
   }
-
- private:
-  std::mt19937_64 random_{20261123};
 };
 
-/// Adds an entry and its mirror.
-void put_pair(Rows& rows, std::int64_t row, std::int64_t column, double value) {
-  rows[static_cast<std::size_t>(row)].push_back(
-      {.column = static_cast<std::int32_t>(column), .value = value});
-  if (row != column)
-    rows[static_cast<std::size_t>(column)].push_back(
-        {.column = static_cast<std::int32_t>(row), .value = value});
-}
-
-Rows dense_rows(std::int64_t order, Numbers& numbers) {
+/// A symmetric matrix with rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
+/// Those of `dense` are connected with all others.
+Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexRange& dense,
+                 Numbers& numbers) {
   Rows rows(static_cast<std::size_t>(order));
+  const auto put = [&](std::int64_t row, std::int64_t column, double value) {
+    rows[static_cast<std::size_t>(row)].push_back(
+        {.column = static_cast<std::int32_t>(column), .value = value});
+  };
   for (std::int64_t row = 0; row < order; ++row) {
-    for (std::int64_t column = row; column < order; ++column) put_pair(rows, row, column, numbers.next());
-  }
-  return rows;
-}
-
-/// Rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
-/// dense_row: connected with all others; -1: none.
-Rows random_rows(std::int64_t order, std::int64_t step_limit, std::int64_t dense_row, Numbers& numbers) {
-  Rows rows(static_cast<std::size_t>(order));
-  for (std::int64_t row = 0; row < order; ++row) {
-    if (row == dense_row) {
-      for (std::int64_t column = row; column < order; ++column) put_pair(rows, row, column, numbers.next());
-      continue;
-    }
-    if (row % 7 == 3) continue;
-    std::int64_t column = row;
-    for (auto length = numbers.below(30); length > 0 && column < order; --length) {
-      put_pair(rows, row, column, numbers.next());
-      column += 1 + numbers.below(step_limit);
+    const bool is_dense = row >= dense.begin && row < dense.end;
+    if (!is_dense && row % 7 == 3) continue;
+    auto column = row;
+    for (auto length = is_dense ? order : numbers.below(30); length > 0 && column < order; --length) {
+      const double value = numbers.next();
+      put(row, column, value);
+      if (row != column) put(column, row, value);
+      column += is_dense ? 1 : 1 + numbers.below(step_limit);
     }
   }
   return rows;
@@ -95,59 +80,42 @@ KnownProduct known_product(Rows rows, Numbers& numbers) {
   return known;
 }
 
-/// Products of one kernel with operands that are `vector_count` multiples of the known one, side by side.
-class KernelTest {
- public:
-  /// row_count: the first rows of the block; all with half storage.
-  KernelTest(const kernels::KernelRow& row, const kernels::KernelOptions& options, const KnownProduct& known,
-             std::int64_t row_count)
-      : known_(known),
-        vector_count_(static_cast<std::size_t>(options.vector_count)),
-        is_half_(row.stores_half()),
-        p_(known.operand.size() * vector_count_),
-        q_(static_cast<std::size_t>(row_count) * vector_count_),
-        mirrored_q_(is_half_ ? q_.size() : 0) {
-    auto block = known.block.first_rows(row_count);
-    keep_stored(block, row.storage, equal_pieces(known.block.column_count, {.columns = 1, .rows = 1}), 0);
-    auto own_options = options;
-    own_options.column_of_row_0 = 0;
-    kernel_ = row.maker_for(options)(std::move(block), own_options);
-    for (std::size_t k = 0; k < p_.size(); ++k) p_[k] = scale_of(k) * known.operand[k / vector_count_];
-  }
-
-  /// Results overwrite, or are added to zeros in several shares.
-  double error(bool is_added, int share_count) {
-    std::ranges::fill(q_, is_added ? 0.0 : nan_value);
-    std::ranges::fill(mirrored_q_, nan_value);
+/// The error of products of the first rows of a known block (of all with half storage), each with operands that are several multiples of
+/// the known one, side by side. Results overwrite in a first product, and are added to zeros in several shares in another one.
+double product_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
+                     const KnownProduct& known, std::int64_t row_count) {
+  auto block = known.block.first_rows(row_count);
+  keep_stored(block, row.storage, equal_pieces(known.block.column_count, {.columns = 1, .rows = 1}), 0);
+  auto own_options = options;
+  own_options.column_of_row_0 = 0;
+  const auto kernel = row.maker_for(options)(std::move(block), own_options);
+  const auto vector_count = static_cast<std::size_t>(options.vector_count);
+  // Powers of two: the product with each vector is an exact multiple.
+  const auto scale_of = [&](std::size_t element) {
+    return std::ldexp(1.0, static_cast<int>(element % vector_count));
+  };
+  std::vector<double> p(known.operand.size() * vector_count);
+  for (std::size_t k = 0; k < p.size(); ++k) p[k] = scale_of(k) * known.operand[k / vector_count];
+  std::vector<double> q(static_cast<std::size_t>(row_count) * vector_count);
+  std::vector<double> mirrored_q(row.stores_half() ? q.size() : 0);
+  double worst = 0.0;
+  for (const int share_count : {1, 3}) {
+    const bool is_added = share_count > 1;
+    std::ranges::fill(q, is_added ? 0.0 : nan_value);
+    std::ranges::fill(mirrored_q, nan_value);
     for (int share = 0; share < share_count; ++share) {
-      kernel_->multiply({.p_columns = p_, .p_rows = p_, .q_rows = q_, .q_columns = mirrored_q_},
-                        {.is_added = is_added, .share = share, .share_count = share_count});
+      kernel->multiply({.p_columns = p, .p_rows = p, .q_rows = q, .q_columns = mirrored_q},
+                       {.is_added = is_added, .share = share, .share_count = share_count});
     }
-    double worst = 0.0;
-    for (std::size_t k = 0; k < q_.size(); ++k) worst = worse_of(worst, error_of(k));
-    return worst;
+    for (std::size_t k = 0; k < q.size(); ++k) {
+      const double product = q[k] + (mirrored_q.empty() ? 0.0 : mirrored_q[k]);
+      const double difference = std::abs(product - scale_of(k) * known.product[k / vector_count]);
+      if (difference == 0.0) continue;
+      worst = worse_of(worst, difference / (scale_of(k) * known.rounding[k / vector_count]));
+    }
   }
-
- private:
-  /// Powers of two: the product with each vector is an exact multiple.
-  [[nodiscard]] double scale_of(std::size_t element) const {
-    return std::ldexp(1.0, static_cast<int>(element % vector_count_));
-  }
-  [[nodiscard]] double error_of(std::size_t element) const {
-    const auto row = element / vector_count_;
-    const double product = q_[element] + (is_half_ ? mirrored_q_[element] : 0.0);
-    const double difference = std::abs(product - scale_of(element) * known_.product[row]);
-    return difference == 0.0 ? 0.0 : difference / (scale_of(element) * known_.rounding[row]);
-  }
-
-  const KnownProduct& known_;
-  std::size_t vector_count_;
-  bool is_half_;
-  std::vector<double> p_;
-  std::vector<double> q_;
-  std::vector<double> mirrored_q_;
-  std::unique_ptr<kernels::SpmvKernel> kernel_;
-};
+  return worst;
+}
 
 /// Why this rank cannot make the kernel; empty where it can.
 std::string why_not_here(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
@@ -160,33 +128,23 @@ std::string why_not_here(const kernels::KernelRow& row, const kernels::KernelOpt
 
 /// The largest difference between the products of a kernel and the known ones, in parts of the rounding; NaN where
 /// one is. Half storage multiplies the half of the block, and both results together are the product; kernels for
-/// whole blocks also multiply the first third of the rows.
-double kernel_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
-                    const std::vector<KnownProduct>& known) {
-  double worst = 0.0;
-  for (const auto& product : known) {
-    const auto order = product.block.row_count;
-    KernelTest whole(row, options, product, order);
-    worst = worse_of(worst, whole.error(false, 1));
-    constexpr int share_count = 3;
-    worst = worse_of(worst, whole.error(true, share_count));
-    if (row.stores_half()) continue;
-    KernelTest first_rows(row, options, product, order / 3);
-    worst = worse_of(worst, first_rows.error(false, 1));
-  }
-  return worst;
-}
-
-/// Any exception of a kernel but lack of memory is a failure of the check.
+/// whole blocks also multiply the first third of the rows. Any exception of a kernel but lack of memory is a failure of the check.
 DerivedMetric own_error(const kernels::KernelRow& row, const kernels::KernelOptions& options,
                         const std::vector<KnownProduct>& known) {
+  DerivedMetric mine;
   try {
-    return {.figure = kernel_error(row, options, known)};
+    for (const auto& product : known) {
+      const auto order = product.block.row_count;
+      mine.figure = worse_of(mine.figure, product_error(row, options, product, order));
+      if (!row.stores_half())
+        mine.figure = worse_of(mine.figure, product_error(row, options, product, order / 3));
+    }
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
-    return {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
+    mine = {.figure = std::numeric_limits<double>::infinity(), .reason = error.what()};
   }
+  return mine;
 }
 
 std::string subject_of(const kernels::KernelRow& row, const kernels::KernelOptions& options) {
@@ -210,28 +168,21 @@ std::vector<kernels::KernelOptions> all_loops_of(const kernels::KernelRow& row, 
   return loops;
 }
 
-void check_kernels(CheckList& list) {
-  const auto known = make_known_products();
-  const auto& plan = list.plan();
-  for (const auto* row : plan.kernels) {
-    std::vector<kernels::KernelOptions> loops{
-        {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
-    if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
-    for (const auto& options : loops)
-      list.add(subject_of(*row, options), [&] { return check_kernel(*row, options, known, list.group()); });
-  }
-}
-
 }  // namespace
 
 std::vector<KnownProduct> make_known_products() {
+  struct Shape {
+    std::int64_t order;
+    std::int64_t step_limit;
+    comm::IndexRange dense;
+  };
+  // The last one is wider than the widest column block.
+  constexpr std::array shapes{Shape{1, 1, {0, 1}}, Shape{37, 1, {0, 37}}, Shape{1'009, 40, {500, 501}},
+                              Shape{kernels::max_block_width + 4'001, 20'000, {0, 0}}};
   Numbers numbers;
   std::vector<KnownProduct> known;
-  known.push_back(known_product(dense_rows(1, numbers), numbers));
-  known.push_back(known_product(dense_rows(37, numbers), numbers));
-  known.push_back(known_product(random_rows(1'009, 40, 500, numbers), numbers));
-  // Wider than the widest column block.
-  known.push_back(known_product(random_rows(kernels::max_block_width + 4'001, 20'000, -1, numbers), numbers));
+  for (const auto& [order, step_limit, dense] : shapes)
+    known.push_back(known_product(random_rows(order, step_limit, dense, numbers), numbers));
   return known;
 }
 
@@ -255,7 +206,18 @@ CheckRow kernel_check() {
       .what =
           "products of every kernel, in each instruction set of this machine, against the scalar reference",
       .figure = "largest difference, in parts of what rounding allows",
-      .run = check_kernels};
+      .run = [](CheckList& list) {
+        const auto known = make_known_products();
+        const auto& plan = list.plan();
+        for (const auto* row : plan.kernels) {
+          std::vector<kernels::KernelOptions> loops{
+              {.thread_count = plan.configuration.thread_count, .tuning = plan.tuning}};
+          if (plan.takes_all_loops) loops = all_loops_of(*row, list.group());
+          for (const auto& options : loops)
+            list.add(subject_of(*row, options),
+                     [&] { return check_kernel(*row, options, known, list.group()); });
+        }
+      }};
 }
 
 }  // namespace cg2d

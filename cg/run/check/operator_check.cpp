@@ -7,14 +7,16 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cg/matrix/files/permutation.hpp"
+#include "cg/base/process_memory.hpp"
+#include "cg/matrix/files/vector_file.hpp"
 #include "cg/matrix/matrix_source.hpp"
-#include "cg/run/check/checks.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/npb_iteration.hpp"
 #include "cg/solver/solve.hpp"
@@ -40,31 +42,22 @@ double largest_row_sum(const kernels::CsrBlock& block, const comm::BlockLayout& 
   return sums.empty() ? 0.0 : std::ranges::max(sums);
 }
 
-/// Element `index` of vector `number`: within -1 ... 1, the same on every grid (splitmix64).
-double element_of(std::int64_t index, int number) {
-  const auto place = static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(number) + 1;
-  const auto bits = splitmix_bits(place * golden_ratio_bits);
-  return static_cast<double>(bits >> 11) * 0x1p-52 - 1.0;
+/// Vector `number`: within -1 ... 1, the same on every grid.
+HugePageVector vector_of(const comm::IndexRange& piece, int number) {
+  return random_vector(static_cast<std::uint64_t>(number),
+                       {.local_size = static_cast<std::size_t>(piece.size()),
+                        .row_of = [&](std::size_t k) { return piece.begin + static_cast<std::int64_t>(k); }});
 }
 
-std::vector<double> vector_of(const comm::IndexRange& piece, int number) {
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(piece.size()));
-  for (auto index = piece.begin; index < piece.end; ++index) values.push_back(element_of(index, number));
-  return values;
-}
-
-std::vector<double> applied(LinearOperator& matrix, const std::vector<double>& x) {
+std::vector<double> applied(LinearOperator& matrix, std::span<const double> x) {
   std::ranges::copy(x, matrix.operand().begin());
   matrix.apply();
   const auto result = matrix.result();
   return {result.begin(), result.end()};
 }
 
-double own_dot(const std::vector<double>& x, const std::vector<double>& y) {
-  double sum = 0.0;
-  for (std::size_t k = 0; k < x.size(); ++k) sum += x[k] * y[k];
-  return sum;
+double own_dot(std::span<const double> x, std::span<const double> y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
 }
 
 const Problem& small_problem() { return *find_class("S"); }
@@ -98,47 +91,23 @@ void add_on_some_grids(CheckList& list, const Make& make) {
   add_on_grids(list, "", plan.some_grids, rows, make);
 }
 
-void check_symmetries(CheckList& list) {
-  add_on_some_grids(list, [&](const ProductParts& parts) {
-    DistributedSystem system(small_problem(), parts, list.group());
-    return check_symmetry(system.matrix(), system.piece(), system.order(), system.norm());
-  });
-}
-
-void check_convergences(CheckList& list) {
-  add_on_some_grids(list, [&](const ProductParts& parts) {
-    auto unshifted = small_problem();
-    unshifted.shift = 0.0;
-    const double norm = DistributedSystem(unshifted, parts, list.group()).norm();
-    DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
-    return check_convergence(system.matrix(), system.piece());
-  });
-}
-
-void check_benchmarks(CheckList& list) {
-  const auto& plan = list.plan();
-  add_on_grids(
-      list, "class S, ", plan.grids, {kernels::find_kernel(plan.configuration.kernel)},
-      [&](const ProductParts& parts) { return check_benchmark(small_problem(), parts, list.group()); });
-}
-
 }  // namespace
 
 DistributedSystem::DistributedSystem(const Problem& problem, const ProductParts& parts,
                                      comm::RankGroup& group)
-    : order_(problem.n) {
+    : order(problem.n) {
   const auto& configuration = parts.configuration;
   const auto source = default_source().make(problem);
   const auto layout = make_layout(source->facts(), configuration);
-  piece_ = layout.own_piece(group.rank());
+  piece = layout.own_piece(group.rank());
   auto block = source->build(layout, group, configuration.thread_count).block;
-  norm_ = largest_row_sum(block, layout, group);
-  assembled_ = assemble(std::move(block), parts.transport,
-                        {.group = group,
-                         .layout = layout,
-                         .configuration = configuration,
-                         .kernel = parts.kernel,
-                         .tuning = parts.tuning});
+  norm = largest_row_sum(block, layout, group);
+  assembled = assemble(std::move(block), parts.transport,
+                       {.group = group,
+                        .layout = layout,
+                        .configuration = configuration,
+                        .kernel = parts.kernel,
+                        .tuning = parts.tuning});
 }
 
 CheckResult check_symmetry(LinearOperator& matrix, const comm::IndexRange& piece, std::int64_t order,
@@ -181,7 +150,7 @@ CheckResult check_convergence(LinearOperator& matrix, const comm::IndexRange& pi
 
 CheckResult check_benchmark(const Problem& problem, const ProductParts& parts, comm::RankGroup& group) {
   DistributedSystem system(problem, parts, group);
-  NpbIteration solver(system.assembled(), problem.shift);
+  NpbIteration solver(*system.assembled, problem.shift);
   solver.reset();
   const auto steps = solver.outer_steps(problem.niter, {});
   const double reference = problem.reference_zeta.value();
@@ -192,21 +161,39 @@ CheckRow symmetry_check() {
   return {.name = "symmetry",
           .what = "x . A y against y . A x, with the matrix of class S on the grids",
           .figure = "difference, in parts of n eps ||A|| ||x|| ||y||",
-          .run = check_symmetries};
+          .run = [](CheckList& list) {
+            add_on_some_grids(list, [&](const ProductParts& parts) {
+              DistributedSystem system(small_problem(), parts, list.group());
+              return check_symmetry(system.matrix(), system.piece, system.order, system.norm);
+            });
+          }};
 }
 
 CheckRow convergence_check() {
   return {.name = "convergence",
           .what = "CG on class S with a diagonal of ten times the norm, to a residual of 1e-12",
           .figure = "steps",
-          .run = check_convergences};
+          .run = [](CheckList& list) {
+            add_on_some_grids(list, [&](const ProductParts& parts) {
+              auto unshifted = small_problem();
+              unshifted.shift = 0.0;
+              const double norm = DistributedSystem(unshifted, parts, list.group()).norm;
+              DistributedSystem system(boosted(small_problem(), norm), parts, list.group());
+              return check_convergence(system.matrix(), system.piece);
+            });
+          }};
 }
 
 CheckRow benchmark_check() {
-  return {.name = "benchmark",
-          .what = "zeta of class S on all grids of the ranks against the official one",
-          .figure = "relative difference",
-          .run = check_benchmarks};
+  return {
+      .name = "benchmark",
+      .what = "zeta of class S on all grids of the ranks against the official one",
+      .figure = "relative difference",
+      .run = [](CheckList& list) {
+        add_on_grids(
+            list, "class S, ", list.plan().grids, {kernels::find_kernel(list.plan().configuration.kernel)},
+            [&](const ProductParts& parts) { return check_benchmark(small_problem(), parts, list.group()); });
+      }};
 }
 
 }  // namespace cg2d

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/check/checks.hpp"
+#include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
 
 namespace cg2d {
@@ -25,10 +25,9 @@ double addend_of(std::int64_t index, int place, int round) {
   return static_cast<double>((place + 1) * (index + 3) + std::int64_t{7} * round);
 }
 
-double total_of(std::int64_t index, int place_count, int round) {
-  double total = 0.0;
-  for (int place = 0; place < place_count; ++place) total += addend_of(index, place, round);
-  return total;
+double total_of(std::int64_t index, std::int64_t place_count, int round) {
+  return static_cast<double>(place_count * (place_count + 1) / 2 * (index + 3) +
+                             std::int64_t{7} * round * place_count);
 }
 
 template <typename ValueOf>
@@ -50,84 +49,67 @@ std::int64_t count_wrong(std::span<const double> values, const comm::IndexRange&
   return count;
 }
 
-/// One rank's part of products, each with data of its own.
-class TransportTest {
- public:
-  TransportTest(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank)
-      : communicator_(communicator),
-        mirror_(*communicator.mirror()),
-        grid_(layout.grid()),
-        rank_(rank),
-        column_block_(layout.columns_of(rank)),
-        row_block_(layout.rows_of(rank)),
-        column_piece_(layout.own_piece(rank)) {}
-
-  [[nodiscard]] std::int64_t collection(int round) {
-    const auto expected = [&](std::int64_t index) { return operand_of(index, round); };
-    write_values(communicator_.piece(), column_piece_, expected);
-    if (round % 2 == 0) {
-      communicator_.collect();
-      mirror_.collect_rows();
-    } else {
-      auto under_way = communicator_.begin_collect();
-      mirror_.collect_rows();
-      under_way.finish();
-    }
-    return count_wrong(communicator_.column_block(), column_block_, expected) +
-           count_wrong(mirror_.row_block(), row_block_, expected);
+/// One rank's part of a collection, the elements of which it gets wrong.
+std::int64_t wrong_of_collection(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank,
+                                 int round) {
+  auto& mirror = *communicator.mirror();
+  const auto expected = [&](std::int64_t index) { return operand_of(index, round); };
+  write_values(communicator.piece(), layout.own_piece(rank), expected);
+  if (round % 2 == 0) {
+    communicator.collect();
+    mirror.collect_rows();
+  } else {
+    auto under_way = communicator.begin_collect();
+    mirror.collect_rows();
+    under_way.finish();
   }
+  return count_wrong(communicator.column_block(), layout.columns_of(rank), expected) +
+         count_wrong(mirror.row_block(), layout.rows_of(rank), expected);
+}
 
-  [[nodiscard]] std::int64_t sum_and_shuffle(int round) {
-    const int process_column = grid_.column_of(rank_);
-    write_values(communicator_.partial(), row_block_,
-                 [&](std::int64_t index) { return addend_of(index, process_column, round); });
-    communicator_.sum();
-    communicator_.shuffle();
-    const auto over_columns = [&](std::int64_t index) { return total_of(index, grid_.columns, round); };
-    auto wrong = count_wrong(communicator_.result(), column_piece_, over_columns);
-    const int process_row = grid_.row_of(rank_);
-    write_values(mirror_.column_partial(), column_block_,
-                 [&](std::int64_t index) { return addend_of(index, process_row, round); });
-    mirror_.sum_columns();
-    const auto over_rows = [&](std::int64_t index) { return total_of(index, grid_.rows, round); };
-    wrong += count_wrong(mirror_.column_result(), column_piece_, over_rows);
-    return wrong;
+/// Of the sums over process rows, shuffled, and of those over process columns.
+std::int64_t wrong_of_sums(comm::Communicator& communicator, const comm::BlockLayout& layout, int rank,
+                           int round) {
+  const auto& grid = layout.grid();
+  const auto piece = layout.own_piece(rank);
+  const auto addend = [&](int place) {
+    return [=](std::int64_t index) { return addend_of(index, place, round); };
+  };
+  const auto total = [&](int place_count) {
+    return [=](std::int64_t index) { return total_of(index, place_count, round); };
+  };
+  write_values(communicator.partial(), layout.rows_of(rank), addend(grid.column_of(rank)));
+  communicator.sum();
+  communicator.shuffle();
+  const auto wrong = count_wrong(communicator.result(), piece, total(grid.columns));
+  auto& mirror = *communicator.mirror();
+  write_values(mirror.column_partial(), layout.columns_of(rank), addend(grid.row_of(rank)));
+  mirror.sum_columns();
+  return wrong + count_wrong(mirror.column_result(), piece, total(grid.rows));
+}
+
+/// Of sums of every number of scalars.
+std::int64_t wrong_of_scalars(comm::Communicator& communicator, int rank_count, int rank, int round) {
+  std::int64_t wrong = 0;
+  for (const auto count : comm::Communicator::scalar_counts) {
+    std::vector<double> values(count);
+    const comm::IndexRange all{.begin = 0, .end = static_cast<std::int64_t>(count)};
+    write_values(values, all, [&](std::int64_t index) { return addend_of(index, rank, round); });
+    communicator.sum_scalars(values);
+    wrong += count_wrong(values, all, [&](std::int64_t index) { return total_of(index, rank_count, round); });
   }
+  return wrong;
+}
 
-  /// Sums of every number of scalars.
-  [[nodiscard]] std::int64_t scalar_sums(int round) {
-    std::int64_t wrong = 0;
-    for (const auto count : comm::Communicator::scalar_counts) {
-      std::vector<double> values(count);
-      const comm::IndexRange all{.begin = 0, .end = static_cast<std::int64_t>(count)};
-      write_values(values, all, [&](std::int64_t index) { return addend_of(index, rank_, round); });
-      communicator_.sum_scalars(values);
-      wrong += count_wrong(values, all,
-                           [&](std::int64_t index) { return total_of(index, grid_.rank_count(), round); });
-    }
-    return wrong;
-  }
-
- private:
-  comm::Communicator& communicator_;
-  comm::MirroredExchange& mirror_;
-  comm::ProcessGrid grid_;
-  int rank_;
-  comm::IndexRange column_block_;
-  comm::IndexRange row_block_;
-  comm::IndexRange column_piece_;
-};
-
-/// Counts the elements on this rank that products and sums through a mirrored communicator get wrong. Collective.
+/// Counts the elements on this rank that products and sums through a mirrored communicator get wrong, each with data of its own. Collective.
 std::int64_t wrong_element_count(comm::Communicator& communicator, const comm::BlockLayout& layout,
                                  int rank) {
-  TransportTest test(communicator, layout, rank);
   std::int64_t wrong = 0;
   constexpr int round_count = 4;
   for (int round = 0; round < round_count; ++round) {
-    wrong += test.collection(round);
-    if (round < 2) wrong += test.scalar_sums(round);
-    wrong += test.sum_and_shuffle(round);
+    wrong += wrong_of_collection(communicator, layout, rank, round);
+    if (round < 2) wrong += wrong_of_scalars(communicator, layout.grid().rank_count(), rank, round);
+    wrong += wrong_of_sums(communicator, layout, rank, round);
   }
   return wrong;
 }
@@ -138,16 +120,6 @@ comm::BlockLayout uneven_pieces(const comm::ProcessGrid& grid) {
   for (int piece = 0; piece < grid.rank_count(); ++piece)
     starts.push_back(starts.back() + std::int64_t{5} * (piece % 3));
   return {grid, starts};
-}
-
-void check_transports(CheckList& list) {
-  const auto& plan = list.plan();
-  for (const auto* row : plan.transports) {
-    for (const auto& grid : plan.some_grids) {
-      list.add(fmt::format("{}, {}", row->name, grid.name()),
-               [&] { return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group()); });
-    }
-  }
 }
 
 }  // namespace
@@ -176,7 +148,16 @@ CheckRow transport_check() {
       .name = "transport",
       .what = "collection, summation, shuffle and sums of scalars of every transport against exact results",
       .figure = "wrong elements on the rank that has most",
-      .run = check_transports};
+      .run = [](CheckList& list) {
+        const auto& plan = list.plan();
+        for (const auto* row : plan.transports) {
+          for (const auto& grid : plan.some_grids) {
+            list.add(fmt::format("{}, {}", row->name, grid.name()), [&] {
+              return check_transport(*row, grid, plan.configuration.ranks_per_node, list.group());
+            });
+          }
+        }
+      }};
 }
 
 }  // namespace cg2d

@@ -83,50 +83,12 @@ std::string checkpoint_lines(const SessionReport& report) {
   return text;
 }
 
-/// Holds what a workload takes its state from, and saves it to: what a state is, only the workload knows.
-class CheckpointFeature final : public Feature {
- public:
-  using Feature::Feature;
-
-  /// Finds the checkpoint to go on from, and claims the folder to save to.
-  void before_matrix() override {
-    checkpoints_.emplace(context_.options.features.of<CheckpointOptions>(),
-                         context_.kind == WorkKind::solve ? "solve" : "run", context_.group);
-    std::ranges::copy(checkpoints_->warnings(), std::back_inserter(context_.report.warnings));
-  }
-  void finish() override {
-    if (checkpoints_->are_saved()) context_.report.features.set(checkpoints_->facts());
-  }
-  /// The command names grid and kernel, since others give other last bits.
-  [[nodiscard]] std::string last_words() const override {
-    const auto& report = context_.report;
-    if (!checkpoints_->are_saved() || !report.provenance) return {};
-    const auto& used = report.configuration;
-    auto command = report.provenance->command;
-    if (report.grid_is_automatic) command = with_option(std::move(command), "--grid", used.grid.name());
-    if (!context_.options.configuration.has_kernel())
-      command = with_option(std::move(command), "--kernel", used.kernel);
-    return how_to_go_on(context_.options.features.of<CheckpointOptions>(), checkpoints_->found() != nullptr,
-                        checkpoints_->last_generation(), checkpoints_->facts().failure, std::move(command));
-  }
-
-  [[nodiscard]] Checkpoints& checkpoints() { return *checkpoints_; }
-
- private:
-  std::optional<Checkpoints> checkpoints_;
-};
-
 }  // namespace
 
 void describe(Members& m, FoundCheckpoint& found) {
   m("folder", found.folder, not_empty());
   m("generation", found.generation, at_least(1));
   m("rejected", found.rejected, meaning("Why each newer checkpoint was not taken, newest first."));
-}
-
-Checkpoints* checkpoints_of(const Features& features) {
-  auto* const checkpoint = features.find<CheckpointFeature>();
-  return checkpoint == nullptr ? nullptr : &checkpoint->checkpoints();
 }
 
 std::vector<std::string> with_option(std::vector<std::string> command, const std::string& name,
@@ -184,19 +146,16 @@ FeatureRow checkpoint_feature() {
               "go on from the newest intact checkpoint in DIR, on any grid; begin anew where --checkpoint "
               "names the same DIR and it has none yet",
           .file = FileUse::folder}};
-  return {.name = "checkpoint",
-          .options = own_options,
-          .read = read_checkpoint,
-          .is_used =
-              [](const SessionOptions& options) {
-                const auto& asked = options.features.of<CheckpointOptions>();
-                return !asked.folder.empty() || !asked.restart.empty();
-              },
-          .make = make_feature<CheckpointFeature>,
-          .resolve = resolve_checkpoint,
-          .against_several = "--checkpoint and --restart take one",
-          .describe = describe_checkpoints,
-          .summary_lines = checkpoint_lines};
+  return {
+      .name = "checkpoint",
+      .options = own_options,
+      .read = read_checkpoint,
+      .is_used =
+          [](const SessionOptions& options) { return options.features.of<CheckpointOptions>().is_used(); },
+      .resolve = resolve_checkpoint,
+      .against_several = "--checkpoint and --restart take one",
+      .describe = describe_checkpoints,
+      .summary_lines = checkpoint_lines};
 }
 
 }  // namespace cg2d

@@ -11,8 +11,6 @@
 
 namespace cg2d {
 
-/// The checkpoints of these features, after Feature::before_matrix(); nullptr without --checkpoint and --restart.
-Checkpoints* checkpoints_of(const Features& features);
 
 /// The first members of restart, in a result.
 void describe(Members& m, FoundCheckpoint& found);

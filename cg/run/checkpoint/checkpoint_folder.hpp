@@ -24,6 +24,8 @@ struct CheckpointOptions {
   std::string folder{};                ///< empty: nothing is saved
   std::optional<double> interval_s{};  ///< empty: Young's, by the measured time to write a checkpoint
   std::string restart{};               ///< the folder to go on from; empty: from the beginning
+
+  [[nodiscard]] bool is_used() const { return !folder.empty() || !restart.empty(); }
 };
 
 /// The mean time between failures of a job that `auto` assumes: a day.

@@ -3,48 +3,18 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "cg/base/agreement.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
-#include "cg/run/guard/guard.hpp"
+#include "cg/run/guard/guard_report.hpp"
 
 namespace cg2d {
 namespace {
 
 constexpr std::string_view guard_option = "--guard";
 constexpr std::string_view inject_option = "--inject";
-
-class GuardFeature final : public Feature {
- public:
-  explicit GuardFeature(const FeatureContext& context)
-      : Feature(context), options_(context.options.features.of<GuardOptions>()) {}
-
-  void with_block(const kernels::CsrBlock& block, const comm::BlockLayout& layout) override {
-    if (!options_.checks) return;
-    const auto& kernel = *context_.report.kernel_choice.kernel;
-    agree_on(context_.group, [&] { checksums_.emplace(block, kernel, layout, context_.group.rank()); });
-  }
-  Guard* make(const comm::BlockLayout& layout, AssembledOperator& assembled) {
-    return &guard_.emplace(options_, context_.group, layout, assembled, std::move(checksums_));
-  }
-  void begin_repeat(const RepeatPlace& place) override {
-    guard_->begin_repetition(place.outer_step_count - place.earlier_count);
-  }
-  void end_repeat(RepeatReport& repeat) override { repeats_s_ += repeat.time_s; }
-  void finish() override {
-    if (context_.kind == WorkKind::outer_iterations) context_.report.features.set(guard_->report(repeats_s_));
-  }
-
- private:
-  GuardOptions options_;
-  std::optional<ProductChecksums> checksums_;
-  std::optional<Guard> guard_;
-  double repeats_s_ = 0.0;
-};
 
 void read_guard(const OptionTexts& texts, FeatureSettings& settings) {
   GuardOptions options{.checks = texts.contains(guard_option)};
@@ -67,17 +37,11 @@ void resolve_guard(const AskedWork& asked) {
             fmt::format("not for --preconditioner {}; take {}", asked.preconditioner,
                         names_of_diagonal_preconditioners()));
   refuse_if(asked.options.configuration.is_reproducible, "does not go with --reproducible on");
-  const auto& checkpoint = asked.options.features.of<CheckpointOptions>();
-  refuse_if(!checkpoint.folder.empty() || !checkpoint.restart.empty(),
+  refuse_if(asked.options.features.of<CheckpointOptions>().is_used(),
             "does not go with --checkpoint and --restart");
 }
 
 }  // namespace
-
-Guard* make_guard(const Features& features, const comm::BlockLayout& layout, AssembledOperator& assembled) {
-  auto* const feature = features.find<GuardFeature>();
-  return feature == nullptr ? nullptr : feature->make(layout, assembled);
-}
 
 FeatureRow guard_feature() {
   static constexpr std::array own_options{
@@ -95,7 +59,6 @@ FeatureRow guard_feature() {
           .options = own_options,
           .read = read_guard,
           .is_used = has_settings<GuardOptions>,
-          .make = make_feature<GuardFeature>,
           .resolve = resolve_guard,
           .against_several = "--guard and --inject take one",
           .against_streaming =

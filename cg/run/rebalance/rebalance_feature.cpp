@@ -1,4 +1,4 @@
-// --rebalance: the matrix is repartitioned between outer iterations where ranks have drifted from their shares.
+#include "cg/run/rebalance/rebalance_feature.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +14,6 @@
 
 #include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
-#include "cg/run/feature.hpp"
 #include "cg/run/rebalance/drift_watch.hpp"
 #include "cg/timing/cycle_counter.hpp"
 #include "cg/tuning/trial.hpp"
@@ -28,25 +26,22 @@ constexpr std::string_view rebalance_option = "--rebalance";
 /// Asked for: a type of its own among the settings.
 struct RebalanceSettings {};
 
-class RebalanceFeature final : public Feature, private OuterStepObserver {
+class RebalanceFeature final : public Rebalancer {
  public:
-  using Feature::Feature;
+  RebalanceFeature(const FeatureContext& context, const PhaseTimer& timer, MovableWork movable)
+      : context_(context),
+        timer_(timer),
+        movable_(std::move(movable)),
+        drift_(context.report.configuration.grid),
+        move_s_(context.group.maximum(movable_.set_up_s)) {}
 
-  void attach(const ReadyWork& work, RegionMeasurement& /*measurement*/) override {
-    timer_ = &work.solver.timer;
-    movable_ = &*work.movable;
-    move_s_ = context_.group.maximum(movable_->set_up_s);
-    drift_.emplace(context_.report.configuration.grid);
-  }
-  [[nodiscard]] OuterStepObserver* outer_observer() override { return this; }
   void begin_repeat(const RepeatPlace& place) override {
     place_ = place;
-    drift_->forget();
+    drift_.forget();
     work_sum_ = {};
     work_count_ = 0;
   }
   void finish() override {
-    if (movable_ == nullptr) return;
     if (work_count_ > 0)
       product_work() = {.call_count = work_sum_.call_count / work_count_,
                         .byte_count = work_sum_.byte_count / work_count_,
@@ -56,20 +51,20 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
 
  private:
   void before_outer_step() override {
-    before_ = timer_->records()[index_of(Phase::multiply)];
+    before_ = timer_.records()[index_of(Phase::multiply)];
     clocks_before_ = read_cycle_counter();
     watch_ = {};
   }
   void after_outer_step(int number, const OuterStep& step) override {
     const double seconds_per_clock = watch_.seconds() / static_cast<double>(std::max<std::uint64_t>(
                                                             read_cycle_counter() - clocks_before_, 1));
-    const auto& record = timer_->records()[index_of(Phase::multiply)];
+    const auto& record = timer_.records()[index_of(Phase::multiply)];
     const auto clocks = (record.clocks - before_.clocks) - (record.waited_clocks - before_.waited_clocks);
     note(seconds_per_clock * static_cast<double>(clocks));
     const MoveCost cost{.seconds = move_s_, .steps_left = place_.outer_step_count - number};
-    if (must_stop(step) || !drift_->pays(cost)) return;
-    const auto shares = agreed_shares(context_.group, drift_->speeds(), context_.report.configuration.grid);
-    if (drift_->pays(cost, shares)) move(number, shares);
+    if (must_stop(step) || !drift_.pays(cost)) return;
+    const auto shares = agreed_shares(context_.group, drift_.speeds(), context_.report.configuration.grid);
+    if (drift_.pays(cost, shares)) move(number, shares);
   }
 
   /// The time of this rank's products, and of all ranks'.
@@ -83,12 +78,12 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
       load.nonzeros.push_back(nonzeros);
     }
     if (!report_.moves.empty()) report_.moves.back().note(load);
-    drift_->note(std::move(load));
+    drift_.note(std::move(load));
   }
 
   void move(int number, const std::vector<double>& shares) {
-    Move move{.repeat_number = place_.number, .after_step = number, .before_s = drift_->slowest_s()};
-    const auto [seconds, nonzeros] = drift_->mean_load();
+    Move move{.repeat_number = place_.number, .after_step = number, .before_s = drift_.slowest_s()};
+    const auto [seconds, nonzeros] = drift_.mean_load();
     const auto slowest = std::ranges::max_element(seconds);
     move.slowest_rank = static_cast<int>(slowest - seconds.begin());
     move.slowness =
@@ -101,19 +96,20 @@ class RebalanceFeature final : public Feature, private OuterStepObserver {
         fmt::format("repartitioning the matrix: products of rank {} take {:.2f} times the mean",
                     move.slowest_rank, move.slowness));
     const Stopwatch stopwatch;
-    movable_->move(shares);
+    movable_.move(shares);
     move_s_ = move.cost_s = context_.group.maximum(stopwatch.seconds());
     move.gained_s = -move.cost_s;
     report_.moves.push_back(move);
-    drift_->forget();
+    drift_.forget();
   }
   [[nodiscard]] VectorWork& product_work() { return context_.mine.product_work[index_of(Phase::multiply)]; }
 
-  PhaseTimer* timer_ = nullptr;
-  const MovableWork* movable_ = nullptr;
-  std::optional<DriftWatch> drift_;
+  FeatureContext context_;
+  const PhaseTimer& timer_;
+  MovableWork movable_;
+  DriftWatch drift_;
   RepeatPlace place_;
-  double move_s_ = 0.0;  // of the last one, or as the set-up took
+  double move_s_;  // of the last one, or as the set-up took
   PhaseRecord before_;
   std::uint64_t clocks_before_ = 0;
   Stopwatch watch_;
@@ -179,10 +175,16 @@ void resolve_rebalance(const AskedWork& asked) {
   };
   refuse_if(!asked.options.time_phases, "compares the times of products; leave --no-phases out");
   for (const auto& feature : feature_table())
-    refuse_if(!feature.against_moves.empty() && feature.is_used_by(asked.options), feature.against_moves);
+    refuse_if(!feature.against_moves.empty() && feature.is_used(asked.options), feature.against_moves);
 }
 
 }  // namespace
+
+std::unique_ptr<Rebalancer> make_rebalancer(const FeatureContext& context, const PhaseTimer& timer,
+                                            MovableWork movable) {
+  if (!has_settings<RebalanceSettings>(context.options)) return nullptr;
+  return std::make_unique<RebalanceFeature>(context, timer, std::move(movable));
+}
 
 FeatureRow rebalance_feature() {
   static constexpr std::array own_options{FeatureOption{
@@ -196,7 +198,6 @@ FeatureRow rebalance_feature() {
           .options = own_options,
           .read = read_rebalance,
           .is_used = has_settings<RebalanceSettings>,
-          .make = make_feature<RebalanceFeature>,
           .resolve = resolve_rebalance,
           .only_for = WorkKind::outer_iterations,
           .against_streaming = "--rebalance on: goes with a matrix in memory only",

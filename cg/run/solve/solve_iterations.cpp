@@ -1,134 +1,102 @@
-#include "cg/run/solve/solve_iterations.hpp"
+// The iterations of a solve, with all that watches them.
 
 #include <fmt/format.h>
 
 #include <array>
 #include <utility>
 
+#include "cg/base/sample.hpp"
 #include "cg/matrix/value_hash.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/solve/solve_run.hpp"
 
 namespace cg2d {
-namespace {
 
-Solution solution_of(const SystemSolveResult& result, const SystemObservers& observers,
-                     const Tolerance& tolerance) {
-  const double target_norm = tolerance.residual_norm_for(result.right_hand_side_norm);
-  const auto spectrum = observers.estimates.estimate();
-  auto estimated = result;
-  estimated.condition_number = spectrum.condition_number();
-  return {.result = estimated,
-          .target_norm = target_norm,
-          .history = observers.history.norms(),
-          .spectrum = spectrum,
-          .predicted_steps = spectrum.predicted_steps(target_norm / result.right_hand_side_norm)};
-}
-
-}  // namespace
-
-SolveIterations::SolveIterations(const SolveParts& parts, const IteratedSystem& iterated,
-                                 RegionMeasurement& measurement)
-    : parts_(parts),
-      system_(iterated.system),
-      solver_(iterated.solver),
-      preconditioner_(iterated.preconditioner),
-      b_(iterated.b),
-      x_(iterated.x),
-      measurement_(measurement),
-      tolerance_({.relative = parts.options.relative_tolerance,
-                  .absolute = parts.options.absolute_tolerance,
-                  .most_steps = parts.options.most_iterations}),
-      outside_([this](const auto& work) { measurement_.outside_of_phases(work); }),
-      says_progress_(parts.progress, tolerance_, outside_),
-      checkpointed_(checkpointed_system()),
-      interrupts_(watch_, parts.group, outside_) {
-  observe_systems();
-  auto* const checkpoints = checkpoints_of(parts_.session.features());
-  if (checkpoints != nullptr && checkpoints->found() != nullptr) restart(*checkpoints->found());
-  if (checkpoints != nullptr && checkpoints->are_saved()) {
+/// The state to go on from is found, and a checkpoint rehearsed.
+void SolveRun::begin() {
+  auto& watchers = watchers_.emplace(progress_, group_, tolerance_, outside_);
+  checkpointed_ = checkpointed_system();
+  const bool speaks = options_.monitors && group_.rank() == 0;
+  for (int number = 0; number < report_.right_hand_side_count; ++number) {
+    const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
+    watchers.systems.emplace_back(options_.most_iterations, speaks, name, outside_)
+        .add_to(solver_->observers_of(number));
+  }
+  if (const auto* const found = found_checkpoint()) restart(*found);
+  if (auto* const saved = saved_checkpoints()) {
     const CheckpointWork work{.system = checkpointed_,
-                              .solver = solver_,
+                              .solver = *solver_,
                               .x = x_,
-                              .interrupts = interrupts_,
+                              .interrupts = watchers.interrupts,
                               .outside = outside_,
-                              .checkpoints = *checkpoints,
-                              .most_iterations = parts_.options.most_iterations};
-    checkpoints_.emplace(work, parts_.report.restart ? &*parts_.report.restart : nullptr);
+                              .checkpoints = *saved,
+                              .most_iterations = options_.most_iterations};
+    watchers.checkpoints.emplace(work, report_.restart ? &*report_.restart : nullptr);
   }
 }
 
-void SolveIterations::restart(FoundCheckpoint found) {
-  auto& restart = parts_.report.restart.emplace(solve_restart(std::move(found), checkpointed_));
-  restarted_ = restarted_state(restart, checkpointed_.range, parts_.group);
+void SolveRun::restart(FoundCheckpoint found) {
+  auto& restart = report_.restart.emplace(solve_restart(std::move(found), checkpointed_));
+  restarted_ = restarted_state(restart, checkpointed_.range, group_);
   x_ = restarted_.x;
   snapshot_ = restarted_.snapshot();
-  restart.replay(observers_.front().history);
-  restart.replay(observers_.front().estimates);
+  auto& system = watchers_->systems.front();
+  restart.replay(system.history);
+  restart.replay(system.estimates);
 }
 
-/// The observers do not move as long as the solver works.
-void SolveIterations::observe_systems() {
-  const bool speaks = parts_.options.monitors && parts_.group.rank() == 0;
-  for (int number = 0; number < parts_.report.right_hand_side_count; ++number) {
-    const auto name = parts_.has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
-    observers_.emplace_back(parts_.options.most_iterations, speaks, name, outside_)
-        .add_to(solver_.observers_of(number));
-  }
-}
-
-CheckpointedSystem SolveIterations::checkpointed_system() const {
-  if (checkpoints_of(parts_.session.features()) == nullptr) return {};
+CheckpointedSystem SolveRun::checkpointed_system() const {
+  if (!checkpoints_) return {};
   std::uint64_t sum = 0;
   for (std::size_t k = 0; k < b_.size(); ++k)
-    sum += hash_of_element(system_.first_row + static_cast<std::int64_t>(k), b_[k]);
-  const auto hash_of_b = sum_of_words(parts_.group, sum);
-  const auto numbering =
-      permutation_seed_of(parts_.options) ? parts_.options.configuration.cut : std::string("original");
-  CheckpointedSystem checkpointed;
-  checkpointed.order = system_.place.size;
-  checkpointed.range = {system_.first_row,
-                        system_.first_row + static_cast<std::int64_t>(system_.place.local_size)};
-  checkpointed.text = fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}",
-                                  parts_.report.matrix->name, checkpointed.order,
-                                  vector_text(parts_.options.right_hand_side), parts_.options.preconditioner);
-  checkpointed.hash =
-      hash_of_text(fmt::format("solve {} {} {} {} {} {}", checkpointed.order, system_.value_hash, hash_of_b,
-                               numbering, parts_.options.variant, parts_.options.preconditioner));
-  return checkpointed;
+    sum += hash_of_element(system_->first_row + static_cast<std::int64_t>(k), b_[k]);
+  const auto hash_of_b = sum_of_words(group_, sum);
+  const auto numbering = permutation_seed_of(options_) ? options_.configuration.cut : std::string("original");
+  const auto& place = system_->place;
+  return {.hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place.size, value_hash_, hash_of_b,
+                                           numbering, options_.variant, options_.preconditioner)),
+          .order = place.size,
+          .range = {system_->first_row, system_->first_row + static_cast<std::int64_t>(place.local_size)},
+          .text = fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
+                              place.size, options_.right_hand_side.text, options_.preconditioner)};
 }
 
-std::vector<SystemSolveResult> SolveIterations::solve() {
-  const bool starts_from_x = parts_.options.initial_guess.kind != VectorOption::Kind::zeros;
+std::vector<SystemSolveResult> SolveRun::solve() {
+  const bool starts_from_x = options_.initial_guess.kind != VectorOption::Kind::zeros;
   const SystemVectors given{
       .b = b_, .x = x_, .starts_from_x = starts_from_x, .snapshot = snapshot_ ? &*snapshot_ : nullptr};
-  if (system_.guard == nullptr) return solver_.solve(given, tolerance_);
-  auto& guard = *system_.guard;
+  if (!guard_) return solver_->solve(given, tolerance_);
   const Stopwatch stopwatch;
-  const auto result = guard.solve({.solver = solver_,
-                                   .inverse_diagonal = preconditioner_.inverse_diagonal(),
-                                   .most_iterations = parts_.options.most_iterations},
-                                  given, tolerance_);
-  parts_.report.features.set(guard.report(stopwatch.seconds()));
-  if (!result) throw RunError(ExitCode::soft_error, guard.reason());
+  const auto result = guard_->solve({.solver = *solver_,
+                                     .inverse_diagonal = preconditioner_->inverse_diagonal(),
+                                     .most_iterations = options_.most_iterations},
+                                    given, tolerance_);
+  report_.features.set(guard_->report(stopwatch.seconds()));
+  if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
   return {*result};
 }
 
-std::vector<Solution> SolveIterations::perform() {
-  parts_.progress.say("solving");
-  StepObserver& last = checkpoints_ ? static_cast<StepObserver&>(*checkpoints_) : interrupts_;
-  const std::array<StepObserver*, 2> common_observers{&says_progress_, &last};
+/// One for each right-hand side.
+std::vector<Solution> SolveRun::measured_solutions() {
+  progress_.say("solving");
+  auto& watchers = *watchers_;
+  StepObserver& last =
+      watchers.checkpoints ? static_cast<StepObserver&>(*watchers.checkpoints) : watchers.interrupts;
+  const std::array<StepObserver*, 2> common_observers{&watchers.says_progress, &last};
   std::vector<SystemSolveResult> results;
   {
-    const Progress::TimedRegion region(parts_.progress);
-    measurement_.around_solve(common_observers, [&] { results = solve(); });
+    const Progress::TimedRegion region(progress_);
+    measurement().around_solve(common_observers, [&] { results = solve(); });
   }
-  parts_.session.features().call(&Feature::check_region);
-  parts_.report.repeat = parts_.session.measured_repeat(measurement_);
-  parts_.report.quiet = parts_.report.repeat.quiet;
+  if (streaming_) streaming_->check_region();
+  report_.repeat = measurement().repeat();
+  report_.quiet = report_.repeat.quiet;
   std::vector<Solution> solutions;
-  for (std::size_t k = 0; k < observers_.size(); ++k)
-    solutions.push_back(solution_of(results[k], observers_[k], tolerance_));
-  for (auto& solution : solutions) solution.preconditioner_remark = preconditioner_.remark();
+  for (std::size_t k = 0; k < watchers.systems.size(); ++k) {
+    const auto& observers = watchers.systems[k];
+    const double target_norm = tolerance_.residual_norm_for(results[k].right_hand_side_norm);
+    solutions.push_back(solution_of(results[k], observers.history, observers.estimates, target_norm,
+                                    preconditioner_->remark()));
+  }
   return solutions;
 }
 

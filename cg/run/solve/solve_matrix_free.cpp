@@ -7,13 +7,10 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/run/solve/solve_operator.hpp"
+#include "cg/run/solve/solve_run.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/solver/operators/matrix_free.hpp"
-#include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/timing/cycle_counter.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d {
@@ -35,160 +32,125 @@ class MatrixFreeCandidate final : public TrialCandidate {
   NpbIteration iteration_;
 };
 
-class MatrixFreeOperator final : public SolvedOperator {
- public:
-  explicit MatrixFreeOperator(const SolveParts& parts)
-      : parts_(parts),
-        row_(matrix_free_row_of(parts.options.operator_text)),
-        size_(row_.size_of(parts.options.operator_text)) {}
+}  // namespace
 
-  void choose() override;
-  AssembledSystem make() override;
-
- private:
-  void check() const;
-  void check_memory_of_ranks() const;
-  void choose_transport();
-  [[nodiscard]] bool has_room_for_all_transports() const;
-  void record_system();
-  [[nodiscard]] HugePageVector diagonal() const;
-
-  SolveParts parts_;
-  const MatrixFreeRow& row_;
-  MatrixFreeSize size_;
-  std::unique_ptr<MatrixFreeSystem> system_;
-};
-
-void MatrixFreeOperator::check() const {
+void SolveRun::check_matrix_free() const {
+  const auto& row = matrix_free_row();
   const auto cuts_domain = fmt::format(
       "{} without a matrix has neither process columns nor a kernel; take "
       "--domain, or --assembled",
-      row_.name);
-  refuse(!row_.uses_grid && (parts_.configuration().has_grid() || parts_.options.open_grid.name_a_grid()),
-         "--grid", cuts_domain);
-  refuse(!row_.uses_grid && parts_.configuration().has_kernel(), "--kernel", cuts_domain);
-  refuse(row_.uses_grid && parts_.options.domain_grid, "--domain",
-         fmt::format("{} is cut by --grid", row_.name));
-  refuse(parts_.options.configuration.cut != automatic_choice, "--cut",
-         fmt::format("{} without a matrix is cut into equal parts; take --assembled", row_.name));
-  const auto& preconditioner = *find_preconditioner(parts_.options.preconditioner);
-  refuse(preconditioner.needs_diagonal_block, "--preconditioner " + parts_.options.preconditioner,
+      row.name);
+  refuse(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid",
+         cuts_domain);
+  refuse(!row.uses_grid && configuration().has_kernel(), "--kernel", cuts_domain);
+  refuse(row.uses_grid && options_.domain_grid, "--domain", fmt::format("{} is cut by --grid", row.name));
+  refuse(options_.configuration.cut != automatic_choice, "--cut",
+         fmt::format("{} without a matrix is cut into equal parts; take --assembled", row.name));
+  refuse(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
          "needs the entries of a matrix; take --assembled");
 }
 
-void MatrixFreeOperator::check_memory_of_ranks() const {
+void SolveRun::choose_matrix_free() {
+  matrix_free_size_ = matrix_free_row().size_of(options_.operator_text);
+  check_matrix_free();
   constexpr std::int64_t most_vectors = 13;  // b, x, the kept iterate, and those of the largest form of CG
-  const auto& preconditioner = *find_preconditioner(parts_.options.preconditioner);
-  const auto bytes_per_row = size_.bytes_per_row + preconditioner.memory.bytes_per_row +
+  const auto bytes_per_row = matrix_free_size_.bytes_per_row + preconditioner_row().memory.bytes_per_row +
                              most_vectors * static_cast<std::int64_t>(sizeof(double));
-  const auto rows_of_rank = static_cast<double>(size_.order) / static_cast<double>(parts_.group.size());
-  check_memory(*parts_.report.environment,
-               [&](int /*rank*/) { return saturated(rows_of_rank * static_cast<double>(bytes_per_row)); });
+  agree_on(group_, [&] {
+    check_memory(*report_.environment, [&](int /*rank*/) {
+      return saturated(rows_of_rank() * static_cast<double>(bytes_per_row));
+    });
+  });
+  group_.waiter().set_tick_source(&read_cycle_counter);
+  report_.grid_is_automatic = false;
+  report_.configuration.cut = even_cut;
+  const int rank_count = group_.size();
+  report_.configuration.grid =
+      named_grid(options_, rank_count).value_or(comm::ProcessGrid{.columns = 1, .rows = rank_count});
+  begin_threads();
 }
 
-void MatrixFreeOperator::choose() {
-  check();
-  agree_on(parts_.group, [&] { check_memory_of_ranks(); });
-  parts_.group.waiter().set_tick_source(&read_cycle_counter);
-  parts_.report.grid_is_automatic = false;
-  parts_.report.configuration.cut = even_cut;
-  const int rank_count = parts_.group.size();
-  parts_.report.configuration.grid =
-      named_grid(parts_.options, rank_count).value_or(comm::ProcessGrid{.columns = 1, .rows = rank_count});
-  parts_.session.begin_threads();
-}
-
-AssembledSystem MatrixFreeOperator::make() {
-  if (parts_.session.chooses_transport()) choose_transport();
+SolveRun::AssembledSystem SolveRun::make_matrix_free() {
+  if (chooses_transport()) try_matrix_free_transports();
   const Stopwatch making;
-  const auto& text = parts_.options.operator_text;
-  system_ = row_.make(text, {.group = parts_.group,
-                             .configuration = parts_.configuration(),
-                             .domain_grid = parts_.options.domain_grid,
-                             .times_phases = true,
-                             .changes_sign = row_.is_negative_definite});
-  auto& result = parts_.report.matrix.emplace();
+  const auto& text = options_.operator_text;
+  const auto& row = matrix_free_row();
+  matrix_free_ = row.make(text, {.group = group_,
+                                 .configuration = configuration(),
+                                 .domain_grid = options_.domain_grid,
+                                 .times_phases = true,
+                                 .changes_sign = row.is_negative_definite});
+  auto& result = report_.matrix.emplace();
   result.name = text;
-  result.order = system_->order();
-  result.conversion_s = parts_.group.maximum(making.seconds());
-  record_system();
-  auto& matrix = system_->matrix();
+  result.order = matrix_free_->order();
+  result.conversion_s = group_.maximum(making.seconds());
+  report_.is_resolved = true;
+  report_.configuration.kernel = matrix_free_->kernel();
+  auto& without_matrix = report_.matrix_free.emplace();
+  without_matrix.arrangement = matrix_free_->arrangement();
+  auto& matrix = matrix_free_->matrix();
+  const auto phases = matrix.phases();
+  for (const auto phase : phases) mine().product_work[index_of(phase)] = matrix_free_->product_work(phase);
+  without_matrix.phases.assign(phases.begin(), phases.end());
+  without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
+  if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
+    report_.warnings.push_back(fmt::format("this is no result of the benchmark: {}", why_not));
+  diagonal_ = matrix_free_diagonal();
   const auto local_size = matrix.local_size();
   return {.matrix = matrix,
-          .timer = system_->timer(),
-          .place = {.size = system_->order(),
+          .timer = matrix_free_->timer(),
+          .place = {.size = matrix_free_->order(),
                     .local_size = local_size,
-                    .row_of = [this](std::size_t element) { return system_->row_of(element); }},
-          .sent = [this](comm::Operation operation) { return system_->sent(operation); },
-          .first_row = parts_.group.sum_of_lower_ranks(static_cast<std::int64_t>(local_size)),
-          .matrix_bytes = row_.uses_grid ? system_->matrix_byte_count() : 0,
-          .diagonal = diagonal()};
+                    .row_of = [this](std::size_t element) { return matrix_free_->row_of(element); }},
+          .sent = [this](comm::Operation operation) { return matrix_free_->sent(operation); },
+          .first_row = group_.sum_of_lower_ranks(static_cast<std::int64_t>(local_size)),
+          .matrix_bytes = row.uses_grid ? matrix_free_->matrix_byte_count() : 0};
 }
 
 /// This rank's piece, where the preconditioner needs it.
-HugePageVector MatrixFreeOperator::diagonal() const {
-  const auto& name = parts_.options.preconditioner;
-  const auto use = find_preconditioner(name)->diagonal;
+HugePageVector SolveRun::matrix_free_diagonal() const {
+  const auto& name = options_.preconditioner;
+  const auto use = preconditioner_row().diagonal;
   if (use == DiagonalUse::none) return {};
-  const auto element = system_->diagonal();
+  const auto element = matrix_free_->diagonal();
   if (!element && use == DiagonalUse::where_known) return {};
   refuse(!element, "--preconditioner " + name,
-         fmt::format("the diagonal of {} is not known without its matrix", parts_.options.operator_text));
-  HugePageVector all(system_->matrix().local_size());
+         fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
+  HugePageVector all(matrix_free_->matrix().local_size());
   std::ranges::fill(all, *element);
   return all;
 }
 
-void MatrixFreeOperator::record_system() {
-  parts_.report.is_resolved = true;
-  parts_.report.configuration.kernel = system_->kernel();
-  auto& result = parts_.report.matrix_free.emplace();
-  result.arrangement = system_->arrangement();
-  const auto phases = system_->matrix().phases();
-  for (const auto phase : phases)
-    parts_.session.mine().product_work[index_of(phase)] = system_->product_work(phase);
-  result.phases.assign(phases.begin(), phases.end());
-  result.phases.insert(result.phases.end(), {Phase::dot, Phase::vector_updates});
-  if (const auto why_not = system_->matrix().why_not_conforming(); !why_not.empty())
-    parts_.report.warnings.push_back(fmt::format("this is no result of the benchmark: {}", why_not));
-}
-
 /// By a trial with an operator for each transport. Profiles know matrices only.
-void MatrixFreeOperator::choose_transport() {
-  parts_.progress.say("choosing the transport");
+void SolveRun::try_matrix_free_transports() {
+  progress_.say("choosing the transport");
   const auto make = [&](const comm::TransportRow& transport) -> std::unique_ptr<TrialCandidate> {
-    auto with_it = parts_.configuration();
+    auto with_it = configuration();
     with_it.transport = transport.name;
     return std::make_unique<MatrixFreeCandidate>(
-        row_.make(
-            parts_.options.operator_text,
-            {.group = parts_.group, .configuration = with_it, .domain_grid = parts_.options.domain_grid}),
-        parts_.configuration().thread_count);
+        matrix_free_row().make(
+            options_.operator_text,
+            {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid}),
+        configuration().thread_count);
   };
-  auto trial = try_transports(parts_.group, {.configuration = parts_.configuration(),
-                                             .make = make,
-                                             .step_count = TrialSolver::few_steps,
-                                             .has_room_for_all = has_room_for_all_transports()});
+  auto trial = try_transports(group_, {.configuration = configuration(),
+                                       .make = make,
+                                       .step_count = TrialSolver::few_steps,
+                                       .has_room_for_all = has_room_for_all_transports()});
   trial.not_kept_because = "profiles have no operators without a matrix";
-  parts_.session.set_transport(std::move(trial));
+  set_transport(std::move(trial));
 }
 
 /// Half of the free memory stays free.
-bool MatrixFreeOperator::has_room_for_all_transports() const {
+bool SolveRun::has_room_for_all_transports() const {
   constexpr std::int64_t vectors_of_iteration = 5 * sizeof(double);
-  const auto rows_of_rank = static_cast<double>(size_.order) / static_cast<double>(parts_.group.size());
-  const auto bytes = rows_of_rank * static_cast<double>(size_.bytes_per_row + vectors_of_iteration) *
+  const auto bytes = rows_of_rank() *
+                     static_cast<double>(matrix_free_size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
-  const auto& nodes = parts_.report.environment->nodes;
+  const auto& nodes = report_.environment->nodes;
   return std::ranges::all_of(nodes, [&](const auto& node) {
     return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
   });
-}
-
-}  // namespace
-
-std::unique_ptr<SolvedOperator> operator_without_matrix(const SolveParts& parts) {
-  return std::make_unique<MatrixFreeOperator>(parts);
 }
 
 }  // namespace cg2d

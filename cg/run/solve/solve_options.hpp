@@ -19,7 +19,7 @@ struct VectorOption {
   enum class Kind { zeros, ones, random, file };
   Kind kind = Kind::zeros;
   std::uint64_t seed = 0;
-  std::string path{};
+  std::string text = "zeros";  ///< as the command line takes it: the name of a file
 };
 /// "ones", "zeros", "random:SEED" or the name of a file. Throws InputError, which names the option.
 VectorOption vector_option_from(const std::string& option, const std::string& text);
@@ -36,7 +36,7 @@ struct SystemOptions : SessionOptions {
   bool mirrors = false;                           ///< MatrixFileOptions::mirrors
   std::optional<comm::DomainGrid> domain_grid{};  ///< of stencils without a matrix; empty: the best
   /// Ones are an eigenvector of many systems (graphs, elasticity), which CG solves in one iteration, whatever the others are.
-  VectorOption right_hand_side{.kind = VectorOption::Kind::random, .seed = 1};
+  VectorOption right_hand_side{.kind = VectorOption::Kind::random, .seed = 1, .text = "random:1"};
   VectorOption initial_guess{};
   std::optional<int> right_hand_side_count{};  ///< empty: the columns of a file, else 1
   double relative_tolerance = 1e-8;            ///< of || b ||
@@ -58,8 +58,5 @@ struct SystemOptions : SessionOptions {
 
 /// With --cut random:SEED, the seed.
 std::optional<std::uint64_t> permutation_seed_of(const SystemOptions& options);
-
-/// As the command line takes it.
-std::string vector_text(const VectorOption& option);
 
 }  // namespace cg2d

@@ -8,10 +8,9 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/roofline.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/tuning/run_plan.hpp"
 #include "kernels/spmv.hpp"
 
 namespace cg2d {
@@ -43,49 +42,28 @@ std::ptrdiff_t severity_of(ExitCode code) {
   return std::ranges::find(rising, code) - rising.begin();
 }
 
-HugePageVector made_vector(const VectorOption& option, const VectorPlace& place, comm::RankGroup& group) {
-  if (option.kind == VectorOption::Kind::file) return read_vector(option.path, place, group);
-  if (option.kind == VectorOption::Kind::random) return random_vector(option.seed, place);
-  HugePageVector vector(place.local_size);
-  if (option.kind == VectorOption::Kind::ones) std::ranges::fill(vector, 1.0);
-  return vector;
-}
-
-/// Counts the phases of calls.
-class PhaseCount final : public PhaseObserver {
- public:
-  void after_phase(Phase /*phase*/, std::uint64_t /*begin*/, std::uint64_t /*end*/) override { ++count_; }
-  [[nodiscard]] std::size_t count() const { return count_; }
-
- private:
-  std::size_t count_ = 0;
-};
-
 /// Phases of one product, which is made for it. Collective.
-std::size_t phases_of_product(const AssembledSystem& system) {
-  PhaseCount count;
-  system.timer.attach(count);
-  std::ranges::fill(system.matrix.operand(), 0.0);
-  system.matrix.apply();
-  system.timer.detach(count);
-  return count.count();
+std::size_t phases_of_product(LinearOperator& matrix, const PhaseTimer& timer) {
+  const auto begun_or_ended = timer.activity().change_count;
+  std::ranges::fill(matrix.operand(), 0.0);
+  matrix.apply();
+  return (timer.activity().change_count - begun_or_ended) / 2;
 }
 
 }  // namespace
 
 void SolveRun::prepare() {
-  session_.prepare();
+  Session::prepare();
   static_cast<void>(named_grid(options_, group_.size()));
-  session_.features().call(&Feature::before_matrix);
+  begin_work();
 }
 
 void SolveRun::choose() {
   count_right_hand_sides();
-  agree_on(group_, [&] { check_reproducible(); });
-  session_.check_reproducible();
-  operator_ =
-      options_.is_matrix_free() ? operator_without_matrix(parts_) : operator_with_matrix(parts_, kept_);
-  operator_->choose();
+  agree_on(group_, [&] { check_reproducible_solve(); });
+  check_reproducible();
+  if (options_.is_matrix_free()) return choose_matrix_free();
+  choose_with_matrix();
 }
 
 void SolveRun::count_right_hand_sides() {
@@ -94,17 +72,17 @@ void SolveRun::count_right_hand_sides() {
   if (options_.right_hand_side_count) {
     count = *options_.right_hand_side_count;
   } else if (right_hand_side.kind == VectorOption::Kind::file) {
-    const auto columns = column_count_of(right_hand_side.path, group_);
+    const auto columns = column_count_of(right_hand_side.text, group_);
     if (columns > most_right_hand_sides) {
       throw RunError(
           ExitCode::bad_data,
           fmt::format("{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
                       "together",
-                      right_hand_side.path, columns, most_right_hand_sides));
+                      right_hand_side.text, columns, most_right_hand_sides));
     }
     count = std::max(static_cast<int>(columns), 1);
   }
-  if (parts_.has_several()) check_several();
+  if (has_several()) check_several();
 }
 
 void SolveRun::check_several() const {
@@ -116,9 +94,9 @@ void SolveRun::check_several() const {
   refuse_if(options_.is_matrix_free(), "they need a matrix: FILE, or --assembled");
   refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros,
             fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
-                        vector_text(options_.right_hand_side), report_.right_hand_side_count));
+                        options_.right_hand_side.text, report_.right_hand_side_count));
   for (const auto& feature : feature_table())
-    refuse_if(!feature.against_several.empty() && feature.is_used_by(options_),
+    refuse_if(!feature.against_several.empty() && feature.is_used(options_),
               std::string(feature.against_several));
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic,
@@ -126,56 +104,59 @@ void SolveRun::check_several() const {
   refuse_if(options_.configuration.overlaps, "--overlap on takes one; take --overlap off");
   refuse_if(options_.configuration.cut == speed_cut,
             "--cut speed takes one; take even, nonzeros or file:FILE");
-  refuse_if(!find_preconditioner(options_.preconditioner)->takes_several_vectors,
+  refuse_if(!preconditioner_row().takes_several_vectors,
             fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
 }
 
 /// Throws InputError for what sums in an order of its own.
-void SolveRun::check_reproducible() const {
+void SolveRun::check_reproducible_solve() const {
   if (!report_.configuration.is_reproducible) return;
   const auto refuse_if = [](bool is_given, const std::string& reason) {
     if (is_given) throw InputError("--reproducible on: " + reason);
   };
   refuse_if(options_.is_matrix_free(), "it needs a matrix: FILE, or --assembled");
-  refuse_if(parts_.has_several(), "it solves for one right-hand side");
+  refuse_if(has_several(), "it solves for one right-hand side");
   const auto& classic = cg_variant_table().front().name;
   refuse_if(options_.variant != classic,
             fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
-  refuse_if(!find_preconditioner(options_.preconditioner)->is_diagonal,
+  refuse_if(!preconditioner_row().is_diagonal,
             fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take {}",
                         options_.preconditioner, names_of_diagonal_preconditioners()));
 }
 
-ReadyWork SolveRun::make() {
-  auto& system = system_.emplace(operator_->make());
+MeasuredSolver SolveRun::make() {
+  auto& system = system_.emplace(options_.is_matrix_free() ? make_matrix_free() : make_with_matrix());
   place_ = place_of_several(system.place, report_.right_hand_side_count);
   b_ = make_vectors(options_.right_hand_side);
   x_ = make_vectors(options_.initial_guess);
   vectors_.emplace(system.matrix, system.timer, report_.configuration.thread_count);
   preconditioner_ = make_preconditioner();
   solver_.emplace(system.matrix, *preconditioner_, *vectors_, *find_cg_variant(options_.variant),
-                  parts_.vector_count());
-  return {.solver = {system.timer, solver_->observers(), system.sent, *vectors_},
-          .trace_room = [this](int step_count) { return trace_room(step_count); },
+                  vector_count());
+  begin();
+  return {.timer = system.timer,
+          .observers = solver_->observers(),
+          .sent = system.sent,
+          .vectors = *vectors_,
           .matrix_bytes = system.matrix_bytes,
           .vector_bytes =
-              vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double)),
-          .storage_bytes_per_s = system.storage_bytes_per_s};
+              vectors_of_a_step * static_cast<std::int64_t>(system.matrix.local_size() * sizeof(double))};
 }
 
 HugePageVector SolveRun::make_vectors(const VectorOption& option) const {
-  auto vectors = made_vector(option, place_, group_);
-  return parts_.has_several() ? filled_up(vectors, report_.right_hand_side_count, parts_.vector_count())
-                              : std::move(vectors);
-}
-
-/// One copy of each entry per vector, as the preconditioner sees one long vector.
-HugePageVector SolveRun::expanded(HugePageVector diagonal) const {
-  if (!parts_.has_several()) return diagonal;
-  const auto count = static_cast<std::size_t>(parts_.vector_count());
-  HugePageVector wide(diagonal.size() * count);
-  for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal[k / count];
-  return wide;
+  HugePageVector vectors;
+  switch (option.kind) {
+    case VectorOption::Kind::file:
+      vectors = read_vector(option.text, place_, group_);
+      break;
+    case VectorOption::Kind::random:
+      vectors = random_vector(option.seed, place_);
+      break;
+    default:
+      vectors.assign(place_.local_size, option.kind == VectorOption::Kind::ones ? 1.0 : 0.0);
+  }
+  if (!has_several()) return vectors;
+  return filled_up(vectors, report_.right_hand_side_count, vector_count());
 }
 
 PolynomialOptions SolveRun::polynomial() const {
@@ -184,15 +165,19 @@ PolynomialOptions SolveRun::polynomial() const {
 
 std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
   const Stopwatch making;
-  system_->diagonal = expanded(std::move(system_->diagonal));
-  auto preconditioner = find_preconditioner(options_.preconditioner)
-                            ->make({.matrix = system_->matrix,
-                                    .diagonal = system_->diagonal,
-                                    .diagonal_block = &system_->diagonal_block,
-                                    .first_row = system_->first_row,
-                                    .polynomial = polynomial(),
-                                    .thread_count = report_.configuration.thread_count});
-  system_->diagonal_block = {};  // its factors are made
+  if (has_several()) {  // one copy of each entry per vector, as the preconditioner sees one long vector
+    const auto count = static_cast<std::size_t>(vector_count());
+    HugePageVector wide(diagonal_.size() * count);
+    for (std::size_t k = 0; k < wide.size(); ++k) wide[k] = diagonal_[k / count];
+    diagonal_ = std::move(wide);
+  }
+  auto preconditioner = preconditioner_row().make({.matrix = system_->matrix,
+                                                   .diagonal = diagonal_,
+                                                   .diagonal_block = &diagonal_block_,
+                                                   .first_row = system_->first_row,
+                                                   .polynomial = polynomial(),
+                                                   .thread_count = report_.configuration.thread_count});
+  diagonal_block_ = {};  // its factors are made
   report_.matrix->preconditioner_s += group_.maximum(making.seconds());
   return preconditioner;
 }
@@ -203,24 +188,20 @@ std::unique_ptr<Preconditioner> SolveRun::make_preconditioner() {
 TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr std::size_t products = 4;
   constexpr std::size_t other_phases = 20;
-  const auto usual_degree = find_preconditioner(options_.preconditioner)->default_degree;
+  const auto usual_degree = preconditioner_row().default_degree;
   const auto degree = static_cast<std::size_t>(std::max(polynomial().degree, usual_degree));
-  const auto events_per_product = (phases_of_product(*system_) + 1) * (degree + 1) + 2;
+  const auto events_per_product = (phases_of_product(system_->matrix, system_->timer) + 1) * (degree + 1) + 2;
   const int steps = std::min(step_count, options_.most_iterations);
   return {
       .step_count = step_count,
       .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
 }
 
-void SolveRun::begin(RegionMeasurement& measurement) {
-  iterations_.emplace(parts_, IteratedSystem{*system_, *solver_, *preconditioner_, b_, x_}, measurement);
-}
-
 const RepeatReport* SolveRun::iterate() {
-  record_solutions(iterations_->perform());
+  record_solutions(measured_solutions());
   const auto end = report_.solution->result.end;
-  if (end == SolveEnd::stopped) report_.reason += session_.features().last_words();
-  const auto* const saved = checkpoints_of(session_.features());
+  if (end == SolveEnd::stopped) report_.reason += last_words();
+  const auto* const saved = saved_checkpoints();
   if (end == SolveEnd::step_limit && saved != nullptr && saved->facts().count > 0 &&
       saved->facts().failure.empty())
     report_.reason +=
@@ -229,7 +210,7 @@ const RepeatReport* SolveRun::iterate() {
 }
 
 /// The exit code and the reason are those of the worst end, and the first of equals.
-void SolveRun::record_solutions(std::vector<Solution> solutions) {
+void SolveRun::record_solutions(const std::vector<Solution>& solutions) {
   const bool measures = options_.measures_iterations;
   const auto code_of = [&](const Solution& one) {
     return measures ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);
@@ -239,7 +220,7 @@ void SolveRun::record_solutions(std::vector<Solution> solutions) {
   report_.solution = *worst;
   report_.code = code_of(*worst);
   report_.reason = measures ? reason_of_measurement(*worst, options_.most_iterations) : reason_of(*worst);
-  if (!parts_.has_several()) return;
+  if (!has_several()) return;
   if (report_.code != ExitCode::success) {
     const auto others =
         std::ranges::count_if(solutions, [&](const auto& one) { return severity(one) > 0; }) - 1;
@@ -247,14 +228,14 @@ void SolveRun::record_solutions(std::vector<Solution> solutions) {
         "right-hand side {} of {}{}: {}", worst - solutions.begin() + 1, solutions.size(),
         others > 0 ? fmt::format(", and {} more without a solution", others) : "", report_.reason);
   }
-  report_.solutions = std::move(solutions);
+  report_.solutions = solutions;
 }
 
 void SolveRun::write_solution(OutputFile* file) const {
   if (options_.solution_path.empty()) return;
   const auto& result = report_.solution->result;
   const auto& name = report_.matrix->name;
-  if (!parts_.has_several()) {
+  if (!has_several()) {
     return write_vector(x_, place_,
                         fmt::format("x of A x = b, A {}, {}, residual {:.3e}", name, name_of(result.end),
                                     result.true_residual_norm),
@@ -262,7 +243,7 @@ void SolveRun::write_solution(OutputFile* file) const {
   }
   const auto count = report_.right_hand_side_count;
   write_vector(
-      cut_down(x_, parts_.vector_count(), place_), place_,
+      cut_down(x_, vector_count(), place_), place_,
       fmt::format("x of A x = b for {} right-hand sides, A {}, {}", count, name, name_of(result.end)), group_,
       file);
 }

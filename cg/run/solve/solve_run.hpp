@@ -2,86 +2,177 @@
 
 // One solve of a user's system, from options to a complete report.
 
+#include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/matrix/files/stored_matrix.hpp"
+#include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
-#include "cg/run/region_measurement.hpp"
 #include "cg/run/session.hpp"
-#include "cg/run/solve/solve_iterations.hpp"
-#include "cg/run/solve/solve_operator.hpp"
+#include "cg/run/solve/solve_checkpoints.hpp"
+#include "cg/run/solve/solve_observers.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
 #include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/distributed_vectors.hpp"
+#include "cg/solver/operators/matrix_free.hpp"
+#include "cg/solver/preconditioners/preconditioner_table.hpp"
+#include "cg/solver/stop_rule.hpp"
+#include "cg/tuning/run_plan.hpp"
+#include "cg/tuning/trial.hpp"
 #include "comm/rank_group.hpp"
+#include "kernels/csr_block.hpp"
+#include "kernels/spmv.hpp"
 
 namespace cg2d {
 
 class OutputFile;
 
-/// Collective in every operation but the accessors; each throws RunError (on every rank alike), MpiError,
-/// std::bad_alloc, and leaves the report as far as it got. Holds references: options, group and progress must
-/// outlive it.
-class SolveRun final : public Workload {
+/// Parts of a system that several runs use.
+struct KeptSystem {
+  SystemMatrix* matrix = nullptr;
+  /// The trial of kernels: the first run with --kernel auto makes it, the others take it.
+  std::optional<KernelTrial>* kernel_trial = nullptr;
+};
+
+/// Reads or generates the matrix of the options, and checks that it is symmetric with a positive diagonal. Collective.
+/// Throws RunError (on every rank alike), MpiError, std::bad_alloc.
+std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::RankGroup& group,
+                                          const Progress& progress, const MemoryCheck& check_memory);
+
+/// Holds references: options, group and progress must outlive it.
+class SolveRun final : private ReportOf<SolveReport>, public Session {
  public:
   /// kept: with the matrix of the options from read_system(), where more than one run uses it; nullptr: the run reads
   /// it, and gives its rows back while the blocks grow.
   SolveRun(const SystemOptions& options, comm::RankGroup& group, const Progress& progress,
            const KeptSystem& kept = {})
-      : options_(options),
-        group_(group),
-        session_(options, group, progress, report_, WorkKind::solve),
-        parts_{options, group, progress, report_, session_},
-        kept_(kept) {}
+      : Session(options, group, progress, report_, WorkKind::solve),
+        options_(options),
+        kept_(kept),
+        tolerance_({.relative = options.relative_tolerance,
+                    .absolute = options.absolute_tolerance,
+                    .most_steps = options.most_iterations}),
+        outside_([this](const auto& work) { measurement().outside_of_phases(work); }) {}
 
-  /// Inspects the machine, and checks what needs no matrix.
+  /// Inspects the machine, and checks what needs no matrix; perform() then reads, distributes and solves.
   void prepare();
-  /// Reads, distributes and solves. After prepare().
-  void perform() { session_.perform(*this); }
   /// Writes the solution, where there is to be a file of it, into that, which is null but on rank 0. After perform(). Collective.
   void write_solution(OutputFile* file) const;
 
   [[nodiscard]] const SolveReport& report() const { return report_; }
-  /// This rank's part of the trace, where one was requested; valid as long as this.
-  [[nodiscard]] const std::optional<RankTrace>& trace() const { return session_.trace(); }
-  /// Notes in the report why the solve ends.
-  void record_failure(const RunError& error) { report_.record_failure(error); }
 
  private:
+  /// A system that is ready to be solved, however its product is made. Holds references.
+  struct AssembledSystem {
+    LinearOperator& matrix;
+    PhaseTimer& timer;
+    VectorPlace place;
+    std::function<comm::Traffic(comm::Operation)> sent;  // by this rank so far
+    std::int64_t first_row = 0;                          // the number of this rank's first element
+    std::int64_t matrix_bytes = 0;                       // as MeasuredSolver
+  };
+  /// All that watches the iterations. They do not move as long as the solver works.
+  struct Watchers {
+    Watchers(const Progress& progress, comm::RankGroup& group, const Tolerance& tolerance,
+             const OutsideOfPhases& outside)
+        : says_progress(progress, tolerance, outside), interrupts(watch, group, outside) {}
+
+    std::deque<SystemObservers> systems;
+    SolveProgress says_progress;
+    // From the first iteration on, until the results are written: they are not given up for a late signal.
+    InterruptWatch watch;
+    StepInterrupts interrupts;
+    std::optional<SolveCheckpoints> checkpoints;
+  };
+
   void choose() override;
-  ReadyWork make() override;
-  void begin(RegionMeasurement& measurement) override;
+  MeasuredSolver make() override;
   const RepeatReport* iterate() override;
+  [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
+  [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
   void count_right_hand_sides();
   void check_several() const;
-  void check_reproducible() const;
+  void check_reproducible_solve() const;
+  [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
+  [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
+  /// The vectors that the product takes at once: at least as many as there are right-hand sides.
+  [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
+  [[nodiscard]] const PreconditionerRow& preconditioner_row() const {
+    return *find_preconditioner(options_.preconditioner);
+  }
   [[nodiscard]] HugePageVector make_vectors(const VectorOption& option) const;
-  [[nodiscard]] HugePageVector expanded(HugePageVector diagonal) const;
   [[nodiscard]] PolynomialOptions polynomial() const;
   [[nodiscard]] std::unique_ptr<Preconditioner> make_preconditioner();
-  [[nodiscard]] TraceRoom trace_room(int step_count) const;
-  void record_solutions(std::vector<Solution> solutions);
+  void record_solutions(const std::vector<Solution>& solutions);
+
+  // A matrix that is read or generated, cut into blocks, and multiplied by a kernel: solve_matrix.cpp
+  void choose_with_matrix();
+  AssembledSystem make_with_matrix();
+  void check_kernel_for_several() const;
+  std::unique_ptr<SystemMatrix> open_system();
+  void read();
+  void check_expected_memory(const ExpectedMatrix& expected) const;
+  [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
+                                           const comm::BlockLayout& layout, int rank) const;
+  void try_kernels();
+  void choose_transport_of_blocks(const comm::BlockLayout& layout,
+                                  const std::shared_ptr<BlockProduct>& product);
+  std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
+  std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
+
+  // A product without a matrix: solve_matrix_free.cpp
+  void choose_matrix_free();
+  AssembledSystem make_matrix_free();
+  [[nodiscard]] const MatrixFreeRow& matrix_free_row() const {
+    return matrix_free_row_of(options_.operator_text);
+  }
+  void check_matrix_free() const;
+  [[nodiscard]] double rows_of_rank() const {
+    return static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
+  }
+  void try_matrix_free_transports();
+  [[nodiscard]] bool has_room_for_all_transports() const;
+  [[nodiscard]] HugePageVector matrix_free_diagonal() const;
+
+  // The iterations: solve_iterations.cpp
+  void begin();
+  [[nodiscard]] CheckpointedSystem checkpointed_system() const;
+  void restart(FoundCheckpoint found);
+  std::vector<SystemSolveResult> solve();
+  std::vector<Solution> measured_solutions();
 
   const SystemOptions& options_;
-  comm::RankGroup& group_;
-  SolveReport report_;
-  Session session_;
-  SolveParts parts_;
   KeptSystem kept_;
-  std::unique_ptr<SolvedOperator> operator_;
+  std::unique_ptr<SystemMatrix> read_matrix_;
+  SystemMatrix* matrix_ = nullptr;  // that one, or the one that is kept
+  std::unique_ptr<AssembledOperator> assembled_;
+  MatrixFreeSize matrix_free_size_;
+  std::unique_ptr<MatrixFreeSystem> matrix_free_;
+  HugePageVector diagonal_;           // this rank's piece, where the preconditioner needs it
+  kernels::CsrBlock diagonal_block_;  // A in the rows and columns of this rank's piece, where it is needed
+  std::uint64_t value_hash_ = 0;      // of the matrix, for checkpoints
   std::optional<AssembledSystem> system_;
   VectorPlace place_;  // of all vectors
   HugePageVector b_;
-  HugePageVector x_;
+  HugePageVector x_;  // the initial guess, and then the solution
   std::optional<DistributedVectors> vectors_;
   std::unique_ptr<Preconditioner> preconditioner_;
   std::optional<ConjugateGradient> solver_;
-  std::optional<SolveIterations> iterations_;
+  Tolerance tolerance_;
+  OutsideOfPhases outside_;
+  CheckpointedSystem checkpointed_;
+  SolveState restarted_;
+  std::optional<CgSnapshot> snapshot_;  // of the checkpoint that it goes on from
+  std::optional<Watchers> watchers_;
 };
 
 }  // namespace cg2d

@@ -41,7 +41,7 @@ PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
   const auto columns = parts.layout.columns_of(rank);
   const auto& row = *parts.kernel.kernel;
   PanelFileKey key{
-      .matrix_hash = parts.matrix_hash,
+      .matrix_hash = parts.matrix.hash,
       .kernel = {},
       .instruction_set = {},
       .block_width = parts.kernel.tuning.block_width.value_or(row.defaults.block_width.value_or(0)),
@@ -58,14 +58,20 @@ PanelFileKey key_of(const StreamedBlockParts& parts, int rank) {
   return key;
 }
 
+/// The tuning of the profile for this folder and number of ranks on a node, or else the default.
 StreamTuning tuning_of(const StreamedBlockParts& parts, int rank) {
-  return stream_tuning(parts.storages, parts.options.folder_of(rank), parts.share.node_rank_count);
+  const auto path = storage_folder(parts.options.folder_of(rank));
+  const auto found = std::ranges::find_if(parts.storages, [&](const auto& known) {
+    return known.folder == path && known.rank_count == parts.share.node_rank_count;
+  });
+  if (found == parts.storages.end()) return {};
+  return {.most_panel_bytes = found->panel_bytes, .depth = found->depth, .is_tuned = true};
 }
 
 /// Expected bytes of this rank's panels together.
 double expected_bytes(const StreamedBlockParts& parts, const PanelFileKey& key) {
   const auto n = static_cast<double>(parts.layout.size());
-  return parts.kernel.kernel->bytes_per_nonzero * parts.source.facts().nonzero_count *
+  return parts.kernel.kernel->bytes_per_nonzero * parts.matrix.source.facts().nonzero_count *
          (static_cast<double>(key.row_count) / n) * (static_cast<double>(key.column_count) / n);
 }
 
@@ -102,7 +108,7 @@ std::int64_t needed_bytes(const StreamedBlockParts& parts, const PanelFileKey& k
   const auto& row = *parts.kernel.kernel;
   const auto panel_bytes = saturated(1.1 * expected_bytes(parts, key) / strips.count);
   const double making_factor = making_bytes_per_nonzero(row) / row.bytes_per_nonzero;
-  const auto making_bytes = saturated_sum(parts.source.working_bytes(parts.layout, strips),
+  const auto making_bytes = saturated_sum(parts.matrix.source.working_bytes(parts.layout, strips),
                                           saturated(making_factor * static_cast<double>(panel_bytes)));
   return std::max(making_bytes, 2 * panel_bytes + stream_program_bytes);
 }
@@ -146,7 +152,7 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
                  comm::RankGroup& group) {
   const auto longest_of = [&](const Strips& some) {
     std::int64_t longest = 0;
-    agree_on(group, [&] { longest = parts.source.longest_strip(parts.layout, group.rank(), some); });
+    agree_on(group, [&] { longest = parts.matrix.source.longest_strip(parts.layout, group.rank(), some); });
     return static_cast<double>(group.maximum(longest));
   };
   constexpr int most_times = 64;
@@ -156,7 +162,7 @@ Strips shortened(Strips strips, const StreamedBlockParts& parts, const PanelFile
   const auto most = std::min<std::int64_t>(group.maximum((key.row_count + multiple - 1) / multiple),
                                            std::int64_t{most_times} * strips.count);
   const auto n = static_cast<double>(parts.layout.size());
-  const double expected = parts.source.facts().nonzero_count *
+  const double expected = parts.matrix.source.facts().nonzero_count *
                           static_cast<double>(group.maximum(key.row_count)) / n / strips.count;
   auto longest = longest_of(strips);
   auto count = static_cast<std::int64_t>(strips.count);
@@ -206,36 +212,29 @@ double write_panels(const StreamedBlockParts& parts, const PanelFileKey& key, Pa
   const comm::IndexRange columns{.begin = key.first_column, .end = key.first_column + key.column_count};
   std::int64_t first_row = key.first_row;
   Agreement agreement(group);
-  figures.source = parts.source.build_strips(parts.layout, group, 1, strips, [&](kernels::CsrBlock strip) {
-    agreement.attempt([&] {
-      const auto lengths = row_lengths(strip, choice.critical_vector_length);
-      figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
-      figures.nonzero_count += strip.nonzero_count();
-      const auto row_count = strip.row_count;
-      if (parts.sums_values)
-        figures.value_sum += value_sum(
-            strip, {.first_row = first_row, .first_column = columns.begin, .order = parts.layout.size()});
-      if (choice.kernel->stores_half())
-        keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
-      first_row += row_count;
-      const auto panel = choice.kernel->maker_for(options)(std::move(strip), options);
-      writer->append(*panel, row_count);
-    });
-  });
+  figures.source =
+      parts.matrix.source.build_strips(parts.layout, group, 1, strips, [&](kernels::CsrBlock strip) {
+        agreement.attempt([&] {
+          const auto lengths = row_lengths(strip, choice.critical_vector_length);
+          figures.row_lengths = panel_count++ == 0 ? lengths : merged(figures.row_lengths, lengths);
+          figures.nonzero_count += strip.nonzero_count();
+          const auto row_count = strip.row_count;
+          if (parts.matrix.sums_values)
+            figures.value_sum += value_sum(
+                strip, {.first_row = first_row, .first_column = columns.begin, .order = parts.layout.size()});
+          if (choice.kernel->stores_half())
+            keep_half(strip, {.begin = first_row, .end = first_row + row_count}, columns, rule);
+          first_row += row_count;
+          const auto panel = choice.kernel->maker_for(options)(std::move(strip), options);
+          writer->append(*panel, row_count);
+        });
+      });
   agreement.attempt([&] { writer->finish(figures); });
   agreement.reach();
   return writer->write_s();
 }
 
 }  // namespace
-
-StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count) {
-  const auto path = storage_folder(folder);
-  const auto found = std::ranges::find_if(
-      known, [&](const auto& read) { return read.folder == path && read.rank_count == rank_count; });
-  if (found == known.end()) return {};
-  return {.most_panel_bytes = found->panel_bytes, .depth = found->depth, .is_tuned = true};
-}
 
 double RankStream::multiply_s() const {
   if (figures.product_count == 0) return 0.0;
@@ -379,20 +378,6 @@ StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGro
   stream.share = parts.share;
   stream.tuning = tuning_of(parts, group.rank());
   return block;
-}
-
-OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
-                        const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
-                        comm::RankGroup& group) {
-  const bool is_refused = group.maximum(std::int64_t{kernel.reader_refusal()}) != 0;
-  auto mine = block.stream;
-  mine.figures = kernel.figures();
-  return {.folders = options.folders,
-          .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
-          .memory_limit_bytes = memory_limit_bytes,
-          .write_s = mine.was_there ? 0.0 : block.generation_s,
-          .device_write_s = block.device_write_s,
-          .ranks = group.gather_one(mine)};
 }
 
 }  // namespace cg2d

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/matrix_source.hpp"
@@ -27,8 +28,6 @@ struct StreamTuning {
   int depth = 8;          ///< panels under way, and the one that is multiplied
   bool is_tuned = false;  ///< by `cg2d tune --out-of-core`
 };
-/// The tuning of the profile for this folder and number of ranks on a node, or else the default.
-StreamTuning stream_tuning(const std::vector<StorageCase>& known, const std::string& folder, int rank_count);
 
 /// Bytes that a rank may use for buffers of panels: with more, the rest of its memory has to keep less of the matrix.
 constexpr std::int64_t most_buffer_bytes(std::int64_t memory_bytes) { return memory_bytes * 3 / 16; }
@@ -70,16 +69,22 @@ struct OutOfCoreFacts {
 /// Memory that the program takes in the course of a streamed run beside panels, bytes of a rank.
 inline constexpr std::int64_t stream_program_bytes = std::int64_t{2} << 20;
 
+/// The matrix that a rank streams, as its work knows it.
+struct StreamedMatrix {
+  const MatrixSource& source;     ///< that makes strips
+  std::uint64_t hash = 0;         ///< of all that its values depend on
+  std::int64_t vector_bytes = 0;  ///< of this rank, beside the matrix
+  bool sums_values = false;       ///< PanelFileFigures::value_sum
+};
+
 /// All that the block depends on, and where it may go.
 struct StreamedBlockParts {
-  const MatrixSource& source;     ///< that makes strips
-  std::uint64_t matrix_hash = 0;  ///< hash of all that its values depend on
+  const StreamedMatrix& matrix;
   const comm::BlockLayout& layout;
   const ChosenKernel& kernel;
   const OutOfCoreOptions& options;
-  std::int64_t memory_bytes =
-      0;                     ///< for this rank's matrix data, of what `room` is for all ranks of the node
-  bool sums_values = false;  ///< PanelFileFigures::value_sum
+  /// For this rank's matrix data, of what `room` is for all ranks of the node.
+  std::int64_t memory_bytes = 0;
   NodeShare share{};
   MemoryRoom room{};
   const std::vector<StorageCase>& storages;  ///< storage cases of the tuning profile
@@ -128,10 +133,17 @@ StreamPlan plan_stream(const StreamedBlockParts& parts, double multiply_s, comm:
 StreamedBlock make_streamed_block(const StreamedBlockParts& parts, comm::RankGroup& group,
                                   const Progress& progress);
 
-/// The facts of all ranks; kernel: that of the block, wherever it is now; memory_limit_bytes: OutOfCoreFacts::memory_limit_bytes.
-/// Collective.
-OutOfCoreFacts facts_of(const StreamedBlock& block, const StreamedKernel& kernel,
-                        const OutOfCoreOptions& options, std::int64_t memory_limit_bytes,
-                        comm::RankGroup& group);
+/// `cg2d tune --out-of-core`: from a measurement of storage to a table and a profile.
+struct StorageTuneOptions {
+  OutOfCoreOptions out_of_core;
+  std::int64_t memory_limit_bytes = 0;  ///< memory of a node; 0: all that is free there
+  ProfileSource profile;                ///< where the result goes; unused: nowhere
+  bool keeps_disturbed = false;  ///< saves what was measured beside other load; runs that use it say so
+  ProgressMode progress = ProgressMode::on_a_terminal;
+};
+
+/// Measures the storage of the folders, prints, and keeps the result in the profile. Collective; the same code on every rank. Throws
+/// RunError (on every rank alike; with code 75 for a measurement that was disturbed), MpiError, std::bad_alloc.
+ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

@@ -1,30 +1,24 @@
 #include "cg/run/streaming/out_of_core_options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <string_view>
-
 namespace cg2d {
 
-std::vector<const kernels::KernelRow*> streamed_kernels(int vector_count) {
-  std::vector<const kernels::KernelRow*> rows;
+std::vector<std::string_view> kernel_names_for(int vector_count, bool is_streamed) {
+  std::vector<std::string_view> names;
   for (const auto& row : kernels::kernel_table()) {
-    if (row.external_maker_for(vector_count) != nullptr) rows.push_back(&row);
+    const bool has_form = is_streamed ? row.external_maker_for(vector_count) != nullptr
+                                      : row.maker_for({.vector_count = vector_count}) != nullptr;
+    if (has_form) names.push_back(row.name);
   }
-  return rows;
+  return names;
 }
 
 const kernels::KernelRow& shortest_streamed_kernel(int vector_count) {
-  const auto rows = streamed_kernels(vector_count);
-  return **std::ranges::min_element(rows, {}, &kernels::KernelRow::bytes_per_nonzero);
-}
-
-std::string streamed_kernel_names(int vector_count) {
-  std::vector<std::string_view> names;
-  for (const auto* const row : streamed_kernels(vector_count)) names.push_back(row->name);
-  return fmt::format("{}", fmt::join(names, ", "));
+  const kernels::KernelRow* shortest = nullptr;
+  for (const auto& row : kernels::kernel_table()) {
+    if (row.external_maker_for(vector_count) == nullptr) continue;
+    if (shortest == nullptr || row.bytes_per_nonzero < shortest->bytes_per_nonzero) shortest = &row;
+  }
+  return *shortest;
 }
 
 }  // namespace cg2d

@@ -3,6 +3,7 @@
 // Where the matrix of a run or solve is kept, and the kernels that can multiply it there.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cg/base/storage/folders.hpp"
@@ -19,11 +20,9 @@ struct OutOfCoreOptions {
   [[nodiscard]] const std::string& folder_of(int rank) const { return folder_of_rank(folders, rank); }
 };
 
-/// The kernels whose blocks can be streamed for products with so many vectors at once, KernelOptions::vector_count.
-std::vector<const kernels::KernelRow*> streamed_kernels(int vector_count);
-/// The one with the fewest bytes: reading takes longer than multiplying.
+/// The names of the kernels that have a form for so many vectors at once (KernelOptions::vector_count), in memory or streamed.
+std::vector<std::string_view> kernel_names_for(int vector_count, bool is_streamed);
+/// The one with the fewest bytes of those that can be streamed: reading takes longer than multiplying.
 const kernels::KernelRow& shortest_streamed_kernel(int vector_count);
-/// Their names, for messages.
-std::string streamed_kernel_names(int vector_count);
 
 }  // namespace cg2d

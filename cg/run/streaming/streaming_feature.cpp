@@ -10,6 +10,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/values.hpp"
+#include "cg/panels/panel_io.hpp"
 #include "cg/solver/matrix_cut.hpp"
 
 namespace cg2d {
@@ -25,7 +26,7 @@ void read_streaming(const OptionTexts& texts, FeatureSettings& settings) {
 /// Choices that need the matrix in memory are not left open.
 void resolve_streaming(const AskedWork& asked) {
   for (const auto& feature : feature_table()) {
-    if (!feature.against_streaming.empty() && feature.is_used_by(asked.options))
+    if (!feature.against_streaming.empty() && feature.is_used(asked.options))
       throw InputError(std::string(feature.against_streaming));
   }
   const auto refuse_if = [](bool is_given, const std::string& reason) {
@@ -42,12 +43,12 @@ void resolve_streaming(const AskedWork& asked) {
   refuse_if(!asked.has_matrix, "--operator: has no matrix without --assembled");
   refuse_if(find_preconditioner(asked.preconditioner)->needs_diagonal_block,
             fmt::format("--preconditioner {}{}", asked.preconditioner, in_memory));
-  const auto has_name = [&](const auto* row) { return row->name == configuration.kernel; };
   auto options = asked.options.features.of<OutOfCoreOptions>();
   options.chooses_kernel = !configuration.has_kernel();
-  if (!options.chooses_kernel && !std::ranges::any_of(streamed_kernels(1), has_name))
+  const auto valid = kernel_names_for(1, true);
+  if (!options.chooses_kernel && std::ranges::count(valid, configuration.kernel) == 0)
     throw InputError(fmt::format("--kernel {}: has no form that is streamed by --out-of-core; valid: {}",
-                                 configuration.kernel, streamed_kernel_names(1)));
+                                 configuration.kernel, fmt::join(valid, ", ")));
   // That of a solve follows from its right-hand sides.
   if (options.chooses_kernel && asked.kind == WorkKind::outer_iterations)
     configuration.kernel = shortest_streamed_kernel(1).name;
@@ -165,13 +166,11 @@ StreamedBlockParts StreamingFeature::parts_of(const StreamedMatrix& matrix,
   const auto rank = context_.group.rank();
   const auto& environment = *report.environment;
   const auto& node = environment.node_of(rank);
-  return {.source = matrix.source,
-          .matrix_hash = matrix.hash,
+  return {.matrix = matrix,
           .layout = layout,
           .kernel = report.kernel_choice,
           .options = context_.options.features.of<OutOfCoreOptions>(),
           .memory_bytes = environment.memory_of_rank(rank) - matrix.vector_bytes,
-          .sums_values = matrix.sums_values,
           .share = {.beside_bytes = environment.process_bytes + matrix.vector_bytes,
                     .node_rank_count = node.rank_count},
           .room = node.memory,
@@ -201,22 +200,21 @@ void StreamingFeature::check_region() {
 void StreamingFeature::finish() {
   if (kernel_ == nullptr) return;
   context_.report.is_streamed = true;
-  context_.report.features.set(facts_of(block_, *kernel_, context_.options.features.of<OutOfCoreOptions>(),
-                                        context_.options.memory_limit_bytes, context_.group));
+  const bool is_refused = context_.group.maximum(std::int64_t{kernel_->reader_refusal()}) != 0;
+  auto mine = block_.stream;
+  mine.figures = kernel_->figures();
+  context_.report.features.set(
+      OutOfCoreFacts{.folders = context_.options.features.of<OutOfCoreOptions>().folders,
+                     .reader = std::string((is_refused ? fallback_panel_io() : usual_panel_io()).name),
+                     .memory_limit_bytes = context_.options.memory_limit_bytes,
+                     .write_s = mine.was_there ? 0.0 : block_.generation_s,
+                     .device_write_s = block_.device_write_s,
+                     .ranks = context_.group.gather_one(mine)});
 }
 
 std::int64_t StreamingFeature::panel_bytes() const {
   const bool is_read = kernel_ != nullptr && kernel_->streamed_byte_count() > 0;
   return is_read ? kernel_->file().most_panel_bytes() : 0;
-}
-
-std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming) {
-  const auto panel_bytes = streaming != nullptr ? streaming->panel_bytes() : 0;
-  return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
-}
-
-double storage_bytes_per_s(const StreamingFeature* streaming) {
-  return streaming == nullptr ? 0.0 : streaming->block().stream.storage_bytes_per_s;
 }
 
 FeatureRow streaming_feature() {
@@ -232,7 +230,6 @@ FeatureRow streaming_feature() {
           .options = own_options,
           .read = read_streaming,
           .is_used = has_settings<OutOfCoreOptions>,
-          .make = make_feature<StreamingFeature>,
           .resolve = resolve_streaming,
           .describe = describe_out_of_core,
           .summary_lines = lines_of<OutOfCoreFacts, stream_text>};

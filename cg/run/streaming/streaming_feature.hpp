@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "cg/matrix/matrix_source.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/block_product.hpp"
@@ -13,42 +12,30 @@
 
 namespace cg2d {
 
-/// The matrix that a rank streams, as the workload knows it.
-struct StreamedMatrix {
-  const MatrixSource& source;     ///< that makes strips
-  std::uint64_t hash = 0;         ///< of all that its values depend on
-  std::int64_t vector_bytes = 0;  ///< of this rank, beside the matrix
-  bool sums_values = false;       ///< PanelFileFigures::value_sum
-};
-
 /// Makes the product in place of one of a block in memory. Collective in everything but the accessors.
-class StreamingFeature final : public Feature {
+class StreamingFeature {
  public:
-  using Feature::Feature;
+  explicit StreamingFeature(const FeatureContext& context) : context_(context) {}
 
+  /// They refer to both.
   [[nodiscard]] StreamedBlockParts parts_of(const StreamedMatrix& matrix,
                                             const comm::BlockLayout& layout) const;
   /// As make_streamed_block(); once.
   [[nodiscard]] std::unique_ptr<BlockProduct> make_product(const StreamedMatrix& matrix,
                                                            const comm::BlockLayout& layout);
   /// Throws what reading has failed with: numbers are NaN for that reason.
-  void check_region() override;
-  void finish() override;
+  void check_region();
+  /// What is known of it goes to the report.
+  void finish();
 
   [[nodiscard]] const StreamedBlock& block() const { return block_; }
   /// Bytes of a panel, from a few of which products multiply; 0: nothing is read.
   [[nodiscard]] std::int64_t panel_bytes() const;
 
  private:
+  FeatureContext context_;
   StreamedBlock block_;  // its kernel is in the product
   const StreamedKernel* kernel_ = nullptr;
 };
-
-/// Bytes over which a product of this rank reads its matrix: a streamed one is multiplied from buffers, of which there are few. streaming: nullptr
-/// for a block in memory.
-std::int64_t read_footprint_bytes(const BlockProduct& product, const StreamingFeature* streaming);
-
-/// MachineLimits::storage_bytes_per_s; streaming: as read_footprint_bytes().
-double storage_bytes_per_s(const StreamingFeature* streaming);
 
 }  // namespace cg2d

@@ -1,4 +1,4 @@
-#include "cg/run/streaming/tune_storage.hpp"
+// `cg2d tune --out-of-core`: from a measurement of storage to a table and a profile.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
