@@ -200,10 +200,10 @@ bool ConjugateGradient::tell_of_step() {
     return system.state.residual_square / system.state.right_hand_side_square;
   };
   for (const auto& system : systems_) {
-    if (system.goes_on() && (farthest == nullptr || quotient(system) > quotient(*farthest)))
-      farthest = &system;
+    if (!system.end && (farthest == nullptr || quotient(system) > quotient(*farthest))) farthest = &system;
   }
-  return farthest != nullptr && observers_.after_step(farthest->state);
+  const bool is_made = std::ranges::any_of(systems_, &CgSystem::goes_on);
+  return is_made && observers_.after_step(farthest->state);
 }
 
 void ConjugateGradient::judge_step() {
