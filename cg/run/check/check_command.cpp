@@ -24,7 +24,7 @@ std::string judgement(const CheckResult& result) {
                      result.reason.empty() ? "" : "; ", result.reason);
 }
 
-std::string lines_of(const CheckRow& row, const std::vector<CheckResult>& results, std::size_t width) {
+std::string lines_of_row(const CheckRow& row, const std::vector<CheckResult>& results, std::size_t width) {
   std::string text =
       fmt::format("\n {}: {}\n {:{}}  figure: {}\n", row.name, row.what, "", row.name.size(), row.figure);
   for (const auto& result : results) {
@@ -48,7 +48,7 @@ std::string check_text(const CheckReport& report) {
       fmt::format(" {} on {}: {}\n {}, {}\n instruction sets: {}\n", format_count(report.rank_count, "rank"),
                   format_count(report.node_count, "node"), report.machine, report.mpi, report.blas,
                   fmt::join(report.instruction_sets, ", "));
-  for (const auto& row : check_table()) text += lines_of(row, report.results, width);
+  for (const auto& row : check_table()) text += lines_of_row(row, report.results, width);
   return text + fmt::format("\n {} in {:.1f} s: {}\n", totals_of(report), report.seconds,
                             report.has_failures() ? "this installation is NOT right on this machine"
                                                   : "all checks passed");
