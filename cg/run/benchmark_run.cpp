@@ -135,8 +135,7 @@ MeasuredSolver BenchmarkRun::make() {
 }
 
 TraceRoom BenchmarkRun::trace_room(int step_count) const {
-  return TraceRoom::of_benchmark(step_count, assembled_->product().part_count(),
-                                 cg_steps_per_solve);
+  return TraceRoom::of_benchmark(step_count, assembled_->product().part_count(), cg_steps_per_solve);
 }
 
 /// Between two outer iterations: the block is made anew, and x goes over. The times of the set-up stay in the report.

@@ -325,8 +325,7 @@ std::string Session::last_words() {
   const auto& used = found_.configuration;
   auto command = found_.provenance->command;
   if (found_.grid_is_automatic) command = with_option(std::move(command), "--grid", used.grid.name());
-  if (!asked_.configuration.has_kernel())
-    command = with_option(std::move(command), "--kernel", used.kernel);
+  if (!asked_.configuration.has_kernel()) command = with_option(std::move(command), "--kernel", used.kernel);
   return how_to_go_on(asked_.features.of<CheckpointOptions>(), saved->found() != nullptr,
                       saved->last_generation(), saved->facts().failure, std::move(command));
 }

@@ -11,7 +11,6 @@
 
 namespace cg2d {
 
-
 /// The first members of restart, in a result.
 void describe(Members& m, FoundCheckpoint& found);
 

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "cg/run/feature.hpp"
-#include "cg/solver/outer_iteration.hpp"
+#include "cg/solver/npb_iteration.hpp"
 #include "cg/timing/phase_timer.hpp"
 
 namespace cg2d {
