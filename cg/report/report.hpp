@@ -15,6 +15,7 @@ namespace cg2d {
 inline constexpr int result_schema_version = 1;
 
 class MatrixSource;
+class Members;
 struct Configuration;
 struct Environment;
 struct GridTrial;

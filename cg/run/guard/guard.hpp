@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "cg/run/feature.hpp"
 #include "cg/run/guard/checksums.hpp"
 #include "cg/run/guard/faults.hpp"
 #include "cg/run/guard/guard_record.hpp"
@@ -158,8 +157,5 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   std::array<double, 2> measures_{};
   std::size_t measure_count_ = 0;  // that the next sum takes with it
 };
-
-/// Makes the guard of the work on that operator; nullptr without --guard and --inject. Collective.
-Guard* make_guard(const Features& features, const comm::BlockLayout& layout, AssembledOperator& assembled);
 
 }  // namespace cg2d
