@@ -201,7 +201,7 @@ class Members : public Interface {
   [[nodiscard]] virtual bool writes() const { return false; }
   /// A member of the struct with its path, in quotes.
   [[nodiscard]] virtual std::string where(std::string_view name) const { return std::string(name); }
-  /// Whether a file that is read has the member, which is known from now on; true otherwise.
+  /// Whether a file that is read has the member, and not as null; known from now on; true otherwise.
   virtual bool has(std::string_view /*name*/) { return true; }
 
   /// The value itself, whichever it is.

@@ -90,7 +90,8 @@ class JsonReader final : public Members {
   }
   bool has(std::string_view name) override {
     here().known.emplace_back(name);
-    return here().json->is_object() && here().json->contains(std::string(name));
+    const auto& json = *here().json;
+    return json.is_object() && json.contains(std::string(name)) && !json.at(std::string(name)).is_null();
   }
   /// Throws what was complained of.
   void finish() const {

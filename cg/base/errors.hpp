@@ -69,7 +69,7 @@ class RunError : public std::runtime_error {
   [[nodiscard]] ExitCode code() const { return code_; }
 
  private:
-  ExitCode code_;
+  ExitCode code_ = ExitCode::internal;
 };
 
 /// A bad option, problem or grid; or a file with a figure that nothing can be computed with (bad_data).

@@ -164,8 +164,7 @@ int collective_status(const char* name, Handle* handle, const Check& check, cons
 
 /// Gives what make(group) makes to the caller, after check() on every rank.
 template <typename Made, typename Check, typename Make>
-int create(const char* name, cg2d_ranks* ranks, Made** target, const Check& check,
-           const Make& make) noexcept {
+int create(const char* name, cg2d_ranks* ranks, Made** target, const Check& check, const Make& make) {
   const auto check_all = [&] {
     require_pointers(target);
     check();
@@ -181,8 +180,7 @@ std::span<Element> piece_of(const cg2d_solver& solver, Element* piece) {
 
 /// step(piece, place, group) with this rank's piece of a vector, after check() on every rank.
 template <typename Element, typename Check, typename Step>
-int with_piece(const char* name, cg2d_solver* solver, Element* piece, const Check& check,
-               const Step& step) noexcept {
+int with_piece(const char* name, cg2d_solver* solver, Element* piece, const Check& check, const Step& step) {
   std::span<Element> own;
   const auto check_all = [&] {
     own = piece_of(*solver, piece);

@@ -181,10 +181,10 @@ std::string mpi_library_version() {
   int length = 0;
   comm::check(MPI_Get_library_version(text.data(), &length), "MPI_Get_library_version");
   // "MPICH Version:\t4.0.2\nMPICH Release date: ...": the first line suffices.
-  std::string version(text.data());
-  version = version.substr(0, version.find('\n'));
-  std::replace(version.begin(), version.end(), '\t', ' ');
-  return version;
+  std::string line(text.data());
+  line = line.substr(0, line.find('\n'));
+  std::replace(line.begin(), line.end(), '\t', ' ');
+  return line;
 }
 
 void name_by_host(Environment& environment) {

@@ -186,6 +186,7 @@ void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vect
   const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
   std::vector<std::int64_t> part_ends(static_cast<std::size_t>(thread_count_));
   std::vector<std::int64_t> part_starts;
+  part_starts.reserve(part_borders.size());
   for (const auto border : part_borders)
     part_starts.push_back(finished_entries_ + inverted.product_starts[static_cast<std::size_t>(border)]);
   std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;

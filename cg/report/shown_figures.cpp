@@ -103,7 +103,7 @@ void put(const Json& value, const std::string& name, Cells& cells) {
     return;
   }
   for (const auto& [member, part] : value.items())
-    put(part, name.empty() ? member : name + "." + member, cells);
+    put(part, name.empty() ? member : fmt::format("{}.{}", name, member), cells);
 }
 
 void add_lines(const Json& whole, std::span<const std::string> path, Cells cells, std::vector<Cells>& lines) {

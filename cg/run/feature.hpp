@@ -91,10 +91,10 @@ bool has_settings(const SessionOptions& options) {
   return options.features.find<Settings>() != nullptr;
 }
 /// FeatureRow::summary_lines or closing_lines from what a feature found.
-template <typename Found, std::string (*text_of_found)(const Found& found)>
+template <typename Found, std::string (*TextOf)(const Found& found)>
 std::string lines_of(const SessionReport& report) {
   const auto* const found = report.features.find<Found>();
-  return found == nullptr ? std::string() : text_of_found(*found);
+  return found == nullptr ? std::string() : TextOf(*found);
 }
 
 /// The member `name`, which is what a feature found of that type; there only where the feature was used. text: its meaning.

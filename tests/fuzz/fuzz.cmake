@@ -276,7 +276,7 @@ function(cg2d_add_fuzz_program name executions longest parsers mutator)
   endforeach()
   # Short stacks of allocations, which otherwise take their time.
   set_tests_properties(
-    fuzz_${name}_brief fuzz_${name}_bounded PROPERTIES TIMEOUT 300 COST 300 ENVIRONMENT
+    fuzz_${name}_brief fuzz_${name}_bounded PROPERTIES TIMEOUT 1200 COST 300 ENVIRONMENT
                                     "ASAN_OPTIONS=detect_leaks=0:malloc_context_size=4:quarantine_size_mb=32")
   add_test(NAME fuzz_${name}_links_no_mpi COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:fuzz_${name}> -P
                                                   ${PROJECT_SOURCE_DIR}/tests/fuzz/links_no_mpi.cmake)

@@ -154,14 +154,15 @@ class MarketReading {
       part = {.begin = body + group_.rank() * part_bytes, .end = body + (group_.rank() + 1) * part_bytes};
     }
     try {
-      do {
+      for (;;) {
         blocks.start(part.begin, part.end);
         for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
           parse_lines(lines, blocks, collector);
           if (fault_) return;
         }
+        if (source.can_be_cut() || blocks.at_end_of_file()) break;
         part = {.begin = part.begin + stride, .end = part.end + stride};
-      } while (!source.can_be_cut() && !blocks.at_end_of_file());
+      }
     } catch (const TextFault& fault) {  // a line that is too long
       fault_ = fault;
     }
