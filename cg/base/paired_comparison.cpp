@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include "cg/base/describe.hpp"
@@ -75,8 +74,9 @@ std::vector<double> paired_ratios(const RoundTimes& slower, const RoundTimes& fa
 }
 
 double median_seconds(const RoundTimes& times) {
-  const auto seconds = std::views::values(times);
-  return sample_of({seconds.begin(), seconds.end()}).median;
+  std::vector<double> seconds;
+  for (const auto& [round, one] : times) seconds.push_back(one);
+  return sample_of(std::move(seconds)).median;
 }
 
 /// a / b and b / a have inverse medians.
@@ -99,14 +99,15 @@ double tail_probability_of(std::size_t alternative_count) {
 
 /// The alternative that the others beat least.
 std::size_t candidate_of(std::span<const RoundTimes> alternatives) {
-  const auto greatest_ratio = [&](std::size_t one) {
-    double greatest = 0.0;
+  std::vector<double> greatest_ratios(alternatives.size(), 0.0);
+  for (std::size_t one = 0; one < alternatives.size(); ++one) {
     for (std::size_t other = 0; other < alternatives.size(); ++other) {
-      if (other != one) greatest = std::max(greatest, median_ratio(alternatives[one], alternatives[other]));
+      if (other != one)
+        greatest_ratios[one] =
+            std::max(greatest_ratios[one], median_ratio(alternatives[one], alternatives[other]));
     }
-    return greatest;
-  };
-  return *std::ranges::min_element(std::views::iota(std::size_t{0}, alternatives.size()), {}, greatest_ratio);
+  }
+  return static_cast<std::size_t>(std::ranges::min_element(greatest_ratios) - greatest_ratios.begin());
 }
 
 /// The standard deviation of the noise by the median deviation, which outliers do not change.

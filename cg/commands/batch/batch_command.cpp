@@ -134,18 +134,18 @@ class Boss {
         journal_(options.output, options.fresh) {
     found_count_ = std::erase_if(tasks_, [&](const auto& task) { return journal_.has_result(task); });
     for (auto& task : tasks_) task.is_alone = journal_.end_count(task) >= ends_before_alone;
-    const auto given_up = std::ranges::stable_partition(
-        tasks_, [&](const auto& task) { return journal_.end_count(task) < most_ends; });
-    for (const auto& task : given_up)
-      keep({.name = task.name,
-            .command = task.command(),
+    const auto is_open = [&](const auto& task) { return journal_.end_count(task) < most_ends; };
+    const auto first_given_up = std::stable_partition(tasks_.begin(), tasks_.end(), is_open);
+    for (auto task = first_given_up; task != tasks_.end(); ++task)
+      keep({.name = task->name,
+            .command = task->command(),
             .sitting = journal_.sitting(),
             .end = {
                 .code = ExitCode::internal,
                 .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
                                          "alone; it is not tried again",
                                          most_ends)}}});
-    tasks_.erase(given_up.begin(), given_up.end());
+    tasks_.erase(first_given_up, tasks_.end());
   }
 
   /// Hands out until all is done, a signal asks to end, or results cannot be kept. Whatever happens, no task is under way when it
