@@ -114,8 +114,8 @@ void describe_times(Members& m, const Region& region) {
   auto& repeat = region.repeat;
   auto& found = region.found;
   const auto& grid = report.configuration.grid;
-  m.derived("counter", cycle_counter_name());
-  m.derived("counter_is_invariant", cycle_counter_is_invariant());
+  m.derived("counter", {}, [] { return cycle_counter_name(); });
+  m.derived("counter_is_invariant", {}, [] { return cycle_counter_is_invariant(); });
   m.derived("cg_steps", static_cast<std::int64_t>(region.figures.step_count),
             at_least(1, "In the timed region."));
   m.derived("coverage", phase_coverage(repeat),

@@ -176,6 +176,7 @@ set(command_parsers
     cg/run/check/check_command.cpp
     cg/commands/batch/batch_command.cpp
     cg/explain/explanation.cpp
+    cg/machine/interconnect.cpp
     cg/machine/thread_binding.cpp
     cg/matrix/matrix_source.cpp
     cg/matrix/npb_matrix.cpp
