@@ -49,7 +49,7 @@ struct Solution {
   [[nodiscard]] bool is_solved() const { return exit_code_of(result.end) == ExitCode::success; }
 };
 
-/// What a solve and the observers of its steps know together. target_norm: empty where the rule that ends it names none.
+/// All that a solve and the observers of its steps know together. target_norm: empty where the rule that ends it names none.
 inline Solution solution_of(SystemSolveResult result, const ResidualHistory& history,
                             const LanczosEstimates& estimates, std::optional<double> target_norm,
                             std::string preconditioner_remark) {

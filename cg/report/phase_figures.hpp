@@ -100,7 +100,7 @@ struct PhaseShare {
   double measured_s = 0.0;
   /// 1 for a phase at the limit of the machine; 0 for one without work.
   [[nodiscard]] double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
-  /// Of all ranks, per second, for a mean amount of one.
+  /// The rate of all ranks, per second, for a mean amount of one.
   [[nodiscard]] double rate_of(double amount, double rank_count) const {
     return measured_s > 0.0 ? amount * (rank_count / measured_s) : 0.0;
   }

@@ -33,7 +33,7 @@ inline const std::vector<std::string> solve_formats{"text", "json"};
 std::string write_report(const RunReport& report, std::string_view format);
 std::string write_report(const SystemOptions& options, const SolveReport& report, std::string_view format);
 
-// Of their six lines of summary, each without its label:
+// Two of their six lines of summary, each without its label:
 
 /// "1x2, best of 3 tried: better than 2x1 by 85 % (80 ... 91 %); two-sided messages, 2 threads per rank".
 std::string grid_summary(const Configuration& configuration, bool is_automatic,

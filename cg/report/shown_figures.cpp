@@ -27,7 +27,7 @@ void add_column(ShownFigure figure, std::vector<ShownFigure>& found) {
     found.push_back(std::move(figure));
 }
 
-/// Those of a type at this place, and of its members.
+/// The figures of a type at this place, and of its members.
 void find_figures(const Json& type, const std::vector<std::string>& path, std::vector<ShownFigure>& found) {
   ShownFigure figure{.path = path,
                      .label = type.value("label", ""),
@@ -80,7 +80,7 @@ std::string csv_value(const Json& value) {
 
 // The items of lists, as lines under the columns of all.
 
-/// Of a line, by column.
+/// The cells of a line, by column.
 using Cells = std::map<std::string, std::string>;
 
 /// The type of what may be null.

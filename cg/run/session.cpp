@@ -335,7 +335,7 @@ std::int64_t Session::read_footprint_bytes(const BlockProduct& product) const {
   return panel_bytes > 0 ? panel_bytes : product.matrix_byte_count();
 }
 
-/// What this machine can read and compute, beside what the phases reach.
+/// Measures what this machine can read and compute, beside what the phases reach.
 void Session::measure_limits(const MeasuredSolver& solver) {
   if (auto reason = why_no_limits(*found_.environment); !reason.empty()) {
     found_.warnings.push_back(std::move(reason));

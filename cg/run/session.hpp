@@ -131,7 +131,7 @@ class Session : public Interface {
     return streaming_ ? streaming_->block().stream.storage_bytes_per_s : 0.0;
   }
 
-  /// As long as iterations go on.
+  /// The measurement, as long as iterations go on.
   [[nodiscard]] RegionMeasurement& measurement() { return *measurement_; }
   [[nodiscard]] StallWatch* stall_watch() { return stall_watch_; }
 

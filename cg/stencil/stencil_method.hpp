@@ -37,7 +37,7 @@ struct StencilPass {
   comm::IndexRange wavefront_steps{};
 };
 
-/// What of a method depends on its options alone.
+/// The facts of a method that depend on its options alone.
 struct MethodTraits {
   PlaneLayout layout;           ///< of the planes that are stored, and sent
   int most_steps = 1;           ///< of a pass

@@ -143,7 +143,7 @@ void repeat_step(std::vector<StudyStep>& steps, std::size_t index);
 /// Returns the steps of rank 0. Collective.
 std::vector<StudyStep> of_rank_0(comm::RankGroup& group, const std::vector<StudyStep>& steps);
 
-/// What every study is asked for.
+/// The options of every study.
 struct StudyOptions {
   RunOptions common;  ///< of every run of the benchmark, except for what its case says
   /// A user's system instead of the benchmark, of measured_system(). assembles: also the matrix of the operator.
@@ -152,7 +152,7 @@ struct StudyOptions {
   std::optional<UntilSure> until_sure;  ///< empty: no rounds are added
   ProgressMode progress = ProgressMode::on_a_terminal;
 
-  /// Of every run.
+  /// The options of every run.
   [[nodiscard]] const SessionOptions& session() const {
     return system ? static_cast<const SessionOptions&>(*system) : common;
   }

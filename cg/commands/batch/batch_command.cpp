@@ -62,7 +62,7 @@ void require_task(const Task& task, const ParsedCommand& command) {
                    names);
 }
 
-/// What files are used for, by what they are: of two tasks that write the same one whole, the results of one would be lost.
+/// The uses of files, by what they are: of two tasks that write the same one whole, the results of one would be lost.
 using FileUses = std::map<std::string, std::string>;
 
 /// Tasks may update a file one after the other, and share a folder. Throws InputError for a file that has another use.
@@ -126,7 +126,7 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
 /// The tasks that are still to be done, and all that has become of them. On rank 0.
 class Boss {
  public:
-  /// Those that have ended too many jobs are given up.
+  /// Gives up the tasks that have ended too many jobs.
   Boss(const BatchOptions& options, int worker_count)
       : options_(options),
         tasks_(checked_tasks(options, worker_count)),

@@ -38,7 +38,7 @@ struct Numbers {
 };
 
 /// A symmetric matrix with rows of a random number of entries, below `step_limit` columns apart; each seventh is left empty above the diagonal.
-/// Those of `dense` are connected with all others.
+/// The rows of `dense` are connected with all others.
 Rows random_rows(std::int64_t order, std::int64_t step_limit, const comm::IndexRange& dense,
                  Numbers& numbers) {
   Rows rows(static_cast<std::size_t>(order));

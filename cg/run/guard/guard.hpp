@@ -39,7 +39,7 @@ struct GuardedSystem {
 /// 2. A clean attempt gives the bits of one without a guard, as far as a sum over all ranks does not depend on how many
 ///    numbers it takes.
 ///
-/// Of outer iterations an attempt is one of them. Of a solve it is a segment, which ends after each hundredth iteration, and where the
+/// An attempt is one outer iteration. Of a solve it is a segment, which ends after each hundredth iteration, and where the
 /// solve ends. There x - A z is computed anew, and where nothing was found, x, r, p and the numbers of CG are kept, for a later
 /// attempt to go on from. An end that is neither a solution nor a limit (not positive definite, stagnated, not finite) holds when a
 /// second attempt meets it, too. Ranks decide by numbers as they came from sums over all ranks: a fault in the state of one rank does
