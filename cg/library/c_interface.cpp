@@ -43,7 +43,7 @@ struct cg2d_solver {
   std::unique_ptr<cg2d::FunctionOperator> product{};  // the user's product, where there is one
   std::optional<cg2d::Solver> solver{};
   cg2d::Solution solution{};
-  std::string_view end = "";  // names are literals: C sees their ends
+  const char* end = "";  // a literal
   std::string sentence{};
 };
 
@@ -396,7 +396,7 @@ int cg2d_solve(cg2d_solver* solver, const double* b, double* x, const cg2d_toler
               .absolute = tolerance->absolute,
               .most_steps = tolerance->most_steps};
     solver->solution = solver->solver->solve(vectors, stop);
-    solver->end = cg2d::name_of(solver->solution.result.end);
+    solver->end = cg2d::name_of(solver->solution.result.end).data();
     solver->sentence = cg2d::sentence_of(solver->solution.result);
     end = cg2d::exit_code_of(solver->solution.result.end);
   });
@@ -421,7 +421,7 @@ void cg2d_solver_result(const cg2d_solver* solver, cg2d_result* result) {
              .time_s = solver->solver->time_s()};
 }
 
-const char* cg2d_solver_end(const cg2d_solver* solver) { return solver == nullptr ? "" : solver->end.data(); }
+const char* cg2d_solver_end(const cg2d_solver* solver) { return solver == nullptr ? "" : solver->end; }
 const char* cg2d_solver_sentence(const cg2d_solver* solver) {
   return solver == nullptr ? "" : solver->sentence.c_str();
 }

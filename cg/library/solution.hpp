@@ -57,7 +57,7 @@ inline Solution solution_of(SystemSolveResult result, const ResidualHistory& his
   const double b_norm = result.right_hand_side_norm;
   result.condition_number = spectrum.condition_number();
   return {
-      .result = std::move(result),
+      .result = result,
       .target_norm = target_norm.value_or(0.0),
       .history = history.norms(),
       .spectrum = spectrum,

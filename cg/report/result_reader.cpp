@@ -93,7 +93,7 @@ std::string slowing_option(const Document& document) {
   const auto& report = document.report;
   const auto& features = report.features;
   if (document.sweep && document.sweep->purpose != RunPurpose::time)
-    return std::string(purpose_options.at(static_cast<std::size_t>(document.sweep->purpose)));
+    return std::string{purpose_options.at(static_cast<std::size_t>(document.sweep->purpose))};
   if (!report.counters.asked.empty()) return "--papi";
   if (document.region.roofline) return "--roofline";
   if (report.restart) return "--restart";

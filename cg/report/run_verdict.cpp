@@ -25,7 +25,8 @@ struct RecordedSession {
   [[nodiscard]] bool has(const ResultRecord& record) const {
     return record.session == name && (record.conditions == conditions || !record.succeeded());
   }
-  friend auto operator<=>(const RecordedSession&, const RecordedSession&) = default;
+  friend auto operator<=>(const RecordedSession&,
+                          const RecordedSession&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// The session with the most of these runs; of several the first.

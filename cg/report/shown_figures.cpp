@@ -207,6 +207,7 @@ std::string csv_of_lists(const Visit& type, const Visit& document, const ListPat
   auto text = fmt::format("{}\n", fmt::join(columns, ","));
   for (const auto& line : lines) {
     std::vector<std::string> cells;
+    cells.reserve(columns.size());
     for (const auto& column : columns) cells.push_back(line.contains(column) ? line.at(column) : "");
     text += fmt::format("{}\n", fmt::join(cells, ","));
   }

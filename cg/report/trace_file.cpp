@@ -30,7 +30,7 @@ std::pair<std::string, std::string_view> bar_of(const TraceEvent& event, bool is
 std::string trace_head(const TraceOrigin& origin, std::span<const double> uncertainties_us) {
   Json names = Json::array();
   const auto& environment = origin.environment;
-  const auto add_name = [&](std::string_view of, Json place, const std::string& name) {
+  const auto add_name = [&](std::string_view of, const Json& place, const std::string& name) {
     Json line{{"name", of}, {"ph", "M"}};
     line.update(place);
     line["args"]["name"] = name;

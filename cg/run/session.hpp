@@ -36,7 +36,8 @@ namespace cg2d {
 
 /// The report of a kind, as a base before Session, which refers to it.
 template <typename Report>
-struct ReportOf {
+class ReportOf {
+ protected:
   Report report_;
 };
 

@@ -99,6 +99,7 @@ std::vector<int> usual_rank_counts(const NamedGrids& named, int started) {
 
 std::vector<ConfiguredProblem> forms_of(const std::vector<Problem>& problems, const Configuration& common) {
   std::vector<ConfiguredProblem> forms;
+  forms.reserve(problems.size());
   for (const auto& problem : problems)
     forms.push_back({.problem = problem_name(problem), .configuration = common});
   return forms;

@@ -45,6 +45,7 @@ RaceResult race_products(comm::RankGroup& group, const kernels::CsrBlock& block,
       products.push_back(std::make_unique<LocalProduct>(*kernel, block.copy(), thread_count, tuning));
   });
   std::vector<std::function<void()>> calls;
+  calls.reserve(products.size());
   for (const auto& product : products) calls.emplace_back([&one = *product] { one.multiply(); });
   return race(group, calls, limits);
 }
