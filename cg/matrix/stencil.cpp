@@ -195,27 +195,22 @@ class StencilSource final : public MatrixSource {
 std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
   const auto stencil = stencil_from(text);
   constexpr std::int64_t largest_order = std::numeric_limits<std::int32_t>::max();
-  if (stencil.order() > largest_order) {
+  if (stencil.order() > largest_order)
     throw InputError("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
                      stencil.order());
-  }
   return std::make_unique<StencilSource>(stencil);
 }
 
 }  // namespace
 
 SourceRow laplace2d_source() {
-  return {.name = "laplace2d",
-          .arguments = "NXxNY",
-          .description = "the Laplacian of 5 points on a rectangle, zero around it",
-          .parse = &stencil_source_from};
+  return {"laplace2d", "NXxNY", "the Laplacian of 5 points on a rectangle, zero around it",
+          &stencil_source_from};
 }
 
 SourceRow laplace3d_source() {
-  return {.name = "laplace3d",
-          .arguments = "NXxNYxNZ[:27]",
-          .description = "the Laplacian of 7 (or 27) points on a box, zero around it",
-          .parse = &stencil_source_from};
+  return {"laplace3d", "NXxNYxNZ[:27]", "the Laplacian of 7 (or 27) points on a box, zero around it",
+          &stencil_source_from};
 }
 
 }  // namespace cg2d
