@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "cg/base/values.hpp"
+
 namespace cg2d {
 LineBlocks::LineBlocks(const std::string& path)
     : source_(path), buffer_(std::make_unique_for_overwrite<char[]>(most_bytes + 1)) {}
@@ -70,18 +72,12 @@ namespace {
 /// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
 /// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
 bool is_harwell_boeing(std::string_view begin) {
-  constexpr int lines_before = 2;
-  for (int line = 0; line < lines_before; ++line) {
-    const auto end = begin.find('\n');
-    if (end == std::string_view::npos) return false;
-    begin.remove_prefix(end + 1);
-  }
-  constexpr std::size_t type_letters = 3;
-  const auto one_of = [&](std::size_t place, std::string_view letters) {
-    return letters.find(begin[place]) != std::string_view::npos;
+  const auto lines = split_at(begin, '\n');
+  const auto is_one_of = [&](std::size_t place, std::string_view letters) {
+    return letters.find(lines[2][place]) != std::string_view::npos;
   };
-  return begin.size() > type_letters && one_of(0, "RCPIQrcpiq") && one_of(1, "SUHZRsuhzr") &&
-         one_of(2, "AEae") && one_of(type_letters, " ");
+  return lines.size() > 2 && lines[2].size() > 3 && is_one_of(0, "RCPIQrcpiq") &&
+         is_one_of(1, "SUHZRsuhzr") && is_one_of(2, "AEae") && is_one_of(3, " ");
 }
 
 /// Whether it is a zip archive whose first file is an array of NumPy, as savez and SciPy's save_npz write them (APPNOTE.TXT, section 4.3.7).

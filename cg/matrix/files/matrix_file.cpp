@@ -63,7 +63,13 @@ class MarketReading {
     require_same_file(options_.path, group_);
     agree_on(group_, [&] {
       located_ = read_market_header(options_.path);
-      require_square();
+      if (header().form == MarketForm::array)
+        throw FileError(options_.path, 1,
+                        "found \"array\", expected coordinate, the form of sparse matrices");
+      if (header().row_count != header().column_count)
+        throw FileError(options_.path, located_.line_count,
+                        "found {} rows and {} columns, expected a square matrix", header().row_count,
+                        header().column_count);
       if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
       if (options_.mirrors && options_.symmetrize_tolerance)
         throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
@@ -89,15 +95,6 @@ class MarketReading {
 
  private:
   [[nodiscard]] const MarketHeader& header() const { return located_.header; }
-
-  void require_square() const {
-    const auto& path = options_.path;
-    if (header().form == MarketForm::array)
-      throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
-    if (header().row_count != header().column_count)
-      throw FileError(path, located_.line_count, "found {} rows and {} columns, expected a square matrix",
-                      header().row_count, header().column_count);
-  }
 
   /// Room for the entries: in memory, or in the scratch folder.
   void require_place(EntryValues values) {
@@ -167,10 +164,9 @@ class MarketReading {
   }
 
   void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
+    const auto stored = [&](std::int64_t index) { return permutation_ ? (*permutation_)(index) : index; };
     const auto add = [&](const MatrixEntry& entry) {
-      const std::int64_t row = permutation_ ? (*permutation_)(entry.row) : entry.row;
-      const std::int64_t column = permutation_ ? (*permutation_)(entry.column) : entry.column;
-      collector.add(row, column, entry.value);
+      collector.add(stored(entry.row), stored(entry.column), entry.value);
     };
     auto written = header();
     if (options_.mirrors) written.symmetry = MarketSymmetry::general;
