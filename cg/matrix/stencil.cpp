@@ -148,23 +148,23 @@ kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRa
                                      const comm::IndexRange& columns, int thread_count) {
   auto block = kernels::CsrBlock::with_room(rows.size(), columns.size());
   auto* const starts = block.row_starts.data();
+  const auto for_each_part = [&](const auto& make) {
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
-  for (int part = 0; part < thread_count; ++part) {
-    const auto mine = comm::share_of(rows, part, thread_count);
+    for (int part = 0; part < thread_count; ++part) make(comm::share_of(rows, part, thread_count));
+  };
+  for_each_part([&](const comm::IndexRange& mine) {
     auto* const counts = starts + 1 + (mine.begin - rows.begin);
     visit_entries(stencil, mine, columns, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
-  }
+  });
   block.make_room_by_lengths();
-#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
-  for (int part = 0; part < thread_count; ++part) {
-    const auto mine = comm::share_of(rows, part, thread_count);
+  for_each_part([&](const comm::IndexRange& mine) {
     auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
     visit_entries(stencil, mine, columns, [&](std::int64_t, std::int32_t column, double value) {
       block.columns[next] = column;
       block.values[next] = value;
       ++next;
     });
-  }
+  });
   return block;
 }
 

@@ -207,13 +207,11 @@ void for_each_row_part(const CacheReader& reader, const ReadRows& rows, const Vi
       values.resize(columns.size());
       reader.read_values(first, values);
     }
-    std::span<const std::int32_t> columns_left = columns;
-    std::span<const double> values_left = values;
-    for (; first < end; row += rows.starts[row + 1] == first ? 1 : 0) {
+    for (std::size_t at = 0; first < end; row += rows.starts[row + 1] == first ? 1 : 0) {
       const auto count = static_cast<std::size_t>(std::min(rows.starts[row + 1], end) - first);
-      visit(row, columns_left.first(count), values_left.first(rows.has_values ? count : 0));
-      columns_left = columns_left.subspan(count);
-      values_left = values_left.subspan(rows.has_values ? count : 0);
+      visit(row, std::span(columns).subspan(at, count),
+            rows.has_values ? std::span(values).subspan(at, count) : std::span<double>());
+      at += count;
       first += static_cast<std::int64_t>(count);
     }
   }
@@ -251,14 +249,6 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   for_each_row_part(reader, {.starts = starts, .window = window}, keep);
   block.make_room_by_lengths();
   return block;
-}
-
-/// Rows of this rank's block, so many entries of the file at a time.
-kernels::CsrBlock read_block(const CacheReader& reader, const comm::IndexRange& rows,
-                             const comm::BlockLayout& layout, int rank, std::int64_t window) {
-  const auto columns = layout.columns_of(rank);
-  return layout.grid().columns == 1 ? read_whole_rows(reader, rows, columns.size())
-                                    : read_columns_of_rows(reader, rows, columns, window);
 }
 
 }  // namespace
@@ -337,10 +327,14 @@ SourceFacts CachedMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
                                        int /*thread_count*/, const Strips& strips,
                                        const StripSink& sink) const {
   Agreement agreement(group);
+  const auto columns = layout.columns_of(group.rank());
   for (int strip = 0; strip < strips.count; ++strip) {
     agreement.attempt([&] {
-      sink(read_block(*reader_, strips.rows_of(strip, layout.rows_of(group.rank())), layout, group.rank(),
-                      strips.working_bytes ? strip_window_entries : window_entries));
+      const auto rows = strips.rows_of(strip, layout.rows_of(group.rank()));
+      sink(layout.grid().columns == 1
+               ? read_whole_rows(*reader_, rows, columns.size())
+               : read_columns_of_rows(*reader_, rows, columns,
+                                      strips.working_bytes ? strip_window_entries : window_entries));
     });
   }
   agreement.reach();
