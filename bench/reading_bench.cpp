@@ -151,7 +151,7 @@ double seconds_of(RankGroup& group, const Call& call) {
 /// Calls visit(lines) for the blocks of this rank's share of the file.
 template <typename Visit>
 void for_each_block(const std::string& path, RankGroup& group, std::int64_t body_offset, const Visit& visit) {
-  cg2d::LineBlocks blocks(cg2d::open_source(path));
+  cg2d::LineBlocks blocks(path);
   const auto size = blocks.source().size() - body_offset;
   blocks.start(body_offset + size * group.rank() / group.size(),
                body_offset + size * (group.rank() + 1) / group.size());

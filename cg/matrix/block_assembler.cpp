@@ -184,11 +184,7 @@ void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vect
     block_.resize(std::max(needed, block_.values.size() + block_.values.size() / 4));
 
   const auto part_borders = kernels::split_rows_by_nonzeros(inverted.product_starts, thread_count_);
-  std::vector<std::int64_t> part_ends(static_cast<std::size_t>(thread_count_));
-  std::vector<std::int64_t> part_starts;
-  part_starts.reserve(part_borders.size());
-  for (const auto border : part_borders)
-    part_starts.push_back(finished_entries_ + inverted.product_starts[static_cast<std::size_t>(border)]);
+  std::vector<comm::IndexRange> made(static_cast<std::size_t>(thread_count_));  // the entries of each part
   std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
   std::exception_ptr failure;  // no exception may leave a parallel region
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
@@ -196,7 +192,9 @@ void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vect
     try {
       const auto index = static_cast<std::size_t>(part);
       RowBuilder builder(columns_.size(), diagonal_shift_);
-      std::int64_t entry = part_starts[index];
+      const auto first =
+          finished_entries_ + inverted.product_starts[static_cast<std::size_t>(part_borders[index])];
+      std::int64_t entry = first;
       for (std::int64_t row = part_borders[index]; row < part_borders[index + 1]; ++row) {
         const auto r = static_cast<std::size_t>(row);
         const auto begin = static_cast<std::size_t>(inverted.term_starts[r]);
@@ -207,36 +205,27 @@ void BlockAssembler::append_rows(std::int64_t end_row, std::span<const std::vect
                                block_.columns.data() + entry, block_.values.data() + entry);
         row_ends[row] = entry;
       }
-      part_ends[index] = entry;
+      made[index] = {.begin = first, .end = entry};
     } catch (...) {
 #pragma omp critical
       failure = std::current_exception();
     }
   }
   if (failure) std::rethrow_exception(failure);
-  close_gaps(part_borders, part_starts, part_ends);
-  finished_rows_ = end_row;
-}
-
-void BlockAssembler::close_gaps(const std::vector<std::int64_t>& part_borders,
-                                const std::vector<std::int64_t>& part_starts,
-                                const std::vector<std::int64_t>& part_ends) {
-  std::int64_t end = finished_entries_;
-  std::int64_t* const row_ends = block_.row_starts.data() + finished_rows_ + 1;
-  for (std::size_t part = 0; part < part_ends.size(); ++part) {
-    const std::int64_t count = part_ends[part] - part_starts[part];
-    const std::int64_t gap = part_starts[part] - end;
-    if (gap > 0 && count > 0) {
-      const auto entries = static_cast<std::size_t>(count);
-      std::memmove(block_.columns.data() + end, block_.columns.data() + part_starts[part],
-                   entries * sizeof(std::int32_t));
-      std::memmove(block_.values.data() + end, block_.values.data() + part_starts[part],
-                   entries * sizeof(double));
+  for (std::size_t part = 0; part < made.size(); ++part) {
+    const auto [first, end] = made[part];
+    const auto count = static_cast<std::size_t>(end - first);
+    const std::int64_t gap = first - finished_entries_;
+    if (gap > 0) {
+      auto* const columns = block_.columns.data() + finished_entries_;
+      auto* const values = block_.values.data() + finished_entries_;
+      std::memmove(columns, columns + gap, count * sizeof(std::int32_t));
+      std::memmove(values, values + gap, count * sizeof(double));
     }
     for (std::int64_t row = part_borders[part]; row < part_borders[part + 1]; ++row) row_ends[row] -= gap;
-    end += count;
+    finished_entries_ += end - first;
   }
-  finished_entries_ = end;
+  finished_rows_ = end_row;
 }
 
 kernels::CsrBlock BlockAssembler::finish() {

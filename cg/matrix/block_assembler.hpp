@@ -45,35 +45,30 @@ class VectorPart {
   };
   static void append(std::vector<std::uint64_t>& buffer, double weight, const List& rows,
                      const List& columns) {
-    const auto row_count = rows.positions.size();
-    const auto column_count = columns.positions.size();
+    const auto row_count = std::ssize(rows.positions);
+    const auto column_count = std::ssize(columns.positions);
     const auto begin = buffer.size();
-    buffer.resize(begin + static_cast<std::size_t>(word_count(static_cast<std::int64_t>(row_count),
-                                                              static_cast<std::int64_t>(column_count))));
+    buffer.resize(begin + static_cast<std::size_t>(word_count(row_count, column_count)));
     std::uint64_t* word = buffer.data() + begin;
     *word++ = std::bit_cast<std::uint64_t>(weight);
-    *word++ = row_count | (static_cast<std::uint64_t>(column_count) << 32);
+    *word++ = static_cast<std::uint64_t>(row_count) | (static_cast<std::uint64_t>(column_count) << 32);
     for (const double value : rows.values) *word++ = std::bit_cast<std::uint64_t>(value);
     for (const double value : columns.values) *word++ = std::bit_cast<std::uint64_t>(value);
     auto* position = reinterpret_cast<char*>(word);
-    const auto append_positions = [&](const List& list) {
-      for (const std::int32_t global : list.positions) {
-        const auto local = static_cast<std::int32_t>(global - list.first);
+    for (const auto* const list : {&rows, &columns}) {
+      for (const std::int32_t global : list->positions) {
+        const auto local = static_cast<std::int32_t>(global - list->first);
         std::memcpy(position, &local, sizeof(local));
         position += sizeof(local);
       }
-    };
-    append_positions(rows);
-    append_positions(columns);
+    }
   }
 
  private:
   [[nodiscard]] std::int32_t position(std::int32_t k) const {
     std::int32_t value = 0;
-    const auto* positions = reinterpret_cast<const char*>(words_ + 2 + row_count() + column_count());
-    std::memcpy(&value,
-                positions + static_cast<std::ptrdiff_t>(k) * static_cast<std::ptrdiff_t>(sizeof(value)),
-                sizeof(value));
+    const auto* positions = reinterpret_cast<const std::int32_t*>(words_ + 2 + row_count() + column_count());
+    std::memcpy(&value, positions + k, sizeof(value));
     return value;
   }
 
@@ -103,9 +98,6 @@ class BlockAssembler {
   [[nodiscard]] kernels::CsrBlock finish();
 
  private:
-  void close_gaps(const std::vector<std::int64_t>& part_borders, const std::vector<std::int64_t>& part_starts,
-                  const std::vector<std::int64_t>& part_ends);
-
   comm::IndexRange rows_;
   comm::IndexRange columns_;
   double diagonal_shift_;

@@ -151,10 +151,7 @@ RowLengthDistribution expected_row_lengths(const Problem& problem, int column_bl
 RowLengthDistribution distribution_of(std::span<const std::int64_t> rows_by_length) {
   const auto rows = std::accumulate(rows_by_length.begin(), rows_by_length.end(), std::int64_t{0});
   RowLengthDistribution distribution;
-  for (const auto count : rows_by_length) {
-    distribution.share.push_back(static_cast<double>(count) /
-                                 static_cast<double>(std::max<std::int64_t>(rows, 1)));
-  }
+  for (const auto count : rows_by_length) distribution.share.push_back(share_or_zero(count, rows));
   return distribution;
 }
 

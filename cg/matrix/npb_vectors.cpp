@@ -208,19 +208,6 @@ std::int64_t pair_of_number(const Problem& problem, std::int64_t first_pair, std
   }
 }
 
-namespace {
-
-/// The repetitions of all ranks, in the order of the stream.
-std::vector<Repetition> gathered(const std::vector<Repetition>& mine, comm::RankGroup& group) {
-  std::vector<Repetition> all;
-  for (const auto& part : group.gather_all(std::span<const Repetition>(mine)))
-    all.insert(all.end(), part.begin(), part.end());
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.later < b.later; });
-  return all;
-}
-
-}  // namespace
-
 SparseVectors DrawnVectors::vectors_of(const Part& part) const {
   auto vectors =
       build_vectors(problem_, draw_share(problem_, part.pairs, window_), part.first_number, rejections_);
@@ -259,9 +246,7 @@ DrawnVectors::DrawnVectors(const Problem& problem, comm::RankGroup& group, Vecto
       last_pair = pair_of_number(problem_, part.pairs.begin, local);
   }
   pair_count = group.maximum(last_pair + 1);
-  RandomStream stream;
-  stream.jump(1 + 2 * static_cast<std::uint64_t>(pair_count));
-  facts_ = {.final_seed = stream.state(),
+  facts_ = {.final_seed = stream_at_pair(pair_count).state(),
             .duplicate_pairs = static_cast<std::int64_t>(rejections_.numbers.size()),
             .out_of_range_pairs = pair_count - needed};
   if (parts_.empty()) return;
@@ -293,7 +278,12 @@ void DrawnVectors::draw_parts(const comm::IndexRange& mine, comm::RankGroup& gro
     repetition.earlier += first_number;
     repetition.later += first_number;
   }
-  rejections_ = resolve_rejections(problem_, gathered(repetitions, group));
+  // Those of all ranks, in the order of the stream.
+  std::vector<Repetition> all;
+  for (const auto& theirs : group.gather_all(std::span<const Repetition>(repetitions)))
+    all.insert(all.end(), theirs.begin(), theirs.end());
+  std::ranges::sort(all, {}, &Repetition::later);
+  rejections_ = resolve_rejections(problem_, all);
 }
 
 namespace {
@@ -308,11 +298,8 @@ kernels::CsrBlock factor_block(const DrawnVectors& drawn, bool is_transposed, co
       const auto values = vectors.values_of(v);
       const auto number = vectors.first + v;
       for (std::size_t k = 0; k < positions.size(); ++k) {
-        if (is_transposed) {
-          collector.add(number, positions[k], values[k]);
-        } else {
-          collector.add(positions[k], number, values[k]);
-        }
+        const std::int64_t position = positions[k];
+        collector.add(is_transposed ? number : position, is_transposed ? position : number, values[k]);
       }
     }
   });

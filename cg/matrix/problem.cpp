@@ -51,9 +51,8 @@ std::string problem_name(const Problem& problem) {
 
 void check_problem(const Problem& problem) {
   constexpr std::int64_t largest_n = std::numeric_limits<std::int32_t>::max();
-  if (problem.n < 1 || problem.n > largest_n) {
+  if (problem.n < 1 || problem.n > largest_n)
     throw InputError("--n {}: the order of the matrix must be within 1 ... {}", problem.n, largest_n);
-  }
   if (problem.nonzer < 1 || problem.nonzer > problem.n) {
     throw InputError("--nonzer {}: nonzeros of a random vector must be within 1 ... {} (the order n)",
                      problem.nonzer, problem.n);

@@ -148,23 +148,23 @@ kernels::CsrBlock make_stencil_block(const Stencil& stencil, const comm::IndexRa
                                      const comm::IndexRange& columns, int thread_count) {
   auto block = kernels::CsrBlock::with_room(rows.size(), columns.size());
   auto* const starts = block.row_starts.data();
+  const auto for_each_part = [&](const auto& make) {
 #pragma omp parallel for num_threads(thread_count) schedule(static, 1)
-  for (int part = 0; part < thread_count; ++part) {
-    const auto mine = comm::share_of(rows, part, thread_count);
+    for (int part = 0; part < thread_count; ++part) make(comm::share_of(rows, part, thread_count));
+  };
+  for_each_part([&](const comm::IndexRange& mine) {
     auto* const counts = starts + 1 + (mine.begin - rows.begin);
     visit_entries(stencil, mine, columns, [&](std::int64_t row, std::int32_t, double) { ++counts[row]; });
-  }
+  });
   block.make_room_by_lengths();
-#pragma omp parallel for num_threads(thread_count) schedule(static, 1)
-  for (int part = 0; part < thread_count; ++part) {
-    const auto mine = comm::share_of(rows, part, thread_count);
+  for_each_part([&](const comm::IndexRange& mine) {
     auto next = static_cast<std::size_t>(starts[mine.begin - rows.begin]);
     visit_entries(stencil, mine, columns, [&](std::int64_t, std::int32_t column, double value) {
       block.columns[next] = column;
       block.values[next] = value;
       ++next;
     });
-  }
+  });
   return block;
 }
 
@@ -195,27 +195,22 @@ class StencilSource final : public MatrixSource {
 std::unique_ptr<MatrixSource> stencil_source_from(std::string_view text) {
   const auto stencil = stencil_from(text);
   constexpr std::int64_t largest_order = std::numeric_limits<std::int32_t>::max();
-  if (stencil.order() > largest_order) {
+  if (stencil.order() > largest_order)
     throw InputError("{}: an assembled matrix has at most {} rows, got {}", text, largest_order,
                      stencil.order());
-  }
   return std::make_unique<StencilSource>(stencil);
 }
 
 }  // namespace
 
 SourceRow laplace2d_source() {
-  return {.name = "laplace2d",
-          .arguments = "NXxNY",
-          .description = "the Laplacian of 5 points on a rectangle, zero around it",
-          .parse = &stencil_source_from};
+  return {"laplace2d", "NXxNY", "the Laplacian of 5 points on a rectangle, zero around it",
+          &stencil_source_from};
 }
 
 SourceRow laplace3d_source() {
-  return {.name = "laplace3d",
-          .arguments = "NXxNYxNZ[:27]",
-          .description = "the Laplacian of 7 (or 27) points on a box, zero around it",
-          .parse = &stencil_source_from};
+  return {"laplace3d", "NXxNYxNZ[:27]", "the Laplacian of 7 (or 27) points on a box, zero around it",
+          &stencil_source_from};
 }
 
 }  // namespace cg2d

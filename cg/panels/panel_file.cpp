@@ -90,15 +90,6 @@ void PanelFileWriter::finish(const PanelFileFigures& figures) {
 }
 
 PanelFile::PanelFile(std::string path) : path_(std::move(path)) {
-  read_index();
-  file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
-  if (!file_.is_open()) file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file_.is_open()) throw FileError(path_, "cannot be opened any more");
-}
-
-bool PanelFile::is_direct() const { return (fcntl(file_.number(), F_GETFL) & O_DIRECT) != 0; }
-
-void PanelFile::read_index() {
   const OpenFile file(path_);
   header_ = read_header<PanelFileHeader>(file);
   const auto entry_count = static_cast<std::size_t>(header_.panel_count);
@@ -119,7 +110,12 @@ void PanelFile::read_index() {
     most_panel_bytes_ = std::max(most_panel_bytes_, entry.byte_count);
     panel_bytes_ += entry.byte_count;
   }
+  file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+  if (!file_.is_open()) file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file_.is_open()) throw FileError(path_, "cannot be opened any more");
 }
+
+bool PanelFile::is_direct() const { return (fcntl(file_.number(), F_GETFL) & O_DIRECT) != 0; }
 
 std::span<const std::size_t> PanelFile::array_bytes(std::size_t panel) const {
   const auto count = static_cast<std::size_t>(header_.array_count);

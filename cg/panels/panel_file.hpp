@@ -135,8 +135,6 @@ class PanelFile {
   [[nodiscard]] bool is_direct() const;
 
  private:
-  void read_index();
-
   std::string path_;
   PanelFileHeader header_;
   std::vector<PanelEntry> entries_;

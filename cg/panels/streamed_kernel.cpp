@@ -37,41 +37,38 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
       vector_count_(static_cast<std::size_t>(options.vector_count)),
       file_(std::move(file)),
       memory_(memory) {
-  const auto& key = file_->key();
   const auto entries = file_->panels();
-  if (memory_.buffer_count > 0) {
-    buffer_bytes_ = file_->most_panel_bytes();
-    buffers_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(buffer_bytes_ * memory_.buffer_count));
-  }
+  buffer_bytes_ = file_->most_panel_bytes();
+  buffers_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(buffer_bytes_ * memory_.buffer_count));
   reader_ = reader.make({.descriptor = file_->descriptor(),
                          .slot_count = std::max(memory_.buffer_count, 1),
                          .buffers = buffers_.span()});
   panels_.reserve(entries.size());
-  std::int64_t resident_bytes = 0;
+  // Resident panels are spread evenly among the others.
   for (std::size_t index = 0; index < entries.size(); ++index) {
-    if (is_resident(index)) resident_bytes += entries[index].byte_count;
+    const auto before = [&](std::size_t number) {
+      return number * static_cast<std::size_t>(memory_.resident_count) / entries.size();
+    };
+    (before(index + 1) > before(index) ? residents_ : streamed_).push_back(index);
   }
-  resident_ = kernels::PageBuffer<std::byte>(static_cast<std::size_t>(resident_bytes));
+  resident_ =
+      kernels::PageBuffer<std::byte>(static_cast<std::size_t>(file_->panel_bytes() - streamed_byte_count()));
   auto room = resident_.span();
   for (std::size_t index = 0; index < entries.size(); ++index) {
     const auto sizes = file_->array_bytes(index);
-    auto& panel = panels_.emplace_back();
-    panel.kernel = row_.external_maker_for(options.vector_count)(
-        {.row_count = entries[index].row_count, .column_count = key.column_count, .array_bytes = sizes},
-        options);
-    panel.array_positions = panel_layout(sizes).array_positions;
-    panel.is_resident = is_resident(index);
-    if (panel.is_resident) {
-      const auto byte_count = static_cast<std::size_t>(entries[index].byte_count);
-      const auto bytes = room.first(byte_count);
-      reader_->start({.slot = 0, .position = entries[index].position, .memory = bytes});
-      check(entries[index], reader_->wait(0), bytes);
-      lend(panel, bytes.data());
-      room = room.subspan(byte_count);
-      residents_.push_back(index);
-    } else {
-      streamed_.push_back(index);
-    }
+    panels_.push_back(
+        {.kernel = row_.external_maker_for(options.vector_count)({.row_count = entries[index].row_count,
+                                                                  .column_count = file_->key().column_count,
+                                                                  .array_bytes = sizes},
+                                                                 options),
+         .array_positions = panel_layout(sizes).array_positions});
+  }
+  for (const auto index : residents_) {
+    const auto bytes = room.first(static_cast<std::size_t>(entries[index].byte_count));
+    reader_->start({.slot = 0, .position = entries[index].position, .memory = bytes});
+    check(entries[index], reader_->wait(0), bytes);
+    lend(panels_[index], bytes.data());
+    room = room.subspan(bytes.size());
   }
   if (streamed_.empty()) return;
   under_way_.resize(static_cast<std::size_t>(memory_.buffer_count));
@@ -79,13 +76,6 @@ StreamedKernel::StreamedKernel(const kernels::KernelRow& row, const kernels::Ker
 }
 
 std::string_view StreamedKernel::instruction_set() const { return panels_.front().kernel->instruction_set(); }
-
-/// Evenly spread among the others.
-bool StreamedKernel::is_resident(std::size_t index) const {
-  const auto panel_count = static_cast<std::int64_t>(file_->panels().size());
-  const auto before = [&](std::int64_t number) { return number * memory_.resident_count / panel_count; };
-  return before(static_cast<std::int64_t>(index) + 1) > before(static_cast<std::int64_t>(index));
-}
 
 void StreamedKernel::lend(Panel& panel, std::byte* bytes) {
   const auto arrays = panel.kernel->stored_arrays();
@@ -189,38 +179,24 @@ void StreamedKernel::multiply_panel(std::size_t index, const kernels::Operands& 
   panels_[index].kernel->multiply(of_panel, mode);
 }
 
-/// The buffer is free for the next panel afterwards.
-void StreamedKernel::multiply_streamed(std::size_t buffer, const kernels::Operands& operands,
-                                       const kernels::ProductMode& mode) {
-  const auto index = panel_in(buffer);
-  lend(panels_[index], finish_reading(buffer));
-  multiply_panel(index, operands, mode);
-  begin_reading(buffer);
-}
-
-void StreamedKernel::multiply_in_order(const kernels::Operands& operands, const kernels::ProductMode& mode) {
-  for (std::size_t index = 0; index < panels_.size(); ++index) {
-    const kernels::ProductMode mode_of_panel{.is_added = mode.is_added,
-                                             .is_continued = mode.is_continued || index > 0};
-    if (panels_[index].is_resident) {
-      multiply_panel(index, operands, mode_of_panel);
+/// With half storage in the order of the rows; otherwise the panel that has arrived, and a resident one while none has.
+void StreamedKernel::multiply_panels(const kernels::Operands& operands, const kernels::ProductMode& mode) {
+  const bool is_ordered = row_.stores_half();
+  std::size_t resident = 0;  // the next one of residents_
+  for (std::size_t count = 0; count < panels_.size(); ++count) {
+    const kernels::ProductMode panel_mode{.is_added = mode.is_added,
+                                          .is_continued = mode.is_continued || (is_ordered && count > 0)};
+    const bool has_resident = resident < residents_.size() && (!is_ordered || residents_[resident] == count);
+    std::optional<std::size_t> buffer;
+    if (!is_ordered) buffer = arrived(product_end_);
+    if (!buffer && !has_resident) buffer = oldest();
+    if (buffer) {
+      const auto index = panel_in(*buffer);
+      lend(panels_[index], finish_reading(*buffer));
+      multiply_panel(index, operands, panel_mode);
+      begin_reading(*buffer);
     } else {
-      multiply_streamed(oldest(), operands, mode_of_panel);
-    }
-  }
-}
-
-void StreamedKernel::multiply_as_they_arrive(const kernels::Operands& operands,
-                                             const kernels::ProductMode& mode) {
-  std::size_t resident_count = 0;  // multiplied so far
-  for (std::size_t streamed_count = 0;
-       streamed_count < streamed_.size() || resident_count < residents_.size();) {
-    const auto buffer = arrived(product_end_);
-    if (!buffer && resident_count < residents_.size()) {
-      multiply_panel(residents_[resident_count++], operands, mode);
-    } else {
-      multiply_streamed(buffer.value_or(oldest()), operands, mode);
-      ++streamed_count;
+      multiply_panel(residents_[resident++], operands, panel_mode);
     }
   }
 }
@@ -231,11 +207,7 @@ void StreamedKernel::multiply(const kernels::Operands& operands, const kernels::
   try {
     if (!failure_) {
       product_end_ += streamed_.size();
-      if (row_.stores_half()) {
-        multiply_in_order(operands, mode);
-      } else {
-        multiply_as_they_arrive(operands, mode);
-      }
+      multiply_panels(operands, mode);
     }
   } catch (const RunError& error) {
     failure_ = error;

@@ -86,15 +86,10 @@ class StreamedKernel final : public kernels::SpmvKernel {
   struct Panel {
     std::unique_ptr<kernels::SpmvKernel> kernel;
     std::vector<std::int64_t> array_positions;
-    bool is_resident = false;
   };
 
-  [[nodiscard]] bool is_resident(std::size_t index) const;
-  void multiply_in_order(const kernels::Operands& operands, const kernels::ProductMode& mode);
-  void multiply_as_they_arrive(const kernels::Operands& operands, const kernels::ProductMode& mode);
+  void multiply_panels(const kernels::Operands& operands, const kernels::ProductMode& mode);
   void multiply_panel(std::size_t index, const kernels::Operands& operands, const kernels::ProductMode& mode);
-  void multiply_streamed(std::size_t buffer, const kernels::Operands& operands,
-                         const kernels::ProductMode& mode);
   // The streamed panels have numbers that count on through all products. They are begun in this order.
   void begin_reading(std::size_t buffer);
   std::byte* finish_reading(std::size_t buffer);

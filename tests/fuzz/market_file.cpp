@@ -25,7 +25,7 @@ constexpr std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
 ParsedEntries entries_within(const std::string& path, const MarketHeader& header, std::int64_t begin,
                              std::int64_t end) {
   ParsedEntries parsed;
-  LineBlocks blocks(open_source(path));
+  LineBlocks blocks(path);
   blocks.start(begin, end);
   try {
     for (auto lines = blocks.next(); !lines.empty(); lines = blocks.next()) {
@@ -59,7 +59,7 @@ ParsedEntries entries_by_shares(const std::string& path, const LocatedHeader& lo
 
 bool take_matrix(const std::string& path, const LocatedHeader& located) {
   const auto whole = entries_within(path, located.header, located.body_offset, end_of_file);
-  const auto size = open_source(path)->size();
+  const auto size = ByteSource(path).size();
   const auto body_size = std::max<std::int64_t>(size - located.body_offset, 0);
   // A compressed file has no known size: some borders within its first bytes.
   const auto scale = size < 0 ? std::int64_t{30} : body_size;

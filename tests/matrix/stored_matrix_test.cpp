@@ -3,9 +3,12 @@
 #include "cg/matrix/files/stored_matrix.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <random>
@@ -17,6 +20,7 @@
 #include "cg/base/storage/unnamed_file.hpp"
 #include "support/layouts.hpp"
 #include "support/mpi_test.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace cg2d::stored_matrix_test {
 namespace {
@@ -109,7 +113,8 @@ void expect_blocks(std::int64_t n, const std::vector<Entry>& entries, EntryValue
   }
   const auto last = test::layouts_of(n, comm::factorizations(group().size()).front()).front().layout;
   expect_block(matrix->take(last, group()), last, reference);
-  EXPECT_EQ(matrix->store().entry_count(), 0) << "the rows are gone";
+  matrix->store().for_each_part(
+      [](const EntryStore::RowPart& /*part*/) { ADD_FAILURE() << "a row is left"; });
 }
 
 TEST(StoredMatrixTest, GivesTheBlocksOfEveryGridAndCut) {
@@ -154,6 +159,47 @@ TEST(StoredMatrixTest, RowsLongerThanAMessageAndAChunkComeWhole) {
     const auto layout = comm::BlockLayout::even(n, grid);
     expect_block(matrix->build(layout, group(), 1).block, layout, reference);
   }
+}
+
+/// The process may write files of so many bytes only.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t byte_count) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    signal_before_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{.rlim_cur = byte_count, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_before_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_before_)(int) = nullptr;
+};
+
+TEST(StoredMatrixTest, ADeviceWithoutRoomIsToldOnEveryRankInTheEnd) {
+  constexpr std::int64_t n = 4000;
+  const test::TemporaryFolder folder;
+  EntryCollector collector(n, group(), EntryValues::any, std::make_unique<ScratchChunks>(folder.path()));
+  {
+    const FileLimit limit(group().rank() + 1 == group().size() ? 1'000'000 : RLIM_INFINITY);
+    // The ranks that send entries are not told before all have sent theirs, in several rounds.
+    for (std::int64_t k = 0; k < 600'000; ++k) collector.add(k * 77 % n, k % n, 1.0);
+  }
+  try {
+    collector.finish();
+    ADD_FAILURE() << "no error";
+  } catch (const RunError& error) {
+    EXPECT_EQ(error.code(), ExitCode::cannot_create);
+    EXPECT_NE(std::string(error.what()).find("not enough room in the folder "), std::string::npos)
+        << error.what();
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(StoredMatrixTest, SumsDoNotDependOnTheOrderOfArrival) {

@@ -46,7 +46,7 @@ Entries entries_of(const kernels::CsrBlock& block) {
 TEST(SourceMatrixTest, HasTheFactsAndCutsOfTheStoredOne) {
   for (const auto& text : texts) {
     SCOPED_TRACE(text);
-    const auto stored = generate_matrix({.text = text}, group());
+    const auto stored = generate_matrix({.path = text}, group());
     const SourceMatrix made(text, much_memory, group());
     EXPECT_EQ(made.order(), stored->order());
     EXPECT_EQ(made.nonzero_count(), stored->nonzero_count());
@@ -61,7 +61,7 @@ TEST(SourceMatrixTest, HasTheFactsAndCutsOfTheStoredOne) {
 
 TEST(SourceMatrixTest, HasTheBlocksOfTheStoredOneInAnyStrips) {
   for (const auto& text : texts) {
-    const auto stored = generate_matrix({.text = text}, group());
+    const auto stored = generate_matrix({.path = text}, group());
     const SourceMatrix made(text, much_memory, group());
     for (const auto& grid : comm::factorizations(group().size())) {
       for (const auto& named : test::layouts_of(made.order(), grid)) {

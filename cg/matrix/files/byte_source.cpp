@@ -12,94 +12,53 @@
 #include <limits>
 #include <new>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "cg/base/interface.hpp"
+
 namespace cg2d {
-namespace {
-
-class PlainSource final : public ByteSource {
+/// Compressed bytes, which come in portions.
+class ByteSource::Stream : public Interface {
  public:
-  explicit PlainSource(std::unique_ptr<OpenFile> file) : file_(std::move(file)) {}
-
-  std::size_t read(std::span<char> bytes) override {
-    const std::size_t count = file_->read_at(position_, std::as_writable_bytes(bytes));
-    position_ += static_cast<std::int64_t>(count);
-    return count;
-  }
-  void skip_to(std::int64_t position) override { position_ = std::min(position, file_->size()); }
-  [[nodiscard]] std::int64_t position() const override { return position_; }
-  [[nodiscard]] std::int64_t size() const override { return file_->size(); }
-
- private:
-  std::unique_ptr<OpenFile> file_;
-  std::int64_t position_ = 0;
-};
-
-/// The part that both formats have in common: compressed bytes come in portions, and positions count the
-/// decompressed ones.
-class StreamSource : public ByteSource {
- public:
-  std::size_t read(std::span<char> bytes) override {
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const std::size_t count = decompress(bytes.subspan(done));
-      if (count == 0) break;
-      done += count;
-    }
-    position_ += static_cast<std::int64_t>(done);
-    return done;
-  }
-  void skip_to(std::int64_t position) override {
-    dropped_.resize(portion_bytes);
-    while (position_ < position) {
-      const auto missing = static_cast<std::size_t>(position - position_);
-      if (read(std::span(dropped_).first(std::min(missing, dropped_.size()))) == 0) return;
-    }
-  }
-  [[nodiscard]] std::int64_t position() const override { return position_; }
-  [[nodiscard]] std::int64_t size() const override { return -1; }
-
- protected:
-  explicit StreamSource(std::unique_ptr<OpenFile> file)
-      : file_(std::move(file)), portion_(std::make_unique_for_overwrite<char[]>(portion_bytes)) {}
+  explicit Stream(const OpenFile& file)
+      : file_(file), portion_(std::make_unique_for_overwrite<char[]>(portion_bytes)) {}
 
   /// Fills some of the bytes, at least one unless the content has ended. Returns how many.
   virtual std::size_t decompress(std::span<char> bytes) = 0;
 
+ protected:
   /// The next compressed bytes; empty at the end of the file.
   std::span<char> next_portion() {
-    const auto count =
-        file_->read_at(file_position_, std::as_writable_bytes(std::span(portion_.get(), portion_bytes)));
-    file_position_ += static_cast<std::int64_t>(count);
-    return {portion_.get(), count};
+    const std::span<char> portion(portion_.get(), portion_bytes);
+    const auto count = file_.read_at(position_, std::as_writable_bytes(portion));
+    position_ += static_cast<std::int64_t>(count);
+    return portion.first(count);
   }
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
-    throw FileError(file_->path(), "found {}, expected {}", found, expected);
+    file_.refuse("found {}, expected {}", found, expected);
   }
 
  private:
   static constexpr std::size_t portion_bytes = std::size_t{1} << 18;
 
-  std::unique_ptr<OpenFile> file_;
+  const OpenFile& file_;
   std::unique_ptr<char[]> portion_;
-  std::vector<char> dropped_;
-  std::int64_t file_position_ = 0;
   std::int64_t position_ = 0;
 };
 
+namespace {
+
 /// One member or several, one after the other (RFC 1952).
-class GzipSource final : public StreamSource {
+class GzipStream final : public ByteSource::Stream {
  public:
-  explicit GzipSource(std::unique_ptr<OpenFile> file) : StreamSource(std::move(file)) {
+  explicit GzipStream(const OpenFile& file) : Stream(file) {
     constexpr int gzip_window = 15 + 16;  // the largest window; 16: gzip's own header (zlib.h)
     if (inflateInit2(&stream_, gzip_window) != Z_OK) throw std::bad_alloc();
   }
-  ~GzipSource() override { inflateEnd(&stream_); }
-  GzipSource(const GzipSource&) = delete;
-  GzipSource& operator=(const GzipSource&) = delete;
+  ~GzipStream() override { inflateEnd(&stream_); }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
 
- private:
   std::size_t decompress(std::span<char> bytes) override {
     const auto room =
         static_cast<uInt>(std::min<std::size_t>(bytes.size(), std::numeric_limits<uInt>::max()));
@@ -122,6 +81,7 @@ class GzipSource final : public StreamSource {
     return room - stream_.avail_out;
   }
 
+ private:
   /// False at the end of the file, which must be the end of a member.
   bool refill() {
     const auto portion = next_portion();
@@ -136,17 +96,15 @@ class GzipSource final : public StreamSource {
 };
 
 /// One frame or several.
-class ZstdSource final : public StreamSource {
+class ZstdStream final : public ByteSource::Stream {
  public:
-  explicit ZstdSource(std::unique_ptr<OpenFile> file)
-      : StreamSource(std::move(file)), stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
+  explicit ZstdStream(const OpenFile& file) : Stream(file), stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {
     if (stream_ == nullptr) throw std::bad_alloc();
     // Windows up to the format's own bound (zstd --long): the library refuses long ones unless it is told to take them.
     ZSTD_DCtx_setParameter(stream_.get(), ZSTD_d_windowLogMax,
                            ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound);
   }
 
- private:
   std::size_t decompress(std::span<char> bytes) override {
     ZSTD_outBuffer output{.dst = bytes.data(), .size = bytes.size(), .pos = 0};
     while (output.pos == 0) {
@@ -164,6 +122,7 @@ class ZstdSource final : public StreamSource {
     return output.pos;
   }
 
+ private:
   bool refill() {
     const auto portion = next_portion();
     input_ = {.src = portion.data(), .size = portion.size(), .pos = 0};
@@ -177,19 +136,42 @@ class ZstdSource final : public StreamSource {
 
 }  // namespace
 
-std::unique_ptr<ByteSource> open_source(const std::string& path) {
+ByteSource::ByteSource(const std::string& path) : file_(path) {
   constexpr std::string_view gzip_magic = "\x1f\x8b";
   constexpr std::string_view zstd_magic = "\x28\xb5\x2f\xfd";
   // The magic number that pzstd begins its files with: one of 16 for frames to be skipped (RFC 8878, 3.1.2).
   constexpr std::string_view skippable_magic = "\x50\x2a\x4d\x18";
-  auto file = std::make_unique<OpenFile>(path);
   std::array<char, 4> first{};
-  const auto count = file->read_at(0, std::as_writable_bytes(std::span(first)));
+  const auto count = file_.read_at(0, std::as_writable_bytes(std::span(first)));
   const std::string_view begin(first.data(), count);
-  if (begin.starts_with(gzip_magic)) return std::make_unique<GzipSource>(std::move(file));
+  if (begin.starts_with(gzip_magic)) stream_ = std::make_unique<GzipStream>(file_);
   if (begin.starts_with(zstd_magic) || begin.starts_with(skippable_magic))
-    return std::make_unique<ZstdSource>(std::move(file));
-  return std::make_unique<PlainSource>(std::move(file));
+    stream_ = std::make_unique<ZstdStream>(file_);
+}
+
+ByteSource::~ByteSource() = default;
+
+std::size_t ByteSource::read(std::span<char> bytes) {
+  std::size_t done = stream_ ? 0 : file_.read_at(position_, std::as_writable_bytes(bytes));
+  while (stream_ && done < bytes.size()) {
+    const std::size_t count = stream_->decompress(bytes.subspan(done));
+    if (count == 0) break;
+    done += count;
+  }
+  position_ += static_cast<std::int64_t>(done);
+  return done;
+}
+
+void ByteSource::skip_to(std::int64_t position) {
+  if (!stream_) {
+    position_ = std::min(position, file_.size());
+    return;
+  }
+  std::vector<char> dropped(std::size_t{1} << 18);
+  while (position_ < position) {
+    const auto missing = static_cast<std::size_t>(position - position_);
+    if (read(std::span(dropped).first(std::min(missing, dropped.size()))) == 0) return;
+  }
 }
 
 }  // namespace cg2d

@@ -21,10 +21,9 @@ CacheReader::CacheReader(const std::string& path) : file_(path), header_(read_he
   if (!std::ranges::all_of(rest, [](char byte) { return byte == 0; }))
     file_.refuse("found damaged bytes after the header, expected zeros");
   const CacheLayout layout(header_);
-  if (file_.size() != layout.file_end) {
+  if (file_.size() != layout.file_end)
     file_.refuse("found {} bytes, expected {} for a matrix of order {} with {} nonzeros", file_.size(),
                  layout.file_end, header_.order, header_.nonzero_count);
-  }
   checksums_.resize(static_cast<std::size_t>(layout.chunk_count));
   static_cast<void>(file_.fill(layout.data_end, std::span(checksums_)));
   if (crc32c(std::as_bytes(std::span(checksums_))) != header_.checksum_of_checksums)

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -76,8 +77,25 @@ class SharedOutput {
       bytes = bytes.subspan(piece.size());
     }
   }
-  /// By number of the chunk: the share of what this rank has written, 0 for nothing.
-  [[nodiscard]] std::span<const std::uint32_t> shares() const { return shares_; }
+  /// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
+  [[nodiscard]] std::vector<std::uint32_t> checksums(const comm::BlockLayout& owners,
+                                                     comm::RankGroup& group) const {
+    const auto mine = owners.own_piece(group.rank());
+    std::vector<std::uint32_t> own;
+    for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
+      own.push_back(crc32c_of_zeros(layout_.chunk_size(chunk)));
+    WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
+      for (std::size_t k = 0; k < words.size(); k += 2)
+        own[words[k] - static_cast<std::uint64_t>(mine.begin)] ^= static_cast<std::uint32_t>(words[k + 1]);
+    });
+    for (std::size_t chunk = 0; chunk < shares_.size(); ++chunk) {
+      if (shares_[chunk] == 0) continue;
+      auto& buffer = rounds.to(owners.owner_of(static_cast<std::int64_t>(chunk)), 2);
+      buffer.insert(buffer.end(), {chunk, shares_[chunk]});
+    }
+    rounds.finish();
+    return own;
+  }
   /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
   void put_on_disk() const {
     if (!file_->put_on_disk()) cannot_write(path_);
@@ -126,7 +144,7 @@ class SharedOutput {
   const CacheLayout& layout_;
   std::string temporary_name_;
   std::optional<UnnamedFile> file_;
-  std::vector<std::uint32_t> shares_;
+  std::vector<std::uint32_t> shares_;  // by number of the chunk, of what this rank has written, 0 for nothing
 };
 
 /// This rank's rows, bucket by bucket, at their places.
@@ -134,56 +152,29 @@ void write_rows(const StoredMatrix& matrix, const CacheLayout& layout, SharedOut
   const auto& store = matrix.store();
   const auto& deal = store.deal();
   std::vector<std::int64_t> row_starts;
-  std::vector<double> diagonal;
   std::vector<double> values;
   std::vector<std::int32_t> columns;
   for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
     const auto first_row = store.first_row(bucket);
-    const auto row_count = std::min(deal.rows_per_bucket(), deal.order() - first_row);
+    const auto local_row = store.local_row(first_row);
+    const auto row_count =
+        static_cast<std::size_t>(std::min(deal.rows_per_bucket(), deal.order() - first_row));
     const auto start = matrix.bucket_starts()[bucket];
-    row_starts.assign(static_cast<std::size_t>(row_count), 0);
-    diagonal.assign(static_cast<std::size_t>(row_count), 0.0);
+    const auto lengths = matrix.row_lengths().subspan(local_row, row_count);
+    row_starts.resize(row_count);
+    std::exclusive_scan(lengths.begin(), lengths.end(), row_starts.begin(), start);
     values.clear();
     columns.clear();
     store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      const auto row = static_cast<std::size_t>(part.row - first_row);
-      row_starts[row] += std::ssize(part.columns);
-      for (std::size_t k = 0; k < part.columns.size(); ++k) {
-        if (part.columns[k] == part.row) diagonal[row] = part.values[k];
-      }
       values.insert(values.end(), part.values.begin(), part.values.end());
       columns.insert(columns.end(), part.columns.begin(), part.columns.end());
     });
-    if (store.failure()) throw RunError(*store.failure());
-    std::int64_t next = start;
-    for (auto& row_start : row_starts) row_start = std::exchange(next, next + row_start);
     output.write_data<std::int64_t>(layout.row_starts + 8 * first_row, row_starts);
-    output.write_data<double>(layout.diagonal + 8 * first_row, diagonal);
+    output.write_data(layout.diagonal + 8 * first_row,
+                      matrix.stored_diagonal().subspan(local_row, row_count));
     output.write_data<double>(layout.values + 8 * start, values);
     output.write_data<std::int32_t>(layout.columns + 4 * start, columns);
   }
-}
-
-/// The checksums of this rank's share of the chunks, from the shares of all ranks in them. Collective.
-std::vector<std::uint32_t> checksums_of(const CacheLayout& layout, const comm::BlockLayout& owners,
-                                        const SharedOutput& output, comm::RankGroup& group) {
-  const auto mine = owners.own_piece(group.rank());
-  std::vector<std::uint32_t> checksums;
-  for (auto chunk = mine.begin; chunk < mine.end; ++chunk)
-    checksums.push_back(crc32c_of_zeros(layout.chunk_size(chunk)));
-  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
-    for (std::size_t k = 0; k < words.size(); k += 2)
-      checksums[words[k] - static_cast<std::uint64_t>(mine.begin)] ^=
-          static_cast<std::uint32_t>(words[k + 1]);
-  };
-  WordRounds rounds(group, receive);
-  for (std::size_t chunk = 0; chunk < output.shares().size(); ++chunk) {
-    if (output.shares()[chunk] == 0) continue;
-    auto& buffer = rounds.to(owners.owner_of(static_cast<std::int64_t>(chunk)), 2);
-    buffer.insert(buffer.end(), {chunk, output.shares()[chunk]});
-  }
-  rounds.finish();
-  return checksums;
 }
 
 // ---------------------------------------------------------------- reading
@@ -216,13 +207,11 @@ void for_each_row_part(const CacheReader& reader, const ReadRows& rows, const Vi
       values.resize(columns.size());
       reader.read_values(first, values);
     }
-    std::span<const std::int32_t> columns_left = columns;
-    std::span<const double> values_left = values;
-    for (; first < end; row += rows.starts[row + 1] == first ? 1 : 0) {
+    for (std::size_t at = 0; first < end; row += rows.starts[row + 1] == first ? 1 : 0) {
       const auto count = static_cast<std::size_t>(std::min(rows.starts[row + 1], end) - first);
-      visit(row, columns_left.first(count), values_left.first(rows.has_values ? count : 0));
-      columns_left = columns_left.subspan(count);
-      values_left = values_left.subspan(rows.has_values ? count : 0);
+      visit(row, std::span(columns).subspan(at, count),
+            rows.has_values ? std::span(values).subspan(at, count) : std::span<double>());
+      at += count;
       first += static_cast<std::int64_t>(count);
     }
   }
@@ -262,14 +251,6 @@ kernels::CsrBlock read_columns_of_rows(const CacheReader& reader, const comm::In
   return block;
 }
 
-/// Rows of this rank's block, so many entries of the file at a time.
-kernels::CsrBlock read_block(const CacheReader& reader, const comm::IndexRange& rows,
-                             const comm::BlockLayout& layout, int rank, std::int64_t window) {
-  const auto columns = layout.columns_of(rank);
-  return layout.grid().columns == 1 ? read_whole_rows(reader, rows, columns.size())
-                                    : read_columns_of_rows(reader, rows, columns, window);
-}
-
 }  // namespace
 
 void write_cache(const StoredMatrix& matrix, const std::string& path, comm::RankGroup& group) {
@@ -285,7 +266,7 @@ void write_cache(const StoredMatrix& matrix, const std::string& path, comm::Rank
     output.put_on_disk();
   });
   const auto owners = comm::BlockLayout::even(layout.chunk_count, {.columns = 1, .rows = group.size()});
-  const auto own = checksums_of(layout, owners, output, group);
+  const auto own = output.checksums(owners, group);
   std::vector<std::uint32_t> all;
   for (const auto& theirs : group.gather_all(std::span<const std::uint32_t>(own)))
     all.insert(all.end(), theirs.begin(), theirs.end());
@@ -346,10 +327,14 @@ SourceFacts CachedMatrix::build_strips(const comm::BlockLayout& layout, comm::Ra
                                        int /*thread_count*/, const Strips& strips,
                                        const StripSink& sink) const {
   Agreement agreement(group);
+  const auto columns = layout.columns_of(group.rank());
   for (int strip = 0; strip < strips.count; ++strip) {
     agreement.attempt([&] {
-      sink(read_block(*reader_, strips.rows_of(strip, layout.rows_of(group.rank())), layout, group.rank(),
-                      strips.working_bytes ? strip_window_entries : window_entries));
+      const auto rows = strips.rows_of(strip, layout.rows_of(group.rank()));
+      sink(layout.grid().columns == 1
+               ? read_whole_rows(*reader_, rows, columns.size())
+               : read_columns_of_rows(*reader_, rows, columns,
+                                      strips.working_bytes ? strip_window_entries : window_entries));
     });
   }
   agreement.reach();

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
@@ -52,7 +53,7 @@ struct EntryStore::ValuedEntry {
     chunk.columns[k] = column;
   }
   /// Equal places are ordered by value before they are summed: the sum must not depend on how many ranks have read the file.
-  [[nodiscard]] bool is_before(const ValuedEntry& other) const {
+  bool operator<(const ValuedEntry& other) const {
     return column != other.column ? column < other.column : value < other.value;
   }
   /// Another entry of the same place.
@@ -67,7 +68,7 @@ struct EntryStore::OneEntry {
   OneEntry() = default;
   OneEntry(const Chunk& chunk, std::size_t k) : column(chunk.columns[k]) {}
   void write(const Chunk& chunk, std::size_t k) const { chunk.columns[k] = column; }
-  [[nodiscard]] bool is_before(const OneEntry& other) const { return column < other.column; }
+  bool operator<(const OneEntry& other) const { return column < other.column; }
   void join(const OneEntry& /*other*/, std::int64_t row, std::vector<Multiple>& multiples) const {
     if (multiples.empty() || multiples.back().row != row || multiples.back().column != column)
       multiples.push_back({.row = row, .column = column, .value = 1.0});
@@ -79,13 +80,10 @@ struct EntryStore::OneEntry {
 template <typename Entry>
 class EntryStore::BucketSorter {
  public:
-  BucketSorter(const EntryStore& store, std::vector<Multiple>& multiples)
+  explicit BucketSorter(EntryStore& store)
       : store_(store),
-        multiples_(multiples),
-        key_ends_(static_cast<std::size_t>(store.deal().rows_per_bucket())
-                  << static_cast<unsigned>(store.origin_bits_)),
-        row_ends_(static_cast<std::size_t>(store.deal().rows_per_bucket())),
-        origin_bits_(static_cast<unsigned>(store.origin_bits_)) {}
+        origin_bits_(static_cast<unsigned>(store.origin_bits_)),
+        key_ends_(static_cast<std::size_t>(store.deal_.rows_per_bucket()) << origin_bits_) {}
 
   struct Sorted {
     std::size_t entry_count = 0;  ///< those that are left: the first ones of the bucket
@@ -99,17 +97,30 @@ class EntryStore::BucketSorter {
       return {.entry_count = store_.entry_count_of(bucket), .is_changed = origin_bits_ > 0};
     }
     gather(bucket);
-    const std::size_t keys_per_row = std::size_t{1} << origin_bits_;
-    std::size_t begin = 0;
-    std::size_t kept = 0;
-    for (std::size_t row = 0; row < row_ends_.size(); ++row) {
-      const std::size_t end = key_ends_[(row + 1) * keys_per_row - 1];
-      kept = ordered_row(bucket.first_row + static_cast<std::int64_t>(row), begin, end, kept);
-      row_ends_[row] = kept;
-      begin = end;
+    const std::size_t capacity = store_.form_.capacity;
+    std::size_t chunk_number = 0;
+    std::size_t place = 0;
+    Chunk chunk(chunks.front(), store_.form_);
+    auto* entry = entries_.data();
+    for (std::size_t row = 0; row < (key_ends_.size() >> origin_bits_); ++row) {
+      auto* const end = entries_.data() + key_ends_[((row + 1) << origin_bits_) - 1];
+      if (std::adjacent_find(entry, end, [](const Entry& left, const Entry& right) {
+            return left.column >= right.column;
+          }) != end)
+        std::sort(entry, end);
+      while (entry != end) {
+        Entry joined = *entry;
+        for (++entry; entry != end && entry->column == joined.column; ++entry)
+          joined.join(*entry, bucket.first_row + static_cast<std::int64_t>(row), store_.multiples_);
+        if (place == capacity) {
+          chunk = Chunk(chunks[++chunk_number], store_.form_);
+          place = 0;
+        }
+        joined.write(chunk, place);
+        chunk.rows[place++] = static_cast<std::uint16_t>(row);
+      }
     }
-    write_back();
-    return {.entry_count = kept};
+    return {.entry_count = chunk_number * capacity + place};
   }
 
  private:
@@ -144,49 +155,6 @@ class EntryStore::BucketSorter {
     });
   }
 
-  /// Orders the entries begin ... end - 1, a row, joins what is there twice, and puts them at `target`, which is at
-  /// most `begin`; returns their new end.
-  std::size_t ordered_row(std::int64_t row, std::size_t begin, std::size_t end, std::size_t target) {
-    const auto at = [&](std::size_t k) { return entries_.begin() + static_cast<std::ptrdiff_t>(k); };
-    bool is_ordered = true;
-    for (std::size_t k = begin + 1; k < end; ++k) is_ordered &= entries_[k - 1].column < entries_[k].column;
-    if (is_ordered) {
-      if (target != begin) std::copy(at(begin), at(end), at(target));
-      return target + (end - begin);
-    }
-    std::sort(at(begin), at(end),
-              [](const Entry& left, const Entry& right) { return left.is_before(right); });
-    std::size_t last = target;
-    entries_[last] = entries_[begin];
-    for (std::size_t k = begin + 1; k < end; ++k) {
-      if (entries_[k].column == entries_[last].column) {
-        entries_[last].join(entries_[k], row, multiples_);
-      } else {
-        entries_[++last] = entries_[k];
-      }
-    }
-    return last + 1;
-  }
-
-  /// Chunk by chunk: the rows' ends are followed meanwhile.
-  void write_back() const {
-    const std::size_t capacity = store_.form_.capacity;
-    const std::size_t entry_count = row_ends_.back();
-    std::size_t row = 0;
-    for (std::size_t begin = 0; begin < entry_count; begin += capacity) {
-      const Chunk chunk(chunks_[begin / capacity], store_.form_);
-      const Entry* const entries = entries_.data() + begin;
-      const std::size_t count = std::min(entry_count - begin, capacity);
-      for (std::size_t k = 0; k < count; ++k) entries[k].write(chunk, k);
-      for (std::size_t k = 0; k < count; ++row) {
-        const std::size_t row_end = std::min(row_ends_[row] - begin, count);
-        std::fill(chunk.rows + k, chunk.rows + row_end, static_cast<std::uint16_t>(row));
-        k = row_end;
-        if (k == count && row_ends_[row] > begin + count) break;  // the row goes on in the next chunk
-      }
-    }
-  }
-
   template <typename Visit>
   void for_each(const Bucket& bucket, const Visit& visit) const {
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
@@ -196,36 +164,50 @@ class EntryStore::BucketSorter {
     }
   }
 
-  const EntryStore& store_;
-  std::vector<Multiple>& multiples_;
+  EntryStore& store_;
+  unsigned origin_bits_;
   std::span<std::byte* const> chunks_;
   std::vector<std::size_t> key_ends_;  // a key: the row, and the origin in its last bits
-  std::vector<std::size_t> row_ends_;
   std::vector<Entry> entries_;
-  unsigned origin_bits_;
 };
 
+/// A bucket of the scratch file is brought back, and put away again; what is not changed is there, but for the open chunk.
 template <typename Entry>
 void EntryStore::order_buckets() {
-  BucketSorter<Entry> sorter(*this, multiples_);
+  BucketSorter<Entry> sorter(*this);
+  std::vector<std::vector<std::byte>> brought_back;
+  std::vector<std::byte*> contents;
   for (auto& bucket : buckets_) {
     if (bucket.chunks.empty()) continue;
-    const auto contents = bring_back(bucket);
-    if (failure_) return;
+    contents.clear();
+    for (std::size_t c = 0; c + 1 < bucket.chunks.size(); ++c) {
+      if (!scratch_) {
+        contents.push_back(address_of(bucket.chunks[c]));
+        continue;
+      }
+      if (c == brought_back.size()) brought_back.emplace_back(ChunkForm::byte_count);
+      scratch_->get(bucket.chunks[c], brought_back[c]);
+      contents.push_back(brought_back[c].data());
+    }
+    contents.push_back(bucket.open);
     const auto sorted = sorter.sort(bucket, contents);
     shrink(bucket, sorted.entry_count);
-    put_away(bucket, contents, sorted.is_changed);
+    for (auto c = sorted.is_changed ? 0 : bucket.chunks.size() - 1; scratch_ && c < bucket.chunks.size(); ++c)
+      scratch_->put(bucket.chunks[c], {contents[c], ChunkForm::byte_count});
   }
 }
 
 void EntryStore::seal() {
-  if (failure_) return;
   if (has_values()) {
     order_buckets<ValuedEntry>();
   } else {
     order_buckets<OneEntry>();
   }
-  if (!scratch_) order_chunks();
+  if (scratch_) {
+    slabs_.clear();
+  } else {
+    order_chunks();
+  }
 }
 
 // ---------------------------------------------------------------- chunks
@@ -237,113 +219,38 @@ EntryStore::EntryStore(const RowDeal& deal, int rank, EntryValues values,
       origin_bits_(origin_bits_for(deal.rank_count())),
       form_(values),
       ones_(has_values() ? 0 : form_.capacity, 1.0),
-      scratch_(std::move(scratch)),
-      lost_(ChunkForm::byte_count) {
+      scratch_(std::move(scratch)) {
   for (std::int64_t bucket = rank; bucket < deal.bucket_count(); bucket += deal.rank_count())
-    buckets_.push_back({.first_row = deal.first_row_of(bucket), .fill = form_.capacity});
+    buckets_.push_back({.first_row = bucket * deal.rows_per_bucket(), .fill = form_.capacity});
 }
 
-std::int64_t EntryStore::entry_count() const {
-  std::int64_t count = 0;
-  for (const auto& bucket : buckets_) count += static_cast<std::int64_t>(entry_count_of(bucket));
-  return count;
-}
-
-/// Keeps the RunError of a step, after which none is made any more. Whether there is none.
-template <typename Step>
-bool EntryStore::attempt(const Step& step) const {
-  if (failure_) return false;
-  try {
-    step();
-  } catch (const RunError& error) {
-    failure_ = error;
-  }
-  return !failure_;
-}
-
-/// A rank that has no more room goes on without it: the others wait for it to take what they send.
+/// With a scratch file a bucket keeps the memory of its open chunk. Throws RunError.
 void EntryStore::open_chunk(Bucket& bucket) {
-  bucket.fill = 0;
-  const bool has_room = attempt([&] {
-    if (!scratch_) {
-      bucket.chunks.push_back(new_chunk());
-      bucket.open = address_of(bucket.chunks.back());
-      return;
+  const auto number = chunk_count_;
+  if (scratch_ && bucket.open != nullptr) {
+    scratch_->put(bucket.chunks.back(), {bucket.open, ChunkForm::byte_count});
+  } else {
+    try {
+      if (number == slabs_.size() * chunks_per_slab)
+        slabs_.push_back({.memory = kernels::PageBuffer<std::byte>(slab_bytes)});
+    } catch (const std::bad_alloc&) {
+      throw RunError(
+          ExitCode::memory,
+          "out of memory on rank {}: the system refuses {} for rows; take a smaller matrix or more nodes",
+          rank_, format_bytes(slab_bytes));
     }
-    if (bucket.open == nullptr) {
-      bucket.open = free_memory();
-    } else {
-      scratch_->put(bucket.chunks.back(), {bucket.open, ChunkForm::byte_count});
-    }
-    bucket.chunks.push_back(scratch_->add());
-  });
-  if (!has_room) bucket.open = lost_.data();
-}
-
-/// The number of one that was never used. Throws RunError (memory).
-std::size_t EntryStore::new_chunk() {
-  try {
-    if (chunk_count_ == slabs_.size() * chunks_per_slab)
-      slabs_.push_back({.memory = kernels::PageBuffer<std::byte>(slab_bytes)});
-  } catch (const std::bad_alloc&) {
-    throw RunError(ExitCode::memory,
-                   "out of memory on rank {}: the system refuses {} for rows; take a smaller "
-                   "matrix or more nodes",
-                   rank_, format_bytes(slab_bytes));
+    bucket.open = address_of(number);
+    ++chunk_count_;
   }
-  return chunk_count_++;
+  bucket.chunks.push_back(scratch_ ? scratch_->add() : number);
+  bucket.fill = 0;
 }
 
-std::byte* EntryStore::free_memory() {
-  if (free_.empty()) return address_of(new_chunk());
-  auto* const memory = free_.back();
-  free_.pop_back();
-  return memory;
-}
-
-/// The contents of a bucket's chunks, in memory. A failure leaves some out.
-std::vector<std::byte*> EntryStore::bring_back(const Bucket& bucket) {
-  std::vector<std::byte*> contents;
-  attempt([&] {
-    for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-      if (!scratch_) {
-        contents.push_back(address_of(bucket.chunks[c]));
-      } else if (c + 1 == bucket.chunks.size()) {
-        contents.push_back(bucket.open);
-      } else {
-        contents.push_back(free_memory());
-        scratch_->get(bucket.chunks[c], {contents.back(), ChunkForm::byte_count});
-      }
-    }
-  });
-  return contents;
-}
-
-/// To the scratch file, where there is one. Contents that are not changed are there, but for those of the open chunk.
-void EntryStore::put_away(Bucket& bucket, std::span<std::byte* const> contents, bool are_changed) {
-  if (!scratch_) return;
-  attempt([&] {
-    const auto first = are_changed || bucket.chunks.empty() ? 0 : bucket.chunks.size() - 1;
-    for (auto c = first; c < bucket.chunks.size(); ++c)
-      scratch_->put(bucket.chunks[c], {contents[c], ChunkForm::byte_count});
-  });
-  free_.insert(free_.end(), contents.begin(), contents.end());
-  bucket.open = nullptr;
-}
-
-/// nullptr: after a failure. buffer: for a chunk that lies in the scratch file.
-std::byte* EntryStore::read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const {
-  if (!scratch_) return address_of(chunk);
+EntryStore::Chunk EntryStore::read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const {
+  if (!scratch_) return {address_of(chunk), form_};
   buffer.resize(ChunkForm::byte_count);
-  return attempt([&] { scratch_->get(chunk, buffer); }) ? buffer.data() : nullptr;
-}
-
-/// For places here and there, to be read only; nullptr: after a failure.
-std::byte* EntryStore::look_at(std::size_t chunk) const {
-  if (!scratch_) return address_of(chunk);
-  std::byte* bytes = nullptr;
-  attempt([&] { bytes = const_cast<std::byte*>(scratch_->look_at(chunk).data()); });
-  return bytes;
+  scratch_->get(chunk, buffer);
+  return {buffer.data(), form_};
 }
 
 /// Only whole huge pages go back: the system would split one of which it gets a part, and the block that grows meanwhile
@@ -385,10 +292,8 @@ void EntryStore::order_chunks() {
     if (sources[begin] == begin) continue;
     copy(first.data(), at(begin));
     std::size_t target = begin;
-    while (sources[target] != begin) {
+    for (; sources[target] != begin; target = std::exchange(sources[target], target))
       copy(at(target), at(sources[target]));
-      target = std::exchange(sources[target], target);
-    }
     copy(at(target), first.data());
     sources[target] = target;
   }
@@ -408,19 +313,13 @@ void EntryStore::shrink(Bucket& bucket, std::size_t entry_count) {
   bucket.fill = bucket.chunks.empty() ? form_.capacity : entry_count - (chunk_count - 1) * form_.capacity;
 }
 
-void EntryStore::drop(std::size_t bucket) { shrink(buckets_[bucket], 0); }
-
 // ---------------------------------------------------------------- reading
 
 std::span<const EntryStore::Multiple> EntryStore::multiples_of(std::int64_t row,
                                                                std::span<const std::int32_t> columns) const {
-  const auto place_before = [](const Multiple& left, const Multiple& right) {
-    return std::pair(left.row, left.column) < std::pair(right.row, right.column);
-  };
   const auto begin =
-      std::ranges::lower_bound(multiples_, Multiple{.row = row, .column = columns.front()}, place_before);
-  const auto end =
-      std::upper_bound(begin, multiples_.end(), Multiple{.row = row, .column = columns.back()}, place_before);
+      std::lower_bound(multiples_.begin(), multiples_.end(), Multiple{.row = row, .column = columns.front()});
+  const auto end = std::upper_bound(begin, multiples_.end(), Multiple{.row = row, .column = columns.back()});
   return {begin, end};
 }
 
@@ -443,8 +342,10 @@ std::optional<double> EntryStore::value_at(std::int64_t row, std::int32_t column
   std::size_t end = entry_count_of(bucket);
   while (begin < end) {
     const std::size_t middle = begin + (end - begin) / 2;
-    auto* const bytes = look_at(bucket.chunks[middle / form_.capacity]);
-    if (bytes == nullptr) return std::nullopt;
+    const auto number = bucket.chunks[middle / form_.capacity];
+    // To be read only.
+    auto* const bytes =
+        scratch_ ? const_cast<std::byte*>(scratch_->look_at(number).data()) : address_of(number);
     const Chunk chunk(bytes, form_);
     const std::size_t place = middle % form_.capacity;
     const auto found = std::pair(chunk.rows[place], chunk.columns[place]);

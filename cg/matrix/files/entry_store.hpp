@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "cg/base/errors.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "kernels/page_buffer.hpp"
 
@@ -28,7 +28,6 @@ class RowDeal {
   [[nodiscard]] int rank_count() const { return rank_count_; }
   [[nodiscard]] std::int64_t bucket_count() const { return (order_ + rows_per_bucket() - 1) >> shift_; }
   [[nodiscard]] std::int64_t rows_per_bucket() const { return std::int64_t{1} << shift_; }
-  [[nodiscard]] std::int64_t first_row_of(std::int64_t bucket) const { return bucket << shift_; }
   [[nodiscard]] int owner_of(std::int64_t row) const {
     return owners_[static_cast<std::size_t>(row >> shift_)];
   }
@@ -53,7 +52,8 @@ constexpr std::int64_t stored_entry_bytes(EntryValues values) { return values ==
 
 /// One rank's rows. Entries come one by one in any order, each with its origin; seal() puts them in order and sums
 /// those that are there twice; afterwards they are read row by row. Memory: 14 bytes per entry, 6 where all values are 1,
-/// in chunks that go back to the system in the order of the buckets, and half a chunk per bucket. Throws std::bad_alloc.
+/// in chunks that go back to the system in the order of the buckets, and half a chunk per bucket. Whatever looks at the entries throws RunError where
+/// there is no room for them in memory or on the device of the scratch folder, or where that does not give back what it was given.
 class EntryStore {
  public:
   /// scratch: where the entries lie, in place of memory, of which a chunk per bucket is used then; nullptr: nowhere else.
@@ -66,10 +66,6 @@ class EntryStore {
 
   [[nodiscard]] const RowDeal& deal() const { return deal_; }
   [[nodiscard]] EntryValues values() const { return has_values() ? EntryValues::any : EntryValues::ones; }
-  [[nodiscard]] std::int64_t entry_count() const;
-  /// Why entries are missing: there was no room for them in memory or on the device of the scratch folder, or it did not give back what it was given.
-  /// Empty: none is.
-  [[nodiscard]] const std::optional<RunError>& failure() const { return failure_; }
   /// The most memory that so many entries take on all ranks together.
   static std::int64_t most_bytes(const RowDeal& deal, std::int64_t entry_count, EntryValues values) {
     const auto open_chunks = std::min(deal.bucket_count(), entry_count);
@@ -116,11 +112,7 @@ class EntryStore {
     return deal_.place_of(row) * static_cast<std::size_t>(deal_.rows_per_bucket()) +
            static_cast<std::size_t>(row % deal_.rows_per_bucket());
   }
-  [[nodiscard]] std::int64_t entry_count(std::size_t bucket) const {
-    return static_cast<std::int64_t>(entry_count_of(buckets_[bucket]));
-  }
-  /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none. Where there is a failure(), or
-  /// one is met, the rest is left out: look at it afterwards.
+  /// Calls visit(RowPart) for every part of every row of a bucket, in their order; empty rows have none.
   template <typename Visit>
   void for_each_part(std::size_t bucket, Visit&& visit) const;
   /// Calls visit(part) for the parts of all buckets.
@@ -130,8 +122,8 @@ class EntryStore {
   }
   /// Empties a bucket, and gives back the huge pages that no other bucket uses: few are kept for long where the buckets
   /// are dropped in their order after seal().
-  void drop(std::size_t bucket);
-  /// The value at a place of a sealed row of this rank; empty where there is no entry, and after a failure(). Cost: a search.
+  void drop(std::size_t bucket) { shrink(buckets_[bucket], 0); }
+  /// The value at a place of a sealed row of this rank; empty where there is no entry. Cost: a search.
   [[nodiscard]] std::optional<double> value_at(std::int64_t row, std::int32_t column) const;
 
  private:
@@ -170,6 +162,10 @@ class EntryStore {
     std::int64_t row = 0;
     std::int32_t column = 0;
     double value = 0.0;
+
+    friend bool operator<(const Multiple& left, const Multiple& right) {
+      return std::pair(left.row, left.column) < std::pair(right.row, right.column);
+    }
   };
   template <typename Entry>
   class BucketSorter;
@@ -198,19 +194,13 @@ class EntryStore {
   template <typename Entry>
   void order_buckets();
   void open_chunk(Bucket& bucket);
-  std::size_t new_chunk();
-  std::byte* free_memory();
   /// The address of a chunk in memory.
   [[nodiscard]] std::byte* address_of(std::size_t chunk) const {
     return const_cast<std::byte*>(slabs_[chunk / chunks_per_slab].memory.data()) +
            chunk % chunks_per_slab * ChunkForm::byte_count;
   }
-  std::vector<std::byte*> bring_back(const Bucket& bucket);
-  void put_away(Bucket& bucket, std::span<std::byte* const> contents, bool are_changed);
-  template <typename Step>
-  bool attempt(const Step& step) const;
-  std::byte* read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const;
-  std::byte* look_at(std::size_t chunk) const;
+  /// A chunk to be read. buffer: for one that lies in the scratch file.
+  [[nodiscard]] Chunk read_chunk(std::size_t chunk, std::vector<std::byte>& buffer) const;
   void close_chunk(std::size_t chunk);
   void order_chunks();
   void shrink(Bucket& bucket, std::size_t entry_count);
@@ -224,10 +214,7 @@ class EntryStore {
   std::vector<Bucket> buckets_;
   std::unique_ptr<ScratchChunks> scratch_;  // nullptr: chunks stay in memory
   std::vector<Slab> slabs_;
-  std::size_t chunk_count_ = 0;              // chunks of the slabs that are in use or were
-  std::vector<std::byte*> free_;             // memory of chunks that have left for the scratch file
-  mutable std::optional<RunError> failure_;  // failure to write or read a chunk
-  std::vector<std::byte> lost_;              // a chunk for entries that are lost after a failure
+  std::size_t chunk_count_ = 0;  // chunks of the slabs that are in use or were
 };
 
 template <typename Visit>
@@ -236,9 +223,7 @@ void EntryStore::for_each_part(std::size_t bucket_number, Visit&& visit) const {
   std::vector<double> changed;  // values of a part that are not all 1
   std::vector<std::byte> buffer;
   for (std::size_t c = 0; c < bucket.chunks.size(); ++c) {
-    auto* const bytes = read_chunk(bucket.chunks[c], buffer);
-    if (bytes == nullptr) return;
-    const Chunk chunk(bytes, form_);
+    const Chunk chunk = read_chunk(bucket.chunks[c], buffer);
     const std::size_t count = entries_in(bucket, c);
     for (std::size_t begin = 0; begin < count;) {
       const auto row = chunk.rows[begin];

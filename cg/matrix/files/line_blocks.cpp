@@ -7,17 +7,19 @@
 #include <cstring>
 #include <utility>
 
+#include "cg/base/values.hpp"
+
 namespace cg2d {
-LineBlocks::LineBlocks(std::unique_ptr<ByteSource> source)
-    : source_(std::move(source)), buffer_(std::make_unique_for_overwrite<char[]>(most_bytes + 1)) {}
+LineBlocks::LineBlocks(const std::string& path)
+    : source_(path), buffer_(std::make_unique_for_overwrite<char[]>(most_bytes + 1)) {}
 
 void LineBlocks::start(std::int64_t begin, std::int64_t end) {
   end_ = end;
   filled_ = 0;
   handed_out_ = 0;
   // A line that begins before the range belongs to another one, unless it ends just before it.
-  source_->skip_to(std::max<std::int64_t>(begin - 1, 0));
-  offset_ = source_->position();
+  source_.skip_to(std::max<std::int64_t>(begin - 1, 0));
+  offset_ = source_.position();
   while (begin > 0 && handed_out_ == 0 && offset_ < end_ && read_more()) {
     handed_out_ = content().find('\n') + 1;  // 0: none, since npos + 1 is 0
     if (handed_out_ == 0) offset_ += static_cast<std::int64_t>(std::exchange(filled_, std::size_t{0}));
@@ -28,7 +30,7 @@ void LineBlocks::start(std::int64_t begin, std::int64_t end) {
 bool LineBlocks::read_more() {
   if (!at_end_of_file_) {
     const auto room = most_bytes - filled_;
-    const auto count = source_->read({buffer_.get() + filled_, room});
+    const auto count = source_.read({buffer_.get() + filled_, room});
     filled_ += count;
     at_end_of_file_ = count < room;
     if (at_end_of_file_ && filled_ > 0 && content().back() != '\n') buffer_[filled_++] = '\n';
@@ -70,18 +72,12 @@ namespace {
 /// Whether the third line is that of a Harwell-Boeing or Rutherford-Boeing file: "RSA" and sizes (Duff, Grimes, Lewis: Users' Guide
 /// for the Harwell-Boeing Sparse Matrix Collection, 1992, section 2).
 bool is_harwell_boeing(std::string_view begin) {
-  constexpr int lines_before = 2;
-  for (int line = 0; line < lines_before; ++line) {
-    const auto end = begin.find('\n');
-    if (end == std::string_view::npos) return false;
-    begin.remove_prefix(end + 1);
-  }
-  constexpr std::size_t type_letters = 3;
-  const auto one_of = [&](std::size_t place, std::string_view letters) {
-    return letters.find(begin[place]) != std::string_view::npos;
+  const auto lines = split_at(begin, '\n');
+  const auto is_one_of = [&](std::size_t place, std::string_view letters) {
+    return letters.find(lines[2][place]) != std::string_view::npos;
   };
-  return begin.size() > type_letters && one_of(0, "RCPIQrcpiq") && one_of(1, "SUHZRsuhzr") &&
-         one_of(2, "AEae") && one_of(type_letters, " ");
+  return lines.size() > 2 && lines[2].size() > 3 && is_one_of(0, "RCPIQrcpiq") &&
+         is_one_of(1, "SUHZRsuhzr") && is_one_of(2, "AEae") && is_one_of(3, " ");
 }
 
 /// Whether it is a zip archive whose first file is an array of NumPy, as savez and SciPy's save_npz write them (APPNOTE.TXT, section 4.3.7).
@@ -111,10 +107,7 @@ std::string foreign_format(std::string_view begin) {
                              Mark{tar_mark_at, "ustar"sv, "a tar archive"},
                              Mark{0, "PK\x03\x04"sv, "a zip archive"},
                              Mark{0, "7z\xbc\xaf"sv, "a 7z archive"},
-                             Mark{0,
-                                  "\xfd"
-                                  "7zXZ"sv,
-                                  "an xz file"},
+                             Mark{0, "\xfd\x37zXZ"sv, "an xz file"},
                              Mark{0, "BZh"sv, "a bzip2 file"}};
   constexpr std::size_t first_archive = 4;
   if (is_npz(begin)) return fmt::format("found a file of NumPy or SciPy (.npz), {}", write_anew);
@@ -134,7 +127,7 @@ LocatedHeader read_market_header(const std::string& path) {
   LocatedHeader located;
   bool is_complete = false;
   try {
-    LineBlocks blocks(open_source(path));
+    LineBlocks blocks(path);
     blocks.start(0, LineBlocks::end_of_file);
     blocks.for_each_line([&](std::string_view line, std::int64_t offset) {
       is_complete = parser.take(line);
@@ -146,7 +139,7 @@ LocatedHeader read_market_header(const std::string& path) {
   } catch (const TextFault& fault) {
     if (located.line_count == 0) {
       std::string begin(1024, '\0');
-      begin.resize(open_source(path)->read(begin));
+      begin.resize(ByteSource(path).read(begin));
       if (const auto foreign = foreign_format(begin); !foreign.empty()) throw FileError(path, foreign);
     }
     throw FileError(path, located.line_count + 1, fault.what());
@@ -161,7 +154,7 @@ LocatedLine locate_line(const std::string& path, std::int64_t offset, std::int64
   std::int64_t entry_count = 0;
   bool is_found = false;
   try {
-    LineBlocks blocks(open_source(path));
+    LineBlocks blocks(path);
     blocks.start(0, LineBlocks::end_of_file);
     blocks.for_each_line([&](std::string_view line, std::int64_t begin) {
       ++located.number;

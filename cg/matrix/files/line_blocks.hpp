@@ -14,28 +14,38 @@
 #include <string>
 #include <string_view>
 
-#include "cg/base/interface.hpp"
 #include "cg/base/storage/open_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/files/market_text.hpp"
 #include "comm/block_layout.hpp"
 
 namespace cg2d {
 
-/// One file, open for reading. Local. Every operation throws FileError.
-class ByteSource : public Interface {
+/// A regular file, open for reading, whose first bytes tell whether it is compressed, not the name. Local. Every operation throws FileError.
+class ByteSource {
  public:
-  /// Fills the bytes from the present position on; fewer only at the end of the file. Returns how many.
-  virtual std::size_t read(std::span<char> bytes) = 0;
-  /// Goes forward to a position, at most to the end. Compressed bytes are decompressed and dropped.
-  virtual void skip_to(std::int64_t position) = 0;
-  [[nodiscard]] virtual std::int64_t position() const = 0;
-  /// Bytes of the whole content; -1 where only reading it to the end would tell, as for compressed files.
-  [[nodiscard]] virtual std::int64_t size() const = 0;
-  [[nodiscard]] bool can_be_cut() const { return size() >= 0; }
-};
+  class Stream;
 
-/// Opens a regular file. The first bytes tell whether it is compressed, not the name.
-std::unique_ptr<ByteSource> open_source(const std::string& path);
+  explicit ByteSource(const std::string& path);
+  ~ByteSource();
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  /// Fills the bytes from the present position on; fewer only at the end of the file. Returns how many.
+  std::size_t read(std::span<char> bytes);
+  /// Goes forward to a position, at most to the end. Compressed bytes are decompressed and dropped.
+  void skip_to(std::int64_t position);
+  /// Of the decompressed content.
+  [[nodiscard]] std::int64_t position() const { return position_; }
+  /// Bytes of the whole content; -1 where only reading it to the end would tell, as for compressed files.
+  [[nodiscard]] std::int64_t size() const { return stream_ ? -1 : file_.size(); }
+  [[nodiscard]] bool can_be_cut() const { return size() >= 0; }
+
+ private:
+  OpenFile file_;
+  std::unique_ptr<Stream> stream_;  // nullptr: it is not compressed
+  std::int64_t position_ = 0;
+};
 
 /// Hands out the lines that begin in a range of the content, in blocks that end with a line feed. One that the
 /// last line of the file lacks is added.
@@ -47,7 +57,7 @@ class LineBlocks {
   /// The end of a range that goes to the end of the file.
   static constexpr std::int64_t end_of_file = std::numeric_limits<std::int64_t>::max();
 
-  explicit LineBlocks(std::unique_ptr<ByteSource> source);
+  explicit LineBlocks(const std::string& path);
 
   /// From now on the lines that begin in [begin, end), which must lie after those handed out so far; in a stream (ByteSource::can_be_cut), 2 MiB
   /// after them, since next() reads ahead.
@@ -70,7 +80,7 @@ class LineBlocks {
   [[nodiscard]] std::int64_t offset() const { return offset_; }
   /// Whether the file has ended within the lines handed out so far.
   [[nodiscard]] bool at_end_of_file() const { return at_end_of_file_; }
-  [[nodiscard]] const ByteSource& source() const { return *source_; }
+  [[nodiscard]] const ByteSource& source() const { return source_; }
 
  private:
   static constexpr std::size_t most_bytes = (std::size_t{1} << 20) + most_line_bytes;
@@ -79,7 +89,7 @@ class LineBlocks {
   bool read_more();
   [[nodiscard]] std::size_t end_of_short_lines(std::size_t end) const;
 
-  std::unique_ptr<ByteSource> source_;
+  ByteSource source_;
   std::unique_ptr<char[]> buffer_;  // not zeroed: a small file touches few of its pages
   std::size_t filled_ = 0;          // bytes in the buffer
   std::size_t handed_out_ = 0;      // bytes of the buffer that the last next() handed out
@@ -146,7 +156,7 @@ std::optional<LineFault> parse_vector_lines(const std::string& path, const Locat
     });
   };
   try {
-    LineBlocks blocks(open_source(path));
+    LineBlocks blocks(path);
     blocks.start(located.body_offset, LineBlocks::end_of_file);
     blocks.for_each_line([&](std::string_view line, std::int64_t /*position*/) {
       if (!is_blank_line(line)) take_value(line);
@@ -155,8 +165,7 @@ std::optional<LineFault> parse_vector_lines(const std::string& path, const Locat
     });
     if (value_count != header.line_count)
       throw TextFault(0, fmt::format("found the end of the file after {}, expected the {} that are announced",
-                                     value_count == 1 ? "1 value" : fmt::format("{} values", value_count),
-                                     header.line_count));
+                                     format_count(value_count, "value"), header.line_count));
   } catch (const TextFault& fault) {
     return LineFault{.line = line_number, .message = fault.what()};
   }

@@ -21,23 +21,20 @@ TextFault fault(const std::string& found, std::string_view expected) {
   return {0, fmt::format("found {}, expected {}", found, expected)};
 }
 
-bool is_space(char letter) { return letter == ' ' || letter == '\t'; }
-
 std::string_view without_carriage_return(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   return line;
 }
 
 std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr std::string_view blanks = " \t";
   std::vector<std::string_view> words;
-  const auto* place = line.begin();
-  while (true) {
-    const auto* const begin = std::find_if_not(place, line.end(), is_space);
-    if (begin == line.end()) return words;
-    place = std::find_if(begin, line.end(), is_space);
-    words.push_back(
-        line.substr(static_cast<std::size_t>(begin - line.begin()), static_cast<std::size_t>(place - begin)));
+  for (auto begin = line.find_first_not_of(blanks); begin != std::string_view::npos;) {
+    const auto end = std::min(line.find_first_of(blanks, begin), line.size());
+    words.push_back(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(blanks, end);
   }
+  return words;
 }
 
 bool is_same_word(std::string_view left, std::string_view right) {
@@ -129,10 +126,9 @@ void take_sizes(std::string_view line, MarketHeader& header) {
   header.column_count = number_within(words[1], 1, largest_order, "the number of columns");
   const auto n = header.row_count;  // below 2^31, as the columns
   const bool is_symmetric = header.symmetry == MarketSymmetry::symmetric;
-  if (is_symmetric && n != header.column_count) {
+  if (is_symmetric && n != header.column_count)
     throw fault(fmt::format("{} rows and {} columns", n, header.column_count),
                 "a square matrix, since the file is symmetric");
-  }
   const auto value_count = is_symmetric ? n * (n + 1) / 2 : n * header.column_count;
   header.line_count =
       is_coordinate ? number_within(words[2], 0, INT64_MAX, "the number of entries") : value_count;

@@ -34,7 +34,7 @@ std::int64_t with_mirrored(const MarketHeader& header, std::int64_t line_count) 
 /// 0 where these are not known. A file may announce anything.
 std::int64_t most_entries(const std::string& path, const MarketHeader& header) {
   constexpr std::int64_t shortest_line = 4;  // "1 1" and its end
-  const auto size = std::max<std::int64_t>(open_source(path)->size(), 0);
+  const auto size = std::max<std::int64_t>(ByteSource(path).size(), 0);
   return with_mirrored(header, std::min(header.line_count, size / shortest_line));
 }
 
@@ -63,7 +63,13 @@ class MarketReading {
     require_same_file(options_.path, group_);
     agree_on(group_, [&] {
       located_ = read_market_header(options_.path);
-      require_square();
+      if (header().form == MarketForm::array)
+        throw FileError(options_.path, 1,
+                        "found \"array\", expected coordinate, the form of sparse matrices");
+      if (header().row_count != header().column_count)
+        throw FileError(options_.path, located_.line_count,
+                        "found {} rows and {} columns, expected a square matrix", header().row_count,
+                        header().column_count);
       if (header().symmetry != MarketSymmetry::general) refuse_to_symmetrize(options_);
       if (options_.mirrors && options_.symmetrize_tolerance)
         throw InputError("--symmetrize: not with --mirror, which makes the matrix symmetric");
@@ -89,17 +95,6 @@ class MarketReading {
 
  private:
   [[nodiscard]] const MarketHeader& header() const { return located_.header; }
-
-  void require_square() const {
-    const auto& path = options_.path;
-    if (header().form == MarketForm::array) {
-      throw FileError(path, 1, "found \"array\", expected coordinate, the form of sparse matrices");
-    }
-    if (header().row_count != header().column_count) {
-      throw FileError(path, located_.line_count, "found {} rows and {} columns, expected a square matrix",
-                      header().row_count, header().column_count);
-    }
-  }
 
   /// Room for the entries: in memory, or in the scratch folder.
   void require_place(EntryValues values) {
@@ -140,7 +135,7 @@ class MarketReading {
 
   /// Parses until the end of the share or the first fault. Takes part in exchanges meanwhile.
   void parse_share(EntryCollector& collector) {
-    LineBlocks blocks(open_source(options_.path));
+    LineBlocks blocks(options_.path);
     const auto& source = blocks.source();
     const auto body = located_.body_offset;
     // Parts of a stream are much longer than a line: a reader may go beyond the end of one by a line.
@@ -169,10 +164,9 @@ class MarketReading {
   }
 
   void parse_lines(std::string_view lines, const LineBlocks& blocks, EntryCollector& collector) {
+    const auto stored = [&](std::int64_t index) { return permutation_ ? (*permutation_)(index) : index; };
     const auto add = [&](const MatrixEntry& entry) {
-      const std::int64_t row = permutation_ ? (*permutation_)(entry.row) : entry.row;
-      const std::int64_t column = permutation_ ? (*permutation_)(entry.column) : entry.column;
-      collector.add(row, column, entry.value);
+      collector.add(stored(entry.row), stored(entry.column), entry.value);
     };
     auto written = header();
     if (options_.mirrors) written.symmetry = MarketSymmetry::general;
@@ -219,12 +213,10 @@ class MarketReading {
   [[noreturn]] void throw_fault(std::int64_t offset, const std::string& message,
                                 std::int64_t entry_count) const {
     const auto line = locate_line(options_.path, offset, header().line_count);
-    if (line.is_surplus) {
+    if (line.is_surplus)
       throw FileError(options_.path, line.number,
-                      "found one more entry, expected the end of the file after the {} that are "
-                      "announced",
+                      "found one more entry, expected the end of the file after the {} that are announced",
                       header().line_count);
-    }
     if (offset != nowhere) throw FileError(options_.path, line.number, message);
     throw FileError(options_.path, line.number,
                     "found the end of the file after {}, expected the {} that are announced",
@@ -255,9 +247,9 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
   auto cached = std::make_unique<CachedMatrix>(options.path, name_of(options.path), group);
   if (!options.permutation_seed) return cached;
   const RandomPermutation permutation(cached->order(), *options.permutation_seed);
-  if (options.check_memory)
-    options.check_memory(
-        expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()));
+  require_memory(options.check_memory, options.path,
+                 expected_matrix(cached->order(), cached->nonzero_count(), EntryValues::any, group.size()),
+                 group);
   EntryCollector collector(cached->order(), group);
   Agreement agreement(group);
   agreement.attempt([&] { cached->add_share(collector, permutation, group.rank(), group.size()); });
@@ -281,8 +273,8 @@ std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::s
   return std::make_unique<CachedMatrix>(path, name_of(path), group);
 }
 
-std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& options, comm::RankGroup& group) {
-  const auto source = source_from(options.text);
+std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group) {
+  const auto source = source_from(options.path);
   const auto order = source->facts().key.order;
   const auto layout = comm::BlockLayout::even(order, {.columns = 1, .rows = group.size()});
   const auto nonzeros = static_cast<std::int64_t>(source->facts().nonzero_count);
@@ -292,10 +284,10 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
   const auto storing_bytes = expected.making_bytes;
   expected.making_bytes =
       block_bytes + std::max(storing_bytes, group.size() * source->working_bytes(layout, {}));
-  require_memory(options.check_memory, options.text, expected, group);
+  require_memory(options.check_memory, options.path, expected, group);
   const auto first_row = layout.row_block(group.rank()).begin;
   const auto block = source->build(layout, group, 1).block;
-  const double sign = source_row_of(options.text).is_negative_definite ? -1.0 : 1.0;
+  const double sign = source_row_of(options.path).is_negative_definite ? -1.0 : 1.0;
   std::optional<RandomPermutation> permutation;
   if (options.permutation_seed) permutation.emplace(order, *options.permutation_seed);
   const auto stored = [&](std::int64_t index) { return permutation ? (*permutation)(index) : index; };
@@ -306,7 +298,7 @@ std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& opti
     for (const auto column : block.columns_of(row))
       collector.add(stored_row, stored(column), sign * block.values[entry++]);
   }
-  return std::make_unique<StoredMatrix>(collector.finish(), options.text, permutation, group);
+  return std::make_unique<StoredMatrix>(collector.finish(), options.path, permutation, group);
 }
 
 }  // namespace cg2d

@@ -53,7 +53,7 @@ class CachedMatrix final : public SystemMatrix {
 };
 
 struct MatrixFileOptions {
-  std::string path;
+  std::string path;  ///< for generate_matrix() the text of a matrix, as source_from() takes it
   /// Rows and columns in a random order of this seed, the same for both.
   std::optional<std::uint64_t> permutation_seed{};
   /// Where read_market_matrix() keeps the entries in place of memory, on this rank. Empty: in memory.
@@ -87,18 +87,10 @@ std::unique_ptr<SystemMatrix> open_matrix(const MatrixFileOptions& options, comm
 std::unique_ptr<SystemMatrix> open_binary_matrix(const std::string& path, std::string_view wanted_by,
                                                  comm::RankGroup& group);
 
-/// A matrix of the library's own sources, stored like one that a user's file has.
-struct GeneratedMatrixOptions {
-  std::string text;  ///< as source_from() takes it
-  /// Rows and columns in a random order of this seed, the same for both.
-  std::optional<std::uint64_t> permutation_seed{};
-  /// Asked before anything is made; empty: require_memory().
-  MemoryCheck check_memory{};
-};
-
-/// Every rank generates an equal share of the rows, and sends the entries to the ranks that store them. A matrix
+/// A matrix of the library's own sources, stored like one that a user's file has, by the path, the permutation and the check of the options: every rank
+/// generates an equal share of the rows, and sends the entries to the ranks that store them. A matrix
 /// that is negative definite (SourceRow) is stored as -A. Collective. Cost: 16 bytes per entry that moves; memory:
 /// the share beside the store. Throws InputError for a bad text, alike on every rank; MpiError, std::bad_alloc.
-std::unique_ptr<SystemMatrix> generate_matrix(const GeneratedMatrixOptions& options, comm::RankGroup& group);
+std::unique_ptr<SystemMatrix> generate_matrix(const MatrixFileOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

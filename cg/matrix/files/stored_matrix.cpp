@@ -17,17 +17,19 @@ namespace cg2d {
 
 EntryCollector::EntryCollector(std::int64_t order, comm::RankGroup& group, EntryValues values,
                                std::unique_ptr<ScratchChunks> scratch)
-    : group_(group),
+    : agreement_(group),
       store_(RowDeal(order, group.size()), group.rank(), values, std::move(scratch)),
-      rounds_(group,
-              [this](std::span<const std::uint64_t> message, int sender) { receive(message, sender); }) {}
+      rounds_(group, [this](WordRounds::Words message, int sender) { receive(message, sender); }) {}
 
-void EntryCollector::receive(std::span<const std::uint64_t> message, int sender) {
+void EntryCollector::receive(WordRounds::Words message, int sender) {
   const auto origin_of_words = store_.origin_of(sender);
   const bool has_value = store_.values() == EntryValues::any;
-  for (std::size_t k = 0; k < message.size(); k += has_value ? 2 : 1)
-    store_.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
-               has_value ? std::bit_cast<double>(message[k + 1]) : 1.0, origin_of_words);
+  // A rank that has no more room goes on without it: the others wait for it to take what they send.
+  agreement_.attempt([&] {
+    for (std::size_t k = 0; k < message.size(); k += has_value ? 2 : 1)
+      store_.add(high_of(message[k]), static_cast<std::int32_t>(low_of(message[k])),
+                 has_value ? std::bit_cast<double>(message[k + 1]) : 1.0, origin_of_words);
+  });
 }
 
 void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
@@ -39,47 +41,37 @@ void EntryCollector::add(std::int64_t row, std::int64_t column, double value) {
 
 EntryStore EntryCollector::finish() {
   rounds_.finish();
-  agree_on(group_, [&] { store_.seal(); });
-  require_intact(store_, group_);
+  agreement_.attempt([&] { store_.seal(); });
+  agreement_.reach();
   return std::move(store_);
 }
 
 // ---------------------------------------------------------------- memory
-
-namespace {
-
-/// Memory of a rank beside its block: messages, what its rows take more than the block that is made of them, and the chunks that are not
-/// dropped at once (EntryStore::order_chunks).
-std::int64_t distribution_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values,
-                                int rank_count) {
-  constexpr std::int64_t words_per_entry =
-      4;  // short rows: two words of their run, and one and a half of the entry
-  constexpr std::int64_t most_kept_bytes = std::int64_t{32} << 20;
-  constexpr std::int64_t block_entry_bytes = 12;
-  const auto share = entry_count / rank_count + 1;
-  const auto bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values) / rank_count;
-  const auto beyond_block = std::max<std::int64_t>(0, bytes - block_entry_bytes * share);
-  return word_round_bytes(rank_count, words_per_entry * share) + beyond_block +
-         std::min(bytes, most_kept_bytes) + stored_bytes(order, 0, values) / rank_count;
-}
-
-}  // namespace
 
 std::int64_t stored_bytes(std::int64_t order, std::int64_t entry_count, EntryValues values) {
   constexpr std::int64_t bytes_per_row = 18;  // measured: lengths, in two orders, and the diagonal
   return stored_entry_bytes(values) * entry_count + bytes_per_row * order;
 }
 
+/// Working memory: messages, what the rows of a rank take more than the block that is made of them, and the chunks that are not dropped at
+/// once (EntryStore::order_chunks).
 ExpectedMatrix expected_matrix(std::int64_t order, std::int64_t entry_count, EntryValues values,
                                int rank_count) {
+  constexpr std::int64_t words_per_entry =
+      4;  // short rows: two words of their run, and one and a half of the entry
+  constexpr std::int64_t most_kept_bytes = std::int64_t{32} << 20;
+  constexpr std::int64_t block_entry_bytes = 12;
   const auto share = entry_count / rank_count + 1;
+  const auto row_bytes = stored_bytes(order, 0, values);
+  const auto bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values);
+  const auto own_bytes = bytes / rank_count;
+  const auto beyond_block = std::max<std::int64_t>(0, own_bytes - block_entry_bytes * share);
   const auto word_count = values == EntryValues::any ? 2 * share : share;
-  const auto kept_bytes = EntryStore::most_bytes(RowDeal(order, rank_count), entry_count, values) +
-                          (stored_bytes(order, 0, values));
   return {.order = order,
           .entry_count = entry_count,
-          .working_bytes = distribution_bytes(order, entry_count, values, rank_count),
-          .making_bytes = kept_bytes + rank_count * word_round_bytes(rank_count, word_count)};
+          .working_bytes = word_round_bytes(rank_count, words_per_entry * share) + beyond_block +
+                           std::min(own_bytes, most_kept_bytes) + row_bytes / rank_count,
+          .making_bytes = bytes + row_bytes + rank_count * word_round_bytes(rank_count, word_count)};
 }
 
 void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, comm::RankGroup& group) {
@@ -105,12 +97,6 @@ void require_memory(const MemoryCheck& check, const std::string& name, const Exp
   require_memory(name, matrix.making_bytes, group);
 }
 
-void require_intact(const EntryStore& store, comm::RankGroup& group) {
-  agree_on(group, [&] {
-    if (store.failure()) throw RunError(*store.failure());
-  });
-}
-
 // ---------------------------------------------------------------- survey
 
 StoredMatrix::StoredMatrix(EntryStore store, std::string name, std::optional<RandomPermutation> permutation,
@@ -131,81 +117,71 @@ void StoredMatrix::survey_store(const std::string& name, comm::RankGroup& group)
 }
 
 void StoredMatrix::visit_entries(comm::RankGroup& group, const EntryVisit& visit) const {
-  store_.for_each_part([&](const EntryStore::RowPart& part) { visit(part.row, part.columns, part.values); });
-  require_intact(store_, group);
+  agree_on(group, [&] {
+    store_.for_each_part(
+        [&](const EntryStore::RowPart& part) { visit(part.row, part.columns, part.values); });
+  });
 }
 
 // ---------------------------------------------------------------- blocks
 
 namespace {
 
-/// Entries of a row of a block, without values where all are 1. A message of one: row, and twice the number of entries, and 1 if all values are 1;
-/// columns two by two; the values, unless all are 1.
-struct BlockRun {
-  int owner = 0;
-  std::int64_t row = 0;
-  std::size_t count = 0;
-  const void* columns = nullptr;  // those of the matrix
-  const void* values = nullptr;
+using RowPart = EntryStore::RowPart;
 
-  [[nodiscard]] std::size_t words_of_columns() const { return (count + 1) / 2; }
-  [[nodiscard]] std::size_t word_count() const {
-    return 1 + words_of_columns() + (values == nullptr ? 0 : count);
-  }
-};
-
-void append_run(const BlockRun& run, std::vector<std::uint64_t>& words) {
-  const auto begin = words.size();
-  words.resize(begin + run.word_count());
-  auto* const message = words.data() + begin;
-  message[0] = pair_of(run.row, 2 * static_cast<std::int64_t>(run.count) + (run.values == nullptr ? 1 : 0));
-  std::memcpy(message + 1, run.columns, run.count * sizeof(std::int32_t));
-  if (run.values != nullptr)
-    std::memcpy(message + 1 + run.words_of_columns(), run.values, run.count * sizeof(double));
+/// A message of a part of a row of a block: row, and twice the number of entries, and 1 if all values are 1; columns two by two; the values, unless
+/// all are 1.
+std::size_t word_count_of(const RowPart& part) {
+  const auto count = part.columns.size();
+  return 1 + (count + 1) / 2 + (part.is_all_ones ? 0 : count);
 }
 
-BlockRun run_of(const std::uint64_t* message) {
-  BlockRun run{.row = high_of(message[0]),
-               .count = static_cast<std::size_t>(low_of(message[0])) / 2,
-               .columns = message + 1};
-  if (low_of(message[0]) % 2 == 0) run.values = message + 1 + run.words_of_columns();
-  return run;
+void append_part(const RowPart& part, std::vector<std::uint64_t>& words) {
+  const auto begin = words.size();
+  words.resize(begin + word_count_of(part));
+  auto* const message = words.data() + begin;
+  message[0] = pair_of(part.row, 2 * std::ssize(part.columns) + (part.is_all_ones ? 1 : 0));
+  std::memcpy(message + 1, part.columns.data(), part.columns.size_bytes());
+  if (!part.is_all_ones)
+    std::memcpy(message + 1 + (part.columns.size() + 1) / 2, part.values.data(), part.values.size_bytes());
+}
+
+/// Its columns and values are to be copied only: they lie in words.
+RowPart part_of(const std::uint64_t* message) {
+  const auto count = static_cast<std::size_t>(low_of(message[0])) / 2;
+  const bool is_all_ones = low_of(message[0]) % 2 != 0;
+  return {.row = high_of(message[0]),
+          .columns = {reinterpret_cast<const std::int32_t*>(message + 1), count},
+          .values = {reinterpret_cast<const double*>(message + 1 + (count + 1) / 2), is_all_ones ? 0 : count},
+          .is_all_ones = is_all_ones};
 }
 
 /// Where the row has its next entries, which is where row_starts are from then on.
-void place_run(const BlockRun& run, std::int32_t first_column, kernels::CsrBlock& block) {
-  auto& next = block.row_starts[static_cast<std::size_t>(run.row)];
+void place_part(const RowPart& part, std::int32_t first_column, kernels::CsrBlock& block) {
+  auto& next = block.row_starts[static_cast<std::size_t>(part.row)];
   auto* const columns = block.columns.data() + next;
   auto* const values = block.values.data() + next;
-  std::memcpy(columns, run.columns, run.count * sizeof(std::int32_t));
-  for (std::size_t k = 0; k < run.count; ++k) columns[k] -= first_column;
-  if (run.values == nullptr) {
-    std::fill_n(values, run.count, 1.0);
+  std::memcpy(columns, part.columns.data(), part.columns.size_bytes());
+  for (std::size_t k = 0; k < part.columns.size(); ++k) columns[k] -= first_column;
+  if (part.is_all_ones) {
+    std::fill_n(values, part.columns.size(), 1.0);
   } else {
-    std::memcpy(values, run.values, run.count * sizeof(double));
+    std::memcpy(values, part.values.data(), part.values.size_bytes());
   }
-  next += static_cast<std::int64_t>(run.count);
+  next += std::ssize(part.columns);
 }
 
-/// Cuts the rows of a bucket at the borders of the column blocks.
+/// Cuts the rows of a bucket at the borders of the column blocks: visit(owner, part), rows counted from the first of the block.
 template <typename Visit>
-void for_each_run(const EntryStore& store, std::size_t bucket, const comm::BlockLayout& layout,
-                  const Visit& visit) {
-  store.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-    const int process_row = layout.row_block_of(part.row);
-    const auto row = part.row - layout.row_block(process_row).begin;
-    for (std::size_t begin = 0; begin < part.columns.size();) {
-      const int process_column = layout.column_block_of(part.columns[begin]);
-      const auto block_end = layout.column_block(process_column).end;
-      std::size_t end = begin + 1;
-      while (end < part.columns.size() && part.columns[end] < block_end) ++end;
-      visit(BlockRun{.owner = layout.grid().rank_at(process_row, process_column),
-                     .row = row,
-                     .count = end - begin,
-                     .columns = part.columns.data() + begin,
-                     .values = part.is_all_ones ? nullptr : part.values.data() + begin});
-      begin = end;
-    }
+void for_each_block_part(const EntryStore& store, std::size_t bucket, const comm::BlockLayout& layout,
+                         const Visit& visit) {
+  store.for_each_part(bucket, [&](const RowPart& part) {
+    for_each_cut(layout, part.row, part.columns, [&](int i, int j, std::size_t begin, std::size_t count) {
+      visit(layout.grid().rank_at(i, j), RowPart{.row = part.row - layout.row_block(i).begin,
+                                                 .columns = part.columns.subspan(begin, count),
+                                                 .values = part.values.subspan(begin, count),
+                                                 .is_all_ones = part.is_all_ones});
+    });
   });
 }
 
@@ -234,38 +210,43 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
   const auto first_column = static_cast<std::int32_t>(columns.begin);
   auto block = kernels::CsrBlock::with_room(layout.rows_of(group.rank()).size(), columns.size());
   const auto starts = block.row_starts.span();
+  Agreement agreement(group);
   {
-    WordRounds lengths(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
+    WordRounds lengths(group, [&](WordRounds::Words words, int /*rank*/) {
       for (const auto word : words) starts[static_cast<std::size_t>(high_of(word)) + 1] += low_of(word);
     });
-    for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
-      for_each_run(store, bucket, layout, [&](const BlockRun& run) {
-        lengths.to(run.owner, 1).push_back(pair_of(run.row, static_cast<std::int64_t>(run.count)));
-      });
-    }
-    lengths.finish();
-    require_intact(store, group);
-  }
-  block.make_room_by_lengths();
-  WordRounds entries(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
-    while (!words.empty()) {
-      const auto run = run_of(words.data());
-      place_run(run, first_column, block);
-      words = words.subspan(run.word_count());
-    }
-  });
-  for (const auto bucket : buckets_in_turns(store, layout)) {
-    for_each_run(store, bucket, layout, [&](const BlockRun& run) {
-      if (run.owner == group.rank()) {
-        place_run(run, first_column, block);
-      } else {
-        append_run(run, entries.to(run.owner, run.word_count()));
+    agreement.attempt([&] {
+      for (std::size_t bucket = 0; bucket < store.bucket_count(); ++bucket) {
+        for_each_block_part(store, bucket, layout, [&](int owner, const RowPart& part) {
+          lengths.to(owner, 1).push_back(pair_of(part.row, std::ssize(part.columns)));
+        });
       }
     });
-    if (after_bucket) after_bucket(bucket);
+    lengths.finish();
+    agreement.reach();
   }
+  block.make_room_by_lengths();
+  WordRounds entries(group, [&](WordRounds::Words words, int /*rank*/) {
+    while (!words.empty()) {
+      const auto part = part_of(words.data());
+      place_part(part, first_column, block);
+      words = words.subspan(word_count_of(part));
+    }
+  });
+  agreement.attempt([&] {
+    for (const auto bucket : buckets_in_turns(store, layout)) {
+      for_each_block_part(store, bucket, layout, [&](int owner, const RowPart& part) {
+        if (owner == group.rank()) {
+          place_part(part, first_column, block);
+        } else {
+          append_part(part, entries.to(owner, word_count_of(part)));
+        }
+      });
+      if (after_bucket) after_bucket(bucket);
+    }
+  });
   entries.finish();
-  require_intact(store, group);
+  agreement.reach();
   // Each row's start has come to its end, which is the start of the next one.
   std::ranges::copy_backward(starts.first(starts.size() - 1), starts.end());
   starts.front() = 0;
@@ -273,7 +254,7 @@ kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout
 }
 
 std::int64_t StoredMatrix::working_bytes(const comm::BlockLayout& layout, const Strips& /*strips*/) const {
-  return distribution_bytes(order(), nonzero_count_, store_.values(), layout.grid().rank_count());
+  return expected_matrix(order(), nonzero_count_, store_.values(), layout.grid().rank_count()).working_bytes;
 }
 
 SourceFacts StoredMatrix::build_strips(const comm::BlockLayout& layout, comm::RankGroup& group,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/agreement.hpp"
 #include "cg/matrix/files/entry_store.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
@@ -32,13 +33,13 @@ class EntryCollector {
 
   /// row, column: 0 ... order - 1. value: 1 where there are no others. May exchange with the other ranks. Throws MpiError, std::bad_alloc.
   void add(std::int64_t row, std::int64_t column, double value);
-  /// Collective, once. Throws the store's failure() of some rank on every rank; MpiError, std::bad_alloc.
+  /// Collective, once. Throws the RunError of a rank whose store has failed on every rank; MpiError, std::bad_alloc.
   EntryStore finish();
 
  private:
-  void receive(std::span<const std::uint64_t> message, int sender);
+  void receive(WordRounds::Words message, int sender);
 
-  comm::RankGroup& group_;
+  Agreement agreement_;
   EntryStore store_;
   WordRounds rounds_;
 };
@@ -68,11 +69,8 @@ void require_memory(const std::string& name, std::int64_t bytes_of_all_ranks, co
 void require_memory(const MemoryCheck& check, const std::string& name, const ExpectedMatrix& matrix,
                     comm::RankGroup& group);
 
-/// Throws a store's failure() on every rank. Collective.
-void require_intact(const EntryStore& store, comm::RankGroup& group);
-
-/// This rank's block of a layout, from the sealed rows of all ranks. after_bucket: told when a bucket's entries have left. Collective. Throws a store's
-/// failure(), MpiError, std::bad_alloc.
+/// This rank's block of a layout, from the sealed rows of all ranks. after_bucket: told when a bucket's entries have left. Collective. Throws what a
+/// store throws, on every rank; MpiError, std::bad_alloc.
 kernels::CsrBlock block_of_rows(const EntryStore& store, const comm::BlockLayout& layout,
                                 comm::RankGroup& group,
                                 const std::function<void(std::size_t bucket)>& after_bucket = {});
@@ -102,8 +100,10 @@ class StoredMatrix final : public SystemMatrix {
   /// a search for each entry. Two different triangles pass with a probability of 2^-64.
   void require_symmetric(comm::RankGroup& group) const override;
 
-  /// The nonzeros before each of this rank's buckets.
+  /// The nonzeros before each of this rank's buckets; of its rows, by EntryStore::local_row(), the lengths and the diagonal.
   [[nodiscard]] std::span<const std::int64_t> bucket_starts() const { return nonzeros_before_; }
+  [[nodiscard]] std::span<const std::uint32_t> row_lengths() const { return row_lengths_; }
+  [[nodiscard]] std::span<const double> stored_diagonal() const { return diagonal_; }
   /// The sum over all entries of all ranks from which the hash of the facts' key follows.
   [[nodiscard]] std::uint64_t pattern_sum() const { return pattern_sum_; }
   [[nodiscard]] const EntryStore& store() const { return store_; }

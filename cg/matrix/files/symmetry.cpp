@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
@@ -43,13 +44,14 @@ struct StoredMatrix::Asymmetry {
   bool has_lower = false;  ///< whether triangles have entries that are not 0
   bool has_upper = false;
 
-  void take_first(const Pair& pair) {
-    if (pair.is_before(first)) first = pair;
-  }
-  void take_largest(const Pair& pair) {
+  void take(const Asymmetry& other) {
+    if (other.first.is_before(first)) first = other.first;
+    const auto& pair = other.largest;
     if (pair.difference > largest.difference ||
         (pair.difference == largest.difference && pair.is_before(largest)))
       largest = pair;
+    has_lower |= other.has_lower;
+    has_upper |= other.has_upper;
   }
   /// Whether it looks like one triangle of a symmetric matrix.
   [[nodiscard]] bool is_one_triangle() const {
@@ -57,35 +59,21 @@ struct StoredMatrix::Asymmetry {
   }
   /// The end of a sentence for a matrix that is not symmetric: the option that helps, where rounding explains the largest
   /// difference, or one triangle is empty; else empty.
-  [[nodiscard]] std::string way_on_text() const;
-};
-
-std::string StoredMatrix::Asymmetry::way_on_text() const {
-  if (is_one_triangle())
+  [[nodiscard]] std::string way_on_text() const {
+    if (is_one_triangle())
+      return fmt::format(
+          "; its {} triangle is empty: where the other one stands for both, --mirror of cg2d solve and "
+          "convert mirrors it",
+          has_lower ? "upper" : "lower");
+    if (largest.difference > most_by_rounding) return {};
+    double tolerance = 1e-15;
+    for (int exponent = -14; tolerance < largest.difference; ++exponent) tolerance = std::pow(10.0, exponent);
     return fmt::format(
-        "; its {} triangle is empty: where the other one stands for both, --mirror of cg2d solve and convert "
-        "mirrors "
-        "it",
-        has_lower ? "upper" : "lower");
-  if (largest.difference > most_by_rounding) return {};
-  double tolerance = 1e-15;
-  for (int exponent = -14; tolerance < largest.difference; ++exponent) tolerance = std::pow(10.0, exponent);
-  return fmt::format(
-      "; no pair differs by more than {:.3g} of sqrt(a_ii a_jj): --symmetrize {:g} of cg2d solve and "
-      "convert takes the means",
-      largest.difference, tolerance);
-}
-
-namespace {
-
-/// |a - b| / sqrt(|d e|) where a and b differ, without overflow on the way.
-double relative_difference(double a, double b, double d, double e) {
-  const double scale = std::sqrt(std::abs(d)) * std::sqrt(std::abs(e));
-  if (scale == 0.0) return std::numeric_limits<double>::infinity();
-  return 2.0 * (std::abs(0.5 * a - 0.5 * b) / scale);
-}
-
-}  // namespace
+        "; no pair differs by more than {:.3g} of sqrt(a_ii a_jj): --symmetrize {:g} of cg2d solve and "
+        "convert takes the means",
+        largest.difference, tolerance);
+  }
+};
 
 /// Each entry beside the diagonal goes, with the diagonal entry of its row, to the rank that stores its mirror image, and is compared there. The result is the same
 /// whatever the number of ranks.
@@ -98,36 +86,40 @@ StoredMatrix::Asymmetry StoredMatrix::find_asymmetry(std::optional<double> toler
     Asymmetry::Pair pair{.row = original(row), .column = original(column), .lower = value, .upper = mirrored};
     (pair.row > pair.column ? found.has_lower : found.has_upper) |= value != 0.0;
     if (mirrored == value) return;
-    pair.difference = relative_difference(value, mirrored, diagonal, diagonal_[store_.local_row(column)]);
+    // Without overflow on the way.
+    const double scale =
+        std::sqrt(std::abs(diagonal)) * std::sqrt(std::abs(diagonal_[store_.local_row(column)]));
+    pair.difference = scale == 0.0 ? std::numeric_limits<double>::infinity()
+                                   : 2.0 * (std::abs(0.5 * value - 0.5 * mirrored) / scale);
     if (pair.row < pair.column) {
       std::swap(pair.row, pair.column);
       std::swap(pair.lower, pair.upper);
     }
-    found.take_largest(pair);
-    if (!tolerance || pair.difference > *tolerance) found.take_first(pair);
+    found.take(
+        {.first = !tolerance || pair.difference > *tolerance ? pair : Asymmetry::Pair{}, .largest = pair});
   };
-  WordRounds rounds(group, [&](std::span<const std::uint64_t> words, int /*rank*/) {
-    for (; !words.empty(); words = words.subspan(word_count))
-      compare(high_of(words[0]), low_of(words[0]), std::bit_cast<double>(words[1]),
-              std::bit_cast<double>(words[2]));
+  Agreement agreement(group);
+  WordRounds rounds(group, [&](WordRounds::Words words, int /*rank*/) {
+    agreement.attempt([&] {
+      for (; !words.empty(); words = words.subspan(word_count))
+        compare(high_of(words[0]), low_of(words[0]), std::bit_cast<double>(words[1]),
+                std::bit_cast<double>(words[2]));
+    });
   });
-  store_.for_each_part([&](const EntryStore::RowPart& part) {
-    const auto diagonal = std::bit_cast<std::uint64_t>(diagonal_[store_.local_row(part.row)]);
-    for (std::size_t k = 0; k < part.columns.size(); ++k) {
-      if (part.columns[k] == part.row) continue;
-      auto& buffer = rounds.to(store_.deal().owner_of(part.columns[k]), word_count);
-      buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
-                                   std::bit_cast<std::uint64_t>(part.values[k]), diagonal});
-    }
+  agreement.attempt([&] {
+    store_.for_each_part([&](const EntryStore::RowPart& part) {
+      const auto diagonal = std::bit_cast<std::uint64_t>(diagonal_[store_.local_row(part.row)]);
+      for (std::size_t k = 0; k < part.columns.size(); ++k) {
+        if (part.columns[k] == part.row) continue;
+        auto& buffer = rounds.to(store_.deal().owner_of(part.columns[k]), word_count);
+        buffer.insert(buffer.end(), {pair_of(part.row, part.columns[k]),
+                                     std::bit_cast<std::uint64_t>(part.values[k]), diagonal});
+      }
+    });
   });
   rounds.finish();
-  require_intact(store_, group);
-  for (const auto& theirs : group.gather_one(found)) {
-    found.take_largest(theirs.largest);
-    found.take_first(theirs.first);
-    found.has_lower |= theirs.has_lower;
-    found.has_upper |= theirs.has_upper;
-  }
+  agreement.reach();
+  for (const auto& theirs : group.gather_one(found)) found.take(theirs);
   return found;
 }
 
@@ -161,18 +153,21 @@ void StoredMatrix::symmetrize(double tolerance, std::unique_ptr<ScratchChunks> s
                      .row = largest.row,
                      .column = largest.column};
   EntryCollector collector(order(), group, EntryValues::any, std::move(scratch));
-  for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
-    store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
-      for (std::size_t k = 0; k < part.columns.size(); ++k) {
-        const double half = 0.5 * part.values[k];  // the sum of two halves does not overflow
-        collector.add(part.row, part.columns[k], half);
-        collector.add(part.columns[k], part.row, half);
-      }
-    });
-    store_.drop(bucket);
-  }
+  Agreement agreement(group);
+  agreement.attempt([&] {
+    for (std::size_t bucket = 0; bucket < store_.bucket_count(); ++bucket) {
+      store_.for_each_part(bucket, [&](const EntryStore::RowPart& part) {
+        for (std::size_t k = 0; k < part.columns.size(); ++k) {
+          const double half = 0.5 * part.values[k];  // the sum of two halves does not overflow
+          collector.add(part.row, part.columns[k], half);
+          collector.add(part.columns[k], part.row, half);
+        }
+      });
+      store_.drop(bucket);
+    }
+  });
   auto means = collector.finish();
-  require_intact(store_, group);
+  agreement.reach();
   store_ = std::move(means);
   survey_store(facts_.key.name, group);
 }

@@ -85,22 +85,6 @@ struct NotFinite {
   }
 };
 
-/// The nonzeros before each of a rank's ranges of rows, which have so many. Collective.
-std::vector<std::int64_t> nonzeros_before(std::span<const comm::IndexRange> own_rows,
-                                          std::span<const std::int64_t> own_counts, comm::RankGroup& group) {
-  std::vector<std::int64_t> own;
-  for (std::size_t k = 0; k < own_rows.size(); ++k) own.insert(own.end(), {own_rows[k].begin, own_counts[k]});
-  std::map<std::int64_t, std::int64_t> counts;  // by the first row
-  for (const auto& theirs : group.gather_all(std::span<const std::int64_t>(own))) {
-    for (std::size_t k = 0; k < theirs.size(); k += 2) counts[theirs[k]] += theirs[k + 1];
-  }
-  std::int64_t sum = 0;
-  for (auto& [first_row, count] : counts) count = std::exchange(sum, sum + count);
-  std::vector<std::int64_t> before;
-  for (const auto& rows : own_rows) before.push_back(counts.at(rows.begin));
-  return before;
-}
-
 }  // namespace
 
 /// A pair of mirrored entries that are equal leaves nothing in the sum of asymmetry: one is added, the other one taken off. Zeros that are
@@ -149,8 +133,16 @@ void SystemMatrix::survey(std::string name, std::vector<comm::IndexRange> own_ro
         "double precision; scale the matrix and b",
         name, first.row + 1, first.column + 1, first.value);
   const auto order = group.sum(static_cast<std::int64_t>(row_count));
-  nonzero_count_ = group.sum(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
-  nonzeros_before_ = nonzeros_before(own_rows_, counts, group);
+  const auto number_of = [&](std::size_t own) {
+    return static_cast<std::size_t>(group.rank()) + own * static_cast<std::size_t>(group.size());
+  };
+  std::vector<std::int64_t> before(static_cast<std::size_t>(group.sum(std::ssize(own_rows_))) + 1);
+  for (std::size_t own = 0; own < counts.size(); ++own) before[number_of(own)] = counts[own];
+  group.sums(before);
+  std::exclusive_scan(before.begin(), before.end(), before.begin(), std::int64_t{0});
+  nonzero_count_ = before.back();
+  nonzeros_before_.clear();
+  for (std::size_t own = 0; own < counts.size(); ++own) nonzeros_before_.push_back(before[number_of(own)]);
   facts_ = facts_of_rows({.name = std::move(name), .order = order}, row_lengths_, pattern_sum, group);
   pattern_sum_ = sum_of_words(group, pattern_sum);
   asymmetry_sum_ = sum_of_words(group, asymmetry_sum);
@@ -173,13 +165,9 @@ std::vector<std::int64_t> SystemMatrix::nonzeros_of_blocks(const comm::BlockLayo
   const auto grid = layout.grid();
   std::vector<std::int64_t> counts(static_cast<std::size_t>(grid.rank_count()));
   visit_entries(group, [&](std::int64_t row, std::span<const std::int32_t> columns, auto /*values*/) {
-    const int process_row = layout.row_block_of(row);
-    for (auto begin = columns.begin(); begin != columns.end();) {
-      const int process_column = layout.column_block_of(*begin);
-      const auto end = std::lower_bound(begin, columns.end(), layout.column_block(process_column).end);
-      counts[static_cast<std::size_t>(grid.rank_at(process_row, process_column))] += end - begin;
-      begin = end;
-    }
+    for_each_cut(layout, row, columns, [&](int i, int j, std::size_t /*begin*/, std::size_t count) {
+      counts[static_cast<std::size_t>(grid.rank_at(i, j))] += static_cast<std::int64_t>(count);
+    });
   });
   group.sums(counts);
   return counts;

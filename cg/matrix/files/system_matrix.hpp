@@ -79,7 +79,8 @@ class SystemMatrix : public MatrixSource {
   /// the visits.
   virtual void visit_entries(comm::RankGroup& group, const EntryVisit& visit) const = 0;
 
-  /// Visits the entries of this rank's rows, which are those of the ranges, and sets what follows from them. name: for people. Collective. Throws
+  /// Visits the entries of this rank's rows, which are those of the ranges, and sets what follows from them. All ranges are dealt out to the ranks in
+  /// turns, the first one to rank 0. name: for people. Collective. Throws
   /// RunError (not_finite) that names the first entry that is no number.
   void survey(std::string name, std::vector<comm::IndexRange> own_rows, comm::RankGroup& group);
   [[nodiscard]] std::int64_t original(std::int64_t row) const {
@@ -96,6 +97,22 @@ class SystemMatrix : public MatrixSource {
   std::uint64_t pattern_sum_ = 0;              // over the entries of all ranks
   std::uint64_t asymmetry_sum_ = 0;            // over the entries of all ranks; 0 for a symmetric matrix
 };
+
+/// Cuts the columns of a row, or of a part of it, at the borders of the column blocks: calls visit(process_row, process_column, begin, count) for those of
+/// each block.
+template <typename Visit>
+void for_each_cut(const comm::BlockLayout& layout, std::int64_t row, std::span<const std::int32_t> columns,
+                  const Visit& visit) {
+  const int process_row = layout.row_block_of(row);
+  for (std::size_t begin = 0; begin < columns.size();) {
+    const int process_column = layout.column_block_of(columns[begin]);
+    const auto block_end = layout.column_block(process_column).end;
+    std::size_t end = columns.back() < block_end ? columns.size() : begin + 1;
+    while (end < columns.size() && columns[end] < block_end) ++end;
+    visit(process_row, process_column, begin, end - begin);
+    begin = end;
+  }
+}
 
 /// The facts of a matrix by the lengths of this rank's rows; key: without its hash, which follows from the sum of
 /// pattern_sum over all ranks. Collective.

@@ -8,6 +8,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/files/line_blocks.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/word_rounds.hpp"
@@ -25,15 +26,10 @@ void require_size(const std::string& path, const LocatedHeader& located, const V
   const auto& header = located.header;
   const auto n = place.row_count();
   if (header.row_count == n && header.column_count == place.column_count) return;
-  throw FileError(
-      path, located.line_count,
-      place.column_count == 1
-          ? fmt::format("found {} rows and {} columns, expected {} rows and 1 column, as the matrix needs",
-                        header.row_count, header.column_count, n)
-          : fmt::format(
-                "found {} rows and {} columns, expected {} rows and {} columns, as the matrix and the "
-                "number of right-hand sides need",
-                header.row_count, header.column_count, n, place.column_count));
+  throw FileError(path, located.line_count,
+                  "found {} rows and {} columns, expected {} rows and {}, as the matrix {}", header.row_count,
+                  header.column_count, n, format_count(place.column_count, "column"),
+                  place.column_count == 1 ? "needs" : "and the number of right-hand sides need");
 }
 
 /// Writes a text of which rank 0 has the head, and each rank parts, rank after rank; rank 0 writes, the others send it their parts.

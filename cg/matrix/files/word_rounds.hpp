@@ -47,8 +47,9 @@ inline std::int64_t word_round_bytes(int rank_count, std::int64_t words_of_rank)
 /// rank calls finish(), and any number of times to().
 class WordRounds {
  public:
+  using Words = std::span<const std::uint64_t>;
   /// Takes what another rank has sent, whole messages.
-  using Receive = std::function<void(std::span<const std::uint64_t> words, int rank)>;
+  using Receive = std::function<void(Words words, int rank)>;
   WordRounds(comm::RankGroup& group, Receive receive)
       : group_(group),
         receive_(std::move(receive)),
@@ -87,8 +88,7 @@ class WordRounds {
 
   void receive_own() {
     auto& buffer = outgoing_[static_cast<std::size_t>(group_.rank())];
-    const std::span<const std::uint64_t> words = buffer;
-    if (!words.empty()) receive_(words, group_.rank());
+    if (!buffer.empty()) receive_(buffer, group_.rank());
     buffer.clear();
   }
 
@@ -117,7 +117,7 @@ template <typename Produce>
 HugePageVector scattered(const comm::BlockLayout& layout, comm::RankGroup& group, const Produce& produce) {
   const auto mine = layout.own_piece(group.rank());
   HugePageVector values(static_cast<std::size_t>(mine.size()));
-  const auto receive = [&](std::span<const std::uint64_t> words, int /*rank*/) {
+  const auto receive = [&](WordRounds::Words words, int /*rank*/) {
     for (std::size_t k = 0; k < words.size(); k += 2)
       values[static_cast<std::size_t>(words[k]) - static_cast<std::size_t>(mine.begin)] +=
           std::bit_cast<double>(words[k + 1]);

@@ -260,19 +260,13 @@ std::unique_ptr<SystemMatrix> read_system(const SystemOptions& options, comm::Ra
     progress.say(
         fmt::format("read {:.0f} %, about {:.0f} s left", 100.0 * done, said_s * (1.0 / done - 1.0)));
   };
-  const auto seed = permutation_seed_of(options);
-  auto matrix =
-      options.assembles
-          ? generate_matrix(
-                {.text = options.operator_text, .permutation_seed = seed, .check_memory = check_memory},
-                group)
-          : open_matrix({.path = options.matrix_path,
-                         .permutation_seed = seed,
-                         .symmetrize_tolerance = options.symmetrize_tolerance,
-                         .mirrors = options.mirrors,
-                         .check_memory = check_memory,
-                         .progress = say},
-                        group);
+  const MatrixFileOptions file{.path = options.matrix_text(),
+                               .permutation_seed = permutation_seed_of(options),
+                               .symmetrize_tolerance = options.symmetrize_tolerance,
+                               .mirrors = options.mirrors,
+                               .check_memory = check_memory,
+                               .progress = say};
+  auto matrix = options.assembles ? generate_matrix(file, group) : open_matrix(file, group);
   matrix->require_symmetric(group);
   matrix->require_positive_diagonal(group);
   return matrix;
