@@ -16,7 +16,6 @@
 #include "cg/base/values.hpp"
 #include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/timing/phase.hpp"
@@ -305,9 +304,9 @@ std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& l
       if (!cell.is_sound() || !cell.median_run().work) continue;
       const auto& work = *cell.median_run().work;
       double clocks = 0.0;
-      for (const auto phase : line.phases) clocks += work.clocks.at(index_of(phase));
+      for (const auto phase : line.phases) clocks += work.phases[index_of(phase)].clocks;
       const double count =
-          unit == ClocksPer::iteration ? work.step_count : work.calls.at(index_of(Phase::multiply));
+          unit == ClocksPer::iteration ? work.step_count : work.phases[index_of(Phase::multiply)].calls;
       table.number(column_of(cell), count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
     }
   }
@@ -475,7 +474,7 @@ std::string reasons_of(const GridTable& table, const std::vector<ResultRecord>& 
     if (found) differences.push_back(*std::move(found));
   }
   std::string text;
-  for (const auto& difference : differences) text += difference_text(difference, records);
+  for (const auto& difference : differences) text += difference_text(difference);
   return text;
 }
 
@@ -488,7 +487,7 @@ void add_prediction(const ResultRecord& run, Table& table) {
     table.line().word("grid", grid).word("of", what);
     for (std::size_t k = 0; k < benchmark_phase_count; ++k)
       table.number(phase_name(phase_at(k)),
-                   text_of(run.work ? run.work->seconds[k] : unknown, prediction.phases[k]));
+                   text_of(run.work ? run.work->phases[k].measured_s : unknown, prediction.phases[k]));
     table.number("total", text_of(run.time_s, prediction.total_s()));
   };
   const auto seconds = [](double value) {
@@ -559,10 +558,7 @@ std::string short_verdict(const ChoiceVerdict& choice) {
 
 /// The best of several tables: nothing where one table has all configurations of a number of ranks.
 std::string choice_text(const ChoiceVerdict& choice, const std::vector<GridVerdict>& grids) {
-  const auto table_count = std::ranges::count_if(grids, [&](const auto& row) {
-    return row.common.problem == choice.problem && row.rank_count == choice.rank_count &&
-           row.common.configuration.thread_count == choice.thread_count;
-  });
+  const auto table_count = std::ranges::count_if(grids, [&](const auto& row) { return choice.has(row); });
   if (table_count < 2) return {};
   const bool is_system =
       choice.ranking.candidate() != nullptr && choice.ranking.candidate()->asked.is_system();

@@ -128,7 +128,7 @@ class Text(ProgramTest):
             r" Problem         = n 1400, nonzer 7, shift 10, niter 15",
             r" Grid            = 2x3 \(Px x Py: 2 process columns, 3 process rows\)",
             r" Transport       = shared \(default\), sum reduce-scatter, waiting ranks (yield|spin)",
-            r" Kernel          = \S+ \(\S+\), chosen by auto \(default\)(, symmetric storage: .*)?",
+            r" Kernel  \S+, \S+ \(default; cg2d tune measures\)",
             r" Tuning          = (\S.*, )?built-in \(no profile at .*; cg2d tune makes one\)",
             r" Threads         = 1 per rank",
             # The blocks of the 2 process columns: 1400 rows each, so 2800 pieces of rows.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/session_document.hpp"
+#include "cg/report/report.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d::shown_figures_test {

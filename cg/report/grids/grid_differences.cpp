@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "cg/base/table.hpp"
@@ -29,22 +29,26 @@ struct PairedRuns {
 
 std::vector<PairedRuns> paired_runs(const MeasuredConfiguration& slower,
                                     const MeasuredConfiguration& faster) {
-  std::map<int, const ResultRecord*> fast;
-  for (std::size_t k = 0; k < faster.runs.size(); ++k) fast[faster.round_numbers.at(k)] = &faster.runs[k];
   std::vector<PairedRuns> pairs;
   for (std::size_t k = 0; k < slower.runs.size(); ++k) {
-    const auto other = fast.find(slower.round_numbers.at(k));
-    if (other != fast.end()) pairs.push_back({.slower = &slower.runs[k], .faster = other->second});
+    const auto other = std::ranges::find(faster.round_numbers, slower.round_numbers.at(k));
+    if (other != faster.round_numbers.end())
+      pairs.push_back(
+          {.slower = &slower.runs[k],
+           .faster = &faster.runs.at(static_cast<std::size_t>(other - faster.round_numbers.begin()))});
   }
   return pairs;
 }
 
-/// Seconds of a phase, or of what is outside them, in a CG step.
-double step_seconds(const ResultRecord& run, std::optional<Phase> phase) {
-  if (phase) return run.work->seconds.at(index_of(*phase)) / run.work->step_count;
+/// A figure of a phase in a CG step. Outside all phases there is only time.
+double step_value(const ResultRecord& run, std::optional<Phase> phase,
+                  double PhaseShare::*value = &PhaseShare::measured_s) {
+  const auto& [step_count, phases] = *run.work;
+  if (phase) return phases[index_of(*phase)].*value / step_count;
+  if (value != &PhaseShare::measured_s) return 0.0;
   double rest = run.time_s;
-  for (const double seconds : run.work->seconds) rest -= seconds;
-  return rest / run.work->step_count;
+  for (const auto known : benchmark_phases) rest -= phases[index_of(known)].measured_s;
+  return rest / step_count;
 }
 
 /// By how much a CG step of the slower one takes longer.
@@ -69,39 +73,32 @@ double mean_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
   return sum / static_cast<double>(pairs.size());
 }
 
-/// The difference of something that runs count in each phase, per CG step.
-double work_difference(const PairedRuns& pair, Phase phase, PhaseValues RecordedWork::*values) {
-  const auto of = [&](const ResultRecord& run) {
-    return ((*run.work).*values).at(index_of(phase)) / run.work->step_count;
-  };
-  return of(*pair.slower) - of(*pair.faster);
-}
-
 /// pairs: of all rounds; middle: those of middle_half().
 PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, const std::vector<PairedRuns>& middle,
                                  std::optional<Phase> phase, double whole_s) {
-  const auto change = [&](const PairedRuns& pair) {
-    return step_seconds(*pair.slower, phase) - step_seconds(*pair.faster, phase);
+  const auto slower = [&](double PhaseShare::*value) {
+    return mean_of(middle, [&](const auto& pair) { return step_value(*pair.slower, phase, value); });
   };
-  PhaseDifference result{.phase = phase};
-  result.slower_s = mean_of(middle, [&](const auto& pair) { return step_seconds(*pair.slower, phase); });
-  result.faster_s = mean_of(middle, [&](const auto& pair) { return step_seconds(*pair.faster, phase); });
-  result.difference_s = result.slower_s - result.faster_s;
+  const auto faster = [&](double PhaseShare::*value) {
+    return mean_of(middle, [&](const auto& pair) { return step_value(*pair.faster, phase, value); });
+  };
+  const auto difference = [&](double PhaseShare::*value) { return slower(value) - faster(value); };
+  PhaseDifference result{.phase = phase,
+                         .slower_s = slower(&PhaseShare::measured_s),
+                         .faster_s = faster(&PhaseShare::measured_s),
+                         .difference_s = difference(&PhaseShare::measured_s),
+                         .waiting_s = difference(&PhaseShare::waited_s),
+                         .messages = difference(&PhaseShare::messages),
+                         .bytes = difference(&PhaseShare::sent_bytes)};
   result.share = whole_s > 0.0 ? result.difference_s / whole_s : 0.0;
   std::vector<double> costs;
-  costs.reserve(pairs.size());
-  for (const auto& pair : pairs)
-    costs.push_back(1.0 + change(pair) * pair.faster->work->step_count / pair.faster->time_s);
+  for (const auto& pair : pairs) {
+    const double change = step_value(*pair.slower, phase) - step_value(*pair.faster, phase);
+    costs.push_back(1.0 + change * pair.faster->work->step_count / pair.faster->time_s);
+  }
   // A phase that takes less than the whole of the other run cannot bring it to zero, but time outside phases might.
   if (std::ranges::all_of(costs, [](double cost) { return cost > 0.0; }))
     result.cost = interval_of(costs, wrong_verdict_probability);
-  if (!phase) return result;
-  const auto mean = [&](PhaseValues RecordedWork::*values) {
-    return mean_of(middle, [&](const auto& pair) { return work_difference(pair, *phase, values); });
-  };
-  result.waiting_s = mean(&RecordedWork::waited_s);
-  result.messages = mean(&RecordedWork::messages);
-  result.bytes = mean(&RecordedWork::bytes);
   return result;
 }
 
@@ -116,8 +113,7 @@ bool differ_beyond_chance(double one, double other) {
 
 std::vector<EventDifference> event_differences(const ResultRecord* slower, const ResultRecord* faster) {
   std::vector<EventDifference> differences;
-  if (slower == nullptr || faster == nullptr || !has_known_steps(*slower) || !has_known_steps(*faster))
-    return differences;
+  if (slower == nullptr || faster == nullptr) return differences;
   for (const auto& event : slower->events) {
     const auto same = std::ranges::find(faster->events, event.name, &RecordedEvent::name);
     if (same == faster->events.end()) continue;
@@ -140,16 +136,18 @@ template <typename Has>
 const ResultRecord* last_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked,
                              const Has& has) {
   const auto found = std::find_if(records.rbegin(), records.rend(), [&](const auto& record) {
-    return record.asked == asked && record.succeeded() && !record.is_replaced && has(record);
+    return record.asked == asked && record.succeeded() && !record.is_replaced && has_known_steps(record) &&
+           has(record);
   });
   return found == records.rend() ? nullptr : &*found;
 }
 
-/// The last run of this configuration that has counted events, or nullptr. The same for the machine's limits.
+/// The last run of this configuration that has counted events, or nullptr.
 const ResultRecord* counted_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked) {
   return last_run(records, asked, [](const auto& record) { return !record.events.empty(); });
 }
 
+/// The last one with the machine's limits, or nullptr.
 const ResultRecord* limited_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked) {
   return last_run(records, asked, [](const auto& record) { return record.limits.has_value(); });
 }
@@ -173,7 +171,11 @@ std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
   return result;
 }
 
-// As text.
+// As text and JSON.
+
+void describe_us(Members& m, std::string_view name, double seconds, std::string_view text = {}) {
+  m.derived(name, microseconds_per_s * seconds, meaning(text));
+}
 
 constexpr std::size_t most_events_in_table = 8;
 
@@ -243,54 +245,27 @@ std::vector<const PhaseDifference*> sure_phases(const GridDifference& difference
   return sure;
 }
 
-std::string limit_text(const ResultRecord* run, const PhaseDifference& difference) {
-  if (run == nullptr || !difference.phase) return "-";
-  const double share = run->limits->at(index_of(*difference.phase)).share();
-  return share > 0.0 && share <= 1.0 ? fmt::format("{:.0f} %", 100.0 * share) : "-";
-}
-
-/// The sums of the columns.
-PhaseDifference sum_of(const std::vector<PhaseDifference>& phases) {
-  PhaseDifference sum;
-  for (const auto& phase : phases) {
-    sum.slower_s += phase.slower_s;
-    sum.faster_s += phase.faster_s;
-    sum.difference_s += phase.difference_s;
-    sum.share += phase.share;
-    sum.waiting_s += phase.waiting_s;
-    sum.messages += phase.messages;
-    sum.bytes += phase.bytes;
-  }
-  return sum;
-}
-
-std::string phase_lines(const GridDifference& difference, const std::vector<ResultRecord>& records) {
-  const auto* const slower = limited_run(records, difference.slower);
-  const auto* const faster = limited_run(records, difference.faster);
-  const bool has_limits = slower != nullptr && faster != nullptr;
+std::string phase_lines(const GridDifference& difference) {
   Table table;
-  const auto line = [&](std::string_view name, const PhaseDifference& phase) {
+  const auto line = [&](std::string_view name, const PhaseDifference& phase, std::string_view mark) {
     table.line().word("us per CG step", name);
     table.number(difference.slower.arrangement(), "{:.2f}", microseconds_per_s * phase.slower_s);
     table.number(difference.faster.arrangement(), "{:.2f}", microseconds_per_s * phase.faster_s);
-    table.number("difference", "{:+.2f}", microseconds_per_s * phase.difference_s);
-  };
-  const auto rest = [&](const PhaseDifference& phase) {
+    table.number("difference", "{:+.2f}", microseconds_per_s * phase.difference_s).word("", mark);
     table.number("share", "{:.0f} %", 100.0 * phase.share);
     table.number("waiting", "{:+.2f}", microseconds_per_s * phase.waiting_s);
     table.number("messages", "{:+.3g}", phase.messages).number("bytes", "{:+.6g}", phase.bytes);
   };
+  PhaseDifference sum;
   for (const auto& phase : difference.phases) {
-    line(name_of(phase), phase);
-    table.word("", phase.is_sure() ? "" : "~");
-    rest(phase);
-    if (has_limits)
-      table.number("of limit",
-                   fmt::format("{:>4} {:>5}", limit_text(slower, phase), limit_text(faster, phase)));
+    line(name_of(phase), phase, phase.is_sure() ? "" : "~");
+    for (const auto member :
+         {&PhaseDifference::slower_s, &PhaseDifference::faster_s, &PhaseDifference::difference_s,
+          &PhaseDifference::share, &PhaseDifference::waiting_s, &PhaseDifference::messages,
+          &PhaseDifference::bytes})
+      sum.*member += phase.*member;
   }
-  const auto sum = sum_of(difference.phases);
-  line("the whole step", sum);
-  rest(sum);
+  line("the whole step", sum, "");
   return table.text("    ") +
          "    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
          "~ within the noise\n";
@@ -314,7 +289,7 @@ std::string event_table(const std::vector<MeasuredConfiguration>& cells,
   Table table;
   for (const auto& cell : cells) {
     const auto* const run = counted_run(records, cell.asked);
-    if (run == nullptr || !has_known_steps(*run)) continue;
+    if (run == nullptr) continue;
     for (const auto& event : run->events) {
       table.line().word("grid", cell.asked.arrangement()).word("event", event.name);
       for (std::size_t k = 0; k < event.counts.size(); ++k)
@@ -332,7 +307,7 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
   Table table;
   for (const auto& cell : cells) {
     const auto* const run = limited_run(records, cell.asked);
-    if (run == nullptr || !has_known_steps(*run)) continue;
+    if (run == nullptr) continue;
     const auto& limits = *run->limits;
     const auto line = [&](std::string_view what, const auto& text_of) {
       table.line().word("grid", cell.asked.arrangement()).word("of", what);
@@ -361,13 +336,12 @@ std::vector<GridDifference> differences_from_best(const GridVerdict& row,
                                                   const std::vector<ResultRecord>& records) {
   const auto& alternatives = row.ranking.alternatives;
   std::vector<GridDifference> differences;
-  const auto add = [&](std::size_t place) {
+  for (const auto place : std::set{std::size_t{1}, alternatives.size() - 1}) {
+    if (place == 0 || place >= alternatives.size()) continue;
     auto found =
         difference_of(alternatives[place], alternatives.front(), row.ranking.verdict.against[place], records);
     if (found) differences.push_back(std::move(*found));
-  };
-  if (alternatives.size() > 1) add(1);
-  if (alternatives.size() > 2) add(alternatives.size() - 1);
+  }
   return differences;
 }
 
@@ -389,13 +363,6 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
   }
   return difference_of(*slower, *faster, ratio, records);
 }
-
-namespace {
-
-void describe_us(Members& m, std::string_view name, double seconds, std::string_view text = {}) {
-  m.derived(name, microseconds_per_s * seconds, meaning(text));
-}
-}  // namespace
 
 void describe(Members& m, PhaseDifference& one) {
   m.derived("phase", one.phase ? std::optional(std::string(phase_name(*one.phase))) : std::nullopt,
@@ -448,10 +415,10 @@ std::string difference_words(const GridDifference& difference) {
   return text + fmt::format("; {}", fmt::join(parts, ", "));
 }
 
-std::string difference_text(const GridDifference& difference, const std::vector<ResultRecord>& records) {
+std::string difference_text(const GridDifference& difference) {
   auto text = "  Why: " + difference_words(difference) + ".\n";
   if (!difference.is_sure()) return text;
-  return text + phase_lines(difference, records) + event_lines(difference);
+  return text + phase_lines(difference) + event_lines(difference);
 }
 
 std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells,

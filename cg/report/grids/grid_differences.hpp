@@ -74,7 +74,7 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
 /// only what is sure.
 std::string difference_words(const GridDifference& difference);
 /// The words, and below them a table of phases, and one of events where there are any, where the difference is sure.
-std::string difference_text(const GridDifference& difference, const std::vector<ResultRecord>& records);
+std::string difference_text(const GridDifference& difference);
 
 /// Counted events per grid and phase, and the shares of the machine's limits; empty where no run has any.
 std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells,
