@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "cg/base/table.hpp"
@@ -131,29 +133,6 @@ constexpr std::array figure_rows{
 };
 // clang-format on
 
-std::optional<double> ratio(double numerator, double denominator) {
-  if (denominator > 0.0) return numerator / denominator;
-  return std::nullopt;
-}
-
-std::optional<CounterFigure> figure_of(const FigureRow& row, const CountedEvents& counted) {
-  const auto numerator = find_role(row.numerator, counted.names);
-  if (!numerator) return std::nullopt;
-  CounterFigure figure{.row = &row, .events = {counted.names[*numerator]}, .phases = {}};
-  const auto& above = counted.totals[*numerator];
-  if (!row.denominator) {
-    const auto multiply = index_of(Phase::multiply);
-    figure.phases[multiply] = ratio(row.factor * above[multiply], counted.nonzeros_multiplied);
-    return figure;
-  }
-  const auto denominator = find_role(*row.denominator, counted.names);
-  if (!denominator) return std::nullopt;
-  figure.events.push_back(counted.names[*denominator]);
-  for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
-    figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
-  return figure;
-}
-
 std::string threads_text(const SessionReport& report) {
   if (report.configuration.thread_count == 1) return "one thread per rank";
   return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
@@ -189,8 +168,8 @@ void add_ratios(Table& table, const PhaseFigures& figures) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
     table.line().word("event", figure.row->description);
     for (const auto phase : figures.phases) {
-      const auto& ratio = figure.phases[index_of(phase)];
-      table.number(phase_name(phase), ratio ? fmt::format("{:.4g}", *ratio) : "");
+      const double ratio = figure.phases[index_of(phase)];
+      table.number(phase_name(phase), std::isnan(ratio) ? "" : fmt::format("{:.4g}", ratio));
     }
   }
 }
@@ -307,9 +286,28 @@ PhaseFigures phases_of(const SolveReport& report) {
 std::span<const FigureRow> figure_table() { return figure_rows; }
 
 std::vector<CounterFigure> counter_figures(const CountedEvents& counted) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const auto ratio = [](double numerator, double denominator) {
+    return denominator > 0.0 ? numerator / denominator : none;
+  };
+  constexpr auto multiply = index_of(Phase::multiply);
   std::vector<CounterFigure> made;
   for (const auto& row : figure_rows) {
-    if (auto figure = figure_of(row, counted)) made.push_back(std::move(*figure));
+    const auto numerator = find_role(row.numerator, counted.names);
+    const auto denominator = row.denominator ? find_role(*row.denominator, counted.names) : std::nullopt;
+    if (!numerator || (row.denominator && !denominator)) continue;
+    auto& figure = made.emplace_back();
+    figure.row = &row;
+    figure.events = {counted.names[*numerator]};
+    figure.phases.fill(none);
+    const auto& above = counted.totals[*numerator];
+    if (!denominator) {
+      figure.phases[multiply] = ratio(row.factor * above[multiply], counted.nonzeros_multiplied);
+      continue;
+    }
+    figure.events.push_back(counted.names[*denominator]);
+    for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+      figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
   }
   return made;
 }

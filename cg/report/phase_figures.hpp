@@ -62,11 +62,10 @@ struct CountedEvents {
   double nonzeros_multiplied = 0.0;
 };
 
-using PhaseRatios = std::array<std::optional<double>, phase_count>;
 struct CounterFigure {
   const FigureRow* row = nullptr;
   std::vector<std::string> events;  ///< that it is made of
-  PhaseRatios phases;               ///< nothing where the denominator is 0
+  PhaseTotals phases{};             ///< NaN where there is no such figure, or the denominator is 0
 };
 /// The figures whose events were counted, in the order of the table. A pure function.
 std::vector<CounterFigure> counter_figures(const CountedEvents& counted);

@@ -1,7 +1,6 @@
 // Phases, roofline and counters of a result.
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 #include "cg/report/report.hpp"
@@ -156,9 +155,7 @@ void describe_event(Members& m, DescribedRegion& region, std::string& name, std:
 Named<double> ratios_by_phase(const DescribedRegion& region, const CounterFigure& made) {
   Named<double> ratios;
   for (const auto& row : phase_table()) {
-    if (has_phase(region, row.phase))
-      ratios.emplace_back(
-          row.name, made.phases[index_of(row.phase)].value_or(std::numeric_limits<double>::quiet_NaN()));
+    if (has_phase(region, row.phase)) ratios.emplace_back(row.name, made.phases[index_of(row.phase)]);
   }
   return ratios;
 }

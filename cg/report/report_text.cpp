@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
@@ -116,33 +115,6 @@ std::string choice_lines(const SessionReport& report, const RepeatReport& repeat
   return line.text;
 }
 
-/// The settings of the first node's system, as far as they are known.
-std::string system_text(const Provenance& provenance, const NodeInfo& node) {
-  std::string text = fmt::format("{}, {}", provenance.kernel, provenance.libc);
-  if (node.governor) text += ", governor " + *node.governor;
-  if (node.numa_nodes) text += ", " + format_count(*node.numa_nodes, "NUMA node");
-  if (const auto& load = node.load_average)
-    text += fmt::format(", load {:.2f} {:.2f} {:.2f}", (*load)[0], (*load)[1], (*load)[2]);
-  return text;
-}
-
-/// When, from what, and how.
-std::string origin_lines(const SessionReport& report) {
-  constexpr std::size_t shown_letters = 12;
-  const auto& provenance = *report.provenance;
-  const auto& node = report.environment->nodes.front();
-  const auto& [hash, tree_changed] = provenance.commit;
-  LabelledLines line;
-  line("Node", node.name);
-  line("System", system_text(provenance, node));
-  line("Command", command_text(provenance.command));
-  line("Commit", "{}{}", hash.substr(0, shown_letters), tree_changed.value_or(false) ? ", tree changed" : "");
-  std::string variables;
-  for (const auto& [name, value] : provenance.variables) variables += fmt::format(" {}={}", name, value);
-  if (!variables.empty()) line("Environment", variables.substr(1));
-  return line.text;
-}
-
 /// The lines of features, and the warnings.
 std::string closing_lines(const SessionReport& report) {
   auto text = feature_lines(&FeatureRow::closing_lines, report);
@@ -190,18 +162,6 @@ std::string official_block(const RunReport& report) {
   return line.text;
 }
 
-/// The settings that the kernel has, and where they come from.
-std::string tuning_text(const RunReport& report) {
-  const auto& tuning = report.kernel_choice.tuning;
-  std::string text;
-  for (const auto& [label, value] : {std::pair("critical vector length", tuning.critical_vector_length),
-                                     {"prefetch distance", tuning.prefetch_distance},
-                                     {"block width", tuning.block_width}})
-    if (value) text += fmt::format("{} {}, ", label, vector_length_text(*value));
-  if (report.profile.processor.knows_kernels()) return text + fmt::format("profile {}", report.profile.path);
-  return text + fmt::format("built-in ({})", report.profile.absence);
-}
-
 std::string row_length_text(const RunReport& report) {
   const auto lengths = all_row_lengths(report);
   const auto text =
@@ -245,21 +205,6 @@ std::string huge_page_text(const RunReport& report) {
                      format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
 }
 
-/// The figures of the repetition reported, in one line.
-std::string quiet_text(const RunReport& report) {
-  const auto& quiet = median_repeat(report).quiet;
-  const auto share_text = [](const std::optional<double>& share) {
-    return share ? percent_text(share, 1) : "not known";
-  };
-  return fmt::format(
-      "{}: threads waited for a processor {}{}, steal {}, other processes {}, CPU speed differs by {:.1f} % "
-      "between ranks and changed by {:+.1f} % during the run",
-      disturbance(report).empty() ? "yes" : "no, see the warning", share_text(quiet.delay_share),
-      quiet.is_oversubscribed ? " (they outnumber the cores)" : "", share_text(quiet.steal_share),
-      quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known",
-      100.0 * quiet.loop_spread, 100.0 * quiet.speed_change());
-}
-
 std::string own_lines(const RunReport& report) {
   const auto& problem = report.problem;
   const auto& repeat = median_repeat(report);
@@ -280,7 +225,6 @@ std::string own_lines(const RunReport& report) {
        problem.niter);
   line.text += choice_lines(report, repeat);
   if (report.configuration.cut != even_cut) line("Cut", report.configuration.cut);
-  line("Tuning", tuning_text(report));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
     line("Prediction", "{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",
@@ -288,12 +232,8 @@ std::string own_lines(const RunReport& report) {
   }
   line("Conversion", conversion_text(report));
   line("Huge pages", huge_page_text(report));
-  const auto& nodes = report.environment->nodes;
-  line("Machine", "{}, {} on the first: {}", format_count(std::ssize(nodes), "node"),
-       format_count(nodes.front().core_count, "core"), nodes.front().processor);
-  line("Quiet", quiet_text(report));
-  return line.text + origin_lines(report) +
-         labelled_lines(run_figures(), json_of(RunDocument{.report = report}));
+  line("Command", command_text(report.provenance->command));
+  return line.text + labelled_lines(run_figures(), json_of(RunDocument{.report = report}));
 }
 
 std::string result_summary(const RunReport& report) {
@@ -407,22 +347,14 @@ std::string solution_lines(const SystemOptions& options, const SolveReport& repo
   return line.text + "\n" + table.text() + "\n";
 }
 
-std::string matrix_lines(const SolveReport& report) {
-  const auto& matrix = *report.matrix;
-  const auto& cut = report.configuration.cut;
-  LabelledLines line;
-  if (report.matrix_free) {
-    line("Operator", "{}, n {}, without a matrix", matrix.name, matrix.order);
-    line("Arrangement", report.matrix_free->arrangement);
-    return line.text;
-  }
-  line("Matrix", "{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count);
-  line("Cut", "{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut, matrix.balance.largest,
-       100.0 * matrix.balance.imbalance(),
-       matrix.other_balance ? fmt::format(" (cut {}: {:.1f} %)", cut == nonzeros_cut ? "even" : "nonzeros",
-                                          100.0 * matrix.other_balance->imbalance())
-                            : "");
-  return line.text;
+/// How even the blocks of an assembled matrix are.
+std::string cut_text(const std::string& cut, const MatrixResult& matrix) {
+  return fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut,
+                     matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
+                     matrix.other_balance
+                         ? fmt::format(" (cut {}: {:.1f} %)", cut == nonzeros_cut ? "even" : "nonzeros",
+                                       100.0 * matrix.other_balance->imbalance())
+                         : "");
 }
 
 /// How the iteration ended, and after how many iterations.
@@ -440,17 +372,6 @@ std::string end_words(const SolveReport& report) {
   return fmt::format(
       "NOT SOLVED: {} iteration {}",
       end == not_finite ? "NaN or infinity in" : "the matrix is not positive definite, seen in", count);
-}
-
-/// "5.30e-03 to 7.98e+00, ...": empty where nothing is known.
-std::string spectrum_text(const Solution& solution) {
-  const auto& spectrum = solution.spectrum;
-  if (spectrum.step_count == 0) return {};
-  return fmt::format(
-      "{:.3e} to {:.3e}, condition number at least {:.3e}: if no more, at most {:.0f} iterations to "
-      "tolerance {:.2e}",
-      spectrum.smallest, spectrum.largest, spectrum.condition_number(), solution.predicted_steps,
-      solution.target_norm / solution.result.right_hand_side_norm);
 }
 
 std::string result_summary(const SolveReport& report) {
@@ -505,17 +426,25 @@ std::string own_lines(const SystemOptions& options, const SolveReport& report) {
   LabelledLines line;
   if (report.solutions.empty()) line.text = solution_lines(options, report);
   line("Seconds", "{:.6f}", report.repeat.time_s);
-  line.text += matrix_lines(report) + choice_lines(report, report.repeat, !report.matrix_free);
+  if (!report.matrix_free) line("Cut", cut_text(report.configuration.cut, *report.matrix));
+  line.text += choice_lines(report, report.repeat, !report.matrix_free);
   if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
-  return line.text + origin_lines(report) +
+  line("Command", command_text(report.provenance->command));
+  return line.text +
          labelled_lines(solve_figures(), json_of(SolveDocument{.options = options, .report = report}));
 }
 
 std::string text_of(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
   text += summary_lines(options, report);
-  if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
-    text += fmt::format(" Spectrum {}\n", spectrum);
+  const auto& solution = *report.solution;
+  const auto& spectrum = solution.spectrum;
+  if (spectrum.step_count > 0 && report.solutions.empty())
+    text += fmt::format(
+        " Spectrum {:.3e} to {:.3e}, condition number at least {:.3e}: if no more, at most {:.0f} "
+        "iterations to tolerance {:.2e}\n",
+        spectrum.smallest, spectrum.largest, spectrum.condition_number(), solution.predicted_steps,
+        solution.target_norm / solution.result.right_hand_side_norm);
   if (report.matrix->symmetrization)
     text += fmt::format(" Symmetrized: {}\n", report.matrix->symmetrization->text());
   if (report.restart)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "cg/base/sample.hpp"
@@ -51,13 +52,11 @@ std::optional<double> median_of(const MeasuredConfiguration& measured, const Sho
 
 /// The different values of a fact, with commas.
 std::string values_of(const MeasuredConfiguration& measured, const std::string& name) {
-  std::vector<std::string> values;
+  std::set<std::string> values;
   for (const auto& run : measured.runs) {
     const auto fact = std::ranges::find(run.facts, name, &RunFact::name);
-    if (fact != run.facts.end() && std::ranges::find(values, fact->value) == values.end())
-      values.push_back(fact->value);
+    if (fact != run.facts.end()) values.insert(fact->value);
   }
-  std::ranges::sort(values);
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
@@ -121,31 +120,15 @@ void add_sample(const std::optional<Sample>& sample, const std::string& set, Tab
 }
 
 std::string change_text(Change change, const RatioInterval& ratio, const SetNames& names) {
-  switch (change) {
-    case Change::regression:
-      return "REGRESSION: slower by " + gain_text(ratio);
-    case Change::faster:
-      return fmt::format("faster: {} takes longer by {}", names.before,
-                         gain_text({.median = 1.0 / ratio.median,
-                                    .low = 1.0 / ratio.high,
-                                    .high = 1.0 / ratio.low,
-                                    .round_count = ratio.round_count}));
-    case Change::none:
-      return "no regression";
-    case Change::undecided:
-      return ratio.is_bounded() ? "too noisy to say" : lack_of_rounds(ratio);
-    case Change::unknown:
-      break;
-  }
-  return {};
-}
-
-std::string summary_of(const Comparison& comparison) {
-  return fmt::format("{} of {}: slower by more than {:g} %, or failed in {} only; {} undecided\n",
-                     format_count(comparison.count(Change::regression), "regression"),
-                     format_count(std::ssize(comparison.common), "common configuration"),
-                     100.0 * comparison.threshold, comparison.names.after,
-                     comparison.count(Change::undecided));
+  if (change == Change::regression) return "REGRESSION: slower by " + gain_text(ratio);
+  if (change == Change::none) return "no regression";
+  if (change == Change::undecided) return ratio.is_bounded() ? "too noisy to say" : lack_of_rounds(ratio);
+  if (change == Change::unknown) return {};
+  const RatioInterval inverse{.median = 1.0 / ratio.median,
+                              .low = 1.0 / ratio.high,
+                              .high = 1.0 / ratio.low,
+                              .round_count = ratio.round_count};
+  return fmt::format("faster: {} takes longer by {}", names.before, gain_text(inverse));
 }
 
 /// "; disturbed: 3 of 3 runs of A, 1 of 3 of B", of these together; empty where none was.
@@ -382,7 +365,11 @@ std::string comparison_text(const Comparison& comparison) {
     text += fmt::format("Only in {}: {}\n", names.after, asked.key());
   for (const auto& run : comparison.left_out)
     text += fmt::format("Left out: {} ({}): {}\n", run.key, run.place, run.reason);
-  return text + summary_of(comparison) +
+  return text +
+         fmt::format("{} of {}: slower by more than {:g} %, or failed in {} only; {} undecided\n",
+                     format_count(comparison.count(Change::regression), "regression"),
+                     format_count(std::ssize(comparison.common), "common configuration"),
+                     100.0 * comparison.threshold, names.after, comparison.count(Change::undecided)) +
          fmt::format(
              "{0}/{1}: median of the rounds of {0} by those of {1}, round by round; in parentheses its "
              "interval by the sign test.\n",

@@ -163,8 +163,7 @@ void describe_block(Members& m, const SessionReport& report, RankResult& rank) {
              or_null(at_least(0,
                               "The whole block, as it was made; null where the matrix is streamed: no such "
                               "block was made.")));
-  m("block_bytes", rank.block_bytes,
-    {.meaning = "In the format of the kernel.", .label = "Block", .unit = "B", .least = 0.0});
+  m("block_bytes", rank.block_bytes, labelled("Block", "B", "In the format of the kernel."));
   m("peak_bytes", rank.peak_bytes, metric("Peak memory", "B", "Largest resident memory of the process."));
 }
 
@@ -195,11 +194,11 @@ void describe_tuning(Members& m, RunReport& report) {
   auto path = profile.processor.knows_kernels() ? std::optional(profile.path) : std::nullopt;
   m("kernel_by", kernel.kernel_origin);
   m("settings_by", kernel.tuning_origin, meaning("Settings from the command line override it in any case."));
-  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(at_least(0)));
-  m("prefetch_distance", kernel.tuning.prefetch_distance, or_null(at_least(0)));
-  m("block_width", kernel.tuning.block_width, or_null(at_least(1)));
-  m("profile", path, or_null("The file that knows this processor."));
-  m("no_profile_because", profile.absence, meaning("Empty with a profile."));
+  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(labelled("Critical length")));
+  m("prefetch_distance", kernel.tuning.prefetch_distance, or_null(labelled("Prefetch")));
+  m("block_width", kernel.tuning.block_width, or_null({.label = "Block width", .least = 1.0}));
+  m("profile", path, or_null({.meaning = "The file that knows this processor.", .label = "Profile"}));
+  m("no_profile_because", profile.absence, {.meaning = "Empty with a profile.", .label = "No profile"});
   if (!m.reads() || !path) return;
   profile.path = *path;
   profile.processor.critical_vector_length.emplace();
@@ -346,10 +345,10 @@ void describe_setup(Members& m, SolveReport& report) {
   if (!report.matrix) report.matrix.emplace();
   auto& matrix = *report.matrix;
   const bool cuts_by_nonzeros = report.configuration.cut == nonzeros_cut;
-  m("name", matrix.name, not_empty());
-  m("n", matrix.order, at_least(1));
+  m("name", matrix.name, {.label = "Matrix", .fewest = 1});
+  m("n", matrix.order, {.label = "Order", .least = 1.0});
   m("nonzero_count", matrix.nonzero_count,
-    at_least(0, "0 without an assembled matrix, as the times to read and to distribute."));
+    labelled("Nonzeros", {}, "0 without an assembled matrix, as the times to read and to distribute."));
   m("read_s", matrix.read_s,
     metric("Reading", "s", "From the first byte, or the first generated entry, to rows that are checked."));
   m("distribute_s", matrix.distribute_s, metric("Distribution", "s", "From the rows to blocks."));
@@ -459,7 +458,7 @@ void describe(Members& m, Problem& problem) {
 void describe(Members& m, RunDocument& document) {
   auto& report = document.report;
   bool is_set_up = !report.ranks.empty();
-  bool has_result = !report.repeats.empty();
+  auto& has_result = document.has_result;
   bool has_quiet = has_result;
   describe_head(m, document.program_version);
   describe_end(m, report);
@@ -476,7 +475,8 @@ void describe(Members& m, RunDocument& document) {
              [&] { describe_tuning(m, report); });
   });
   m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
-  RepeatReport none{.steps = std::vector<OuterStep>(1)};
+  RepeatReport none;
+  none.steps.emplace_back();
   const auto reported = [&]() -> RepeatReport& {
     return report.repeats.empty() ? none : median_repeat(report);
   };
@@ -526,7 +526,8 @@ void describe(Members& m, SolveDocument& document) {
     m("kernel_trial", report.kernel_trial,
       meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
     m("matrix_free_arrangement", arrangement,
-      meaning("Only without an assembled matrix: how the ranks share the operator."));
+      {.meaning = "Only without an assembled matrix: how the ranks share the operator.",
+       .label = "Arrangement"});
     if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
   });
   m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });

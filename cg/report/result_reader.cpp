@@ -12,7 +12,6 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
@@ -24,7 +23,6 @@
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/slow_ranks.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
@@ -104,7 +102,7 @@ std::vector<RunFact> facts_of(const Json& run) {
   for (const auto& [name, path] : fact_places) {
     const Json::json_pointer place(path);
     const auto value = run.contains(place) ? run.at(place) : Json(nullptr);
-    if (!value.is_null())
+    if (!value.is_null() && value != Json(""))
       facts.push_back({name, value.is_string() ? value.get<std::string>() : json_text(value)});
   }
   return facts;
@@ -291,7 +289,7 @@ void take(const RunDocument& run, ResultRecord& record) {
   if (!run.sweep) record.asked = asked_of(run.report);
   record.n = run.report.problem.n;
   record.disturbance = disturbance(run.report);
-  if (run.report.repeats.empty()) return;
+  if (!run.has_result) return;
   for (const auto& repeat : run.report.repeats) record.times_s.push_back(repeat.time_s);
   const auto figures = phases_of(run.report);
   record.time_s = figures.repeat.time_s;

@@ -129,6 +129,8 @@ struct ResultRecord : SweptRun {
 
   [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
   [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
+  /// Whether phases were timed, over a known number of CG steps.
+  [[nodiscard]] bool has_steps() const { return work && work->step_count > 0.0; }
 };
 
 /// The name of a system in sweeps and their results, from the part "system" of a result: runs of the same name do

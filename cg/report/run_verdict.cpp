@@ -137,6 +137,15 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
                                      .is_extra = record.purpose != RunPurpose::time});
     }
   }
+  for (const auto& record : records) {
+    const auto measured =
+        std::ranges::find(comparable.configurations, record.asked, &MeasuredConfiguration::asked);
+    if (measured == comparable.configurations.end() || !record.succeeded() || record.is_replaced ||
+        !record.has_steps())
+      continue;
+    if (!record.events.empty()) measured->counted = record;
+    if (record.limits) measured->limited = record;
+  }
   return comparable;
 }
 

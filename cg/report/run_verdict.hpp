@@ -27,6 +27,8 @@ struct MeasuredConfiguration {
   std::string reason;                 ///< reason of the first failure
   int disturbed_count = 0;            ///< disturbed ones of its runs, failed ones among them
   int replaced_count = 0;             ///< disturbed runs that a later attempt replaced: not among its runs
+  std::optional<ResultRecord> counted{};  ///< the last run with counted events, whose time need not count
+  std::optional<ResultRecord> limited{};  ///< the last run with the machine's limits, likewise
 
   /// Whether its times count: no run failed.
   [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }

@@ -465,12 +465,11 @@ std::string disturbances_of(const GridTable& table) {
 }
 
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
-std::string reasons_of(const GridTable& table, const std::vector<ResultRecord>& records,
-                       const std::optional<GridPair>& why) {
+std::string reasons_of(const GridTable& table, const std::optional<GridPair>& why) {
   std::vector<GridDifference> differences;
-  if (!why) differences = differences_from_best(table.rows.back(), records);
+  if (!why) differences = differences_from_best(table.rows.back());
   for (const auto& row : table.rows) {
-    auto found = why ? difference_of_pair(row, *why, records) : std::nullopt;
+    auto found = why ? difference_of_pair(row, *why) : std::nullopt;
     if (found) differences.push_back(*std::move(found));
   }
   std::string text;
@@ -516,14 +515,13 @@ std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
          table.text("    ");
 }
 
-std::string table_text(const GridTable& table, const NamedAxes& axes,
-                       const std::vector<ResultRecord>& records, const SweepTableOptions& options) {
+std::string table_text(const GridTable& table, const NamedAxes& axes, const SweepTableOptions& options) {
   std::string text = title_of(table, axes) + lines_of(table);
   for (const auto& row : table.rows)
     text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
-  return text + failures_of(table) + disturbances_of(table) + reasons_of(table, records, options.why) +
-         extra_run_tables(cells, records) + prediction_lines(cells);
+  return text + failures_of(table) + disturbances_of(table) + reasons_of(table, options.why) +
+         extra_run_tables(cells) + prediction_lines(cells);
 }
 
 /// All configurations of a choice, the candidate first, each with its paired rounds.
@@ -599,7 +597,7 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
   std::string text;
   for (const auto& table : tables) {
     if (!text.empty()) text += '\n';
-    text += table_text(table, axes, records, options);
+    text += table_text(table, axes, options);
   }
   if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
   const bool has_benchmark =
@@ -626,8 +624,7 @@ std::string paper_tables(const std::vector<GridVerdict>& rows) {
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   SweepVerdicts sweep{verdicts_of(records), {}, {}};
-  for (const auto& row : sweep.verdicts.grids)
-    sweep.differences.push_back(differences_from_best(row, records));
+  for (const auto& row : sweep.verdicts.grids) sweep.differences.push_back(differences_from_best(row));
   for (const auto& one : records) {
     if (one.is_replaced) sweep.replaced.push_back(one.place);
   }

@@ -47,7 +47,7 @@ std::vector<ResultRecord> clear_rounds(int round_count) {
 }
 
 std::vector<GridDifference> differences_of(const std::vector<ResultRecord>& records) {
-  return differences_from_best(verdicts_of(records).grids.front(), records);
+  return differences_from_best(verdicts_of(records).grids.front());
 }
 
 TEST(GridDifferencesTest, WordsNameThePhasesByTheirSharesWithMessagesAndWaiting) {
@@ -155,12 +155,12 @@ TEST(GridDifferencesTest, TwoNamedGridsAreComparedWhicheverIsSlower) {
   const auto row = verdicts_of(records).grids.front();
   for (const auto& pair : {GridPair{.one = {.columns = 1, .rows = 2}, .other = {.columns = 2, .rows = 1}},
                            GridPair{.one = {.columns = 2, .rows = 1}, .other = {.columns = 1, .rows = 2}}}) {
-    const auto difference = difference_of_pair(row, pair, records);
+    const auto difference = difference_of_pair(row, pair);
     ASSERT_TRUE(difference);
     EXPECT_EQ(difference->slower.arrangement(), "2x1");
   }
-  EXPECT_FALSE(difference_of_pair(row, {.one = {.columns = 1, .rows = 4}, .other = {.columns = 1, .rows = 2}},
-                                  records));
+  EXPECT_FALSE(
+      difference_of_pair(row, {.one = {.columns = 1, .rows = 4}, .other = {.columns = 1, .rows = 2}}));
 }
 
 TEST(GridDifferencesTest, AWrongPhaseIsRarelyNamed) {
@@ -199,16 +199,16 @@ TEST(GridDifferencesTest, EventsAndLimitsOfEachGridAreATable) {
   limited.limits.emplace().at(1) = {
       .byte_count = 5e6, .flop_count = 1e6, .shortest_s = 0.5, .measured_s = 1.0};
   records.push_back(limited);
-  const auto text = extra_run_tables(verdicts_of(records).grids.front().cells, records);
+  const auto text = extra_run_tables(verdicts_of(records).grids.front().cells);
   expect_in(text, "Events per CG step, mean over the ranks, each grid in a run of its own");
   expect_in(text, "    1x2       PAPI_L2_TCM                                   1             10");
   expect_in(text, "    2x1       share of the limit                            -         50.0 %");
-  EXPECT_EQ(extra_run_tables(verdicts_of(clear_rounds(9)).grids.front().cells, clear_rounds(9)), "");
+  EXPECT_EQ(extra_run_tables(verdicts_of(clear_rounds(9)).grids.front().cells), "");
 }
 
 TEST(GridDifferencesTest, JsonHasTheSameFigures) {
   const auto records = clear_rounds(9);
-  const auto json = json_of(differences_from_best(verdicts_of(records).grids.front(), records));
+  const auto json = json_of(differences_from_best(verdicts_of(records).grids.front()));
   ASSERT_EQ(json.size(), 1U);
   EXPECT_EQ(json.front().at("phases").size(), benchmark_phase_count + 1);
   EXPECT_TRUE(json.front().at("phases").at(1).at("is_sure"));

@@ -1,12 +1,10 @@
 #include "cg/report/grids/grid_differences.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -17,9 +15,6 @@ namespace cg2d {
 namespace {
 
 constexpr double microseconds_per_s = 1e6;
-
-/// Whether phases were timed, over a known number of CG steps.
-bool has_known_steps(const ResultRecord& run) { return run.work && run.work->step_count > 0.0; }
 
 /// Two runs of the same round.
 struct PairedRuns {
@@ -111,9 +106,10 @@ bool differ_beyond_chance(double one, double other) {
   return distance > std::log(least_ratio) && distance > deviations * std::sqrt(1.0 / one + 1.0 / other);
 }
 
-std::vector<EventDifference> event_differences(const ResultRecord* slower, const ResultRecord* faster) {
+std::vector<EventDifference> event_differences(const std::optional<ResultRecord>& slower,
+                                               const std::optional<ResultRecord>& faster) {
   std::vector<EventDifference> differences;
-  if (slower == nullptr || faster == nullptr) return differences;
+  if (!slower || !faster) return differences;
   for (const auto& event : slower->events) {
     const auto same = std::ranges::find(faster->events, event.name, &RecordedEvent::name);
     if (same == faster->events.end()) continue;
@@ -132,34 +128,13 @@ std::vector<EventDifference> event_differences(const ResultRecord* slower, const
   return differences;
 }
 
-template <typename Has>
-const ResultRecord* last_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked,
-                             const Has& has) {
-  const auto found = std::find_if(records.rbegin(), records.rend(), [&](const auto& record) {
-    return record.asked == asked && record.succeeded() && !record.is_replaced && has_known_steps(record) &&
-           has(record);
-  });
-  return found == records.rend() ? nullptr : &*found;
-}
-
-/// The last run of this configuration that has counted events, or nullptr.
-const ResultRecord* counted_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked) {
-  return last_run(records, asked, [](const auto& record) { return !record.events.empty(); });
-}
-
-/// The last one with the machine's limits, or nullptr.
-const ResultRecord* limited_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked) {
-  return last_run(records, asked, [](const auto& record) { return record.limits.has_value(); });
-}
-
 /// The difference of two configurations, whichever is the slower one, by their paired rounds; nothing where there are none, or phases
 /// were not timed. ratio: of their times.
 std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
-                                            const MeasuredConfiguration& faster, const RatioInterval& ratio,
-                                            const std::vector<ResultRecord>& records) {
+                                            const MeasuredConfiguration& faster, const RatioInterval& ratio) {
   const auto pairs = paired_runs(slower, faster);
   const bool are_timed = std::ranges::all_of(
-      pairs, [](const auto& pair) { return has_known_steps(*pair.slower) && has_known_steps(*pair.faster); });
+      pairs, [](const auto& pair) { return pair.slower->has_steps() && pair.faster->has_steps(); });
   if (pairs.empty() || !are_timed) return std::nullopt;
   GridDifference result{.slower = slower.asked, .faster = faster.asked, .ratio = ratio};
   const auto middle = middle_half(pairs);
@@ -167,7 +142,7 @@ std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
   for (const auto phase : benchmark_phases)
     result.phases.push_back(phase_difference(pairs, middle, phase, result.difference_s));
   result.phases.push_back(phase_difference(pairs, middle, std::nullopt, result.difference_s));
-  result.events = event_differences(counted_run(records, slower.asked), counted_run(records, faster.asked));
+  result.events = event_differences(slower.counted, faster.counted);
   return result;
 }
 
@@ -198,51 +173,27 @@ std::string grouped(double amount) {
 
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
-/// "1 message more, 29 120 bytes more"; empty where both grids send as much.
-std::string traffic_words(const PhaseDifference& difference) {
-  std::vector<std::string> parts;
-  const auto add = [&](double amount, std::string_view one, std::string_view many) {
-    constexpr double least = 0.005;  // as many digits as are shown
-    if (std::abs(amount) < least) return;
-    const auto number = grouped(std::abs(amount));
-    parts.push_back(
-        fmt::format("{} {} {}", number, number == "1" ? one : many, amount > 0 ? "more" : "less"));
-  };
-  add(difference.messages, "message", "messages");
-  add(difference.bytes, "byte", "bytes");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string event_words(const GridDifference& difference, Phase phase) {
-  const auto found = std::ranges::find(difference.events, phase, &EventDifference::phase);
-  if (found == difference.events.end()) return {};
-  return fmt::format("{} {:.2g} x", found->event, found->ratio());
-}
-
-/// link: between the share and the phase.
+/// "82 % of it is multiply (+14.6 us, +2 us of it waiting; 1 message more; PAPI_L2_TCM 1.9 x)". link: between the share and the phase.
 std::string phase_words(const GridDifference& difference, const PhaseDifference& phase,
                         std::string_view link) {
-  std::vector<std::string> parts{us_text(phase.difference_s)};
-  constexpr double least_part = 0.1;  // least share in the difference of its phase
+  constexpr double least_part = 0.1;      // least share of the waiting in the difference of its phase
+  constexpr double least_amount = 0.005;  // as many digits as are shown
+  auto text = fmt::format("{:.0f} %{} {} ({}", 100.0 * phase.share, link, name_of(phase),
+                          us_text(phase.difference_s));
   if (phase.waiting_s * phase.difference_s > 0.0 &&
       std::abs(phase.waiting_s) > least_part * std::abs(phase.difference_s))
-    parts.front() += fmt::format(", {} of it waiting", us_text(phase.waiting_s));
-  if (const auto traffic = traffic_words(phase); !traffic.empty()) parts.push_back(traffic);
-  if (phase.phase) {
-    if (const auto event = event_words(difference, *phase.phase); !event.empty()) parts.push_back(event);
+    text += fmt::format(", {} of it waiting", us_text(phase.waiting_s));
+  std::string_view separator = "; ";
+  for (const auto& [amount, noun] : {std::pair(phase.messages, "message"), {phase.bytes, "byte"}}) {
+    if (std::abs(amount) < least_amount) continue;
+    const auto number = grouped(std::abs(amount));
+    text += fmt::format("{}{} {}{} {}", std::exchange(separator, ", "), number, noun,
+                        number == "1" ? "" : "s", amount > 0 ? "more" : "less");
   }
-  return fmt::format("{:.0f} %{} {} ({})", 100.0 * phase.share, link, name_of(phase), fmt::join(parts, "; "));
-}
-
-/// The phases that are sure, the greatest difference first.
-std::vector<const PhaseDifference*> sure_phases(const GridDifference& difference) {
-  std::vector<const PhaseDifference*> sure;
-  for (const auto& phase : difference.phases) {
-    if (phase.is_sure()) sure.push_back(&phase);
-  }
-  std::ranges::stable_sort(sure, std::greater<>(),
-                           [](const auto* phase) { return std::abs(phase->difference_s); });
-  return sure;
+  const auto event = std::ranges::find_if(
+      difference.events, [&](const auto& one) { return phase.phase && one.phase == *phase.phase; });
+  if (event != difference.events.end()) text += fmt::format("; {} {:.2g} x", event->event, event->ratio());
+  return text + ")";
 }
 
 std::string phase_lines(const GridDifference& difference) {
@@ -284,43 +235,44 @@ std::string event_lines(const GridDifference& difference) {
   return table.text("    ");
 }
 
-std::string event_table(const std::vector<MeasuredConfiguration>& cells,
-                        const std::vector<ResultRecord>& records) {
+std::string event_table(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
   for (const auto& cell : cells) {
-    const auto* const run = counted_run(records, cell.asked);
-    if (run == nullptr) continue;
-    for (const auto& event : run->events) {
-      table.line().word("grid", cell.asked.arrangement()).word("event", event.name);
-      for (std::size_t k = 0; k < event.counts.size(); ++k)
-        table.number(phase_name(phase_at(k)), grouped(event.counts[k] / run->work->step_count));
-      table.number("all phases", grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) /
-                                         run->work->step_count));
+    const auto& run = cell.counted;
+    if (!run) continue;
+    for (const auto& [name, counts] : run->events) {
+      table.line().word("grid", cell.asked.arrangement()).word("event", name);
+      double sum = 0.0;
+      for (const auto phase : benchmark_phases) {
+        const double count = counts.at(index_of(phase)) / run->work->step_count;
+        table.number(phase_name(phase), grouped(count));
+        sum += count;
+      }
+      table.number("all phases", grouped(sum));
     }
   }
   if (table.is_empty()) return {};
   return "  Events per CG step, mean over the ranks, each grid in a run of its own\n" + table.text("    ");
 }
 
-std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
-                        const std::vector<ResultRecord>& records) {
+std::string limit_table(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
   for (const auto& cell : cells) {
-    const auto* const run = limited_run(records, cell.asked);
-    if (run == nullptr) continue;
-    const auto& limits = *run->limits;
+    const auto& run = cell.limited;
+    if (!run) continue;
     const auto line = [&](std::string_view what, const auto& text_of) {
       table.line().word("grid", cell.asked.arrangement()).word("of", what);
-      for (const auto phase : benchmark_phases) table.number(phase_name(phase), text_of(index_of(phase)));
+      for (const auto phase : benchmark_phases)
+        table.number(phase_name(phase), text_of(run->limits->at(index_of(phase))));
     };
-    line("share of the limit", [&](std::size_t phase) {
-      const double share = limits.at(phase).share();
+    const double steps = run->work->step_count;
+    line("share of the limit", [](const PhaseShare& phase) {
+      const double share = phase.share();
       return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
     });
     line("bytes to and from memory",
-         [&](std::size_t phase) { return grouped(limits.at(phase).byte_count / run->work->step_count); });
-    line("flops",
-         [&](std::size_t phase) { return grouped(limits.at(phase).flop_count / run->work->step_count); });
+         [&](const PhaseShare& phase) { return grouped(phase.byte_count / steps); });
+    line("flops", [&](const PhaseShare& phase) { return grouped(phase.flop_count / steps); });
   }
   if (table.is_empty()) return {};
   return "  Limits of the machine, each grid in a run of its own: the share that each phase reaches, and its "
@@ -332,21 +284,18 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
 
 }  // namespace
 
-std::vector<GridDifference> differences_from_best(const GridVerdict& row,
-                                                  const std::vector<ResultRecord>& records) {
+std::vector<GridDifference> differences_from_best(const GridVerdict& row) {
   const auto& alternatives = row.ranking.alternatives;
   std::vector<GridDifference> differences;
   for (const auto place : std::set{std::size_t{1}, alternatives.size() - 1}) {
     if (place == 0 || place >= alternatives.size()) continue;
-    auto found =
-        difference_of(alternatives[place], alternatives.front(), row.ranking.verdict.against[place], records);
+    auto found = difference_of(alternatives[place], alternatives.front(), row.ranking.verdict.against[place]);
     if (found) differences.push_back(std::move(*found));
   }
   return differences;
 }
 
-std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair,
-                                                 const std::vector<ResultRecord>& records) {
+std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair) {
   const auto cell_of = [&](const comm::ProcessGrid& grid) -> const MeasuredConfiguration* {
     const auto found = std::ranges::find_if(row.cells, [&](const auto& cell) {
       return cell.asked.configuration.grid == grid && cell.is_sound();
@@ -361,7 +310,7 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
     std::swap(slower, faster);
     ratio = ratio_of(slower->rounds, faster->rounds, wrong_verdict_probability);
   }
-  return difference_of(*slower, *faster, ratio, records);
+  return difference_of(*slower, *faster, ratio);
 }
 
 void describe(Members& m, PhaseDifference& one) {
@@ -406,13 +355,15 @@ std::string difference_words(const GridDifference& difference) {
   }
   auto text = fmt::format("{} is {} slower than {}, {} per CG step", slower, gain_text(difference.ratio),
                           faster, us_text(difference.difference_s));
-  const auto sure = sure_phases(difference);
-  if (sure.empty()) return text + ": no single phase differs beyond its noise";
-  std::vector<std::string> parts;
-  parts.reserve(sure.size());
-  for (const auto* phase : sure)
-    parts.push_back(phase_words(difference, *phase, parts.empty() ? " of it is" : ""));
-  return text + fmt::format("; {}", fmt::join(parts, ", "));
+  auto phases = difference.phases;
+  std::erase_if(phases, [](const auto& phase) { return !phase.is_sure(); });
+  if (phases.empty()) return text + ": no single phase differs beyond its noise";
+  std::ranges::stable_sort(phases, std::greater<>(),
+                           [](const auto& phase) { return std::abs(phase.difference_s); });
+  for (const auto& phase : phases)
+    text += &phase == phases.data() ? "; " + phase_words(difference, phase, " of it is")
+                                    : ", " + phase_words(difference, phase, "");
+  return text;
 }
 
 std::string difference_text(const GridDifference& difference) {
@@ -421,9 +372,8 @@ std::string difference_text(const GridDifference& difference) {
   return text + phase_lines(difference) + event_lines(difference);
 }
 
-std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells,
-                             const std::vector<ResultRecord>& records) {
-  return event_table(cells, records) + limit_table(cells, records);
+std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
+  return event_table(cells) + limit_table(cells);
 }
 
 }  // namespace cg2d
