@@ -208,10 +208,11 @@ std::string counters_text(const PhaseFigures& figures) {
   for (std::size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
     const auto kind = event_kind(name);
-    const bool has_unit = kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
-                          kind == EventKind::nanoseconds;
-    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns") : event_kind_name(kind);
-    add_event(table, figures, has_unit ? fmt::format("{} ({})", name, unit) : name,
+    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns")
+                      : kind == EventKind::core_cycles || kind == EventKind::reference_cycles
+                          ? event_kind_name(kind)
+                          : std::string_view();
+    add_event(table, figures, unit.empty() ? name : fmt::format("{} ({})", name, unit),
               event_totals(figures, event));
   }
   add_ratios(table, figures);

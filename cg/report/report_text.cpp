@@ -65,11 +65,12 @@ Phase product_phase(const PhaseFigures& figures, std::span<const PhaseShare> sha
   });
 }
 
-/// "two-sided messages", "shared memory".
-std::string transport_words(const Configuration& configuration) {
+/// "two-sided messages, 2 threads per rank".
+std::string rank_words(const Configuration& configuration) {
   const auto* const row = comm::find_transport(configuration.transport);
   const bool copies_nothing = row != nullptr && row->reads_in_place;
-  return configuration.transport + (copies_nothing ? " memory" : " messages");
+  return fmt::format("{} {}, {} per rank", configuration.transport, copies_nothing ? "memory" : "messages",
+                     format_count(configuration.thread_count, "thread"));
 }
 
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product in any case.
@@ -406,10 +407,9 @@ std::string summary_lines(const SystemOptions& options, const SolveReport& repor
   auto line = new_summary();
   line("Result", result_summary(report));
   line("Time", time_summary(report));
-  line("Grid", report.matrix_free ? fmt::format("{}; {}, {} per rank", report.matrix_free->arrangement,
-                                                transport_words(configuration),
-                                                format_count(configuration.thread_count, "thread"))
-                                  : grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
+  line("Grid", report.matrix_free
+                   ? fmt::format("{}; {}", report.matrix_free->arrangement, rank_words(configuration))
+                   : grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
   line("Kernel", "{}; {} CG, preconditioner {}",
        report.matrix_free
            ? configuration.kernel
@@ -465,8 +465,7 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
   const auto reason = configuration.grid.rank_count() == 1 ? " (the only grid of 1 rank)"
                       : is_automatic                       ? ", " + reason_of_grid(trial)
                                                            : " (requested)";
-  return fmt::format("{}{}; {}, {} per rank", configuration.grid.name(), reason,
-                     transport_words(configuration), format_count(configuration.thread_count, "thread"));
+  return fmt::format("{}{}; {}", configuration.grid.name(), reason, rank_words(configuration));
 }
 
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,

@@ -310,23 +310,22 @@ std::string difference_between(const Comparison& comparison) {
   const auto& other = comparison.only_after.front();
   std::vector<std::string> parts;
   std::string sweep;
-  const auto add = [&](std::string_view what, const std::string& a, const std::string& b) {
-    if (a != b) parts.push_back(fmt::format("{} is {} and {}", what, a, b));
+  bool has_sweep = true;
+  const auto add = [&](std::string_view what, std::string_view option, const std::string& a,
+                       const std::string& b) {
+    if (a == b) return;
+    parts.push_back(fmt::format("{} is {} and {}", what, a, b));
+    sweep += fmt::format(" {} {},{}", option, a, b);
+    if (option.empty()) has_sweep = false;
   };
-  const auto add_option = [&](std::string_view what, std::string_view option, const std::string& a,
-                              const std::string& b) {
-    add(what, a, b);
-    if (a != b) sweep += fmt::format(" {} {},{}", option, a, b);
-  };
-  add("the problem", one.problem, other.problem);
-  add("the form", one.form, other.form);
-  add("the storage", one.storage.empty() ? "memory" : one.storage,
+  add("the problem", "", one.problem, other.problem);
+  add("the form", "", one.form, other.form);
+  add("the storage", "", one.storage.empty() ? "memory" : one.storage,
       other.storage.empty() ? "memory" : other.storage);
-  const bool has_sweep = parts.empty();
-  add_option("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
+  add("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
   for (const auto& axis : configuration_axes()) {
     if (axis.is_crossed())
-      add_option(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
+      add(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
   }
   auto text = fmt::format("{}", fmt::join(parts, ", "));
   if (has_sweep) text += fmt::format("; cg2d sweep{} measures them in turns, which compares them", sweep);
