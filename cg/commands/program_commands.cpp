@@ -25,7 +25,6 @@
 #include "cg/report/event_list.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/result_compare.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/simulation/simulate_command.hpp"
 #include "cg/stencil/stencil_report.hpp"

@@ -61,7 +61,7 @@ ExitCode compare(const CompareOptions& options, comm::RankGroup& group) {
       throw InputError("{} and {}: no configuration is in both; {}", options.before, options.after,
                        difference_between(comparison));
     code = static_cast<std::int64_t>(comparison.exit_code());
-    return options.format == "json" ? comparison_json(comparison) : comparison_text(comparison);
+    return options.format == "json" ? document_text(comparison) : comparison_text(comparison);
   });
   return static_cast<ExitCode>(group.maximum(code));
 }

@@ -79,10 +79,13 @@ NodeInfo inspect_node(const std::string& host, const std::vector<std::string>& m
 
 void describe_system(Members& m, NodeInfo& node) {
   m("governor", node.governor,
-    or_null("Of the processors' frequency; several where they differ; null: not known, as in most virtual "
-            "machines."));
-  m("numa_nodes", node.numa_nodes, or_null(at_least(1)));
-  m("load_average", node.load_average, or_null("Of 1, 5 and 15 minutes, before the run."));
+    or_null({.meaning =
+                 "Of the processors' frequency; several where they differ; null: not known, as in most "
+                 "virtual machines.",
+             .label = "Governor"}));
+  m("numa_nodes", node.numa_nodes, or_null({.label = "NUMA nodes", .least = 1.0}));
+  m("load_average", node.load_average,
+    or_null({.meaning = "Of 1, 5 and 15 minutes, before the run.", .label = "Load"}));
   m.list("caches", node.caches, {}, [&](CacheInfo& cache, std::size_t /*index*/) {
     m("level", cache.level, at_least(1));
     m("bytes", cache.byte_count, at_least(0));
@@ -280,9 +283,10 @@ std::int64_t Environment::memory_of_rank(int rank) const {
 
 void describe(Members& m, NodeInfo& node) {
   auto available_bytes = std::max<std::int64_t>(node.memory.available_bytes, 0);
-  m("name", node.name, not_empty("node 0, node 1, ...; with --hostname that of the host."));
-  m("processor", node.processor, not_empty());
-  m("cores", node.core_count, at_least(1));
+  m("name", node.name,
+    {.meaning = "node 0, node 1, ...; with --hostname that of the host.", .label = "Node", .fewest = 1});
+  m("processor", node.processor, {.label = "Processor", .fewest = 1});
+  m("cores", node.core_count, {.label = "Cores", .least = 1.0});
   m("ranks", node.rank_count, at_least(1));
   m("available_bytes", available_bytes, at_least(0));
   if (m.reads()) node.memory.available_bytes = available_bytes;

@@ -270,19 +270,24 @@ void describe(Members& m, QuietResult& quiet) {
     m("maximum", quiet.most_involuntary_switches, at_least(0));
   });
   m("delay_share", quiet.delay_share,
-    or_null(at_least(
-        0, "A thread was ready and waited for a processor, less 0.1 ms for each time that it got one.")));
-  m("steal_share", quiet.steal_share, or_null(at_least(0, "The hypervisor ran another guest.")));
+    or_null(labelled(
+        "Threads waited", "%",
+        "A thread was ready and waited for a processor, less 0.1 ms for each time that it got one.")));
+  m("steal_share", quiet.steal_share, or_null(labelled("Steal", "%", "The hypervisor ran another guest.")));
   m("other_load", quiet.other_load,
-    or_null(at_least(0, "Processors of a node that other processes kept busy.")));
+    or_null(
+        labelled("Other processes", "processors", "Processors of a node that other processes kept busy.")));
   m("other_share", quiet.other_share, or_null(at_least(0, "The same by the node's processors.")));
   m.object("loop_s", meaning("A fixed loop on every rank: the fastest and the slowest rank's."), [&] {
     m("before", quiet.loop_before_s);
     m("after", quiet.loop_after_s);
   });
-  m("loop_spread", quiet.loop_spread, at_least(0, "Slowest rank of a node by its fastest, minus 1."));
+  m("loop_spread", quiet.loop_spread,
+    labelled("Speed spread", "%", "Slowest rank of a node by its fastest, minus 1."));
   m("loop_change", quiet.loop_change,
-    meaning("After by before, minus 1, of the rank where it differs most."));
+    {.meaning = "After by before, minus 1, of the rank where it differs most.",
+     .label = "Slowing down",
+     .unit = "%"});
 }
 
 }  // namespace cg2d

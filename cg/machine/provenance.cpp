@@ -128,14 +128,18 @@ void describe(Members& m, Provenance& provenance) {
     {.meaning = "Of the start, local, with the offset of the zone.", .label = "Date", .column = "date"});
   m("command", provenance.command, meaning("Program and arguments."));
   m("commit", provenance.commit.hash,
-    in_column("commit", meaning("That the program was built from; unknown outside of a work tree of git.")));
+    {.meaning = "That the program was built from; unknown outside of a work tree of git.",
+     .label = "Commit",
+     .column = "commit"});
   m("tree_changed", provenance.commit.tree_changed,
-    or_null("Whether files that git tracks differed from it; null: not known."));
-  m("kernel", provenance.kernel);
-  m("libc", provenance.libc);
+    or_null({.meaning = "Whether files that git tracks differed from it; null: not known.",
+             .label = "Tree changed"}));
+  m("kernel", provenance.kernel, {.label = "System"});
+  m("libc", provenance.libc, {.label = "C library"});
   m("variables", provenance.variables,
-    meaning("Of rank 0's environment, for OpenMP, MPI and its networks, OpenBLAS and PAPI; those about hosts "
-            "only with --hostname."));
+    {.meaning = "Of rank 0's environment, for OpenMP, MPI and its networks, OpenBLAS and PAPI; those about "
+                "hosts only with --hostname.",
+     .label = "Environment"});
 }
 
 }  // namespace cg2d

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/values.hpp"
@@ -14,16 +15,12 @@
 namespace cg2d {
 namespace {
 
-struct FamilyRow {
-  EventFamily family;
-  std::string_view title;
-};
 // In the order of the list.
 constexpr std::array families{
-    FamilyRow{EventFamily::software, "Software events, of the kernel"},
-    FamilyRow{EventFamily::preset, "Hardware events, PAPI's presets"},
-    FamilyRow{EventFamily::generic, "Hardware events, as the kernel calls them"},
-    FamilyRow{EventFamily::native, "Hardware events of this processor"},
+    NamedValue<EventFamily>{"Software events, of the kernel", EventFamily::software},
+    NamedValue<EventFamily>{"Hardware events, PAPI's presets", EventFamily::preset},
+    NamedValue<EventFamily>{"Hardware events, as the kernel calls them", EventFamily::generic},
+    NamedValue<EventFamily>{"Hardware events of this processor", EventFamily::native},
 };
 
 std::string_view status_of(const KnownEvent& event) {
@@ -32,10 +29,9 @@ std::string_view status_of(const KnownEvent& event) {
 }
 
 std::string event_line(const KnownEvent& event) {
-  auto note = event.why_not;
-  if (event.is_unproven()) note = "0 in the trial, which may not raise it";
+  const std::string note = event.is_unproven() ? "0 in the trial, which may not raise it" : event.why_not;
   return fmt::format(" {:<34} {}{}\n", event.name, event.description,
-                     note.empty() ? std::string() : fmt::format(" [{}]", note));
+                     note.empty() ? note : fmt::format(" [{}]", note));
 }
 
 std::string groups_text(const EventList& list) {
@@ -50,14 +46,6 @@ std::string groups_text(const EventList& list) {
   return text;
 }
 
-std::string family_text(const EventList& list, const FamilyRow& row, bool shows_all) {
-  std::string lines;
-  for (const auto& event : list.events) {
-    if (event.family == row.family && (shows_all || event.why_not.empty())) lines += event_line(event);
-  }
-  return lines.empty() ? lines : fmt::format("\n {}\n{}", row.title, lines);
-}
-
 std::string write_text(const EventList& list, bool shows_all) {
   const auto countable =
       std::ranges::count_if(list.events, [](const auto& event) { return event.why_not.empty(); });
@@ -66,7 +54,13 @@ std::string write_text(const EventList& list, bool shows_all) {
                           format_count(countable, "event"), refused,
                           list.papi_version.value_or("is not in this build"));
   text += groups_text(list);
-  for (const auto& row : families) text += family_text(list, row, shows_all);
+  for (const auto& [title, family] : families) {
+    std::string lines;
+    for (const auto& event : list.events) {
+      if (event.family == family && (shows_all || event.why_not.empty())) lines += event_line(event);
+    }
+    if (!lines.empty()) text += fmt::format("\n {}\n{}", title, lines);
+  }
   if (refused > 0 || !list.papi_version) {
     text += fmt::format("\n For more events of the processor: {}\n", list.remedy);
     if (!shows_all) text += " cg2d events --all also lists what cannot be counted here, with the reason\n";
@@ -102,13 +96,13 @@ void describe(Members& m, EventList& list) {
 
 EventList list_events() {
   auto events = known_events();
-  const auto disabled = why_papi_is_disabled();
-  const auto why =
-      disabled.empty() ? disabled : fmt::format("PAPI does not know this processor: {}; ", disabled);
+  auto remedy = counting_remedy();
+  if (const auto disabled = why_papi_is_disabled(); !disabled.empty())
+    remedy = fmt::format("PAPI does not know this processor: {}; {}", disabled, remedy);
   std::vector<ResolvedEvents> groups;
   for (const auto& group : group_names()) groups.push_back(resolve_groups({group}, why_not_counted));
   return {.papi_version = papi_version(),
-          .remedy = why + counting_remedy(),
+          .remedy = std::move(remedy),
           .events = std::move(events),
           .groups = std::move(groups)};
 }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
 
 #include "cg/base/table.hpp"
 #include "cg/run/roofline.hpp"
@@ -14,42 +17,13 @@ namespace {
 constexpr double giga = 1e9;
 constexpr double microseconds = 1e6;
 
-/// A row of the phase table: means over the ranks for one CG step, times in the unit of the table.
-struct RowMeans {
-  double waited = 0.0;
-  double hidden = 0.0;
-  double messages = 0.0;
-  double bytes = 0.0;
-  double predicted = 0.0;
-
-  RowMeans& operator+=(const RowMeans& other) {
-    waited += other.waited;
-    hidden += other.hidden;
-    messages += other.messages;
-    bytes += other.bytes;
-    predicted += other.predicted;
-    return *this;
-  }
-};
-
-RowMeans means_of(const PhaseFigures& figures, Phase phase, double units_per_s) {
-  const auto& ranks = figures.repeat.ranks;
-  const auto index = index_of(phase);
-  const auto mean = [&](auto count) {
-    return static_cast<double>(count) / figures.step_count / static_cast<double>(ranks.size());
-  };
-  const double units_per_clock = units_per_s / figures.report.ranks.front().ticks_per_second;
-  RowMeans means;
-  if (figures.prediction)
-    means.predicted = figures.prediction->phases[index] * units_per_s / figures.step_count;
-  for (const auto& times : ranks) {
-    const auto sent = times.sent_in(phase);
-    means += {.waited = mean(times.phases[index].waited_clocks) * units_per_clock,
-              .hidden = mean(times.phases[index].hidden_clocks) * units_per_clock,
-              .messages = mean(sent.message_count),
-              .bytes = mean(sent.byte_count)};
-  }
-  return means;
+Spread spread_of(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const double total = std::accumulate(values.begin(), values.end(), 0.0);
+  const double mean = total / static_cast<double>(values.size());
+  // Rounding may leave the range.
+  return {.minimum = *least, .mean = std::clamp(mean, *least, *most), .maximum = *most, .total = total};
 }
 
 std::string legend_of(const PhaseFigures& figures, bool in_clocks) {
@@ -89,8 +63,7 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
     region += (in_clocks ? static_cast<double>(rank.region_clocks) : rank.region_s) / rank_count;
 
   Table table;
-  const auto row = [&](std::string_view name, const PhaseShare& share, const std::vector<double>& clocks,
-                       const RowMeans& means) {
+  const auto row = [&](std::string_view name, const PhaseShare& share, const std::vector<double>& clocks) {
     const auto spread = spread_of(clocks);
     table.line().word("phase", name);
     table.number("share", "{:.1f} %", 100.0 * (in_clocks ? spread.mean * steps : share.measured_s) / region);
@@ -101,8 +74,9 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
     } else {
       table.number("us", "{:.2f}", microseconds * share.measured_s / steps);
     }
-    table.number("waiting", "{:.{}f}", means.waited, digits);
-    if (figures.hides()) table.number("hidden", "{:.{}f}", means.hidden, digits);
+    const double units_per_step = units_per_s / steps;
+    table.number("waiting", "{:.{}f}", share.waited_s * units_per_step, digits);
+    if (figures.hides()) table.number("hidden", "{:.{}f}", share.hidden_s * units_per_step, digits);
     if (!in_clocks) {
       const auto rate = [&](double amount, int decimals) {
         return amount > 0.0 ? fmt::format("{:.{}f}", share.rate_of(amount, rank_count) / giga, decimals)
@@ -110,26 +84,23 @@ std::string phase_table_text(const PhaseFigures& figures, bool in_clocks) {
       };
       table.number("GB/s", rate(share.byte_count, 2)).number("Gflop/s", rate(share.flop_count, 3));
     }
-    table.number("messages", "{:.2f}", means.messages);
-    table.number(in_clocks ? "bytes" : "bytes sent", "{:.0f}", means.bytes);
-    if (figures.prediction) table.number("predicted", "{:.{}f}", means.predicted, digits);
+    table.number("messages", "{:.2f}", share.messages / steps);
+    table.number(in_clocks ? "bytes" : "bytes sent", "{:.0f}", share.sent_bytes / steps);
+    if (figures.prediction) table.number("predicted", "{:.{}f}", share.predicted_s * units_per_step, digits);
   };
-  PhaseShare all_shares;
-  RowMeans all;
+  PhaseShare all;
   std::vector<double> sums(ranks.size(), 0.0);
   for (const auto phase : figures.phases) {
     const auto index = index_of(phase);
-    const auto means = means_of(figures, phase, units_per_s);
     std::vector<double> clocks;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       clocks.push_back(static_cast<double>(ranks[rank].phases[index].clocks) / steps);
       sums[rank] += clocks.back();
     }
-    row(phase_name(phase), shares[index], clocks, means);
-    all += means;
-    all_shares += shares[index];
+    row(phase_name(phase), shares[index], clocks);
+    all += shares[index];
   }
-  row("all phases", all_shares, sums, all);
+  row("all phases", all, sums);
   return (in_clocks ? fmt::format(" Phases: reference clocks per CG step ({}, {:.3f} GHz), over the ranks\n",
                                   cycle_counter_name(), ticks_per_s / giga)
                     : " Phases: time per CG step, mean over the ranks\n") +
@@ -162,29 +133,6 @@ constexpr std::array figure_rows{
 };
 // clang-format on
 
-std::optional<double> ratio(double numerator, double denominator) {
-  if (denominator > 0.0) return numerator / denominator;
-  return std::nullopt;
-}
-
-std::optional<CounterFigure> figure_of(const FigureRow& row, const CountedEvents& counted) {
-  const auto numerator = find_role(row.numerator, counted.names);
-  if (!numerator) return std::nullopt;
-  CounterFigure figure{.row = &row, .events = {counted.names[*numerator]}, .phases = {}};
-  const auto& above = counted.totals[*numerator];
-  if (!row.denominator) {
-    const auto multiply = index_of(Phase::multiply);
-    figure.phases[multiply] = ratio(row.factor * above[multiply], counted.nonzeros_multiplied);
-    return figure;
-  }
-  const auto denominator = find_role(*row.denominator, counted.names);
-  if (!denominator) return std::nullopt;
-  figure.events.push_back(counted.names[*denominator]);
-  for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
-    figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
-  return figure;
-}
-
 std::string threads_text(const SessionReport& report) {
   if (report.configuration.thread_count == 1) return "one thread per rank";
   return report.counters.counts_all_threads ? "all threads of a rank" : "the master thread of a rank only";
@@ -206,30 +154,24 @@ void add_event(Table& table, const PhaseFigures& figures, std::string_view label
   }
   table.number("all phases", count_text(sum / figures.step_count));
   table.number("region total", "{:.0f}", totals.region_total);
-  table.number("OS total", totals.account ? fmt::format("{:.0f}", *totals.account) : "");
   table.number("coverage", percent_text(totals.coverage, 2));
 }
 
 void add_ratios(Table& table, const PhaseFigures& figures) {
+  const auto& names = figures.report.counters.counted;
+  for (std::size_t event = 0; event < names.size(); ++event) {
+    if (event_kind(names[event]) != EventKind::misses || figures.nonzeros_multiplied == 0.0) continue;
+    table.line().word("event", names[event] + " per nonzero");
+    table.number(phase_name(Phase::multiply), "{:.4g}", per_nonzero(figures, event_totals(figures, event)));
+  }
   for (const auto& figure : counter_figures(counted_events(figures))) {
     if (!figure.row->denominator && figures.nonzeros_multiplied == 0.0) continue;
     table.line().word("event", figure.row->description);
     for (const auto phase : figures.phases) {
-      const auto& ratio = figure.phases[index_of(phase)];
-      table.number(phase_name(phase), ratio ? fmt::format("{:.4g}", *ratio) : "");
+      const double ratio = figure.phases[index_of(phase)];
+      table.number(phase_name(phase), std::isnan(ratio) ? "" : fmt::format("{:.4g}", ratio));
     }
   }
-}
-
-std::string misses_text(const PhaseFigures& figures) {
-  std::string text;
-  if (figures.nonzeros_multiplied == 0.0) return text;
-  for (std::size_t event = 0; event < figures.report.counters.counted.size(); ++event) {
-    if (event_kind(figures.report.counters.counted[event]) != EventKind::misses) continue;
-    text += fmt::format(" {} per nonzero in multiply: {:.4g}\n", figures.report.counters.counted[event],
-                        per_nonzero(figures, event_totals(figures, event)));
-  }
-  return text;
 }
 
 /// Without a matrix that of reading one is no limit.
@@ -266,20 +208,20 @@ std::string counters_text(const PhaseFigures& figures) {
   for (std::size_t event = 0; event < counters.counted.size(); ++event) {
     const auto& name = counters.counted[event];
     const auto kind = event_kind(name);
-    const bool has_unit = kind == EventKind::core_cycles || kind == EventKind::reference_cycles ||
-                          kind == EventKind::nanoseconds;
-    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns") : event_kind_name(kind);
-    add_event(table, figures, has_unit ? fmt::format("{} ({})", name, unit) : name,
+    const auto unit = kind == EventKind::nanoseconds ? std::string_view("ns")
+                      : kind == EventKind::core_cycles || kind == EventKind::reference_cycles
+                          ? event_kind_name(kind)
+                          : std::string_view();
+    add_event(table, figures, unit.empty() ? name : fmt::format("{} ({})", name, unit),
               event_totals(figures, event));
   }
   add_ratios(table, figures);
   return fmt::format("\n Events: per CG step, mean over the ranks ({}{})\n", threads_text(figures.report),
                      counters.multiplexed ? "; multiplexed: estimates" : "") +
-         table.text() + misses_text(figures) +
+         table.text() +
          fmt::format(
-             " region total: sum over the whole timed region and all ranks; OS total: the same by getrusage "
-             "and the "
-             "clock of\n processor time; coverage: share of the region's events that is within phases\n"
+             " region total: sum over the whole timed region and all ranks; coverage: share of the region's "
+             "events that is within phases\n"
              " Reading the events took {:.3f} % of the timed region ({:.0f} reference clocks per reading)\n",
              100.0 * reading_share(figures), figures.report.ranks.front().clocks_per_reading);
 }
@@ -345,9 +287,28 @@ PhaseFigures phases_of(const SolveReport& report) {
 std::span<const FigureRow> figure_table() { return figure_rows; }
 
 std::vector<CounterFigure> counter_figures(const CountedEvents& counted) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  const auto ratio = [](double numerator, double denominator) {
+    return denominator > 0.0 ? numerator / denominator : none;
+  };
+  constexpr auto multiply = index_of(Phase::multiply);
   std::vector<CounterFigure> made;
   for (const auto& row : figure_rows) {
-    if (auto figure = figure_of(row, counted)) made.push_back(std::move(*figure));
+    const auto numerator = find_role(row.numerator, counted.names);
+    const auto denominator = row.denominator ? find_role(*row.denominator, counted.names) : std::nullopt;
+    if (!numerator || (row.denominator && !denominator)) continue;
+    auto& figure = made.emplace_back();
+    figure.row = &row;
+    figure.events = {counted.names[*numerator]};
+    figure.phases.fill(none);
+    const auto& above = counted.totals[*numerator];
+    if (!denominator) {
+      figure.phases[multiply] = ratio(row.factor * above[multiply], counted.nonzeros_multiplied);
+      continue;
+    }
+    figure.events.push_back(counted.names[*denominator]);
+    for (std::size_t phase = 0; phase < benchmark_phase_count; ++phase)
+      figure.phases[phase] = ratio(row.factor * above[phase], counted.totals[*denominator][phase]);
   }
   return made;
 }
@@ -360,13 +321,11 @@ EventTotals event_totals(const PhaseFigures& figures, std::size_t event) {
     std::vector<double> values;
     for (const auto& rank : repeat.counts) values.push_back(static_cast<double>(rank.phases[index][event]));
     totals.phases[index] = spread_of(values);
-    for (const double value : values) totals.phase_totals[index] += value;
-    sum += totals.phase_totals[index];
+    sum += totals.phases[index].total;
   }
   for (const auto& rank : repeat.counts) totals.region_total += static_cast<double>(rank.region[event]);
   totals.outside_phases = totals.region_total - sum;
   if (totals.region_total > 0.0) totals.coverage = sum / totals.region_total;
-  totals.account = account_of(repeat, figures.report.counters.counted[event]);
   return totals;
 }
 
@@ -375,12 +334,13 @@ CountedEvents counted_events(const PhaseFigures& figures) {
                         .totals = {},
                         .nonzeros_multiplied = figures.nonzeros_multiplied};
   for (std::size_t event = 0; event < counted.names.size(); ++event)
-    counted.totals.push_back(event_totals(figures, event).phase_totals);
+    std::ranges::transform(event_totals(figures, event).phases, counted.totals.emplace_back().begin(),
+                           &Spread::total);
   return counted;
 }
 
 double per_nonzero(const PhaseFigures& figures, const EventTotals& totals) {
-  return totals.phase_totals[index_of(Phase::multiply)] / figures.nonzeros_multiplied;
+  return totals.phases[index_of(Phase::multiply)].total / figures.nonzeros_multiplied;
 }
 
 double reading_share(const PhaseFigures& figures) {
@@ -394,22 +354,47 @@ double reading_share(const PhaseFigures& figures) {
   return repeat.counts.empty() ? 0.0 : sum / static_cast<double>(repeat.counts.size());
 }
 
+PhaseShare& PhaseShare::operator+=(const PhaseShare& other) {
+  for (const auto member : {&PhaseShare::byte_count, &PhaseShare::flop_count, &PhaseShare::storage_byte_count,
+                            &PhaseShare::shortest_s, &PhaseShare::measured_s, &PhaseShare::clocks,
+                            &PhaseShare::calls, &PhaseShare::waited_s, &PhaseShare::hidden_s,
+                            &PhaseShare::messages, &PhaseShare::sent_bytes, &PhaseShare::predicted_s})
+    this->*member += other.*member;
+  return *this;
+}
+
 PhaseShares phase_shares(const PhaseFigures& figures) {
   PhaseShares shares{};
-  const auto& repeat = figures.repeat;
-  const auto rank_count = static_cast<double>(repeat.ranks.size());
-  for (std::size_t rank = 0; rank < repeat.ranks.size(); ++rank) {
+  const auto& ranks = figures.repeat.ranks;
+  const auto rank_count = static_cast<double>(ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const auto& facts = figures.report.ranks[rank];
-    const auto work = work_of(facts, repeat.ranks[rank]);
+    const auto work = work_of(facts, ranks[rank]);
+    const auto mean = [&](auto count) { return static_cast<double>(count) / rank_count; };
+    const auto seconds = [&](std::uint64_t clocks) {
+      return static_cast<double>(clocks) / facts.ticks_per_second / rank_count;
+    };
     for (std::size_t index = 0; index < phase_count; ++index) {
-      auto& share = shares[index];
-      share.byte_count += work[index].byte_count / rank_count;
-      share.flop_count += work[index].flop_count / rank_count;
-      share.storage_byte_count += work[index].storage_byte_count / rank_count;
-      share.shortest_s += shortest_time_s(phase_at(index), work[index], facts.limits) / rank_count;
-      share.measured_s +=
-          static_cast<double>(repeat.ranks[rank].phases[index].clocks) / facts.ticks_per_second / rank_count;
+      const auto& times = ranks[rank].phases[index];
+      const auto sent = ranks[rank].sent_in(phase_at(index));
+      shares[index] += {
+          .byte_count = mean(work[index].byte_count),
+          .flop_count = mean(work[index].flop_count),
+          .storage_byte_count = mean(work[index].storage_byte_count),
+          .shortest_s = mean(shortest_time_s(phase_at(index), work[index], facts.limits)),
+          .measured_s = seconds(times.clocks),
+          .clocks = mean(times.clocks),
+          .calls = mean(times.calls),
+          .waited_s = seconds(times.waited_clocks),
+          .hidden_s = seconds(times.hidden_clocks),
+          .messages = mean(sent.message_count),
+          .sent_bytes = mean(sent.byte_count),
+      };
     }
+  }
+  if (figures.prediction) {
+    for (const auto phase : benchmark_phases)
+      shares[index_of(phase)].predicted_s = figures.prediction->phases[index_of(phase)];
   }
   return shares;
 }

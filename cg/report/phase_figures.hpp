@@ -32,6 +32,8 @@ struct PhaseFigures {
 
   /// Whether communication is under way during other phases.
   [[nodiscard]] bool hides() const;
+  /// Whether there is such a region, with a step.
+  [[nodiscard]] bool is_known() const { return !repeat.ranks.empty() && step_count > 0.0; }
 };
 /// The phases of a repetition, or of the one that a run reports.
 PhaseFigures phases_of(const RunReport& report, const RepeatReport& repeat);
@@ -60,25 +62,31 @@ struct CountedEvents {
   double nonzeros_multiplied = 0.0;
 };
 
-using PhaseRatios = std::array<std::optional<double>, phase_count>;
 struct CounterFigure {
   const FigureRow* row = nullptr;
   std::vector<std::string> events;  ///< that it is made of
-  PhaseRatios phases;               ///< nothing where the denominator is 0
+  PhaseTotals phases{};             ///< NaN where there is no such figure, or the denominator is 0
 };
 /// The figures whose events were counted, in the order of the table. A pure function.
 std::vector<CounterFigure> counter_figures(const CountedEvents& counted);
 
+/// Over the ranks.
+struct Spread {
+  double minimum = 0.0;
+  double mean = 0.0;
+  double maximum = 0.0;
+  double total = 0.0;
+  /// max / mean - 1, the share by which the slowest rank exceeds the mean.
+  [[nodiscard]] double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
+};
+
 /// One event over all ranks in the region reported.
 struct EventTotals {
-  std::array<Spread, phase_count> phases;  ///< over the ranks
-  std::array<double, phase_count> phase_totals{};
+  std::array<Spread, phase_count> phases;
   double region_total = 0.0;
   double outside_phases = 0.0;  ///< in the region: readings of the counters, and what observers do
   /// Share of the region's events that is within phases; nothing if nothing was counted in the region.
   std::optional<double> coverage;
-  /// The system's own account of the region; nothing where it has no such figure.
-  std::optional<double> account;
 };
 EventTotals event_totals(const PhaseFigures& figures, std::size_t event);
 
@@ -89,29 +97,29 @@ double per_nonzero(const PhaseFigures& figures, const EventTotals& totals);
 /// Share of the timed region that reading the events took, mean over ranks.
 double reading_share(const PhaseFigures& figures);
 
-// The limits of the machine.
+// The phases themselves, and the limits of the machine.
 
-/// One phase in the region reported, means over the ranks, for the whole timed region.
+/// One phase in the region reported: means over the ranks, for the whole timed region.
 struct PhaseShare {
   double byte_count = 0.0;
   double flop_count = 0.0;
   double storage_byte_count = 0.0;
   double shortest_s = 0.0;  ///< by the limits of the machine
   double measured_s = 0.0;
+  double clocks = 0.0;
+  double calls = 0.0;
+  double waited_s = 0.0;  ///< waiting for other ranks, a part of measured_s
+  double hidden_s = 0.0;  ///< while communication of the phase was under way
+  double messages = 0.0;  ///< sent
+  double sent_bytes = 0.0;
+  double predicted_s = 0.0;
   /// 1 for a phase at the limit of the machine; 0 for one without work.
   [[nodiscard]] double share() const { return measured_s > 0.0 ? shortest_s / measured_s : 0.0; }
   /// The rate of all ranks, per second, for a mean amount of one.
   [[nodiscard]] double rate_of(double amount, double rank_count) const {
     return measured_s > 0.0 ? amount * (rank_count / measured_s) : 0.0;
   }
-  PhaseShare& operator+=(const PhaseShare& other) {
-    byte_count += other.byte_count;
-    flop_count += other.flop_count;
-    storage_byte_count += other.storage_byte_count;
-    shortest_s += other.shortest_s;
-    measured_s += other.measured_s;
-    return *this;
-  }
+  PhaseShare& operator+=(const PhaseShare& other);
 };
 using PhaseShares = std::array<PhaseShare, phase_count>;
 PhaseShares phase_shares(const PhaseFigures& figures);

@@ -1,31 +1,74 @@
 #pragma once
 
-// Results and plans in their formats.
+// Results and plans: their documents, and their formats.
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cg/base/build_info.hpp"
+#include "cg/base/describe.hpp"
+#include "cg/report/phase_figures.hpp"
+#include "cg/report/result_reader.hpp"
+#include "cg/report/shown_figures.hpp"
+#include "cg/run/run_report.hpp"
+#include "cg/run/solve/solve_options.hpp"
+#include "cg/run/solve/solve_report.hpp"
 #include "comm/block_layout.hpp"
 
 namespace cg2d {
 
+struct StreamPlan;
+
 /// The version of the results of run and solve, as sweeps and batches hold them.
 inline constexpr int result_schema_version = 1;
 
-class MatrixSource;
-class Members;
-struct Configuration;
-struct Environment;
-struct GridTrial;
-struct Problem;
-struct RaceVerdict;
-struct RunReport;
-struct SolveReport;
-struct StreamPlan;
-struct SystemOptions;
-enum class ChoiceOrigin;
+/// Version of the format, and the program that wrote it: the first members of every document.
+void describe_head(Members& m, std::string& program_version);
+void describe_head(Members& m);
+/// One member for each axis of the table; of those that sweeps cross, or of all.
+void describe_axes(Members& m, Configuration& configuration, bool all = true);
+/// Name, columns and rows.
+void describe_grid(Members& m, comm::ProcessGrid& grid);
+
+/// The result of cg2d run, alone or as a line of a sweep. Its result and phases are about the repetition with the median time.
+struct RunDocument {
+  RunReport report;
+  bool has_result = !report.repeats.empty();
+  std::optional<Roofline> roofline{};
+  std::optional<SweptRun> sweep{};
+  std::string program_version{build_info::version};
+};
+void describe(Members& m, RunDocument& document);
+/// Both without what the generator found; the second without the reference, too.
+void describe(Members& m, Problem& problem);
+void describe_problem(Members& m, Problem& problem);
+
+/// The result of cg2d solve, alone or as a line of a sweep.
+struct SolveDocument {
+  SystemOptions options;
+  SolveReport report;
+  std::optional<Roofline> roofline{};
+  std::optional<SweptRun> sweep{};
+  std::string program_version{build_info::version};
+};
+void describe(Members& m, SolveDocument& document);
+
+/// A region in a document. figures: of what is known before it is read.
+struct DescribedRegion {
+  SessionReport& report;
+  RepeatReport& repeat;
+  std::optional<Roofline>& roofline;
+  PhaseFigures figures;
+  std::vector<Phase> phases{figures.phases.begin(), figures.phases.end()};  ///< of a step
+};
+/// phases, roofline and counters; null where there are none.
+void describe_region(Members& m, DescribedRegion& region);
+
+/// Those that text, CSV and comparisons show.
+const std::vector<ShownFigure>& run_figures();
+const std::vector<ShownFigure>& solve_figures();
 
 /// The results of `cg2d run` and `cg2d solve`, in one of these formats.
 inline const std::vector<std::string> run_formats{"text", "json", "csv"};

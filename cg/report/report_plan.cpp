@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
+#include <utility>
 
 #include "cg/base/describe_json.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/tuning/run_plan.hpp"
@@ -98,6 +99,13 @@ DryRunPlan plan_of(const PlannedRun& run) {
   return plan;
 }
 
+/// The operations of a CG step, and what each sends.
+constexpr std::array<std::pair<std::string_view, comm::Traffic StepTraffic::*>, 4> operations{
+    {{"collection", &StepTraffic::collection},
+     {"summation", &StepTraffic::summation},
+     {"shuffle", &StepTraffic::shuffle},
+     {"dot", &StepTraffic::dot}}};
+
 /// The plan of a matrix on storage: the memory above is then that of the same run without --out-of-core.
 void add_stream(const StreamPlan& plan, LabelledLines& line) {
   line("Files of panels", "{} in all, {} of a rank; {} are free", format_bytes(plan.file_bytes),
@@ -145,10 +153,7 @@ std::string as_text(const DryRunPlan& plan, const Environment& environment) {
     table.line().word("phase", name).number("messages", "{}", traffic.message_count);
     table.number("bytes", "{}", traffic.byte_count);
   };
-  traffic_line("collection", plan.busiest.collection);
-  traffic_line("summation", plan.busiest.summation);
-  traffic_line("shuffle", plan.busiest.shuffle);
-  traffic_line("dot (2)", plan.busiest.dot);
+  for (const auto& [name, sent] : operations) traffic_line(name, plan.busiest.*sent);
   traffic_line("total", plan.busiest.total());
   traffic_line("total, all ranks", plan.all_traffic);
   return line.text +
@@ -166,7 +171,6 @@ void describe_traffic(Members& m, std::string_view name, const comm::Traffic& tr
 
 void describe_plan(Members& m, DryRunPlan& plan) {
   auto& configuration = plan.configuration;
-  const auto& busiest = plan.busiest;
   const bool stores_half = m.writes() && planned_kernel(configuration).stores_half();
   m.object("grid", [&] { describe_grid(m, configuration.grid); });
   m.derived("ranks", configuration.grid.rank_count(), at_least(1));
@@ -183,10 +187,7 @@ void describe_plan(Members& m, DryRunPlan& plan) {
   m("fits", plan.fits, or_null("null: planned for other ranks than those that run."));
   m.object("busiest_rank_per_cg_step",
            meaning("What the rank that sends most bytes sends in one step; dot: both dot products."), [&] {
-             describe_traffic(m, "collection", busiest.collection);
-             describe_traffic(m, "summation", busiest.summation);
-             describe_traffic(m, "shuffle", busiest.shuffle);
-             describe_traffic(m, "dot", busiest.dot);
+             for (const auto& [name, sent] : operations) describe_traffic(m, name, plan.busiest.*sent);
            });
   describe_traffic(m, "all_ranks_per_cg_step", plan.all_traffic);
   m("out_of_core", plan.streaming,

@@ -13,7 +13,6 @@
 #include "cg/base/values.hpp"
 #include "cg/report/phase_figures.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/tuning_profile.hpp"
@@ -57,18 +56,6 @@ std::string transport_line(const SessionReport& report, bool has_matrix) {
                      configuration.is_reproducible ? ", reproducible sums" : "");
 }
 
-/// "default" where the document has the interface's "built-in rule".
-std::string kernel_line(const SessionReport& report) {
-  const auto& kernel = report.configuration.kernel;
-  const auto origin = report.kernel_choice.kernel_origin;
-  const auto* const row = kernels::find_kernel(kernel);
-  const auto words = origin == ChoiceOrigin::built_in_rule ? "default" : name_in(words_of(origin), origin);
-  return fmt::format(
-      "{} ({}), {}{}", kernel, report.instruction_set,
-      origin == ChoiceOrigin::asked_for ? "requested" : fmt::format("chosen by auto ({})", words),
-      row == nullptr || row->storage_text.empty() ? "" : fmt::format(", {}", row->storage_text));
-}
-
 /// The phase that does most of the product, with a matrix or without one.
 Phase product_phase(const PhaseFigures& figures, std::span<const PhaseShare> shares) {
   return *std::ranges::max_element(figures.phases, {}, [&](Phase phase) {
@@ -78,11 +65,12 @@ Phase product_phase(const PhaseFigures& figures, std::span<const PhaseShare> sha
   });
 }
 
-/// "two-sided messages", "shared memory".
-std::string transport_words(const Configuration& configuration) {
+/// "two-sided messages, 2 threads per rank".
+std::string rank_words(const Configuration& configuration) {
   const auto* const row = comm::find_transport(configuration.transport);
   const bool copies_nothing = row != nullptr && row->reads_in_place;
-  return configuration.transport + (copies_nothing ? " memory" : " messages");
+  return fmt::format("{} {}, {} per rank", configuration.transport, copies_nothing ? "memory" : "messages",
+                     format_count(configuration.thread_count, "thread"));
 }
 
 /// The share of the limits that all phases and the product reach, where they were measured; the rates of the product in any case.
@@ -120,20 +108,11 @@ std::string choice_lines(const SessionReport& report, const RepeatReport& repeat
   }
   line("Transport", transport_line(report, has_matrix));
   if (report.transport_trial) line("Transport trial", describe_transport_trial(*report.transport_trial));
-  line("Kernel", has_matrix ? kernel_line(report) : configuration.kernel);
+  const auto* const kernel = kernels::find_kernel(configuration.kernel);
+  if (has_matrix && kernel != nullptr && !kernel->storage_text.empty())
+    line("Kernel", "{}, {}", configuration.kernel, kernel->storage_text);
   line("Threads", "{} per rank", configuration.thread_count);
   if (report.binding) line("Binding", describe_binding(*report.binding));
-  return line.text;
-}
-
-/// Command and commit; empty where they are not known.
-std::string command_lines(const SessionReport& report) {
-  constexpr std::size_t shown_letters = 12;
-  if (!report.provenance) return {};
-  const auto& [hash, tree_changed] = report.provenance->commit;
-  LabelledLines line;
-  line("Command", command_text(report.provenance->command));
-  line("Commit", "{}{}", hash.substr(0, shown_letters), tree_changed.value_or(false) ? ", tree changed" : "");
   return line.text;
 }
 
@@ -146,16 +125,6 @@ std::string closing_lines(const SessionReport& report) {
 
 // Of a run.
 
-double mops_of(const RunReport& report) {
-  return official_flop_count(timed_part(report)) / median_repeat(report).time_s / 1e6;
-}
-
-/// Relative, of zeta; for reports with a reference.
-double zeta_error(const RunReport& report) {
-  const double reference = *report.problem.reference_zeta;
-  return std::abs((final_step(report).zeta - reference) / reference);
-}
-
 std::string verification_lines(const RunReport& report) {
   constexpr int digits = 13;
   const auto zeta = format_fortran(final_step(report).zeta, digits);
@@ -164,7 +133,7 @@ std::string verification_lines(const RunReport& report) {
     return fmt::format(" NO VERIFICATION PERFORMED\n not verified: no reference\n Zeta is    {:>20}\n", zeta);
   if (report.code == ExitCode::success)
     return fmt::format(" VERIFICATION SUCCESSFUL \n Zeta is    {:>20}\n Error is   {:>20}\n", zeta,
-                       format_fortran(zeta_error(report), digits));
+                       format_fortran(*relative_error(report, median_repeat(report)), digits));
   return fmt::format(" VERIFICATION FAILED\n Zeta                {:>20}\n The correct zeta is {:>20}\n", zeta,
                      format_fortran(*reference, digits));
 }
@@ -182,8 +151,9 @@ std::string official_block(const RunReport& report) {
   line("Total processes", "{:>24}", rank_count);
   line("Active procs", "{:>24}", rank_count);
   if (!report.restart) {
-    line("Mop/s total", "{:>24.2f}", mops_of(report));
-    line("Mop/s/process", "{:>24.2f}", mops_of(report) / rank_count);
+    const double mops = mops_of(report, median_repeat(report));
+    line("Mop/s total", "{:>24.2f}", mops);
+    line("Mop/s/process", "{:>24.2f}", mops / rank_count);
   }
   line("Operation type", "{:>24}", "floating point");
   line("Verification", "{:>24}",
@@ -191,21 +161,6 @@ std::string official_block(const RunReport& report) {
        : report.code == ExitCode::success ? "SUCCESSFUL"
                                           : "UNSUCCESSFUL");
   return line.text;
-}
-
-/// The settings that the kernel has, and where they come from.
-std::string tuning_text(const RunReport& report) {
-  const auto& choice = report.kernel_choice;
-  std::string text;
-  const auto add = [&](std::string_view label, const std::optional<int>& value) {
-    if (!value) return;
-    text += fmt::format("{} {}, ", label, vector_length_text(*value));
-  };
-  add("critical vector length", choice.tuning.critical_vector_length);
-  add("prefetch distance", choice.tuning.prefetch_distance);
-  add("block width", choice.tuning.block_width);
-  if (report.profile.processor.knows_kernels()) return text + fmt::format("profile {}", report.profile.path);
-  return text + fmt::format("built-in ({})", report.profile.absence);
 }
 
 std::string row_length_text(const RunReport& report) {
@@ -244,52 +199,11 @@ std::string huge_page_text(const RunReport& report) {
                : 0.0;
   };
   const auto& least = *std::ranges::min_element(report.ranks, {}, share);
-  const auto setting =
-      report.environment ? report.environment->transparent_huge_pages.value_or("unknown") : "unknown";
+  const auto setting = report.environment->transparent_huge_pages.value_or("unknown");
   if (least.resident_bytes == 0)
     return fmt::format("{}; this system does not say how many there are", setting);
   return fmt::format("{}; {} of {} resident on the rank with least", setting,
                      format_bytes(least.huge_page_bytes), format_bytes(least.resident_bytes));
-}
-
-/// The figures of the repetition reported, in one line.
-std::string quiet_text(const RunReport& report) {
-  const auto& quiet = median_repeat(report).quiet;
-  const auto share_text = [](const std::optional<double>& share) {
-    return share ? percent_text(share, 1) : "not known";
-  };
-  return fmt::format(
-      "{}: threads waited for a processor {}{}, steal {}, other processes {}, CPU speed differs by {:.1f} % "
-      "between ranks and changed by {:+.1f} % during the run",
-      disturbance(report).empty() ? "yes" : "no, see the warning", share_text(quiet.delay_share),
-      quiet.is_oversubscribed ? " (they outnumber the cores)" : "", share_text(quiet.steal_share),
-      quiet.other_load ? fmt::format("{:.2f} processors", *quiet.other_load) : "not known",
-      100.0 * quiet.loop_spread, 100.0 * quiet.speed_change());
-}
-
-/// The settings of the first node's system, as far as they are known.
-std::string system_text(const Provenance& provenance, const NodeInfo& node) {
-  std::string text = fmt::format("{}, {}", provenance.kernel, provenance.libc);
-  if (node.governor) text += ", governor " + *node.governor;
-  if (node.numa_nodes) text += ", " + format_count(*node.numa_nodes, "NUMA node");
-  if (const auto& load = node.load_average)
-    text += fmt::format(", load {:.2f} {:.2f} {:.2f}", (*load)[0], (*load)[1], (*load)[2]);
-  return text;
-}
-
-/// When, from what, and how.
-std::string origin_lines(const RunReport& report) {
-  if (!report.provenance) return {};
-  const auto& provenance = *report.provenance;
-  LabelledLines line;
-  line("Node", report.environment->nodes.front().name);
-  line("System", system_text(provenance, report.environment->nodes.front()));
-  line.text += command_lines(report);
-  std::string variables;
-  for (const auto& [name, value] : provenance.variables)
-    variables += fmt::format("{}{}={}", variables.empty() ? "" : " ", name, value);
-  if (!variables.empty()) line("Environment", variables);
-  return line.text;
 }
 
 std::string own_lines(const RunReport& report) {
@@ -306,13 +220,12 @@ std::string own_lines(const RunReport& report) {
     line("Seconds", "{:.6f}", repeat.time_s);
   }
   line("True Mflop/s", "{:.2f} (from {} nonzeros; Mop/s above counts nonzer*(nonzer+1) = {} per row)",
-       true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6, report.nonzero_count,
+       true_mflops_of(report, repeat), report.nonzero_count,
        std::int64_t{problem.nonzer} * (problem.nonzer + 1));
   line("Problem", "n {}, nonzer {}, shift {}, niter {}", problem.n, problem.nonzer, problem.shift,
        problem.niter);
   line.text += choice_lines(report, repeat);
   if (report.configuration.cut != even_cut) line("Cut", report.configuration.cut);
-  line("Tuning", tuning_text(report));
   line("Row lengths", row_length_text(report));
   if (report.prediction) {
     line("Prediction", "{:.6f} s by the calibrated description of this machine; measured {:+.1f} %",
@@ -320,14 +233,8 @@ std::string own_lines(const RunReport& report) {
   }
   line("Conversion", conversion_text(report));
   line("Huge pages", huge_page_text(report));
-  if (report.environment) {
-    const auto& nodes = report.environment->nodes;
-    line("Machine", "{}, {} on the first: {}", format_count(std::ssize(nodes), "node"),
-         format_count(nodes.front().core_count, "core"), nodes.front().processor);
-  }
-  line("Quiet", quiet_text(report));
-  return line.text + origin_lines(report) +
-         labelled_lines(run_figures(), json_of(run_document(report, &repeat)));
+  line("Command", command_text(report.provenance->command));
+  return line.text + labelled_lines(run_figures(), json_of(RunDocument{.report = report}));
 }
 
 std::string result_summary(const RunReport& report) {
@@ -339,7 +246,7 @@ std::string result_summary(const RunReport& report) {
                        problem.niter);
   if (report.code == ExitCode::success)
     return fmt::format("class {} verified: zeta {:.13f}, relative error {:.1e}", problem.class_name, zeta,
-                       zeta_error(report));
+                       *relative_error(report, median_repeat(report)));
   return fmt::format("class {} WRONG: zeta {:.13f}, not {:.13f}", problem.class_name, zeta,
                      *problem.reference_zeta);
 }
@@ -350,8 +257,8 @@ std::string time_summary(const RunReport& report) {
   const auto median = times.count == 1 ? ","
                                        : fmt::format(", median of {} (quartiles {:.4g} and {:.4g});",
                                                      times.count, times.lower_quartile, times.upper_quartile);
-  return fmt::format("{:.4g} s{} {:.0f} Mop/s, {:.2f} us per CG step", time_s, median, mops_of(report),
-                     1e6 * time_s / cg_step_count(report));
+  return fmt::format("{:.4g} s{} {:.0f} Mop/s, {:.2f} us per CG step", time_s, median,
+                     mops_of(report, median_repeat(report)), 1e6 * time_s / cg_step_count(report));
 }
 
 std::string summary_lines(const RunReport& report) {
@@ -369,15 +276,6 @@ std::string summary_lines(const RunReport& report) {
   return line.text;
 }
 
-/// After the summary, of a run that goes on from a checkpoint.
-std::string restart_line(const RunReport& report) {
-  if (!report.restart) return {};
-  return fmt::format(
-      " Restart from {} after outer iteration {} of {}: time and Mop/s are those of the last {} only\n",
-      report.restart->checkpoint.folder, report.restart->step_count(), report.problem.niter,
-      format_count(timed_part(report).niter, "outer iteration"));
-}
-
 /// A header, and one line per repetition: of the document of a run of it alone; its number and its own quiet stand behind.
 std::string csv_of(const RunReport& report) {
   std::string text = csv_header(run_figures()) + ",repeat,disturbed\n";
@@ -385,7 +283,7 @@ std::string csv_of(const RunReport& report) {
   for (std::size_t k = 0; k < report.repeats.size(); ++k) {
     const auto& repeat = report.repeats[k];
     one_of_them.repeats.assign(1, repeat);
-    text += csv_cells(run_figures(), json_of(run_document(one_of_them, &repeat)));
+    text += csv_cells(run_figures(), json_of(RunDocument{.report = one_of_them}));
     text += "," + std::to_string(k + 1) + (repeat.quiet.is_disturbed() ? ",yes\n" : ",no\n");
   }
   return text;
@@ -395,8 +293,13 @@ std::string text_of(const RunReport& report) {
   std::string text = "\n\n cg2d - NAS Parallel Benchmark CG on a virtual grid of ranks\n\n";
   if (!report.unfinished.empty()) text += fmt::format(" NOT COMPLETED: {}\n", report.reason);
   if (!report.repeats.empty()) {
-    text += summary_lines(report) + restart_line(report) + feature_lines(&FeatureRow::summary_lines, report) +
-            '\n';
+    text += summary_lines(report);
+    if (report.restart)
+      text += fmt::format(
+          " Restart from {} after outer iteration {} of {}: time and Mop/s are those of the last {} only\n",
+          report.restart->checkpoint.folder, report.restart->step_count(), report.problem.niter,
+          format_count(timed_part(report).niter, "outer iteration"));
+    text += feature_lines(&FeatureRow::summary_lines, report) + '\n';
     // The closing block gives a verdict, which only a complete run has.
     if (report.unfinished.empty()) text += official_block(report);
     if (report.detail.is_verbose) text += '\n' + own_lines(report);
@@ -420,106 +323,56 @@ std::string kept_words(const SystemSolveResult& result) {
   return result.has_kept() ? fmt::format(", x is {}", kept_place_of(result, "iteration")) : std::string();
 }
 
-/// The preconditioner, with the remark on how it was made.
-std::string preconditioner_text(const SystemOptions& options, const Solution& solution) {
-  const auto& remark = solution.preconditioner_remark;
-  return options.preconditioner + (remark.empty() ? "" : ": " + remark);
-}
-
-std::string solution_lines(const SystemOptions& options, const Solution& solution) {
+/// How each of the solutions ended.
+std::string solution_lines(const SystemOptions& options, const SolveReport& report) {
+  const auto solutions = report.solutions.empty() ? std::vector{*report.solution} : report.solutions;
   LabelledLines line;
-  const auto& result = solution.result;
-  const auto reason = reason_of(solution);
-  line("Ended", !reason.empty()                                ? std::string(reason)
-                : result.end == SolveEnd::zero_right_hand_side ? "right-hand side of zeros: x = 0"
-                                                               : std::string(name_of(result.end)));
-  line("Iterations", "{}{}{}", result.step_count,
-       result.replacement_count > 0 ? ", with " + format_count(result.replacement_count, "restart") : "",
-       result.classic_step_count > 0
-           ? fmt::format(", the last {} in the classic form: rounding had spoiled the other",
-                         result.classic_step_count)
-           : "");
-  line("Residual", "{} = || b - A x ||, recomputed{}; {} by the recurrence; target {}",
-       norm_text(result.true_residual_norm, 6), kept_words(result),
-       norm_text(solution.recursive_residual_norm(), 6), norm_text(solution.target_norm, 6));
-  line("|| b ||", "{}; first residual {}", norm_text(result.right_hand_side_norm, 6),
-       norm_text(result.first_residual_norm, 6));
-  line("Right-hand side", options.right_hand_side.text);
-  line("Preconditioner", preconditioner_text(options, solution));
-  return line.text;
-}
-
-std::string table_of_several(const SystemOptions& options, const SolveReport& report) {
-  LabelledLines line;
-  line("Ended", report.reason.empty() ? "converged" : report.reason);
-  line("Iterations", "{}, all right-hand sides together", step_count_of(report));
-  line("Right-hand sides", "{}, {}", report.solutions.size(), options.right_hand_side.text);
+  line("Ended", report.reason.empty() ? name_of(report.solution->result.end) : report.reason);
+  line("Iterations", "{}", step_count_of(report));
+  line("Right-hand sides", "{}, {}", solutions.size(), options.right_hand_side.text);
+  const auto& remark = report.solution->preconditioner_remark;
+  line("Preconditioner", "{}{}{}", options.preconditioner, remark.empty() ? "" : ": ", remark);
   Table table;
-  for (const auto& solution : report.solutions) {
+  for (const auto& solution : solutions) {
     const auto& result = solution.result;
-    table.line().number("#", "{}", &solution - report.solutions.data() + 1).word("end", name_of(result.end));
+    table.line().number("#", "{}", &solution - solutions.data() + 1).word("end", name_of(result.end));
     table.number("iterations", "{}", result.step_count);
+    if (result.replacement_count > 0) table.number("restarts", "{}", result.replacement_count);
+    if (result.classic_step_count > 0) table.number("classic, last", "{}", result.classic_step_count);
     table.number("residual", norm_text(result.true_residual_norm, 6));
     table.number("recurrence", norm_text(solution.recursive_residual_norm(), 6));
     table.number("target", norm_text(solution.target_norm, 6));
+    table.number("first residual", norm_text(result.first_residual_norm, 6));
     table.number("|| b ||", norm_text(result.right_hand_side_norm, 6));
   }
-  line.text += "\n" + table.text() + "\n";
-  line("Preconditioner", preconditioner_text(options, *report.solution));
-  return line.text;
+  return line.text + "\n" + table.text() + "\n";
 }
 
-std::string matrix_lines(const SolveReport& report) {
-  const auto& matrix = *report.matrix;
-  const auto& cut = report.configuration.cut;
-  LabelledLines line;
-  if (report.matrix_free) {
-    line("Operator", "{}, n {}, without a matrix", matrix.name, matrix.order);
-    line("Arrangement", report.matrix_free->arrangement);
-    return line.text;
-  }
-  line("Matrix", "{}, n {}, {} nonzeros", matrix.name, matrix.order, matrix.nonzero_count);
-  line("Cut", "{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut, matrix.balance.largest,
-       100.0 * matrix.balance.imbalance(),
-       matrix.other_balance ? fmt::format(" (cut {}: {:.1f} %)", cut == nonzeros_cut ? "even" : "nonzeros",
-                                          100.0 * matrix.other_balance->imbalance())
-                            : "");
-  return line.text;
+/// How even the blocks of an assembled matrix are.
+std::string cut_text(const std::string& cut, const MatrixResult& matrix) {
+  return fmt::format("{}; nonzeros of the blocks: largest {}, imbalance {:.1f} %{}", cut,
+                     matrix.balance.largest, 100.0 * matrix.balance.imbalance(),
+                     matrix.other_balance
+                         ? fmt::format(" (cut {}: {:.1f} %)", cut == nonzeros_cut ? "even" : "nonzeros",
+                                       100.0 * matrix.other_balance->imbalance())
+                         : "");
 }
 
 /// How the iteration ended, and after how many iterations.
 std::string end_words(const SolveReport& report) {
+  using enum SolveEnd;
+  const auto end = report.solution->result.end;
   const int count = step_count_of(report);
   const auto iterations = format_count(count, "iteration");
-  switch (report.solution->result.end) {
-    case SolveEnd::converged:
-      return "converged after " + iterations;
-    case SolveEnd::zero_right_hand_side:
-      return "x = 0 for a right-hand side of zeros";
-    case SolveEnd::step_limit:
-      return report.code == ExitCode::success ? iterations + " done"
-                                              : fmt::format("NOT CONVERGED: iteration limit ({})", count);
-    case SolveEnd::stagnated:
-      return "NOT CONVERGED: stagnated after " + iterations;
-    case SolveEnd::stopped:
-      return "NOT CONVERGED: interrupted after " + iterations;
-    case SolveEnd::not_positive_definite:
-      return "NOT SOLVED: the matrix is not positive definite, seen in iteration " + std::to_string(count);
-    case SolveEnd::not_finite:
-      return "NOT SOLVED: NaN or infinity in iteration " + std::to_string(count);
-  }
-  return {};
-}
-
-/// "5.30e-03 to 7.98e+00, ...": empty where nothing is known.
-std::string spectrum_text(const Solution& solution) {
-  const auto& spectrum = solution.spectrum;
-  if (spectrum.step_count == 0) return {};
+  if (end == converged) return "converged after " + iterations;
+  if (end == zero_right_hand_side) return "x = 0 for a right-hand side of zeros";
+  if (end == step_limit && report.code == ExitCode::success) return iterations + " done";
+  if (end == step_limit) return fmt::format("NOT CONVERGED: iteration limit ({})", count);
+  if (end == stagnated) return "NOT CONVERGED: stagnated after " + iterations;
+  if (end == stopped) return "NOT CONVERGED: interrupted after " + iterations;
   return fmt::format(
-      "{:.3e} to {:.3e}, condition number at least {:.3e}: if no more, at most {:.0f} iterations to "
-      "tolerance {:.2e}",
-      spectrum.smallest, spectrum.largest, spectrum.condition_number(), solution.predicted_steps,
-      solution.target_norm / solution.result.right_hand_side_norm);
+      "NOT SOLVED: {} iteration {}",
+      end == not_finite ? "NaN or infinity in" : "the matrix is not positive definite, seen in", count);
 }
 
 std::string result_summary(const SolveReport& report) {
@@ -554,10 +407,9 @@ std::string summary_lines(const SystemOptions& options, const SolveReport& repor
   auto line = new_summary();
   line("Result", result_summary(report));
   line("Time", time_summary(report));
-  line("Grid", report.matrix_free ? fmt::format("{}; {}, {} per rank", report.matrix_free->arrangement,
-                                                transport_words(configuration),
-                                                format_count(configuration.thread_count, "thread"))
-                                  : grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
+  line("Grid", report.matrix_free
+                   ? fmt::format("{}; {}", report.matrix_free->arrangement, rank_words(configuration))
+                   : grid_summary(configuration, report.grid_is_automatic, report.grid_trial));
   line("Kernel", "{}; {} CG, preconditioner {}",
        report.matrix_free
            ? configuration.kernel
@@ -572,26 +424,34 @@ std::string summary_lines(const SystemOptions& options, const SolveReport& repor
 /// All that is known beside the summary.
 std::string own_lines(const SystemOptions& options, const SolveReport& report) {
   LabelledLines line;
-  if (report.solutions.empty()) line.text = solution_lines(options, *report.solution);
+  if (report.solutions.empty()) line.text = solution_lines(options, report);
   line("Seconds", "{:.6f}", report.repeat.time_s);
-  line.text += matrix_lines(report) + choice_lines(report, report.repeat, !report.matrix_free);
+  if (!report.matrix_free) line("Cut", cut_text(report.configuration.cut, *report.matrix));
+  line.text += choice_lines(report, report.repeat, !report.matrix_free);
   if (report.kernel_trial) line("Kernel trial", describe_trial(*report.kernel_trial));
-  return line.text + command_lines(report) +
-         labelled_lines(solve_figures(), json_of(solve_document(options, report)));
+  line("Command", command_text(report.provenance->command));
+  return line.text +
+         labelled_lines(solve_figures(), json_of(SolveDocument{.options = options, .report = report}));
 }
 
 std::string text_of(const SystemOptions& options, const SolveReport& report) {
   std::string text = "\n cg2d - conjugate gradients on a virtual grid of ranks\n\n";
   text += summary_lines(options, report);
-  if (const auto spectrum = spectrum_text(*report.solution); !spectrum.empty() && report.solutions.empty())
-    text += fmt::format(" Spectrum {}\n", spectrum);
+  const auto& solution = *report.solution;
+  const auto& spectrum = solution.spectrum;
+  if (spectrum.step_count > 0 && report.solutions.empty())
+    text += fmt::format(
+        " Spectrum {:.3e} to {:.3e}, condition number at least {:.3e}: if no more, at most {:.0f} "
+        "iterations to tolerance {:.2e}\n",
+        spectrum.smallest, spectrum.largest, spectrum.condition_number(), solution.predicted_steps,
+        solution.target_norm / solution.result.right_hand_side_norm);
   if (report.matrix->symmetrization)
     text += fmt::format(" Symmetrized: {}\n", report.matrix->symmetrization->text());
   if (report.restart)
     text += fmt::format(" Restart from {} after iteration {}: the time is that of the iterations since\n",
                         report.restart->checkpoint.folder, report.restart->state.number);
   text += feature_lines(&FeatureRow::summary_lines, report);
-  if (!report.solutions.empty()) text += '\n' + table_of_several(options, report);
+  if (!report.solutions.empty()) text += '\n' + solution_lines(options, report);
   if (options.detail.is_verbose) text += '\n' + own_lines(options, report);
   if (timed_step_count(report) > 0) text += figures_text(phases_of(report), options.detail);
   text += closing_lines(report);
@@ -605,8 +465,7 @@ std::string grid_summary(const Configuration& configuration, bool is_automatic,
   const auto reason = configuration.grid.rank_count() == 1 ? " (the only grid of 1 rank)"
                       : is_automatic                       ? ", " + reason_of_grid(trial)
                                                            : " (requested)";
-  return fmt::format("{}{}; {}, {} per rank", configuration.grid.name(), reason,
-                     transport_words(configuration), format_count(configuration.thread_count, "thread"));
+  return fmt::format("{}{}; {}", configuration.grid.name(), reason, rank_words(configuration));
 }
 
 std::string kernel_summary(const Configuration& configuration, const std::string& instruction_set,
@@ -623,12 +482,13 @@ std::string kernel_summary(const Configuration& configuration, const std::string
 }
 
 std::string write_report(const RunReport& report, std::string_view format) {
-  if (format == "json") return document_text(run_document(report));
+  if (format == "json") return document_text(RunDocument{.report = report});
   return format == "csv" ? csv_of(report) : text_of(report);
 }
 
 std::string write_report(const SystemOptions& options, const SolveReport& report, std::string_view format) {
-  return format == "json" ? document_text(solve_document(options, report)) : text_of(options, report);
+  return format == "json" ? document_text(SolveDocument{.options = options, .report = report})
+                          : text_of(options, report);
 }
 
 }  // namespace cg2d

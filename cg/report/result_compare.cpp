@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 
-#include "cg/base/describe_json.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
-#include "cg/report/session_document.hpp"
+#include "cg/report/report.hpp"
 
 namespace cg2d {
 namespace {
@@ -20,10 +21,6 @@ const MeasuredConfiguration* find_in(const std::vector<MeasuredConfiguration>& a
                                      const ConfiguredProblem& asked) {
   const auto found = std::ranges::find(all, asked, &MeasuredConfiguration::asked);
   return found == all.end() ? nullptr : &*found;
-}
-
-std::optional<Sample> sound_sample(const MeasuredConfiguration& measured) {
-  return measured.is_sound() ? std::optional(sample_of(measured.times_s)) : std::nullopt;
 }
 
 /// after / before, the rounds of each in the order of measurement.
@@ -55,53 +52,62 @@ std::optional<double> median_of(const MeasuredConfiguration& measured, const Sho
 
 /// The different values of a fact, with commas.
 std::string values_of(const MeasuredConfiguration& measured, const std::string& name) {
-  std::vector<std::string> values;
+  std::set<std::string> values;
   for (const auto& run : measured.runs) {
     const auto fact = std::ranges::find(run.facts, name, &RunFact::name);
-    if (fact != run.facts.end() && std::ranges::find(values, fact->value) == values.end())
-      values.push_back(fact->value);
+    if (fact != run.facts.end()) values.insert(fact->value);
   }
-  std::ranges::sort(values);
   return fmt::format("{}", fmt::join(values, ", "));
 }
 
+/// A fact in which the runs of a configuration differ, although the same was asked for: RunFact of each set, several with commas.
+struct SetDifference {
+  std::string name;
+  std::string before;
+  std::string after;
+};
+
 /// Facts that only one set has say nothing: a run says what is known of it.
-std::vector<SetDifference> differences_between(const MeasuredConfiguration& before,
-                                               const MeasuredConfiguration& after) {
+std::vector<SetDifference> differences_of(const ComparedConfiguration& pair) {
   std::vector<SetDifference> differences;
-  for (const auto& fact : before.runs.front().facts) {
-    SetDifference found{fact.name, values_of(before, fact.name), values_of(after, fact.name)};
+  if (!pair.is_sound()) return differences;
+  for (const auto& fact : pair.before.runs.front().facts) {
+    SetDifference found{fact.name, values_of(pair.before, fact.name), values_of(pair.after, fact.name)};
     if (!found.after.empty() && found.before != found.after) differences.push_back(std::move(found));
   }
   return differences;
 }
 
-DisturbedRuns disturbed_runs(const MeasuredConfiguration& measured) {
-  return {.count = measured.disturbed_count, .of = std::ssize(measured.runs) + std::ssize(measured.statuses)};
+/// A metric beside the time that both sets have, as the median of the runs of each.
+struct ComparedFigure {
+  const ShownFigure* figure = nullptr;
+  double before = 0.0;
+  double after = 0.0;
+};
+
+std::vector<ComparedFigure> figures_of(const ComparedConfiguration& pair) {
+  std::vector<ComparedFigure> figures;
+  if (!pair.is_sound()) return figures;
+  for (const auto& metric : pair.before.runs.front().metrics) {
+    if (const auto after = median_of(pair.after, *metric.figure))
+      figures.push_back({metric.figure, *median_of(pair.before, *metric.figure), *after});
+  }
+  return figures;
+}
+
+bool is_mostly_disturbed(const ComparedConfiguration& pair) {
+  return are_mostly_disturbed(pair.before.disturbed_count + pair.after.disturbed_count,
+                              pair.before.run_count() + pair.after.run_count());
 }
 
 ComparedConfiguration compared(const MeasuredConfiguration& before, const MeasuredConfiguration& after,
-                               const std::vector<double>& ratios, const Comparison& comparison,
-                               double tail_probability) {
-  const double threshold = comparison.threshold;
-  ComparedConfiguration pair{.asked = before.asked,
-                             .names = comparison.names,
-                             .before = sound_sample(before),
-                             .after = sound_sample(after),
-                             .ratio = {},
-                             .change = Change::unknown,
-                             .disturbed_before = disturbed_runs(before),
-                             .disturbed_after = disturbed_runs(after)};
-  if (pair.before && !pair.after) pair.change = Change::regression;
-  if (!pair.before || !pair.after) return pair;
-  for (const auto& metric : before.runs.front().metrics) {
-    if (const auto other = median_of(after, *metric.figure))
-      pair.figures.push_back({metric.figure, *median_of(before, *metric.figure), *other});
-  }
-  pair.differences = differences_between(before, after);
+                               const std::vector<double>& ratios, double threshold, double tail_probability) {
+  ComparedConfiguration pair{.before = before, .after = after};
+  if (before.is_sound() && !after.is_sound()) pair.change = Change::regression;
+  if (!pair.is_sound()) return pair;
   pair.ratio = interval_of(ratios, tail_probability);
   pair.change = change_of(pair.ratio, threshold);
-  if (pair.change == Change::undecided && !pair.is_mostly_disturbed())
+  if (pair.change == Change::undecided && !is_mostly_disturbed(pair))
     pair.suggested_rounds = rounds_needed(ratios, 1.0 + threshold, tail_probability);
   return pair;
 }
@@ -114,46 +120,52 @@ void add_sample(const std::optional<Sample>& sample, const std::string& set, Tab
 }
 
 std::string change_text(Change change, const RatioInterval& ratio, const SetNames& names) {
-  switch (change) {
-    case Change::regression:
-      return "REGRESSION: slower by " + gain_text(ratio);
-    case Change::faster:
-      return fmt::format("faster: {} takes longer by {}", names.before,
-                         gain_text({.median = 1.0 / ratio.median,
-                                    .low = 1.0 / ratio.high,
-                                    .high = 1.0 / ratio.low,
-                                    .round_count = ratio.round_count}));
-    case Change::none:
-      return "no regression";
-    case Change::undecided:
-      return ratio.is_bounded() ? "too noisy to say" : lack_of_rounds(ratio);
-    case Change::unknown:
-      break;
+  if (change == Change::regression) return "REGRESSION: slower by " + gain_text(ratio);
+  if (change == Change::none) return "no regression";
+  if (change == Change::undecided) return ratio.is_bounded() ? "too noisy to say" : lack_of_rounds(ratio);
+  if (change == Change::unknown) return {};
+  const RatioInterval inverse{.median = 1.0 / ratio.median,
+                              .low = 1.0 / ratio.high,
+                              .high = 1.0 / ratio.low,
+                              .round_count = ratio.round_count};
+  return fmt::format("faster: {} takes longer by {}", names.before, gain_text(inverse));
+}
+
+/// "; disturbed: 3 of 3 runs of A, 1 of 3 of B", of these together; empty where none was.
+std::string disturbance_text(std::span<const ComparedConfiguration> pairs, const SetNames& names) {
+  std::int64_t before = 0;
+  std::int64_t of_before = 0;
+  std::int64_t after = 0;
+  std::int64_t of_after = 0;
+  for (const auto& pair : pairs) {
+    before += pair.before.disturbed_count;
+    of_before += pair.before.run_count();
+    after += pair.after.disturbed_count;
+    of_after += pair.after.run_count();
   }
-  return {};
+  if (before == 0 && after == 0) return {};
+  return fmt::format("; disturbed: {} of {} of {}, {} of {} of {}", before, format_count(of_before, "run"),
+                     names.before, after, of_after, names.after);
 }
 
-std::string summary_of(const Comparison& comparison) {
-  return fmt::format("{} of {}: slower by more than {:g} %, or failed in {} only; {} undecided\n",
-                     format_count(comparison.count(Change::regression), "regression"),
-                     format_count(std::ssize(comparison.common), "common configuration"),
-                     100.0 * comparison.threshold, comparison.names.after,
-                     comparison.count(Change::undecided));
-}
-
-/// "; disturbed: 3 of 3 runs of A, 1 of 3 of B"; empty where none was.
-std::string disturbance_text(const DisturbedRuns& before, const DisturbedRuns& after, const SetNames& names) {
-  if (before.count == 0 && after.count == 0) return {};
-  return fmt::format("; disturbed: {} of {} of {}, {} of {} of {}", before.count,
-                     format_count(before.of, "run"), names.before, after.count, after.of, names.after);
-}
-
-/// Where the medians beside it say the opposite of a change.
-std::string median_text(const ComparedConfiguration& pair) {
-  const bool says_opposite =
-      (pair.change == Change::regression && pair.after->median < pair.before->median) ||
-      (pair.change == Change::faster && pair.after->median > pair.before->median);
-  return says_opposite ? " round by round, though its median says the opposite" : "";
+/// "REGRESSION: slower by 12 % (8 ... 15 %)", "no regression", or why nothing can be said; then how many runs were disturbed.
+std::string verdict_on(const ComparedConfiguration& pair, const SetNames& names) {
+  if (pair.before.is_sound() && !pair.after.is_sound())
+    return fmt::format("REGRESSION: failed in {} only", names.after);
+  auto text = change_text(pair.change, pair.ratio, names);
+  if (pair.change == Change::undecided && is_mostly_disturbed(pair)) {
+    text = pair.ratio.is_bounded() ? "too noisy to decide" : text + ", too noisy to decide";
+  } else if (pair.change == Change::undecided) {
+    text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
+                                  : " (the distance from the threshold is below the noise)";
+  } else if (pair.is_sound()) {
+    const double after = pair.after.sample()->median;
+    const double before = pair.before.sample()->median;
+    if ((pair.change == Change::regression && after < before) ||
+        (pair.change == Change::faster && after > before))
+      text += " round by round, though its median says the opposite";
+  }
+  return text + disturbance_text({&pair, 1}, names);
 }
 
 /// The configurations with the same text, in the order of the first of them: "text" where all have it, else "text: key, key".
@@ -161,11 +173,11 @@ std::string lines_of_differences(const Comparison& comparison) {
   std::vector<std::pair<std::string, std::vector<std::string>>> found;
   const auto& names = comparison.names;
   for (const auto& pair : comparison.common) {
-    for (const auto& [name, before, after] : pair.differences) {
+    for (const auto& [name, before, after] : differences_of(pair)) {
       const auto text = fmt::format("{}: {} in {}, {} in {}", name, before, names.before, after, names.after);
       auto known = std::ranges::find(found, text, [](const auto& one) { return one.first; });
       if (known == found.end()) known = found.insert(found.end(), {text, {}});
-      known->second.push_back(pair.asked.key());
+      known->second.push_back(pair.before.asked.key());
     }
   }
   std::string lines;
@@ -179,8 +191,6 @@ std::string lines_of_differences(const Comparison& comparison) {
 constexpr std::string_view of_change =
     "From before to after; none: a regression is excluded; unknown: it failed before.";
 
-constexpr std::string_view of_disturbed = "Runs that other work on the machine disturbed.";
-
 /// null where there are no paired rounds.
 void describe_ratio(Members& m, std::string_view name, const RatioInterval& ratio, std::string_view text) {
   m.derived(name, ratio.round_count > 0 ? std::optional(ratio) : std::nullopt, or_null(text));
@@ -193,43 +203,45 @@ void describe_keys(Members& m, std::string_view name, const std::vector<Configur
   m(name, keys);
 }
 
-}  // namespace
-
-void describe(Members& m, DisturbedRuns& runs) {
-  m("count", runs.count, at_least(0));
-  m("of", runs.of, at_least(0));
+void describe_disturbed(Members& m, std::string_view name, const MeasuredConfiguration& measured) {
+  m.object(name, meaning("Runs that other work on the machine disturbed."), [&] {
+    m.derived("count", measured.disturbed_count, at_least(0));
+    m.derived("of", measured.run_count(), at_least(0));
+  });
 }
 
-void describe(Members& m, SetDifference& one) {
-  m("name", one.name, not_empty());
-  m("before", one.before);
-  m("after", one.after);
-}
-
-void describe(Members& m, ComparedFigure& one) {
-  m.derived("name", {}, [&] { return one.figure->column; });
-  m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
-  m("before", one.before);
-  m("after", one.after);
-}
-
-void describe(Members& m, ComparedConfiguration& pair) {
-  m.derived("key", pair.asked.key(), meaning("The unique text of a configuration."));
-  m("problem", pair.asked.problem);
-  m.derived("grid", pair.asked.arrangement(), meaning("Or the parts of a domain along x, y and z."));
-  m("before", pair.before, or_null("null where a run failed."));
-  m("after", pair.after, or_null("null where a run failed."));
+void describe_pair(Members& m, ComparedConfiguration& pair, const SetNames& names) {
+  const auto& asked = pair.before.asked;
+  m.derived("key", asked.key(), meaning("The unique text of a configuration."));
+  m.derived("problem", asked.problem);
+  m.derived("grid", asked.arrangement(), meaning("Or the parts of a domain along x, y and z."));
+  m.derived("before", pair.before.sample(), or_null("null where a run failed."));
+  m.derived("after", pair.after.sample(), or_null("null where a run failed."));
   describe_ratio(m, "ratio", pair.ratio, "After by before, round by round; null without paired rounds.");
   m("change", pair.change, meaning(of_change));
   m("suggested_rounds", pair.suggested_rounds,
     or_null(at_least(0, "Where undecided, the rounds that should decide, if any would.")));
-  m.derived("text", verdict_on(pair), meaning("For people, as in the table."));
-  m("figures", pair.figures, meaning("Medians of other figures that both have; no verdict depends on them."));
-  m("differences", pair.differences,
-    meaning("Facts in which the runs differ although the same was asked for."));
-  m("disturbed_before", pair.disturbed_before, meaning(of_disturbed));
-  m("disturbed_after", pair.disturbed_after, meaning(of_disturbed));
+  m.derived("text", verdict_on(pair, names), meaning("For people, as in the table."));
+  m.list("figures", figures_of(pair),
+         meaning("Medians of other figures that both have; no verdict depends on them."),
+         [&](ComparedFigure& one, std::size_t /*index*/) {
+           m.derived("name", {}, [&] { return one.figure->column; });
+           m.derived("unit", meaning("B: bytes."), [&] { return one.figure->unit; });
+           m("before", one.before);
+           m("after", one.after);
+         });
+  m.list("differences", differences_of(pair),
+         meaning("Facts in which the runs differ although the same was asked for."),
+         [&](SetDifference& one, std::size_t /*index*/) {
+           m("name", one.name, not_empty());
+           m("before", one.before);
+           m("after", one.after);
+         });
+  describe_disturbed(m, "disturbed_before", pair.before);
+  describe_disturbed(m, "disturbed_after", pair.after);
 }
+
+}  // namespace
 
 std::span<const NamedValue<Change>> words_of(Change /*change*/) {
   static constexpr std::array words{
@@ -237,24 +249,6 @@ std::span<const NamedValue<Change>> words_of(Change /*change*/) {
       NamedValue<Change>{"none", Change::none}, NamedValue<Change>{"undecided", Change::undecided},
       NamedValue<Change>{"unknown", Change::unknown}};
   return words;
-}
-
-std::string verdict_on(const ComparedConfiguration& pair) {
-  if (pair.before && !pair.after) return fmt::format("REGRESSION: failed in {} only", pair.names.after);
-  auto text = change_text(pair.change, pair.ratio, pair.names);
-  if (pair.change != Change::undecided) {
-    text += median_text(pair);
-  } else if (pair.is_mostly_disturbed()) {
-    text = pair.ratio.is_bounded() ? "too noisy to decide" : text + ", too noisy to decide";
-  } else {
-    text += pair.suggested_rounds ? fmt::format(" (take {} rounds)", *pair.suggested_rounds)
-                                  : " (the distance from the threshold is below the noise)";
-  }
-  return text + disturbance_text(pair.disturbed_before, pair.disturbed_after, pair.names);
-}
-
-bool ComparedFigure::differs(double share) const {
-  return std::max(before, after) > (1.0 + share) * std::min(before, after);
 }
 
 int Comparison::count(Change change) const {
@@ -296,7 +290,7 @@ Comparison compare_results(const std::vector<ResultRecord>& before, const std::v
   for (const auto& [one, other] : pairs) {
     const bool are_sound = one->is_sound() && other->is_sound();
     const auto ratios = are_sound ? ratios_of(*one, *other) : std::vector<double>();
-    comparison.common.push_back(compared(*one, *other, ratios, comparison, tail_probability));
+    comparison.common.push_back(compared(*one, *other, ratios, threshold, tail_probability));
     ratios_of_rounds.resize(std::max(ratios_of_rounds.size(), ratios.size()));
     for (std::size_t round = 0; round < ratios.size(); ++round)
       ratios_of_rounds[round].push_back(ratios[round]);
@@ -316,23 +310,22 @@ std::string difference_between(const Comparison& comparison) {
   const auto& other = comparison.only_after.front();
   std::vector<std::string> parts;
   std::string sweep;
-  const auto add = [&](std::string_view what, const std::string& a, const std::string& b) {
-    if (a != b) parts.push_back(fmt::format("{} is {} and {}", what, a, b));
+  bool has_sweep = true;
+  const auto add = [&](std::string_view what, std::string_view option, const std::string& a,
+                       const std::string& b) {
+    if (a == b) return;
+    parts.push_back(fmt::format("{} is {} and {}", what, a, b));
+    sweep += fmt::format(" {} {},{}", option, a, b);
+    if (option.empty()) has_sweep = false;
   };
-  const auto add_option = [&](std::string_view what, std::string_view option, const std::string& a,
-                              const std::string& b) {
-    add(what, a, b);
-    if (a != b) sweep += fmt::format(" {} {},{}", option, a, b);
-  };
-  add("the problem", one.problem, other.problem);
-  add("the form", one.form, other.form);
-  add("the storage", one.storage.empty() ? "memory" : one.storage,
+  add("the problem", "", one.problem, other.problem);
+  add("the form", "", one.form, other.form);
+  add("the storage", "", one.storage.empty() ? "memory" : one.storage,
       other.storage.empty() ? "memory" : other.storage);
-  const bool has_sweep = parts.empty();
-  add_option("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
+  add("the grid", "--grid", one.configuration.grid.name(), other.configuration.grid.name());
   for (const auto& axis : configuration_axes()) {
     if (axis.is_crossed())
-      add_option(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
+      add(axis.name, axis.option, axis.print(one.configuration), axis.print(other.configuration));
   }
   auto text = fmt::format("{}", fmt::join(parts, ", "));
   if (has_sweep) text += fmt::format("; cg2d sweep{} measures them in turns, which compares them", sweep);
@@ -341,33 +334,28 @@ std::string difference_between(const Comparison& comparison) {
 
 std::string comparison_text(const Comparison& comparison) {
   const auto& names = comparison.names;
-  DisturbedRuns disturbed_before;
-  DisturbedRuns disturbed_after;
   Table table;
   for (const auto& pair : comparison.common) {
-    table.line().word("configuration", pair.asked.key());
-    add_sample(pair.before, names.before, table);
-    add_sample(pair.after, names.after, table);
+    table.line().word("configuration", pair.before.asked.key());
+    add_sample(pair.before.sample(), names.before, table);
+    add_sample(pair.after.sample(), names.after, table);
     table.number(names.after + "/" + names.before,
                  pair.ratio.round_count > 0 ? fmt::format("{:.3f}", pair.ratio.median) : "");
-    table.word("", verdict_on(pair));
-    disturbed_before += pair.disturbed_before;
-    disturbed_after += pair.disturbed_after;
+    table.word("", verdict_on(pair, names));
   }
   auto text = table.text("");
   if (comparison.common.size() > 1 && comparison.overall.round_count > 0)
     text += fmt::format("All together: {}/{} {:.3f}; {}{}\n", names.after, names.before,
                         comparison.overall.median,
                         change_text(comparison.overall_change, comparison.overall, names),
-                        disturbance_text(disturbed_before, disturbed_after, names));
+                        disturbance_text(comparison.common, names));
   text += lines_of_differences(comparison);
   for (const auto& pair : comparison.common) {
-    for (const auto& one : pair.figures) {
-      const auto& unit = one.figure->unit;
-      if (one.differs(comparison.threshold))
-        text += fmt::format("Also differs: {}: {} {} in {}, {} in {}\n", pair.asked.key(), one.figure->label,
-                            text_with_unit(one.before, unit), names.before, text_with_unit(one.after, unit),
-                            names.after);
+    for (const auto& [figure, before, after] : figures_of(pair)) {
+      if (std::max(before, after) > (1.0 + comparison.threshold) * std::min(before, after))
+        text += fmt::format("Also differs: {}: {} {} in {}, {} in {}\n", pair.before.asked.key(),
+                            figure->label, text_with_unit(before, figure->unit), names.before,
+                            text_with_unit(after, figure->unit), names.after);
     }
   }
   for (const auto& asked : comparison.only_before)
@@ -376,7 +364,11 @@ std::string comparison_text(const Comparison& comparison) {
     text += fmt::format("Only in {}: {}\n", names.after, asked.key());
   for (const auto& run : comparison.left_out)
     text += fmt::format("Left out: {} ({}): {}\n", run.key, run.place, run.reason);
-  return text + summary_of(comparison) +
+  return text +
+         fmt::format("{} of {}: slower by more than {:g} %, or failed in {} only; {} undecided\n",
+                     format_count(comparison.count(Change::regression), "regression"),
+                     format_count(std::ssize(comparison.common), "common configuration"),
+                     100.0 * comparison.threshold, names.after, comparison.count(Change::undecided)) +
          fmt::format(
              "{0}/{1}: median of the rounds of {0} by those of {1}, round by round; in parentheses its "
              "interval by the sign test.\n",
@@ -398,7 +390,9 @@ void describe(Members& m, Comparison& comparison) {
   });
   m("threshold", comparison.threshold,
     at_least(0, "The increase in time that is a regression: 0.05 is 5 %."));
-  m("compared", comparison.common, meaning("The configurations that both sets have."));
+  m.list(
+      "compared", comparison.common, meaning("The configurations that both sets have."),
+      [&](ComparedConfiguration& pair, std::size_t /*index*/) { describe_pair(m, pair, comparison.names); });
   describe_ratio(m, "overall", comparison.overall, "Of all together.");
   m("overall_change", comparison.overall_change, meaning(of_change));
   describe_keys(m, "only_before", comparison.only_before);
@@ -407,8 +401,6 @@ void describe(Members& m, Comparison& comparison) {
   m.derived("exit_code", static_cast<int>(comparison.exit_code()),
             meaning("0, 1: a regression; 2: undecided."));
 }
-
-std::string comparison_json(const Comparison& comparison) { return document_text(comparison); }
 
 std::optional<double> percentage_from(std::string text) {
   if (text.ends_with('%')) text.pop_back();

@@ -1,13 +1,14 @@
 // The results of runs and of solves, whole.
 
-#include <cmath>
-#include <optional>
+#include <fmt/format.h>
 
-#include "cg/base/build_info.hpp"
+#include <algorithm>
+#include <optional>
+#include <string>
+
 #include "cg/base/describe_json.hpp"
-#include "cg/report/phase_figures.hpp"
+#include "cg/base/errors.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/checkpoint/checkpoint_feature.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -43,16 +44,136 @@ void describe(Members& m, BlockBalance& balance) {
   m.derived("imbalance", balance.imbalance(), meaning("largest / mean - 1"));
 }
 
+void describe(Members& m, BindingResult& binding) {
+  m("is_bound", binding.is_bound);
+  m("why_not", binding.why_not, meaning("Empty where bound."));
+}
+
+void describe_head(Members& m, std::string& program_version) {
+  m.constant("schema_version", result_schema_version);
+  m.object("program", [&] {
+    m.constant("name", std::string("cg2d"));
+    m("version", program_version, not_empty());
+  });
+}
+
+void describe_head(Members& m) {
+  std::string version(build_info::version);
+  describe_head(m, version);
+}
+
+void describe_grid(Members& m, comm::ProcessGrid& grid) {
+  m.derived("name", grid.name(), meaning("PXxPY"));
+  describe_columns(m, grid);
+}
+
 namespace {
 
-/// There is something to verify: a reference, and all repetitions.
-bool is_judged(const RunReport& report) { return report.problem.reference_zeta && report.unfinished.empty(); }
-
-std::optional<double> relative_error(const RunReport& report, const RepeatReport& repeat) {
-  if (!is_judged(report)) return std::nullopt;
-  const double reference = *report.problem.reference_zeta;
-  return std::abs(repeat.steps.back().zeta - reference) / std::abs(reference);
+/// The value as JSON has it: a number, a flag or a text.
+void describe_axis(Members& m, const ConfigurationAxis& axis, Configuration& configuration) {
+  auto text = axis.print(configuration);
+  const Note note{.meaning = axis.help, .column = axis.name};
+  if (axis.type == AxisType::flag) {
+    bool is_on = text == "on";
+    m(axis.name, is_on, note);
+    text = is_on ? "on" : "off";
+  } else if (axis.type == AxisType::number) {
+    int number = *number_from<int>(text);
+    m(axis.name, number, note);
+    text = std::to_string(number);
+  } else {
+    m(axis.name, text, note);
+  }
+  if (!m.reads()) return;
+  try {
+    axis.parse_recorded(configuration, text);
+  } catch (const InputError& error) {
+    m.complain(error.what());
+  }
 }
+
+}  // namespace
+
+void describe_axes(Members& m, Configuration& configuration, bool all) {
+  for (const auto& axis : configuration_axes()) {
+    if (all || axis.is_crossed()) describe_axis(m, axis, configuration);
+  }
+}
+
+namespace {
+
+// Parts of runs and solves.
+
+/// Status, reason, exit code and warnings.
+void describe_end(Members& m, SessionReport& report) {
+  m("status", report.code, in_column("status"));
+  m("reason", report.reason, meaning("One line, as on stderr; empty on success."));
+  auto code = static_cast<int>(report.code);
+  m("exit_code", code, at_least(0));
+  m("warnings", report.warnings);
+  if (code != static_cast<int>(report.code))
+    m.complain(fmt::format("its exit_code is {}, and its status {}", code, status_name(report.code)));
+}
+
+/// Null where the work ended before they were known.
+void describe_origin(Members& m, SessionReport& report) {
+  m("provenance", report.provenance,
+    or_null("null where the work ended before it looked, and where it is not known."));
+  m.object_if(report.environment, "environment", or_null(), [&](Environment& environment) {
+    auto threads = report.binding ? report.binding->ranks : std::vector<std::vector<std::string>>();
+    describe(m, environment, &threads);
+    m.one_of("waiting", report.wait_mode, wait_mode_table(),
+             meaning("What a waiting rank does between two polls; block: it does not poll (in SimGrid's "
+                     "simulator)."));
+    m("thread_binding", report.binding,
+      or_null("Whether each thread was bound to a core: one of its own, or, with one thread per rank "
+              "and at least two ranks per core, one that ranks share; null: the run did not come to "
+              "it."));
+    if (m.reads() && report.binding) report.binding->ranks = std::move(threads);
+  });
+}
+
+void describe_configuration(Members& m, SessionReport& report) {
+  auto& configuration = report.configuration;
+  m.derived("ranks", configuration.grid.rank_count(), in_column("ranks", at_least(1)));
+  m.object("grid", [&] {
+    describe_grid(m, configuration.grid);
+    m("automatic", report.grid_is_automatic, meaning("Whether the program chose it."));
+    m("trial", report.grid_trial,
+      meaning("With --grid auto: the grids that were tried, the most promising first, with the time of a CG "
+              "step."));
+  });
+  describe_axes(m, configuration);
+  m("symmetric_storage", report.is_symmetric, meaning("Whether one entry of each mirrored pair was stored."));
+  m("instruction_set", report.instruction_set,
+    in_column("instruction_set", meaning("Of the kernel; empty without an assembled matrix.")));
+  m("transport_by", report.transport_origin,
+    meaning("By the built-in rule it is shared where all ranks share a node."));
+  m("transport_trial", report.transport_trial,
+    meaning("With --transport auto: the time of a CG step with each transport; the one that is taken first, "
+            "then by time."));
+  m("speed_trial", report.speed_trial,
+    meaning("With --cut speed: what was measured, and what follows from it."));
+}
+
+/// The block of a rank, and its memory.
+void describe_block(Members& m, const SessionReport& report, RankResult& rank) {
+  m("nonzeros", rank.nonzero_count, at_least(0, "Of the whole block, whatever the kernel stores of it."));
+  m.if_given("csr_bytes", rank.csr_bytes, !report.is_streamed,
+             or_null(at_least(0,
+                              "The whole block, as it was made; null where the matrix is streamed: no such "
+                              "block was made.")));
+  m("block_bytes", rank.block_bytes, labelled("Block", "B", "In the format of the kernel."));
+  m("peak_bytes", rank.peak_bytes, metric("Peak memory", "B", "Largest resident memory of the process."));
+}
+
+void describe_features(Members& m, SessionReport& report, WorkKind kind) {
+  for (const auto& feature : feature_table()) {
+    if (feature.describe != nullptr) feature.describe(m, report.features, kind);
+  }
+}
+
+// Of a run.
 
 /// Members that the generator knows; none where the matrix was not generated.
 void describe_generated(Members& m, RunReport& report) {
@@ -73,11 +194,11 @@ void describe_tuning(Members& m, RunReport& report) {
   auto path = profile.processor.knows_kernels() ? std::optional(profile.path) : std::nullopt;
   m("kernel_by", kernel.kernel_origin);
   m("settings_by", kernel.tuning_origin, meaning("Settings from the command line override it in any case."));
-  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(at_least(0)));
-  m("prefetch_distance", kernel.tuning.prefetch_distance, or_null(at_least(0)));
-  m("block_width", kernel.tuning.block_width, or_null(at_least(1)));
-  m("profile", path, or_null("The file that knows this processor."));
-  m("no_profile_because", profile.absence, meaning("Empty with a profile."));
+  m("critical_vector_length", kernel.tuning.critical_vector_length, or_null(labelled("Critical length")));
+  m("prefetch_distance", kernel.tuning.prefetch_distance, or_null(labelled("Prefetch")));
+  m("block_width", kernel.tuning.block_width, or_null({.label = "Block width", .least = 1.0}));
+  m("profile", path, or_null({.meaning = "The file that knows this processor.", .label = "Profile"}));
+  m("no_profile_because", profile.absence, {.meaning = "Empty with a profile.", .label = "No profile"});
   if (!m.reads() || !path) return;
   profile.path = *path;
   profile.processor.critical_vector_length.emplace();
@@ -124,22 +245,23 @@ void describe_repeats(Members& m, RunReport& report) {
   for (std::size_t k = 0; k < times_s.size(); ++k) report.repeats[k].time_s = times_s[k];
 }
 
-void describe_result(Members& m, RunReport& report, RepeatReport& repeat) {
-  // The work of the timed part, by the official count or by the true number of nonzeros.
-  const double work = official_flop_count(timed_part(report)) / repeat.time_s / 1e6;
-  const double true_work = true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6;
-  const auto judged = is_judged(report) ? std::optional(report.code == ExitCode::success) : std::nullopt;
-  if (repeat.steps.empty()) repeat.steps.emplace_back();
-  m("zeta", repeat.steps.back().zeta, in_column("zeta"));
-  m("rnorm", repeat.steps.back().residual_norm, in_column("rnorm"));
-  m.derived("verified", judged, or_null("null: no reference, or not all repetitions finished."));
-  m.derived("relative_error", relative_error(report, repeat), or_null(at_least(0)));
-  m("time_s", repeat.time_s,
-    in_column("time_s", positive("Of the repetition with the median time, of an even number the lower of the "
-                                 "middle two; phases and outer steps are those of that one.")));
-  m.derived("mops_total", work, in_column("mops_total", positive("By the official operation count.")));
-  m.derived("mops_per_process", work / report.configuration.grid.rank_count(), positive());
-  m.derived("true_mflops", true_work, in_column("true_mflops", positive("By the true number of nonzeros.")));
+/// repeat: the one that is written, with a step.
+void describe_result(Members& m, RunReport& report, const RepeatReport& repeat) {
+  const double mops = mops_of(report, repeat);
+  const auto error = relative_error(report, repeat);
+  const auto is_right = error ? std::optional(report.code == ExitCode::success) : std::nullopt;
+  m.derived("zeta", repeat.steps.back().zeta, in_column("zeta"));
+  m.derived("rnorm", repeat.steps.back().residual_norm, in_column("rnorm"));
+  m.derived("verified", is_right, or_null("null: no reference, or not all repetitions finished."));
+  m.derived("relative_error", error, or_null(at_least(0)));
+  m.derived("time_s", repeat.time_s,
+            in_column("time_s", positive("Of the repetition with the median time, of an even number the "
+                                         "lower of the middle two; phases and outer steps are those of "
+                                         "that one.")));
+  m.derived("mops_total", mops, in_column("mops_total", positive("By the official operation count.")));
+  m.derived("mops_per_process", mops / report.configuration.grid.rank_count(), positive());
+  m.derived("true_mflops", true_mflops_of(report, repeat),
+            in_column("true_mflops", positive("By the true number of nonzeros.")));
   m.object("repeats", [&] { describe_repeats(m, report); });
 }
 
@@ -154,14 +276,25 @@ void describe_quiet(Members& m, RunReport& report) {
          [&](RepeatReport& repeat, std::size_t /*index*/) { describe(m, repeat.quiet); });
 }
 
+/// Those of the repetition reported, or of the one that did not end.
+std::vector<OuterStep>& own_steps(RunReport& report) {
+  return report.repeats.empty() ? report.unfinished : median_repeat(report).steps;
+}
+
 /// Those of an earlier run that was saved come first.
-std::vector<OuterStep> outer_steps(const RunDocument& document) {
-  const auto& report = document.report;
-  std::vector<OuterStep> steps;
-  const auto& own = document.repeat ? document.repeat->steps : report.unfinished;
-  if (report.restart && !own.empty()) steps = report.restart->earlier_steps;
-  steps.insert(steps.end(), own.begin(), own.end());
-  return steps;
+void describe_outer_steps(Members& m, RunReport& report) {
+  auto steps = report.restart ? report.restart->earlier_steps : std::vector<OuterStep>();
+  if (own_steps(report).empty()) steps.clear();
+  steps.insert(steps.end(), own_steps(report).begin(), own_steps(report).end());
+  m.list("outer_steps", steps,
+         meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
+                 "restart with those before it."),
+         [&](OuterStep& step, std::size_t index) {
+           m.derived("step", index + 1, at_least(1));
+           m("zeta", step.zeta);
+           m("rnorm", step.residual_norm);
+         });
+  if (m.reads()) own_steps(report) = std::move(steps);
 }
 
 void describe_restart(Members& m, RunReport& report) {
@@ -178,15 +311,6 @@ void describe_restart(Members& m, RunReport& report) {
                   at_least(1, "The others, which the time and all rates are about."));
         if (m.reads()) restart.earlier_steps.resize(static_cast<std::size_t>(earlier));
       });
-}
-
-void describe_prediction(Members& m, RunDocument& document) {
-  auto& known = document.report.prediction;
-  auto shown = document.repeat ? known : std::nullopt;
-  m("prediction", shown,
-    meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of the "
-            "whole timed region."));
-  if (m.reads()) known = shown;
 }
 
 // Of a solve.
@@ -221,10 +345,10 @@ void describe_setup(Members& m, SolveReport& report) {
   if (!report.matrix) report.matrix.emplace();
   auto& matrix = *report.matrix;
   const bool cuts_by_nonzeros = report.configuration.cut == nonzeros_cut;
-  m("name", matrix.name, not_empty());
-  m("n", matrix.order, at_least(1));
+  m("name", matrix.name, {.label = "Matrix", .fewest = 1});
+  m("n", matrix.order, {.label = "Order", .least = 1.0});
   m("nonzero_count", matrix.nonzero_count,
-    at_least(0, "0 without an assembled matrix, as the times to read and to distribute."));
+    labelled("Nonzeros", {}, "0 without an assembled matrix, as the times to read and to distribute."));
   m("read_s", matrix.read_s,
     metric("Reading", "s", "From the first byte, or the first generated entry, to rows that are checked."));
   m("distribute_s", matrix.distribute_s, metric("Distribution", "s", "From the rows to blocks."));
@@ -317,18 +441,6 @@ void describe_restart(Members& m, SolveReport& report) {
 
 }  // namespace
 
-RunDocument run_document(const RunReport& report, const RepeatReport* repeat) {
-  RunDocument document{.report = report, .program_version = std::string(build_info::version)};
-  if (repeat == nullptr) return document;
-  document.repeat = *repeat;
-  document.region = findings_of(phases_of(report, *repeat));
-  return document;
-}
-
-RunDocument run_document(const RunReport& report) {
-  return run_document(report, report.repeats.empty() ? nullptr : &median_repeat(report));
-}
-
 void describe_problem(Members& m, Problem& problem) {
   m("class", problem.class_name, in_column("class", not_empty("U: none of the benchmark's.")));
   m("n", problem.n, in_column("n", at_least(1)));
@@ -345,12 +457,9 @@ void describe(Members& m, Problem& problem) {
 
 void describe(Members& m, RunDocument& document) {
   auto& report = document.report;
-  auto& repeat = document.repeat;
-  auto& region = document.region;
-  auto& sweep = document.sweep;
   bool is_set_up = !report.ranks.empty();
-  bool has_quiet = repeat.has_value();
-  auto steps = outer_steps(document);
+  auto& has_result = document.has_result;
+  bool has_quiet = has_result;
   describe_head(m, document.program_version);
   describe_end(m, report);
   m.object("problem", [&] {
@@ -366,36 +475,37 @@ void describe(Members& m, RunDocument& document) {
              [&] { describe_tuning(m, report); });
   });
   m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
-  m.object_if(repeat, "result", or_null("Of the repetition with the median time."),
-              [&](RepeatReport& shown) { describe_result(m, report, shown); });
+  RepeatReport none;
+  none.steps.emplace_back();
+  const auto reported = [&]() -> RepeatReport& {
+    return report.repeats.empty() ? none : median_repeat(report);
+  };
+  m.object_if(has_result, "result", or_null("Of the repetition with the median time."),
+              [&] { describe_result(m, report, reported()); });
   m.object_if(
       has_quiet, "quiet",
       or_null("Of the machine in the timed regions; null without a result, and where it is not known."),
       [&] { describe_quiet(m, report); });
-  m.list("outer_steps", steps,
-         meaning("Of the repetition that result is about; without one, of the one that did not end. After a "
-                 "restart with those before it."),
-         [&](OuterStep& step, std::size_t index) {
-           m.derived("step", index + 1, at_least(1));
-           m("zeta", step.zeta);
-           m("rnorm", step.residual_norm);
-         });
-  RepeatReport none;
-  auto& shown = repeat ? *repeat : none;
-  describe_region(m, report, shown, region, phases_of(report, shown));
+  describe_outer_steps(m, report);
+  DescribedRegion region{report, reported(), document.roofline, phases_of(report, reported())};
+  describe_region(m, region);
   describe_restart(m, report);
   describe_features(m, report, WorkKind::outer_iterations);
-  describe_prediction(m, document);
-  m("sweep", sweep);
+  if (m.writes() && !has_result) report.prediction.reset();
+  m("prediction", report.prediction,
+    meaning("Only with a result, and where cg2d model --calibrate has described this machine: seconds of the "
+            "whole timed region."));
+  m("sweep", document.sweep);
   if (!m.reads()) return;
-  report.phases_timed = region.are_timed;
+  report.phases_timed = !reported().ranks.empty();
   if (report.restart) {
-    const auto earlier = std::min(report.restart->earlier_steps.size(), steps.size());
-    std::copy_n(steps.begin(), earlier, report.restart->earlier_steps.begin());
-    steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(earlier));
+    auto& own = own_steps(report);
+    auto& earlier = report.restart->earlier_steps;
+    const auto count = std::min(std::ssize(earlier), std::ssize(own));
+    std::move(own.begin(), own.begin() + count, earlier.begin());
+    own.erase(own.begin(), own.begin() + count);
   }
-  (repeat ? repeat->steps : report.unfinished) = std::move(steps);
-  if (sweep) sweep->asked.problem = problem_name(report.problem);
+  if (document.sweep) document.sweep->asked.problem = problem_name(report.problem);
 }
 
 const std::vector<ShownFigure>& run_figures() {
@@ -416,7 +526,8 @@ void describe(Members& m, SolveDocument& document) {
     m("kernel_trial", report.kernel_trial,
       meaning("With --kernel auto, unless a profile knows the kernel: the time of a CG step with each."));
     m("matrix_free_arrangement", arrangement,
-      meaning("Only without an assembled matrix: how the ranks share the operator."));
+      {.meaning = "Only without an assembled matrix: how the ranks share the operator.",
+       .label = "Arrangement"});
     if (m.reads() && arrangement) report.matrix_free = MatrixFreeResult{.arrangement = *arrangement};
   });
   m.object_if(is_set_up, "setup", or_null(), [&] { describe_setup(m, report); });
@@ -424,29 +535,21 @@ void describe(Members& m, SolveDocument& document) {
       report.solution, "result",
       or_null("Of several right-hand sides the top has that with the worst end, the first of equals."),
       [&](Solution& worst) { describe_result(m, report, worst); });
-  describe_region(m, report, report.repeat, document.region, phases_of(report));
+  DescribedRegion region{report, report.repeat, document.roofline, phases_of(report)};
+  describe_region(m, region);
   describe_restart(m, report);
   describe_features(m, report, WorkKind::solve);
   describe_disturbance(m, report.quiet);
   m("sweep", document.sweep);
   if (!m.reads()) return;
-  if (report.matrix_free) report.matrix_free->phases = document.region.phases;
+  if (report.matrix_free) report.matrix_free->phases = region.phases;
   if (document.sweep) document.sweep->asked.problem = system_name(document.options);
-}
-
-SolveDocument solve_document(const SystemOptions& options, const SolveReport& report) {
-  SolveDocument document{
-      .options = options, .report = report, .program_version = std::string(build_info::version)};
-  if (timed_step_count(report) > 0) document.region = findings_of(phases_of(report));
-  return document;
 }
 
 const std::vector<ShownFigure>& solve_figures() {
   static const auto figures = shown_figures(schema_of<SolveDocument>());
   return figures;
 }
-
-std::string maker_of(const Environment& environment) { return maker_from(build_info::version, environment); }
 
 void describe(Members& m, SweptRun& run) {
   const bool is_of_benchmark = run.asked.form.empty();

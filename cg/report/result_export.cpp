@@ -25,15 +25,11 @@ std::vector<std::string> metric_names(const std::vector<ResultRecord>& records) 
   return names;
 }
 
-/// The repetition whose phases the result has.
-std::size_t reported_repetition(const ResultRecord& record) {
-  const auto found = std::ranges::find(record.times_s, record.time_s);
-  return static_cast<std::size_t>(found - record.times_s.begin());
-}
-
 /// The cells of one repetition, or of a run that failed, by column. Only one repetition of a run is recorded with its phases.
 Named<std::string> cells_of(const ResultRecord& record, std::optional<std::size_t> repetition,
-                            bool has_phases, const std::vector<std::string>& metrics) {
+                            const std::vector<std::string>& metrics) {
+  const auto reported = std::ranges::find(record.times_s, record.time_s) - record.times_s.begin();
+  const bool has_phases = record.work && repetition == static_cast<std::size_t>(reported);
   const auto& configuration = record.asked.configuration;
   const auto number = [](std::optional<double> value) {
     return value ? fmt::format("{:.9g}", *value) : std::string();
@@ -52,7 +48,7 @@ Named<std::string> cells_of(const ResultRecord& record, std::optional<std::size_
   cells.emplace_back("time_s", repetition ? number(record.times_s[*repetition]) : "");
   for (const auto phase : benchmark_phases)
     cells.emplace_back(fmt::format("{}_s", phase_name(phase)),
-                       has_phases && record.work ? number(record.work->seconds.at(index_of(phase))) : "");
+                       has_phases ? number(record.work->phases[index_of(phase)].measured_s) : "");
   cells.emplace_back("predicted_s", record.prediction ? number(record.prediction->total_s()) : "");
   cells.emplace_back("attempt", std::to_string(record.attempt));
   cells.emplace_back("disturbed", record.is_disturbed() ? "yes" : "no");
@@ -105,28 +101,25 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
     for (const double time_s : record.times_s) add("total", time_s);
     if (!record.work) continue;
     for (const auto phase : benchmark_phases)
-      add(phase_name(phase), record.work->seconds.at(index_of(phase)));
+      add(phase_name(phase), record.work->phases[index_of(phase)].measured_s);
   }
   return lines;
 }
 
 std::string csv_lines(const std::vector<ResultRecord>& records) {
   const auto metrics = metric_names(records);
-  const auto joined = [](const Named<std::string>& cells, std::string Named<std::string>::value_type::*part) {
-    std::string line;
-    for (const auto& cell : cells) line += (&cell == cells.data() ? "" : ",") + cell.*part;
-    return line + "\n";
+  std::string lines;
+  const auto add = [&](const Named<std::string>& cells, std::string Named<std::string>::value_type::*part) {
+    for (const auto& cell : cells) lines += (&cell == cells.data() ? "" : ",") + cell.*part;
+    lines += "\n";
   };
   using Cell = Named<std::string>::value_type;
-  auto lines = joined(cells_of({}, {}, false, metrics), &Cell::first);
-  const auto add = [&](const ResultRecord& record, std::optional<std::size_t> repetition, bool has_phases) {
-    lines += joined(cells_of(record, repetition, has_phases, metrics), &Cell::second);
-  };
+  add(cells_of({}, {}, metrics), &Cell::first);
   for (const auto& record : records) {
     if (record.purpose != RunPurpose::time) continue;
-    if (!record.succeeded()) add(record, {}, false);
+    if (!record.succeeded()) add(cells_of(record, {}, metrics), &Cell::second);
     for (std::size_t k = 0; k < record.times_s.size() && record.succeeded(); ++k)
-      add(record, k, k == reported_repetition(record));
+      add(cells_of(record, k, metrics), &Cell::second);
   }
   return lines;
 }

@@ -12,12 +12,10 @@
 #include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
-#include "cg/base/sample.hpp"
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/rebalance/drift_watch.hpp"
 #include "cg/run/streaming/out_of_core.hpp"
@@ -25,39 +23,16 @@
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
 #include "cg/solver/slow_ranks.hpp"
-#include "cg/tuning/tuning_profile.hpp"
 
 namespace cg2d {
 namespace {
 
-/// The times and the work of the repetition.
-void take_phases(const RunDocument& run, ResultRecord& record) {
-  const auto& ranks = run.repeat->ranks;
-  const auto rank_count = static_cast<double>(ranks.size());
-  auto& work = record.work.emplace(RecordedWork{.step_count = cg_step_count(run.report)});
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const double clocks_per_s = run.report.ranks[rank].ticks_per_second;
-    for (const auto phase : benchmark_phases) {
-      const auto index = index_of(phase);
-      const auto& times = ranks[rank].phases[index];
-      const auto sent = ranks[rank].sent_in(phase);
-      const auto clocks = static_cast<double>(times.clocks);
-      work.seconds[index] += clocks / clocks_per_s / rank_count;
-      work.clocks[index] += clocks / rank_count;
-      work.calls[index] += static_cast<double>(times.calls) / rank_count;
-      work.waited_s[index] += static_cast<double>(times.waited_clocks) / clocks_per_s / rank_count;
-      work.messages[index] += static_cast<double>(sent.message_count) / rank_count;
-      work.bytes[index] += static_cast<double>(sent.byte_count) / rank_count;
-    }
-  }
-}
-
-std::vector<RecordedEvent> events_of(const RunDocument& run) {
+std::vector<RecordedEvent> events_of(const PhaseFigures& figures) {
   std::vector<RecordedEvent> events;
-  const auto figures = phases_of(run.report, *run.repeat);
-  for (std::size_t event = 0; event < run.report.counters.counted.size(); ++event) {
+  const auto& names = figures.report.counters.counted;
+  for (std::size_t event = 0; event < std::min(names.size(), most_counted_events); ++event) {
     const auto totals = event_totals(figures, event);
-    auto& recorded = events.emplace_back(RecordedEvent{.name = run.report.counters.counted[event]});
+    auto& recorded = events.emplace_back(RecordedEvent{.name = names[event]});
     for (const auto phase : benchmark_phases)
       recorded.counts[index_of(phase)] = totals.phases[index_of(phase)].mean;
   }
@@ -95,7 +70,7 @@ std::string slowing_option(const Document& document) {
   if (document.sweep && document.sweep->purpose != RunPurpose::time)
     return std::string{purpose_options.at(static_cast<std::size_t>(document.sweep->purpose))};
   if (!report.counters.asked.empty()) return "--papi";
-  if (document.region.roofline) return "--roofline";
+  if (document.roofline) return "--roofline";
   if (report.restart) return "--restart";
   if (features.template find<CheckpointFacts>() != nullptr) return "--checkpoint";
   if (features.template find<SlowRanks>() != nullptr) return "--slow-rank";
@@ -104,38 +79,32 @@ std::string slowing_option(const Document& document) {
   return {};
 }
 
-/// "1a2b3c4d5e6f", with a mark where tracked files differed.
-std::string commit_of(const Provenance& provenance) {
-  constexpr std::size_t short_length = 12;
-  const auto commit = provenance.commit.hash.substr(0, short_length);
-  return provenance.commit.tree_changed.value_or(false) ? commit + " with changes" : commit;
-}
+/// What ran where, beyond what was asked for: an automatic choice may differ, and so may program and machine. Its place in a result.
+constexpr std::array<std::pair<const char*, const char*>, 15> fact_places{
+    {{"kernel", "/configuration/kernel"},
+     {"instruction set", "/configuration/instruction_set"},
+     {"transport", "/configuration/transport"},
+     {"critical vector length", "/configuration/tuning/critical_vector_length"},
+     {"prefetch distance", "/configuration/tuning/prefetch_distance"},
+     {"block width", "/configuration/tuning/block_width"},
+     {"cg2d", "/program/version"},
+     {"commit", "/provenance/commit"},
+     {"changed files", "/provenance/tree_changed"},
+     {"compiler", "/environment/compiler"},
+     {"flags", "/environment/flags"},
+     {"MPI", "/environment/mpi"},
+     {"BLAS", "/environment/blas"},
+     {"waiting", "/environment/waiting"},
+     {"processor", "/environment/nodes/0/processor"}}};
 
-/// What ran where, beyond what was asked for: an automatic choice may differ, and so may program and machine.
-std::vector<RunFact> facts_of(const SessionReport& report, const std::string& program_version, bool is_run) {
+std::vector<RunFact> facts_of(const Json& run) {
   std::vector<RunFact> facts;
-  if (report.is_resolved) {
-    facts = {{"kernel", report.configuration.kernel},
-             {"instruction set", report.instruction_set},
-             {"transport", report.configuration.transport}};
-    const auto& tuning = report.kernel_choice.tuning;
-    for (const auto& [name, number] : {std::pair("critical vector length", tuning.critical_vector_length),
-                                       {"prefetch distance", tuning.prefetch_distance},
-                                       {"block width", tuning.block_width}}) {
-      if (is_run && number) facts.push_back({name, std::to_string(*number)});
-    }
+  for (const auto& [name, path] : fact_places) {
+    const Json::json_pointer place(path);
+    const auto value = run.contains(place) ? run.at(place) : Json(nullptr);
+    if (!value.is_null() && value != Json(""))
+      facts.push_back({name, value.is_string() ? value.get<std::string>() : json_text(value)});
   }
-  facts.push_back({"cg2d", program_version});
-  if (report.provenance && !report.provenance->commit.hash.empty())
-    facts.push_back({"commit", commit_of(*report.provenance)});
-  if (!report.environment) return facts;
-  const auto& environment = *report.environment;
-  facts.insert(facts.end(), {{"compiler", environment.build.compiler},
-                             {"flags", environment.build.flags},
-                             {"MPI", environment.mpi_version},
-                             {"BLAS", environment.blas},
-                             {"waiting", std::string(wait_mode_name(report.wait_mode))},
-                             {"processor", environment.nodes.front().processor}});
   return facts;
 }
 
@@ -223,14 +192,14 @@ std::vector<ResultRecord> records_of_lines(std::string_view text, LinesOf source
   return records;
 }
 
-/// Whether the text is one JSON object, whole, and not a sweep's. Throws InputError, see json_from().
-bool is_single_run(std::string_view text) {
+/// The text's JSON where it is one object, whole, and not a sweep's. Throws InputError, see json_from().
+std::optional<Json> single_run_in(std::string_view text) {
   try {
-    const auto json = json_from(text);
-    return json.is_object() && !json.contains("sweep") && !json.contains(batch_key);
+    auto json = json_from(text);
+    if (json.is_object() && !json.contains("sweep") && !json.contains(batch_key)) return json;
   } catch (const nlohmann::json::exception&) {
-    return false;
   }
+  return std::nullopt;
 }
 
 /// Whether a text without an end of line can be the first line of a killed sweep. A foreign file must not be
@@ -243,7 +212,7 @@ bool is_part_of_sweep_line(std::string_view text) {
 
 }  // namespace
 
-std::string maker_from(std::string_view program_version, const Environment& environment) {
+std::string maker_of(const Environment& environment, std::string_view program_version) {
   const auto& node = environment.nodes.front();
   auto text = fmt::format("cg2d {}, {} {}, {}, {}", program_version, environment.build.compiler,
                           environment.build.flags, environment.mpi_version, node.processor);
@@ -320,12 +289,13 @@ void take(const RunDocument& run, ResultRecord& record) {
   if (!run.sweep) record.asked = asked_of(run.report);
   record.n = run.report.problem.n;
   record.disturbance = disturbance(run.report);
-  if (!run.repeat) return;
+  if (!run.has_result) return;
   for (const auto& repeat : run.report.repeats) record.times_s.push_back(repeat.time_s);
-  record.time_s = run.repeat->time_s;
-  if (run.region.are_timed) take_phases(run, record);
-  if (!run.report.counters.asked.empty()) record.events = events_of(run);
-  if (run.region.roofline) record.limits = run.region.roofline->shares;
+  const auto figures = phases_of(run.report);
+  record.time_s = figures.repeat.time_s;
+  if (figures.is_known()) record.work = {.step_count = figures.step_count, .phases = phase_shares(figures)};
+  record.events = events_of(figures);
+  if (run.roofline) record.limits = run.roofline->shares;
   record.prediction = run.report.prediction;
 }
 
@@ -368,9 +338,9 @@ ResultRecord record_from(const Json& run, const std::vector<ShownFigure>& figure
   record.status = status_name(report.code);
   record.reason = report.reason;
   record.exit_code = static_cast<int>(report.code);
-  record.facts = facts_of(report, document.program_version, !is_system);
+  record.facts = facts_of(run);
   record.slowed_by = slowing_option(document);
-  if (report.environment) record.maker = maker_from(document.program_version, *report.environment);
+  if (report.environment) record.maker = maker_of(*report.environment, document.program_version);
   if (report.is_resolved) record.kernel_used = report.configuration.kernel;
   record.conditions = record.maker + (record.work || is_system ? "" : ", phases not timed");
   return record;
@@ -386,24 +356,22 @@ ResultRecord record_from(const Json& run) {
 
 std::vector<ResultRecord> parse_results(std::string_view text) {
   // One object: over many lines, as cg2d run writes it, or made compact.
-  if (is_single_run(text)) {
-    try {
-      const auto json = json_from(text);
-      if (const auto* const other = other_document(json))
-        throw InputError(fmt::format("it holds {}", other->text));
-      return {record_from(json)};
-    } catch (const nlohmann::json::exception& error) {
-      throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
-    }
+  const auto json = single_run_in(text);
+  if (!json) return records_of_lines(text, LinesOf::any_runs);
+  if (const auto* const other = other_document(*json))
+    throw InputError(fmt::format("it holds {}", other->text));
+  try {
+    return {record_from(*json)};
+  } catch (const nlohmann::json::exception& error) {
+    throw InputError(fmt::format("no result of cg2d ({})", plain_text(error)));
   }
-  return records_of_lines(text, LinesOf::any_runs);
 }
 
 std::vector<ResultRecord> parse_sweep(std::string_view text) {
   const auto rest = text.substr(complete_lines(text));
   // The key "sweep" is the last one of a line: a complete object without it is not a sweep's.
   for (const auto part : {text, rest}) {
-    if (is_single_run(part)) throw InputError(std::string(single_run_complaint));
+    if (single_run_in(part)) throw InputError(std::string(single_run_complaint));
   }
   if (rest.size() == text.size() && !is_part_of_sweep_line(rest))
     throw InputError("it was not written by a sweep");

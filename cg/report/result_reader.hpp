@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cg/base/build_info.hpp"
 #include "cg/machine/performance_model.hpp"
 #include "cg/report/phase_figures.hpp"
 #include "cg/report/shown_figures.hpp"
@@ -58,19 +59,14 @@ struct SystemOptions;
 enum class RunPurpose { time, counters, limits, trace };
 std::span<const NamedValue<RunPurpose>> words_of(RunPurpose purpose);
 
-/// A value for each phase of the benchmark, for the whole timed region, means over the ranks.
-using PhaseValues = std::array<double, benchmark_phase_count>;
-
 /// Work and waiting of the repetition that a run reports.
 struct RecordedWork {
   double step_count = 0.0;  ///< CG steps
-  PhaseValues seconds{};
-  PhaseValues clocks{};
-  PhaseValues calls{};
-  PhaseValues waited_s{};  ///< waiting for other ranks, part of the phase
-  PhaseValues messages{};  ///< sent
-  PhaseValues bytes{};     ///< bytes sent
+  PhaseShares phases{};
 };
+
+/// A value for each phase of the benchmark, for the whole timed region, means over the ranks.
+using PhaseValues = std::array<double, benchmark_phase_count>;
 
 /// An event that was counted in each phase.
 struct RecordedEvent {
@@ -133,13 +129,15 @@ struct ResultRecord : SweptRun {
 
   [[nodiscard]] bool succeeded() const { return status == "success" && !times_s.empty(); }
   [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
+  /// Whether phases were timed, over a known number of CG steps.
+  [[nodiscard]] bool has_steps() const { return work && work->step_count > 0.0; }
 };
 
 /// The name of a system in sweeps and their results, from the part "system" of a result: runs of the same name do
 /// the same work. "A.mtx, 100 iterations", then preconditioner and form of CG where these are not the usual ones.
 std::string system_name(const SystemOptions& system);
 
-/// The record of a result as run_document() or solve_document() makes it, with the key "sweep" in a sweep. Throws InputError, and
+/// The record of a result as RunDocument or SolveDocument has it, with the key "sweep" in a sweep. Throws InputError, and
 /// the JSON library's exceptions where keys are missing.
 ResultRecord record_from(const nlohmann::ordered_json& run);
 
@@ -160,8 +158,7 @@ std::vector<ResultRecord> parse_sweep(std::string_view text);
 
 /// The origin of a result: program version, compiler and flags, MPI, and processor with caches. Results of
 /// different makers do not share a sweep's file.
-std::string maker_of(const Environment& environment);
-std::string maker_from(std::string_view program_version, const Environment& environment);
+std::string maker_of(const Environment& environment, std::string_view program_version = build_info::version);
 
 // Results in the formats of other tools.
 

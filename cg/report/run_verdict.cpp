@@ -3,47 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <compare>
 #include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
-#include "cg/base/sample.hpp"
 #include "cg/base/values.hpp"
 
 namespace cg2d {
 namespace {
 
-/// Runs that may be compared as far as where and when they ran goes.
-struct RecordedSession {
-  std::string name;
-  std::string conditions;
-
-  /// A failed run does not say its conditions.
-  [[nodiscard]] bool has(const ResultRecord& record) const {
-    return record.session == name && (record.conditions == conditions || !record.succeeded());
-  }
-  friend auto operator<=>(const RecordedSession&,
-                          const RecordedSession&) = default;  // NOLINT(modernize-use-nullptr)
-};
+/// Runs that may be compared as far as where and when they ran goes: session and conditions.
+using RecordedSession = std::pair<std::string, std::string>;
+RecordedSession session_of(const ResultRecord& run) { return {run.session, run.conditions}; }
 
 /// The session with the most of these runs; of several the first.
 RecordedSession greatest_session(const std::vector<const ResultRecord*>& runs) {
   std::map<RecordedSession, int> counts;
   for (const auto* run : runs) {
-    if (run->succeeded()) ++counts[{run->session, run->conditions}];
+    if (run->succeeded()) ++counts[session_of(*run)];
   }
-  if (counts.empty()) return {.name = runs.front()->session, .conditions = {}};
-  const auto* const greatest = *std::ranges::max_element(runs, {}, [&](const ResultRecord* run) {
-    const auto count = counts.find({run->session, run->conditions});
-    return count == counts.end() ? 0 : count->second;
-  });
-  return {.name = greatest->session, .conditions = greatest->conditions};
+  return session_of(
+      **std::ranges::max_element(runs, {}, [&](const auto* run) { return counts[session_of(*run)]; }));
 }
-
-int rank_count_of(const ConfiguredProblem& asked) { return asked.configuration.grid.rank_count(); }
 
 /// The runs of the grids of one row of a table.
 struct RowRuns {
@@ -57,7 +40,7 @@ struct RowRuns {
 template <typename Row>
 Row& row_of(const ConfiguredProblem& asked, std::vector<Row>& rows) {
   auto common = asked.without_arrangement();
-  const int rank_count = rank_count_of(asked);
+  const int rank_count = asked.configuration.grid.rank_count();
   const auto known = std::ranges::find_if(
       rows, [&](const Row& row) { return row.rank_count == rank_count && row.common == common; });
   if (known != rows.end()) return *known;
@@ -113,23 +96,19 @@ void add_run(const ResultRecord& record, RoundNumbers& numbers, std::vector<Meas
 std::string why_left_out(const ResultRecord& record, std::vector<RowRuns>& rows) {
   if (!record.slowed_by.empty()) return fmt::format("it ran with {}", record.slowed_by);
   const auto& row = row_of(record.asked, rows);
-  if (row.session.has(record)) return {};
+  const auto& [session, conditions] = row.session;
+  // A failed run does not say its conditions.
+  if (record.session == session && (record.conditions == conditions || !record.succeeded())) return {};
   return fmt::format("it is of another session than most of the {} with the same choices",
                      format_count(std::ssize(row.runs), "run"));
 }
 
-using ChoiceKey = std::tuple<std::string, int, int>;
-
-ChoiceKey choice_key(const GridVerdict& row) {
-  return {row.common.problem, row.rank_count, row.common.configuration.thread_count};
-}
-
 /// Whether a row takes part in the choice of the best configuration. A matrix is streamed where memory does not hold it: that is
 /// no alternative to one in memory.
-bool is_alternative(const GridVerdict& row, const std::vector<GridVerdict>& rows) {
+bool is_alternative(const GridVerdict& row, const ChoiceVerdict& choice,
+                    const std::vector<GridVerdict>& rows) {
   return row.common.storage.empty() || std::ranges::none_of(rows, [&](const auto& other) {
-           return other.common.storage.empty() && other.ranking.candidate() != nullptr &&
-                  choice_key(other) == choice_key(row);
+           return other.common.storage.empty() && other.ranking.candidate() != nullptr && choice.has(other);
          });
 }
 
@@ -158,6 +137,15 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
                                      .is_extra = record.purpose != RunPurpose::time});
     }
   }
+  for (const auto& record : records) {
+    const auto measured =
+        std::ranges::find(comparable.configurations, record.asked, &MeasuredConfiguration::asked);
+    if (measured == comparable.configurations.end() || !record.succeeded() || record.is_replaced ||
+        !record.has_steps())
+      continue;
+    if (!record.events.empty()) measured->counted = record;
+    if (record.limits) measured->limited = record;
+  }
   return comparable;
 }
 
@@ -173,6 +161,11 @@ std::size_t Ranking::place_of(const ConfiguredProblem& asked) const {
 bool Ranking::may_be_best(const ConfiguredProblem& asked) const {
   const auto place = place_of(asked);
   return place < alternatives.size() && !verdict.is_better_than(place);
+}
+
+bool ChoiceVerdict::has(const GridVerdict& row) const {
+  return row.common.problem == problem && row.rank_count == rank_count &&
+         row.common.configuration.thread_count == thread_count;
 }
 
 Ranking rank_by_time(const std::vector<MeasuredConfiguration>& cells) {
@@ -216,19 +209,19 @@ RunVerdicts verdicts_of(const std::vector<ResultRecord>& records) {
     });
     row.ranking = rank_by_time(row.cells);
   }
-  std::vector<std::pair<ChoiceKey, std::vector<MeasuredConfiguration>>> choices;
+  auto& choices = verdicts.choices;
   for (const auto& row : verdicts.grids) {
-    if (!is_alternative(row, verdicts.grids)) continue;
-    auto known = std::ranges::find(choices, choice_key(row), [](const auto& one) { return one.first; });
-    if (known == choices.end()) known = choices.insert(choices.end(), {choice_key(row), {}});
-    known->second.insert(known->second.end(), row.cells.begin(), row.cells.end());
+    const ChoiceVerdict own{.problem = row.common.problem,
+                            .rank_count = row.rank_count,
+                            .thread_count = row.common.configuration.thread_count,
+                            .ranking = {}};
+    if (!is_alternative(row, own, verdicts.grids)) continue;
+    auto known = std::ranges::find_if(choices, [&](const auto& choice) { return choice.has(row); });
+    if (known == choices.end()) known = choices.insert(known, own);
+    auto& cells = known->ranking.alternatives;
+    cells.insert(cells.end(), row.cells.begin(), row.cells.end());
   }
-  for (const auto& [key, cells] : choices) {
-    verdicts.choices.push_back({.problem = std::get<0>(key),
-                                .rank_count = std::get<1>(key),
-                                .thread_count = std::get<2>(key),
-                                .ranking = rank_by_time(cells)});
-  }
+  for (auto& choice : choices) choice.ranking = rank_by_time(choice.ranking.alternatives);
   return verdicts;
 }
 

@@ -3,10 +3,14 @@
 // The one place that decides which runs are compared with each other, and which configuration is best. Sweeps,
 // their tables and JSON, comparisons of files, and by that JSON the page of scripts/report follow it.
 
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cg/base/paired_comparison.hpp"
+#include "cg/base/sample.hpp"
 #include "cg/report/result_reader.hpp"
 
 namespace cg2d {
@@ -23,9 +27,16 @@ struct MeasuredConfiguration {
   std::string reason;                 ///< reason of the first failure
   int disturbed_count = 0;            ///< disturbed ones of its runs, failed ones among them
   int replaced_count = 0;             ///< disturbed runs that a later attempt replaced: not among its runs
+  std::optional<ResultRecord> counted{};  ///< the last run with counted events, whose time need not count
+  std::optional<ResultRecord> limited{};  ///< the last run with the machine's limits, likewise
 
   /// Whether its times count: no run failed.
   [[nodiscard]] bool is_sound() const { return statuses.empty() && !times_s.empty(); }
+  /// Of its times; nothing where they do not count.
+  [[nodiscard]] std::optional<Sample> sample() const {
+    return is_sound() ? std::optional(sample_of(times_s)) : std::nullopt;
+  }
+  [[nodiscard]] std::int64_t run_count() const { return std::ssize(runs) + std::ssize(statuses); }
   /// The run with the median of the reported times; of an even number the lower of the middle two. At least
   /// one must have succeeded.
   [[nodiscard]] const ResultRecord& median_run() const;
@@ -84,6 +95,9 @@ struct ChoiceVerdict {
   int rank_count = 1;
   int thread_count = 1;
   Ranking ranking;
+
+  /// Whether the row's configurations are among these.
+  [[nodiscard]] bool has(const GridVerdict& row) const;
 };
 
 struct RunVerdicts {

@@ -120,10 +120,13 @@ void add_lines(const Json& whole, std::span<const std::string> path, Cells cells
 }
 
 std::string shown_text(const ShownFigure& figure, const Json& value) {
-  auto text = value.is_number()   ? text_with_unit(value.get<double>(), figure.unit)
-              : value.is_string() ? value.get<std::string>()
-                                  : json_text(value);
-  return is_of_several(figure) ? text + " on the largest rank" : text;
+  const bool is_exact = value.is_number_integer() && figure.unit != "B";
+  auto text = value.is_number() && !is_exact ? text_with_unit(value.get<double>(), figure.unit)
+              : value.is_string()            ? value.get<std::string>()
+                                             : json_text(value);
+  if (is_exact && !figure.unit.empty()) text += " " + figure.unit;
+  const bool is_of_ranks = std::ranges::find(figure.path, "ranks") != figure.path.end();
+  return is_of_ranks && value.is_number() ? text + " on the largest rank" : text;
 }
 
 }  // namespace
@@ -148,14 +151,15 @@ std::vector<ShownFigure> shown_figures(const Json& type) {
 std::string text_with_unit(double value, const std::string& unit) {
   if (unit == "B") return format_bytes(saturated(value));
   if (unit == "%") return fmt::format("{:.1f} %", 100.0 * value);
-  return unit == "s" ? fmt::format("{:.6f} s", value) : fmt::format("{:.6g} {}", value, unit);
+  if (unit == "s") return fmt::format("{:.6f} s", value);
+  return fmt::format("{:.6g}{}{}", value, unit.empty() ? "" : " ", unit);
 }
 
 std::string labelled_lines(const std::vector<ShownFigure>& figures, const Json& document) {
   LabelledLines line;
   for (const auto& figure : figures) {
     const auto value = figure.label.empty() ? Json(nullptr) : figure.value_in(document);
-    if (!value.is_null()) line(figure.label, shown_text(figure, value));
+    if (!value.empty() && value != Json("")) line(figure.label, shown_text(figure, value));
   }
   return line.text;
 }

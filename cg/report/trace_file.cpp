@@ -38,9 +38,13 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
   };
   for (std::size_t node = 0; node < environment.nodes.size(); ++node)
     add_name("process_name", {{"pid", node}}, environment.nodes[node].name);
-  for (std::size_t rank = 0; rank < environment.ranks.size(); ++rank)
-    add_name("thread_name", {{"pid", environment.ranks[rank].node}, {"tid", rank}},
-             origin.rank_name(static_cast<int>(rank)));
+  for (int rank = 0; rank < static_cast<int>(environment.ranks.size()); ++rank) {
+    const auto& grid = origin.configuration.grid;
+    const auto place =
+        origin.has_grid ? fmt::format(" (column {}, row {})", grid.column_of(rank), grid.row_of(rank)) : "";
+    add_name("thread_name", {{"pid", environment.ranks[static_cast<std::size_t>(rank)].node}, {"tid", rank}},
+             fmt::format("rank {}{}", rank, place));
+  }
   Json facts{{"program", "cg2d"}, {"version", build_info::version}};
   for (const auto& [key, value] : origin.properties) facts[key] = value;
   facts["grid"] = origin.arrangement;
@@ -54,12 +58,6 @@ std::string trace_head(const TraceOrigin& origin, std::span<const double> uncert
 }
 
 }  // namespace
-
-std::string TraceOrigin::rank_name(int rank) const {
-  if (!has_grid) return fmt::format("rank {}", rank);
-  return fmt::format("rank {} (column {}, row {})", rank, configuration.grid.column_of(rank),
-                     configuration.grid.row_of(rank));
-}
 
 std::string trace_lines(const RankTrace& trace) {
   const double nanoseconds_per_clock = nanoseconds_per_second / trace.ticks_per_second;

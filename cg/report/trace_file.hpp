@@ -26,9 +26,6 @@ struct TraceOrigin {
   std::string arrangement;  ///< of the ranks: the grid, or "domain 1x2x2"
   bool has_grid = true;     ///< ranks have a process column and a process row
   std::vector<std::pair<std::string, std::string>> properties;  ///< others: "class", "matrix"
-
-  /// "rank 3 (column 1, row 1)", or without the place.
-  [[nodiscard]] std::string rank_name(int rank) const;
 };
 
 /// The origin of the trace of a run that was performed.

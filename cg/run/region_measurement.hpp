@@ -34,8 +34,9 @@ class TraceBars final : public StepObserver, public OuterStepObserver {
     return false;
   }
   void before_outer_step() override { outer_begin_ = trace_.begin(TraceLevel::outer_iteration); }
-  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override { end_outer_step(); }
-  void end_outer_step() { trace_.end(TraceLevel::outer_iteration, outer_begin_); }
+  void after_outer_step(int /*number*/, const OuterStep& /*step*/) override {
+    trace_.end(TraceLevel::outer_iteration, outer_begin_);
+  }
 
  private:
   PhaseTrace& trace_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 namespace cg2d {
@@ -19,6 +20,24 @@ std::string disturbance(const RunReport& report) {
 
 const RepeatReport& median_repeat(const RunReport& report) {
   return median_run_of(report.repeats, &RepeatReport::time_s);
+}
+RepeatReport& median_repeat(RunReport& report) {
+  const auto& median = median_repeat(std::as_const(report));
+  return report.repeats[static_cast<std::size_t>(&median - report.repeats.data())];
+}
+
+double mops_of(const RunReport& report, const RepeatReport& repeat) {
+  return official_flop_count(timed_part(report)) / repeat.time_s / 1e6;
+}
+
+double true_mflops_of(const RunReport& report, const RepeatReport& repeat) {
+  return true_flop_count(timed_part(report), report.nonzero_count) / repeat.time_s / 1e6;
+}
+
+std::optional<double> relative_error(const RunReport& report, const RepeatReport& repeat) {
+  const auto& reference = report.problem.reference_zeta;
+  if (!reference || !report.unfinished.empty()) return std::nullopt;
+  return std::abs(repeat.steps.back().zeta - *reference) / std::abs(*reference);
 }
 
 Sample repeat_times(const RunReport& report) {

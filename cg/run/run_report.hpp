@@ -42,6 +42,12 @@ std::string disturbance(const RunReport& report);
 
 /// Figures that follow from a report with at least one repeat.
 const RepeatReport& median_repeat(const RunReport& report);
+RepeatReport& median_repeat(RunReport& report);
+/// Mop/s of a repetition by the official operation count, and Mflop/s by the true number of nonzeros.
+double mops_of(const RunReport& report, const RepeatReport& repeat);
+double true_mflops_of(const RunReport& report, const RepeatReport& repeat);
+/// The error of zeta; nothing without a reference, and where not all repetitions are complete.
+std::optional<double> relative_error(const RunReport& report, const RepeatReport& repeat);
 /// The times of all repeats.
 Sample repeat_times(const RunReport& report);
 /// The problem with as many outer iterations as were timed: fewer than all after a restart. For counts of work.

@@ -363,7 +363,7 @@ void Session::gather_results(const MeasuredSolver& solver, double ticks_per_seco
   found_.ranks = group_.gather_one(mine_);
 }
 
-/// Counts that contradict the system's own account, or that stand still, are no result: a warning for each.
+/// Counts that stand still are no result: a warning for each.
 void Session::judge_counts(const RepeatReport& last) {
   for (std::size_t event = 0; event < found_.counters.counted.size(); ++event) {
     auto doubt = doubt_about(found_.counters, last, event);

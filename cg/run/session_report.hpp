@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -118,21 +117,9 @@ struct SessionReport {
   }
 };
 
-/// The system's own account of an event in the region, all ranks; nothing where it has no such figure.
-std::optional<double> account_of(const RepeatReport& repeat, std::string_view event_name);
-/// Why the counts of an event in a repetition are not to be trusted: they contradict the system's account by more
-/// than 2 %, or nothing was counted and nothing says that this is right. Empty: no doubt.
+/// Why the counts of an event in a repetition are not to be trusted: nothing was counted, and nothing says that this is right. Empty: no
+/// doubt.
 std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event);
-
-/// min, mean, max over ranks.
-struct Spread {
-  double minimum = 0.0;
-  double mean = 0.0;
-  double maximum = 0.0;
-  /// max / mean - 1, the share by which the slowest rank exceeds the mean.
-  [[nodiscard]] double imbalance() const { return mean > 0.0 ? maximum / mean - 1.0 : 0.0; }
-};
-Spread spread_of(std::span<const double> values);
 
 /// Nonzeros per second of all ranks together in the products of a repetition, which wait for the slowest; 0 where no phases were timed.
 double achieved_speed(std::span<const RankResult> ranks, const RepeatReport& repeat);

@@ -19,7 +19,7 @@
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/stencil.hpp"
-#include "cg/report/session_document.hpp"
+#include "cg/report/report.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "comm/communicator.hpp"

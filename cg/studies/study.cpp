@@ -20,7 +20,7 @@
 #include "cg/machine/environment.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/matrix_facts.hpp"
-#include "cg/report/session_document.hpp"
+#include "cg/report/report.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/solve/solve_report.hpp"
 #include "cg/run/solve/solve_run.hpp"
@@ -93,7 +93,7 @@ class BenchmarkWork final : public StudiedWork {
     run.disturbance = disturbance(report);
     if (run.succeeded()) run.zeta = final_step(report).zeta;
     return {.run = std::move(run),
-            .json = [report = std::move(report)] { return json_of(run_document(report)); }};
+            .json = [report = std::move(report)] { return json_of(RunDocument{.report = report}); }};
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
@@ -166,7 +166,7 @@ class SystemWork final : public StudiedWork {
     if (report.matrix) run.n = report.matrix->order;
     if (report.quiet) run.disturbance = report.quiet->reason();
     return {.run = std::move(run), .json = [options = std::move(options), report = std::move(report)] {
-              return json_of(solve_document(options, report));
+              return json_of(SolveDocument{.options = options, .report = report});
             }};
   }
 

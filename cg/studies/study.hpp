@@ -54,7 +54,7 @@ struct StudiedRun {
   [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
 };
 
-/// The result of a run: what is compared, and the maker of its JSON, of run_document() or solve_document(), which rank 0 calls.
+/// The result of a run: what is compared, and the maker of its JSON, of RunDocument or SolveDocument, which rank 0 calls.
 struct StudiedResult {
   StudiedRun run;
   std::function<nlohmann::ordered_json()> json;

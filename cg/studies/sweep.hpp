@@ -19,7 +19,7 @@
 
 namespace cg2d {
 
-/// The result of a run as a sweep's file holds it: of run_document() or solve_document(), with the key "sweep".
+/// The result of a run as a sweep's file holds it: of RunDocument or SolveDocument, with the key "sweep".
 nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, SweptRun swept);
 
 /// A file that is open for appending, and locked against a second sweep, during the object's life.

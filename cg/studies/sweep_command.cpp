@@ -20,7 +20,6 @@
 #include "cg/machine/environment.hpp"
 #include "cg/machine/measurement_record.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/timing/phase_counters.hpp"
 

@@ -16,7 +16,6 @@
 #include "cg/base/values.hpp"
 #include "cg/report/grids/grid_differences.hpp"
 #include "cg/report/report.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/timing/phase.hpp"
@@ -305,9 +304,9 @@ std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& l
       if (!cell.is_sound() || !cell.median_run().work) continue;
       const auto& work = *cell.median_run().work;
       double clocks = 0.0;
-      for (const auto phase : line.phases) clocks += work.clocks.at(index_of(phase));
+      for (const auto phase : line.phases) clocks += work.phases[index_of(phase)].clocks;
       const double count =
-          unit == ClocksPer::iteration ? work.step_count : work.calls.at(index_of(Phase::multiply));
+          unit == ClocksPer::iteration ? work.step_count : work.phases[index_of(Phase::multiply)].calls;
       table.number(column_of(cell), count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
     }
   }
@@ -466,16 +465,15 @@ std::string disturbances_of(const GridTable& table) {
 }
 
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
-std::string reasons_of(const GridTable& table, const std::vector<ResultRecord>& records,
-                       const std::optional<GridPair>& why) {
+std::string reasons_of(const GridTable& table, const std::optional<GridPair>& why) {
   std::vector<GridDifference> differences;
-  if (!why) differences = differences_from_best(table.rows.back(), records);
+  if (!why) differences = differences_from_best(table.rows.back());
   for (const auto& row : table.rows) {
-    auto found = why ? difference_of_pair(row, *why, records) : std::nullopt;
+    auto found = why ? difference_of_pair(row, *why) : std::nullopt;
     if (found) differences.push_back(*std::move(found));
   }
   std::string text;
-  for (const auto& difference : differences) text += difference_text(difference, records);
+  for (const auto& difference : differences) text += difference_text(difference);
   return text;
 }
 
@@ -488,7 +486,7 @@ void add_prediction(const ResultRecord& run, Table& table) {
     table.line().word("grid", grid).word("of", what);
     for (std::size_t k = 0; k < benchmark_phase_count; ++k)
       table.number(phase_name(phase_at(k)),
-                   text_of(run.work ? run.work->seconds[k] : unknown, prediction.phases[k]));
+                   text_of(run.work ? run.work->phases[k].measured_s : unknown, prediction.phases[k]));
     table.number("total", text_of(run.time_s, prediction.total_s()));
   };
   const auto seconds = [](double value) {
@@ -517,14 +515,13 @@ std::string prediction_lines(const std::vector<MeasuredConfiguration>& cells) {
          table.text("    ");
 }
 
-std::string table_text(const GridTable& table, const NamedAxes& axes,
-                       const std::vector<ResultRecord>& records, const SweepTableOptions& options) {
+std::string table_text(const GridTable& table, const NamedAxes& axes, const SweepTableOptions& options) {
   std::string text = title_of(table, axes) + lines_of(table);
   for (const auto& row : table.rows)
     text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
-  return text + failures_of(table) + disturbances_of(table) + reasons_of(table, records, options.why) +
-         extra_run_tables(cells, records) + prediction_lines(cells);
+  return text + failures_of(table) + disturbances_of(table) + reasons_of(table, options.why) +
+         extra_run_tables(cells) + prediction_lines(cells);
 }
 
 /// All configurations of a choice, the candidate first, each with its paired rounds.
@@ -559,10 +556,7 @@ std::string short_verdict(const ChoiceVerdict& choice) {
 
 /// The best of several tables: nothing where one table has all configurations of a number of ranks.
 std::string choice_text(const ChoiceVerdict& choice, const std::vector<GridVerdict>& grids) {
-  const auto table_count = std::ranges::count_if(grids, [&](const auto& row) {
-    return row.common.problem == choice.problem && row.rank_count == choice.rank_count &&
-           row.common.configuration.thread_count == choice.thread_count;
-  });
+  const auto table_count = std::ranges::count_if(grids, [&](const auto& row) { return choice.has(row); });
   if (table_count < 2) return {};
   const bool is_system =
       choice.ranking.candidate() != nullptr && choice.ranking.candidate()->asked.is_system();
@@ -603,7 +597,7 @@ std::string sweep_tables(const std::vector<ResultRecord>& records, const SweepTa
   std::string text;
   for (const auto& table : tables) {
     if (!text.empty()) text += '\n';
-    text += table_text(table, axes, records, options);
+    text += table_text(table, axes, options);
   }
   if (text.empty()) return "No results.\n" + left_out_text(verdicts.left_out);
   const bool has_benchmark =
@@ -630,8 +624,7 @@ std::string paper_tables(const std::vector<GridVerdict>& rows) {
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
   SweepVerdicts sweep{verdicts_of(records), {}, {}};
-  for (const auto& row : sweep.verdicts.grids)
-    sweep.differences.push_back(differences_from_best(row, records));
+  for (const auto& row : sweep.verdicts.grids) sweep.differences.push_back(differences_from_best(row));
   for (const auto& one : records) {
     if (one.is_replaced) sweep.replaced.push_back(one.place);
   }

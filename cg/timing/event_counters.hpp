@@ -27,7 +27,6 @@ class EventCounters {
   /// The events that are counted, in the order asked for.
   [[nodiscard]] const std::vector<std::string>& event_names() const { return event_names_; }
   [[nodiscard]] const std::vector<RefusedEvent>& refused() const { return refused_; }
-  [[nodiscard]] UsageScope usage_scope() const { return usage_scope_; }
   /// Software events always are of all threads.
   [[nodiscard]] bool counts_all_threads() const { return !papi_ || papi_->counts_all_threads(); }
   /// The count of a software event in the trial, by its place in event_names().

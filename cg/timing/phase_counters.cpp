@@ -80,7 +80,6 @@ PhaseCounters::PhaseCounters(EventCounters& counters)
 void PhaseCounters::begin_region() {
   counts_ = {};
   unread_ = {};
-  first_usage_ = system_usage(counters_.usage_scope());
   counters_.read(first_);
   last_ = first_;
 }
@@ -93,7 +92,6 @@ void PhaseCounters::leave_out() {
 
 void PhaseCounters::end_region() {
   counters_.read(last_);
-  counts_.usage = system_usage(counters_.usage_scope()) - first_usage_;
   for (std::size_t event = 0; event < last_.size(); ++event)
     counts_.region[event] = last_[event] - first_[event];
 }

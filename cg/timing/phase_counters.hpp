@@ -19,7 +19,6 @@ struct RankCounts {
   std::array<CounterValues, phase_count> phases{};
   CounterValues region{};
   std::uint64_t reading_count = 0;
-  SystemUsage usage;  ///< usage of the region, by the system's own account
 };
 
 /// Clocks of each phase since the last reading.
@@ -68,7 +67,6 @@ class PhaseCounters final : public PhaseObserver {
   EventCounters& counters_;
   double clocks_per_reading_;
   std::uint64_t fewest_clocks_;
-  SystemUsage first_usage_;
   PhaseClocks unread_{};
   RankCounts counts_;
   CounterValues first_{};

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "cg/base/values.hpp"
 
@@ -60,20 +59,5 @@ const SoftwareEvent* find_software_event(std::string_view event_name) {
 }
 
 std::string full_name(const SoftwareEvent& event) { return fmt::format("{}{}", perf_prefix, event.name); }
-
-std::optional<std::int64_t> usage_of(std::string_view event_name, const SystemUsage& usage) {
-  const auto* event = find_software_event(event_name);
-  if (event == nullptr || event->account == nullptr || !parts_of(event_name).masks.empty())
-    return std::nullopt;
-  return usage.*event->account;
-}
-
-bool agrees_with_usage(std::int64_t counted, std::int64_t account, EventKind kind) {
-  constexpr double largest_share = 0.02;
-  // Between two readings: a few switches and faults, or the time of the readings themselves.
-  const double few = kind == EventKind::nanoseconds ? 200'000.0 : 4.0;
-  return std::abs(static_cast<double>(counted - account)) <=
-         std::max(few, largest_share * static_cast<double>(account));
-}
 
 }  // namespace cg2d

@@ -7,13 +7,10 @@
 // Measured (AMD EPYC of family 26, virtual, Linux 6.18, 2026-11): kernel's counters and account agree within 2 %: 105 naps gave 105 switches.
 // But the kernel's event of the task clock leaves out the switching itself, 7 us each time there, and so is 10 % short for a rank that waits.
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cg/base/system_files.hpp"
 #include "cg/timing/events.hpp"
@@ -33,10 +30,5 @@ std::span<const SoftwareEvent> software_event_table();
 const SoftwareEvent* find_software_event(std::string_view event_name);
 /// The row's name with "perf::".
 std::string full_name(const SoftwareEvent& event);
-
-/// The account's figure for an event of any name; nothing where it has none.
-std::optional<std::int64_t> usage_of(std::string_view event_name, const SystemUsage& usage);
-/// Whether a count agrees with the account, within 2 % and a few events that happen between the readings.
-bool agrees_with_usage(std::int64_t counted, std::int64_t account, EventKind kind);
 
 }  // namespace cg2d

@@ -12,7 +12,7 @@
 #include "cg/commands/command_line.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/event_list.hpp"
-#include "cg/report/session_document.hpp"
+#include "cg/report/report.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/stencil/stencil_report.hpp"
 #include "cg/studies/model_command.hpp"
@@ -33,6 +33,15 @@ std::string text_of(const std::string& path) {
 template <typename Document>
 Json again(const Json& json) {
   return json_of(from_json<Document>(json));
+}
+
+/// Without members that follow from what a document does not have, the cost of reading a clock or a counter.
+Json comparable(Json json) {
+  for (const auto* const place : {"/phases/timing_share", "/counters/reading_share"}) {
+    const Json::json_pointer share(place);
+    if (json.contains(share)) json.at(share) = nullptr;
+  }
+  return json;
 }
 
 /// A command, and what reads what it writes.
@@ -92,7 +101,7 @@ TEST_F(DocumentTest, IsReadAndWrittenAlike) {
     const auto json = document_of(words);
     if (test::group().rank() != 0) continue;
     try {
-      EXPECT_EQ(Json::diff(json, write_again(json)), Json::array()) << words;
+      EXPECT_EQ(Json::diff(comparable(json), comparable(write_again(json))), Json::array()) << words;
     } catch (const std::exception& error) {
       ADD_FAILURE() << words << ": " << error.what();
     }

@@ -133,7 +133,7 @@ set(text_parsers
     cg/solver/preconditioners/preconditioner_table.cpp
     cg/report/phase_figures.cpp
     cg/report/result_documents.cpp
-    cg/report/session_document.cpp
+    cg/report/region_document.cpp
     cg/report/shown_figures.cpp
     cg/report/result_compare.cpp
     cg/report/result_export.cpp

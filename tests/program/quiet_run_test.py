@@ -67,7 +67,8 @@ class Disturbed(QuietTest):
             self.assertTrue(repeat["delay_share"] is None or repeat["delay_share"] > 0.02, repeat)
             self.assertGreater(repeat["involuntary_switches"]["maximum"], 0)
         self.assertEqual(len(re.findall(r"(?m)^ Warning: disturbed, so repeat it on a quiet machine: .*$", text)), 1)
-        self.assertRegex(text, r"(?m)^ Quiet +=( )no, see the warning: ")
+        self.assertRegex(text, r"(?m)^ Quiet +no: timing unreliable: the machine was busy \(see the warning below\)$")
+        self.assertRegex(text, r"(?m)^ Speed spread +=( )[\d.]+ %$")
         self.assertEqual(dict(zip(table[0].split(","), table[1].split(",")))["disturbed"], "yes")
 
     def test_a_sweep_repeats_it_and_keeps_every_attempt(self):

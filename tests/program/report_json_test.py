@@ -254,7 +254,9 @@ class Configuration(SchemaTest):
                 document = self.valid_document_of(2, "run", "--class", "S", "--kernel", kernel)
                 self.assertEqual(document["configuration"]["kernel"], kernel)
                 text = self.run_well(2, "run", "--class", "S", "--kernel", kernel, "--verbose").stdout
-                self.assertRegex(text, rf"(?m)^ Kernel          = {kernel} \(")
+                self.assertRegex(text, rf"(?m)^ Kernel  {kernel}, \S+ \(requested\)$")
+                if document["configuration"]["symmetric_storage"]:
+                    self.assertRegex(text, rf"(?m)^ Kernel          = {kernel}, symmetric storage: ")
 
     def test_a_forced_transport_grid_and_sum_are_the_ones_that_ran(self):
         arguments = ("--transport", "two-sided", "--grid", "3x2", "--sum", "whole-block")

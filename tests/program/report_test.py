@@ -128,8 +128,8 @@ class Text(ProgramTest):
             r" Problem         = n 1400, nonzer 7, shift 10, niter 15",
             r" Grid            = 2x3 \(Px x Py: 2 process columns, 3 process rows\)",
             r" Transport       = shared \(default\), sum reduce-scatter, waiting ranks (yield|spin)",
-            r" Kernel          = \S+ \(\S+\), chosen by auto \(default\)(, symmetric storage: .*)?",
-            r" Tuning          = (\S.*, )?built-in \(no profile at .*; cg2d tune makes one\)",
+            r" Kernel  \S+, \S+ \(default; cg2d tune measures\)",
+            r" No profile      = no profile at .*; cg2d tune makes one",
             r" Threads         = 1 per rank",
             # The blocks of the 2 process columns: 1400 rows each, so 2800 pieces of rows.
             r" Row lengths     = \d+ to \d+, mean 27\.9 in the blocks; below the critical vector length 8: "
@@ -261,7 +261,7 @@ class Text(ProgramTest):
 
     def test_only_a_verbose_report_says_all(self):
         short = self.run_well(2, "run", "--class", "S").stdout
-        for label in ("Huge pages", "Row lengths", "Commit", "Tuning"):
+        for label in ("Huge pages", "Row lengths", "Commit", "No profile"):
             self.assertNotIn(f" {label} ", short)
         self.assertLessEqual(len(short.splitlines()), 45)
 

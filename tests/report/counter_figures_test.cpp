@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace cg2d::counter_figures_test {
 namespace {
@@ -23,7 +24,9 @@ const CounterFigure* find(const std::vector<CounterFigure>& figures, std::string
 }
 
 double in(const CounterFigure* figure, Phase phase) {
-  return figure == nullptr ? -1.0 : figure->phases[index_of(phase)].value_or(-2.0);
+  if (figure == nullptr) return -1.0;
+  const double ratio = figure->phases[index_of(phase)];
+  return std::isnan(ratio) ? -2.0 : ratio;
 }
 
 TEST(CounterFiguresTest, AreMadeOfWhatWasCounted) {

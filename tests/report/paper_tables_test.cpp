@@ -29,7 +29,7 @@ std::vector<ResultRecord> sweep_of(const std::vector<std::string>& kernels) {
         records.push_back(phase_record_of(columns, ranks / columns, values));
         records.back().asked.configuration.kernel = kernel;
         // 26 products in 25 steps, as the benchmark has them.
-        records.back().work->calls.at(index_of(Phase::multiply)) = 1.04 * test::phase_steps;
+        records.back().work->phases.at(index_of(Phase::multiply)).calls = 1.04 * test::phase_steps;
       }
     }
   }

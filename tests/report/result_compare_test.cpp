@@ -153,7 +153,7 @@ TEST(ResultCompareTest, SetsAreToldApartByWhatDiffersAndByTheirNames) {
         "\nnew/old: median of the rounds of new by those of old, "})
     test::expect_in(text, words);
   EXPECT_EQ(comparison_text(compare_results(before, before, 0.05)).find("Differs"), std::string::npos);
-  const auto json = nlohmann::json::parse(comparison_json(compare_results(before, after, 0.05)));
+  const auto json = nlohmann::json::parse(document_text(compare_results(before, after, 0.05)));
   EXPECT_EQ(json.at("labels").at("before"), "A");
   EXPECT_EQ(json.at("compared").at(0).at("differences").size(), 1U);
 }
@@ -167,7 +167,9 @@ TEST(ResultCompareTest, Percentages) {
 
 TEST(ResultExportTest, ExtraPGetsALinePerMeasuredValue) {
   auto timed = record_of(2, 1, 1.5);
-  timed.work = RecordedWork{.seconds = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}};
+  timed.work.emplace();
+  for (const auto phase : benchmark_phases)
+    timed.work->phases[index_of(phase)].measured_s = 0.1 * static_cast<double>(index_of(phase) + 1);
   std::istringstream lines(extra_p_lines({timed, failed_record_of(1, 2, "unavailable")}));
   std::vector<nlohmann::json> all;
   for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));
@@ -240,7 +242,7 @@ TEST(ResultCompareTest, OtherFiguresAreShownWhereTheyDiffer) {
   auto comparison = compare_results(before, after, 0.05);
   EXPECT_NE(comparison_text(comparison).find("Peak memory 1 MB in A, 1.5 MB in B\n"), std::string::npos)
       << comparison_text(comparison);
-  const auto figures = nlohmann::json::parse(comparison_json(comparison)).at("compared").at(0).at("figures");
+  const auto figures = nlohmann::json::parse(document_text(comparison)).at("compared").at(0).at("figures");
   EXPECT_EQ(figures.dump(), R"([{"after":1500000.0,"before":1000000.0,"name":"peak_bytes","unit":"B"}])");
   EXPECT_EQ(comparison.exit_code(), ExitCode::undecided) << "no verdict depends on them";
   EXPECT_NE(csv_lines(before).find(",disturbed,repeat,peak_bytes\n"), std::string::npos);

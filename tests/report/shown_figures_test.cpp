@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cg/report/session_document.hpp"
+#include "cg/report/report.hpp"
 #include "cg/timing/phase.hpp"
 
 namespace cg2d::shown_figures_test {
@@ -34,7 +34,7 @@ void describe(Members& m, Places& places) {
   m("is_long", places.is_long, {.label = "Long", .column = "long"});
   m("first", places.first);
   m("third", places.third, or_null());
-  m.list("all", places.all, {},
+  m.list("ranks", places.all, {},
          [&](Place& place, std::size_t /*index*/) { m("depth_m", place.depth_m, metric("Depth", "m")); });
 }
 

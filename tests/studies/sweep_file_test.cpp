@@ -223,8 +223,8 @@ TEST(ResultReaderTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   auto asked = test::asked_on(1, 2);
   asked.problem = problem_name(report.problem);
   asked.configuration.sum_form = comm::SumForm::whole_block;
-  const auto run =
-      sweep_json(json_of(run_document(report)), {.asked = asked, .round_count = 3, .duration_s = 0.25});
+  const auto run = sweep_json(json_of(RunDocument{.report = report}),
+                              {.asked = asked, .round_count = 3, .duration_s = 0.25});
   EXPECT_EQ(record_from(run).asked, asked);
   EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
 }
@@ -241,7 +241,7 @@ TEST(ResultReaderTest, EveryAxisOfARunIsRead) {
                           .overlaps = true,
                           .cut = "nonzeros",
                           .ranks_per_node = 2};
-  auto run = json_of(run_document(report));
+  auto run = json_of(RunDocument{.report = report});
   EXPECT_EQ(record_from(run).kernel_used, report.configuration.kernel);
   EXPECT_EQ(record_from(run).asked.configuration.kernel, "auto");
   run["configuration"]["tuning"]["kernel_by"] = "asked for";

@@ -17,9 +17,10 @@ inline ResultRecord phase_record_of(int columns, int rows, const PhaseValues& st
   auto record = record_of(columns, rows, sum, round);
   record.work = RecordedWork{.step_count = phase_steps};
   for (std::size_t index = 0; index < step_s.size(); ++index) {
-    record.work->seconds.at(index) = phase_steps * step_s.at(index);
-    record.work->clocks.at(index) = 1e9 * record.work->seconds.at(index);
-    record.work->calls.at(index) = phase_steps;
+    auto& phase = record.work->phases.at(index);
+    phase.measured_s = phase_steps * step_s.at(index);
+    phase.clocks = 1e9 * phase.measured_s;
+    phase.calls = phase_steps;
   }
   return record;
 }

@@ -88,7 +88,7 @@ def with_predictions(documents):
 
 
 # Of an event, besides its name, kind and phases.
-EVENT = {"total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "system_total": None, "per_nonzero": None}
+EVENT = {"total": 1500.0, "outside_phases": 0.0, "coverage": 1.0, "per_nonzero": None}
 
 
 def with_counters(documents):

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cg/base/describe_json.hpp"
+#include "cg/report/report.hpp"
 #include "cg/report/result_reader.hpp"
-#include "cg/report/session_document.hpp"
 #include "cg/run/run_report.hpp"
 #include "cg/studies/sweep.hpp"
 
@@ -50,11 +50,11 @@ inline nlohmann::ordered_json sweep_json_of(int columns, int rows, int round) {
   report.code = ExitCode::memory;
   report.reason = "not enough memory";
   report.problem = *find_class("S");
-  return sweep_json(json_of(run_document(report)), {.asked = asked_on(columns, rows),
-                                                    .round = round,
-                                                    .round_count = 3,
-                                                    .duration_s = 0.25,
-                                                    .session = "a session"});
+  return sweep_json(json_of(RunDocument{.report = report}), {.asked = asked_on(columns, rows),
+                                                             .round = round,
+                                                             .round_count = 3,
+                                                             .duration_s = 0.25,
+                                                             .session = "a session"});
 }
 
 /// A result as a line of a sweep's file, with its end.

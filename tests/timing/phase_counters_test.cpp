@@ -72,7 +72,7 @@ TEST(EventTotalsTest, MergesTheRanks) {
   EXPECT_EQ(totals.phases[multiply].minimum, 2.0);
   EXPECT_EQ(totals.phases[multiply].mean, 3.0);
   EXPECT_EQ(totals.phases[multiply].maximum, 4.0);
-  EXPECT_EQ(totals.phase_totals[multiply], 6.0);
+  EXPECT_EQ(totals.phases[multiply].total, 6.0);
   EXPECT_EQ(totals.region_total, 12.0);
   EXPECT_DOUBLE_EQ(totals.coverage.value_or(0.0), 8.0 / 12.0);
   // 6 misses in 26 products of 3 nonzeros.
@@ -90,18 +90,7 @@ TEST(EventTotalsTest, FiguresAreOfAllRanks) {
   const auto report = two_ranks({"PAPI_TOT_INS", "PAPI_TOT_CYC"});
   const auto figures = counter_figures(counted_events(phases_of(report)));
   ASSERT_EQ(figures.size(), 1U);
-  EXPECT_DOUBLE_EQ(figures.front().phases[index_of(Phase::multiply)].value_or(0.0), 6.0 / 20.0);
-}
-
-TEST(DoubtTest, CountsThatContradictTheSystemsAccount) {
-  auto report = two_ranks({"perf::CONTEXT-SWITCHES"});
-  auto& counts = report.repeats.front().counts;
-  for (auto& rank : counts) rank.usage.switches = rank.region[0];
-  EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 0), "");
-  EXPECT_EQ(event_totals(phases_of(report), 0).account, 12.0);
-  counts[1].usage.switches = 30'000;
-  EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("rank 1, but the OS total is 30000"),
-            std::string::npos);
+  EXPECT_DOUBLE_EQ(figures.front().phases[index_of(Phase::multiply)], 6.0 / 20.0);
 }
 
 TEST(DoubtTest, EventsThatStandStill) {
@@ -179,8 +168,6 @@ TEST(PhaseCountersTest, PhasesAndTheRestMakeTheRegion) {
   EXPECT_GE(dot, 1'000'000);
   EXPECT_GE(multiply, 1'000'000);
   EXPECT_GE(counts.region[0] - dot - multiply, 900'000);
-  EXPECT_TRUE(agrees_with_usage(counts.region[0], counts.usage.processor_ns, EventKind::nanoseconds))
-      << counts.region[0] << " and " << counts.usage.processor_ns;
   EXPECT_EQ(counts.reading_count, 3U);
   EXPECT_GT(phases.clocks_per_reading(), 0.0);
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 #include "cg/timing/event_counters.hpp"
@@ -24,14 +25,6 @@ TEST(SoftwareEventTest, IsFoundByEveryNameThatPapiHasForIt) {
   }
   for (const auto* name : {"perf::CONTEXT", "perf::CYCLES", "perf::", "", "PAPI_TOT_CYC", "perf::C"})
     EXPECT_EQ(find_software_event(name), nullptr) << name;
-}
-
-TEST(AgreesWithUsageTest, WithinTwoPercent) {
-  EXPECT_TRUE(agrees_with_usage(10'000, 10'200, EventKind::other));
-  EXPECT_FALSE(agrees_with_usage(10'000, 10'300, EventKind::other));
-  EXPECT_FALSE(agrees_with_usage(0, 30'000, EventKind::other));
-  EXPECT_TRUE(agrees_with_usage(3, 5, EventKind::other));  // between the two readings
-  EXPECT_FALSE(agrees_with_usage(0, 10'000'000, EventKind::nanoseconds));
 }
 
 /// In both modes, by the kernel.
@@ -54,29 +47,31 @@ void work() {
   }
 }
 
-/// Counts, works, and compares with the account. If it works elsewhere, another thread works, too, which belongs to
-/// the process only.
+/// Counts by the kernel's counters, which events with masks come from, works, and compares with the system's account, which those without
+/// come from. If it works elsewhere, another thread works, too, which belongs to the process only. No clocks: the kernel's leaves out the
+/// switching itself.
 void expect_agreement(UsageScope scope, bool works_elsewhere) {
-  const std::vector<std::string> names{"perf::CONTEXT-SWITCHES", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS",
-                                       "perf::MAJOR-FAULTS",     "perf::TASK-CLOCK",  "perf::CPU-CLOCK"};
+  std::vector<std::string> names{"perf::CONTEXT-SWITCHES", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS",
+                                 "perf::MAJOR-FAULTS"};
+  const auto count = names.size();
+  for (std::size_t event = 0; event < count; ++event) names.push_back(names[event] + ":u=1:k=1");
   const EventCounters counters(names, false, scope);
   ASSERT_EQ(counters.event_names(), names);
   CounterValues before{};
   CounterValues after{};
-  const auto usage_before = system_usage(scope);
   counters.read(before);
   work();
   if (works_elsewhere) std::thread(work).join();  // made after the counters: inherited by a process
   counters.read(after);
-  const auto usage = system_usage(scope) - usage_before;
   const int workers = works_elsewhere && scope == UsageScope::process ? 2 : 1;
-  EXPECT_GE(usage.switches, 250 * workers);  // a sleep may be over before the thread has left its core
-  EXPECT_GE(usage.minor_faults, 1000 * workers);
-  for (std::size_t event = 0; event < names.size(); ++event) {
-    const auto account = usage_of(names[event], usage);
-    ASSERT_TRUE(account.has_value()) << names[event];
-    EXPECT_TRUE(agrees_with_usage(after[event] - before[event], *account, event_kind(names[event])))
-        << names[event] << ": " << after[event] - before[event] << " counted, the OS total is " << *account;
+  EXPECT_GE(after[0] - before[0], 250 * workers);  // a sleep may be over before the thread has left its core
+  EXPECT_GE(after[2] - before[2], 1000 * workers);
+  for (std::size_t event = 0; event < count; ++event) {
+    const auto account = after[event] - before[event];
+    const auto counted = after[event + count] - before[event + count];
+    // A few switches and faults lie between the two readings.
+    EXPECT_LE(std::abs(counted - account), std::max<std::int64_t>(4, account / 50))
+        << names[event] << ": " << counted << " counted, the OS total is " << account;
   }
 }
 

@@ -1,13 +1,11 @@
 #include "cg/report/grids/grid_differences.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
-#include <numeric>
+#include <set>
 #include <utility>
 
 #include "cg/base/table.hpp"
@@ -18,9 +16,6 @@ namespace {
 
 constexpr double microseconds_per_s = 1e6;
 
-/// Whether phases were timed, over a known number of CG steps.
-bool has_known_steps(const ResultRecord& run) { return run.work && run.work->step_count > 0.0; }
-
 /// Two runs of the same round.
 struct PairedRuns {
   const ResultRecord* slower;
@@ -29,22 +24,26 @@ struct PairedRuns {
 
 std::vector<PairedRuns> paired_runs(const MeasuredConfiguration& slower,
                                     const MeasuredConfiguration& faster) {
-  std::map<int, const ResultRecord*> fast;
-  for (std::size_t k = 0; k < faster.runs.size(); ++k) fast[faster.round_numbers.at(k)] = &faster.runs[k];
   std::vector<PairedRuns> pairs;
   for (std::size_t k = 0; k < slower.runs.size(); ++k) {
-    const auto other = fast.find(slower.round_numbers.at(k));
-    if (other != fast.end()) pairs.push_back({.slower = &slower.runs[k], .faster = other->second});
+    const auto other = std::ranges::find(faster.round_numbers, slower.round_numbers.at(k));
+    if (other != faster.round_numbers.end())
+      pairs.push_back(
+          {.slower = &slower.runs[k],
+           .faster = &faster.runs.at(static_cast<std::size_t>(other - faster.round_numbers.begin()))});
   }
   return pairs;
 }
 
-/// Seconds of a phase, or of what is outside them, in a CG step.
-double step_seconds(const ResultRecord& run, std::optional<Phase> phase) {
-  if (phase) return run.work->seconds.at(index_of(*phase)) / run.work->step_count;
+/// A figure of a phase in a CG step. Outside all phases there is only time.
+double step_value(const ResultRecord& run, std::optional<Phase> phase,
+                  double PhaseShare::*value = &PhaseShare::measured_s) {
+  const auto& [step_count, phases] = *run.work;
+  if (phase) return phases[index_of(*phase)].*value / step_count;
+  if (value != &PhaseShare::measured_s) return 0.0;
   double rest = run.time_s;
-  for (const double seconds : run.work->seconds) rest -= seconds;
-  return rest / run.work->step_count;
+  for (const auto known : benchmark_phases) rest -= phases[index_of(known)].measured_s;
+  return rest / step_count;
 }
 
 /// By how much a CG step of the slower one takes longer.
@@ -69,39 +68,32 @@ double mean_of(const std::vector<PairedRuns>& pairs, const ValueOf& value_of) {
   return sum / static_cast<double>(pairs.size());
 }
 
-/// The difference of something that runs count in each phase, per CG step.
-double work_difference(const PairedRuns& pair, Phase phase, PhaseValues RecordedWork::*values) {
-  const auto of = [&](const ResultRecord& run) {
-    return ((*run.work).*values).at(index_of(phase)) / run.work->step_count;
-  };
-  return of(*pair.slower) - of(*pair.faster);
-}
-
 /// pairs: of all rounds; middle: those of middle_half().
 PhaseDifference phase_difference(const std::vector<PairedRuns>& pairs, const std::vector<PairedRuns>& middle,
                                  std::optional<Phase> phase, double whole_s) {
-  const auto change = [&](const PairedRuns& pair) {
-    return step_seconds(*pair.slower, phase) - step_seconds(*pair.faster, phase);
+  const auto slower = [&](double PhaseShare::*value) {
+    return mean_of(middle, [&](const auto& pair) { return step_value(*pair.slower, phase, value); });
   };
-  PhaseDifference result{.phase = phase};
-  result.slower_s = mean_of(middle, [&](const auto& pair) { return step_seconds(*pair.slower, phase); });
-  result.faster_s = mean_of(middle, [&](const auto& pair) { return step_seconds(*pair.faster, phase); });
-  result.difference_s = result.slower_s - result.faster_s;
+  const auto faster = [&](double PhaseShare::*value) {
+    return mean_of(middle, [&](const auto& pair) { return step_value(*pair.faster, phase, value); });
+  };
+  const auto difference = [&](double PhaseShare::*value) { return slower(value) - faster(value); };
+  PhaseDifference result{.phase = phase,
+                         .slower_s = slower(&PhaseShare::measured_s),
+                         .faster_s = faster(&PhaseShare::measured_s),
+                         .difference_s = difference(&PhaseShare::measured_s),
+                         .waiting_s = difference(&PhaseShare::waited_s),
+                         .messages = difference(&PhaseShare::messages),
+                         .bytes = difference(&PhaseShare::sent_bytes)};
   result.share = whole_s > 0.0 ? result.difference_s / whole_s : 0.0;
   std::vector<double> costs;
-  costs.reserve(pairs.size());
-  for (const auto& pair : pairs)
-    costs.push_back(1.0 + change(pair) * pair.faster->work->step_count / pair.faster->time_s);
+  for (const auto& pair : pairs) {
+    const double change = step_value(*pair.slower, phase) - step_value(*pair.faster, phase);
+    costs.push_back(1.0 + change * pair.faster->work->step_count / pair.faster->time_s);
+  }
   // A phase that takes less than the whole of the other run cannot bring it to zero, but time outside phases might.
   if (std::ranges::all_of(costs, [](double cost) { return cost > 0.0; }))
     result.cost = interval_of(costs, wrong_verdict_probability);
-  if (!phase) return result;
-  const auto mean = [&](PhaseValues RecordedWork::*values) {
-    return mean_of(middle, [&](const auto& pair) { return work_difference(pair, *phase, values); });
-  };
-  result.waiting_s = mean(&RecordedWork::waited_s);
-  result.messages = mean(&RecordedWork::messages);
-  result.bytes = mean(&RecordedWork::bytes);
   return result;
 }
 
@@ -114,10 +106,10 @@ bool differ_beyond_chance(double one, double other) {
   return distance > std::log(least_ratio) && distance > deviations * std::sqrt(1.0 / one + 1.0 / other);
 }
 
-std::vector<EventDifference> event_differences(const ResultRecord* slower, const ResultRecord* faster) {
+std::vector<EventDifference> event_differences(const std::optional<ResultRecord>& slower,
+                                               const std::optional<ResultRecord>& faster) {
   std::vector<EventDifference> differences;
-  if (slower == nullptr || faster == nullptr || !has_known_steps(*slower) || !has_known_steps(*faster))
-    return differences;
+  if (!slower || !faster) return differences;
   for (const auto& event : slower->events) {
     const auto same = std::ranges::find(faster->events, event.name, &RecordedEvent::name);
     if (same == faster->events.end()) continue;
@@ -136,32 +128,13 @@ std::vector<EventDifference> event_differences(const ResultRecord* slower, const
   return differences;
 }
 
-template <typename Has>
-const ResultRecord* last_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked,
-                             const Has& has) {
-  const auto found = std::find_if(records.rbegin(), records.rend(), [&](const auto& record) {
-    return record.asked == asked && record.succeeded() && !record.is_replaced && has(record);
-  });
-  return found == records.rend() ? nullptr : &*found;
-}
-
-/// The last run of this configuration that has counted events, or nullptr. The same for the machine's limits.
-const ResultRecord* counted_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked) {
-  return last_run(records, asked, [](const auto& record) { return !record.events.empty(); });
-}
-
-const ResultRecord* limited_run(const std::vector<ResultRecord>& records, const ConfiguredProblem& asked) {
-  return last_run(records, asked, [](const auto& record) { return record.limits.has_value(); });
-}
-
 /// The difference of two configurations, whichever is the slower one, by their paired rounds; nothing where there are none, or phases
 /// were not timed. ratio: of their times.
 std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
-                                            const MeasuredConfiguration& faster, const RatioInterval& ratio,
-                                            const std::vector<ResultRecord>& records) {
+                                            const MeasuredConfiguration& faster, const RatioInterval& ratio) {
   const auto pairs = paired_runs(slower, faster);
   const bool are_timed = std::ranges::all_of(
-      pairs, [](const auto& pair) { return has_known_steps(*pair.slower) && has_known_steps(*pair.faster); });
+      pairs, [](const auto& pair) { return pair.slower->has_steps() && pair.faster->has_steps(); });
   if (pairs.empty() || !are_timed) return std::nullopt;
   GridDifference result{.slower = slower.asked, .faster = faster.asked, .ratio = ratio};
   const auto middle = middle_half(pairs);
@@ -169,11 +142,15 @@ std::optional<GridDifference> difference_of(const MeasuredConfiguration& slower,
   for (const auto phase : benchmark_phases)
     result.phases.push_back(phase_difference(pairs, middle, phase, result.difference_s));
   result.phases.push_back(phase_difference(pairs, middle, std::nullopt, result.difference_s));
-  result.events = event_differences(counted_run(records, slower.asked), counted_run(records, faster.asked));
+  result.events = event_differences(slower.counted, faster.counted);
   return result;
 }
 
-// As text.
+// As text and JSON.
+
+void describe_us(Members& m, std::string_view name, double seconds, std::string_view text = {}) {
+  m.derived(name, microseconds_per_s * seconds, meaning(text));
+}
 
 constexpr std::size_t most_events_in_table = 8;
 
@@ -196,101 +173,50 @@ std::string grouped(double amount) {
 
 std::string us_text(double seconds) { return fmt::format("{:+.3g} us", microseconds_per_s * seconds); }
 
-/// "1 message more, 29 120 bytes more"; empty where both grids send as much.
-std::string traffic_words(const PhaseDifference& difference) {
-  std::vector<std::string> parts;
-  const auto add = [&](double amount, std::string_view one, std::string_view many) {
-    constexpr double least = 0.005;  // as many digits as are shown
-    if (std::abs(amount) < least) return;
-    const auto number = grouped(std::abs(amount));
-    parts.push_back(
-        fmt::format("{} {} {}", number, number == "1" ? one : many, amount > 0 ? "more" : "less"));
-  };
-  add(difference.messages, "message", "messages");
-  add(difference.bytes, "byte", "bytes");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string event_words(const GridDifference& difference, Phase phase) {
-  const auto found = std::ranges::find(difference.events, phase, &EventDifference::phase);
-  if (found == difference.events.end()) return {};
-  return fmt::format("{} {:.2g} x", found->event, found->ratio());
-}
-
-/// link: between the share and the phase.
+/// "82 % of it is multiply (+14.6 us, +2 us of it waiting; 1 message more; PAPI_L2_TCM 1.9 x)". link: between the share and the phase.
 std::string phase_words(const GridDifference& difference, const PhaseDifference& phase,
                         std::string_view link) {
-  std::vector<std::string> parts{us_text(phase.difference_s)};
-  constexpr double least_part = 0.1;  // least share in the difference of its phase
+  constexpr double least_part = 0.1;      // least share of the waiting in the difference of its phase
+  constexpr double least_amount = 0.005;  // as many digits as are shown
+  auto text = fmt::format("{:.0f} %{} {} ({}", 100.0 * phase.share, link, name_of(phase),
+                          us_text(phase.difference_s));
   if (phase.waiting_s * phase.difference_s > 0.0 &&
       std::abs(phase.waiting_s) > least_part * std::abs(phase.difference_s))
-    parts.front() += fmt::format(", {} of it waiting", us_text(phase.waiting_s));
-  if (const auto traffic = traffic_words(phase); !traffic.empty()) parts.push_back(traffic);
-  if (phase.phase) {
-    if (const auto event = event_words(difference, *phase.phase); !event.empty()) parts.push_back(event);
+    text += fmt::format(", {} of it waiting", us_text(phase.waiting_s));
+  std::string_view separator = "; ";
+  for (const auto& [amount, noun] : {std::pair(phase.messages, "message"), {phase.bytes, "byte"}}) {
+    if (std::abs(amount) < least_amount) continue;
+    const auto number = grouped(std::abs(amount));
+    text += fmt::format("{}{} {}{} {}", std::exchange(separator, ", "), number, noun,
+                        number == "1" ? "" : "s", amount > 0 ? "more" : "less");
   }
-  return fmt::format("{:.0f} %{} {} ({})", 100.0 * phase.share, link, name_of(phase), fmt::join(parts, "; "));
+  const auto event = std::ranges::find_if(
+      difference.events, [&](const auto& one) { return phase.phase && one.phase == *phase.phase; });
+  if (event != difference.events.end()) text += fmt::format("; {} {:.2g} x", event->event, event->ratio());
+  return text + ")";
 }
 
-/// The phases that are sure, the greatest difference first.
-std::vector<const PhaseDifference*> sure_phases(const GridDifference& difference) {
-  std::vector<const PhaseDifference*> sure;
-  for (const auto& phase : difference.phases) {
-    if (phase.is_sure()) sure.push_back(&phase);
-  }
-  std::ranges::stable_sort(sure, std::greater<>(),
-                           [](const auto* phase) { return std::abs(phase->difference_s); });
-  return sure;
-}
-
-std::string limit_text(const ResultRecord* run, const PhaseDifference& difference) {
-  if (run == nullptr || !difference.phase) return "-";
-  const double share = run->limits->at(index_of(*difference.phase)).share();
-  return share > 0.0 && share <= 1.0 ? fmt::format("{:.0f} %", 100.0 * share) : "-";
-}
-
-/// The sums of the columns.
-PhaseDifference sum_of(const std::vector<PhaseDifference>& phases) {
-  PhaseDifference sum;
-  for (const auto& phase : phases) {
-    sum.slower_s += phase.slower_s;
-    sum.faster_s += phase.faster_s;
-    sum.difference_s += phase.difference_s;
-    sum.share += phase.share;
-    sum.waiting_s += phase.waiting_s;
-    sum.messages += phase.messages;
-    sum.bytes += phase.bytes;
-  }
-  return sum;
-}
-
-std::string phase_lines(const GridDifference& difference, const std::vector<ResultRecord>& records) {
-  const auto* const slower = limited_run(records, difference.slower);
-  const auto* const faster = limited_run(records, difference.faster);
-  const bool has_limits = slower != nullptr && faster != nullptr;
+std::string phase_lines(const GridDifference& difference) {
   Table table;
-  const auto line = [&](std::string_view name, const PhaseDifference& phase) {
+  const auto line = [&](std::string_view name, const PhaseDifference& phase, std::string_view mark) {
     table.line().word("us per CG step", name);
     table.number(difference.slower.arrangement(), "{:.2f}", microseconds_per_s * phase.slower_s);
     table.number(difference.faster.arrangement(), "{:.2f}", microseconds_per_s * phase.faster_s);
-    table.number("difference", "{:+.2f}", microseconds_per_s * phase.difference_s);
-  };
-  const auto rest = [&](const PhaseDifference& phase) {
+    table.number("difference", "{:+.2f}", microseconds_per_s * phase.difference_s).word("", mark);
     table.number("share", "{:.0f} %", 100.0 * phase.share);
     table.number("waiting", "{:+.2f}", microseconds_per_s * phase.waiting_s);
     table.number("messages", "{:+.3g}", phase.messages).number("bytes", "{:+.6g}", phase.bytes);
   };
+  PhaseDifference sum;
   for (const auto& phase : difference.phases) {
-    line(name_of(phase), phase);
-    table.word("", phase.is_sure() ? "" : "~");
-    rest(phase);
-    if (has_limits)
-      table.number("of limit",
-                   fmt::format("{:>4} {:>5}", limit_text(slower, phase), limit_text(faster, phase)));
+    line(name_of(phase), phase, phase.is_sure() ? "" : "~");
+    for (const auto member :
+         {&PhaseDifference::slower_s, &PhaseDifference::faster_s, &PhaseDifference::difference_s,
+          &PhaseDifference::share, &PhaseDifference::waiting_s, &PhaseDifference::messages,
+          &PhaseDifference::bytes})
+      sum.*member += phase.*member;
   }
-  const auto sum = sum_of(difference.phases);
-  line("the whole step", sum);
-  rest(sum);
+  line("the whole step", sum, "");
   return table.text("    ") +
          "    Means over the ranks and the middle half of the rounds, by the difference of the whole step. "
          "~ within the noise\n";
@@ -309,43 +235,44 @@ std::string event_lines(const GridDifference& difference) {
   return table.text("    ");
 }
 
-std::string event_table(const std::vector<MeasuredConfiguration>& cells,
-                        const std::vector<ResultRecord>& records) {
+std::string event_table(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
   for (const auto& cell : cells) {
-    const auto* const run = counted_run(records, cell.asked);
-    if (run == nullptr || !has_known_steps(*run)) continue;
-    for (const auto& event : run->events) {
-      table.line().word("grid", cell.asked.arrangement()).word("event", event.name);
-      for (std::size_t k = 0; k < event.counts.size(); ++k)
-        table.number(phase_name(phase_at(k)), grouped(event.counts[k] / run->work->step_count));
-      table.number("all phases", grouped(std::accumulate(event.counts.begin(), event.counts.end(), 0.0) /
-                                         run->work->step_count));
+    const auto& run = cell.counted;
+    if (!run) continue;
+    for (const auto& [name, counts] : run->events) {
+      table.line().word("grid", cell.asked.arrangement()).word("event", name);
+      double sum = 0.0;
+      for (const auto phase : benchmark_phases) {
+        const double count = counts.at(index_of(phase)) / run->work->step_count;
+        table.number(phase_name(phase), grouped(count));
+        sum += count;
+      }
+      table.number("all phases", grouped(sum));
     }
   }
   if (table.is_empty()) return {};
   return "  Events per CG step, mean over the ranks, each grid in a run of its own\n" + table.text("    ");
 }
 
-std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
-                        const std::vector<ResultRecord>& records) {
+std::string limit_table(const std::vector<MeasuredConfiguration>& cells) {
   Table table;
   for (const auto& cell : cells) {
-    const auto* const run = limited_run(records, cell.asked);
-    if (run == nullptr || !has_known_steps(*run)) continue;
-    const auto& limits = *run->limits;
+    const auto& run = cell.limited;
+    if (!run) continue;
     const auto line = [&](std::string_view what, const auto& text_of) {
       table.line().word("grid", cell.asked.arrangement()).word("of", what);
-      for (const auto phase : benchmark_phases) table.number(phase_name(phase), text_of(index_of(phase)));
+      for (const auto phase : benchmark_phases)
+        table.number(phase_name(phase), text_of(run->limits->at(index_of(phase))));
     };
-    line("share of the limit", [&](std::size_t phase) {
-      const double share = limits.at(phase).share();
+    const double steps = run->work->step_count;
+    line("share of the limit", [](const PhaseShare& phase) {
+      const double share = phase.share();
       return share > 0.0 && share <= 1.0 ? fmt::format("{:.1f} %", 100.0 * share) : std::string();
     });
     line("bytes to and from memory",
-         [&](std::size_t phase) { return grouped(limits.at(phase).byte_count / run->work->step_count); });
-    line("flops",
-         [&](std::size_t phase) { return grouped(limits.at(phase).flop_count / run->work->step_count); });
+         [&](const PhaseShare& phase) { return grouped(phase.byte_count / steps); });
+    line("flops", [&](const PhaseShare& phase) { return grouped(phase.flop_count / steps); });
   }
   if (table.is_empty()) return {};
   return "  Limits of the machine, each grid in a run of its own: the share that each phase reaches, and its "
@@ -357,22 +284,18 @@ std::string limit_table(const std::vector<MeasuredConfiguration>& cells,
 
 }  // namespace
 
-std::vector<GridDifference> differences_from_best(const GridVerdict& row,
-                                                  const std::vector<ResultRecord>& records) {
+std::vector<GridDifference> differences_from_best(const GridVerdict& row) {
   const auto& alternatives = row.ranking.alternatives;
   std::vector<GridDifference> differences;
-  const auto add = [&](std::size_t place) {
-    auto found =
-        difference_of(alternatives[place], alternatives.front(), row.ranking.verdict.against[place], records);
+  for (const auto place : std::set{std::size_t{1}, alternatives.size() - 1}) {
+    if (place == 0 || place >= alternatives.size()) continue;
+    auto found = difference_of(alternatives[place], alternatives.front(), row.ranking.verdict.against[place]);
     if (found) differences.push_back(std::move(*found));
-  };
-  if (alternatives.size() > 1) add(1);
-  if (alternatives.size() > 2) add(alternatives.size() - 1);
+  }
   return differences;
 }
 
-std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair,
-                                                 const std::vector<ResultRecord>& records) {
+std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair) {
   const auto cell_of = [&](const comm::ProcessGrid& grid) -> const MeasuredConfiguration* {
     const auto found = std::ranges::find_if(row.cells, [&](const auto& cell) {
       return cell.asked.configuration.grid == grid && cell.is_sound();
@@ -387,15 +310,8 @@ std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const G
     std::swap(slower, faster);
     ratio = ratio_of(slower->rounds, faster->rounds, wrong_verdict_probability);
   }
-  return difference_of(*slower, *faster, ratio, records);
+  return difference_of(*slower, *faster, ratio);
 }
-
-namespace {
-
-void describe_us(Members& m, std::string_view name, double seconds, std::string_view text = {}) {
-  m.derived(name, microseconds_per_s * seconds, meaning(text));
-}
-}  // namespace
 
 void describe(Members& m, PhaseDifference& one) {
   m.derived("phase", one.phase ? std::optional(std::string(phase_name(*one.phase))) : std::nullopt,
@@ -439,24 +355,25 @@ std::string difference_words(const GridDifference& difference) {
   }
   auto text = fmt::format("{} is {} slower than {}, {} per CG step", slower, gain_text(difference.ratio),
                           faster, us_text(difference.difference_s));
-  const auto sure = sure_phases(difference);
-  if (sure.empty()) return text + ": no single phase differs beyond its noise";
-  std::vector<std::string> parts;
-  parts.reserve(sure.size());
-  for (const auto* phase : sure)
-    parts.push_back(phase_words(difference, *phase, parts.empty() ? " of it is" : ""));
-  return text + fmt::format("; {}", fmt::join(parts, ", "));
+  auto phases = difference.phases;
+  std::erase_if(phases, [](const auto& phase) { return !phase.is_sure(); });
+  if (phases.empty()) return text + ": no single phase differs beyond its noise";
+  std::ranges::stable_sort(phases, std::greater<>(),
+                           [](const auto& phase) { return std::abs(phase.difference_s); });
+  for (const auto& phase : phases)
+    text += &phase == phases.data() ? "; " + phase_words(difference, phase, " of it is")
+                                    : ", " + phase_words(difference, phase, "");
+  return text;
 }
 
-std::string difference_text(const GridDifference& difference, const std::vector<ResultRecord>& records) {
+std::string difference_text(const GridDifference& difference) {
   auto text = "  Why: " + difference_words(difference) + ".\n";
   if (!difference.is_sure()) return text;
-  return text + phase_lines(difference, records) + event_lines(difference);
+  return text + phase_lines(difference) + event_lines(difference);
 }
 
-std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells,
-                             const std::vector<ResultRecord>& records) {
-  return event_table(cells, records) + limit_table(cells, records);
+std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells) {
+  return event_table(cells) + limit_table(cells);
 }
 
 }  // namespace cg2d

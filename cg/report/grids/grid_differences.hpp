@@ -56,8 +56,7 @@ struct GridDifference {
 };
 
 /// The candidate of a row against the next one and the last one.
-std::vector<GridDifference> differences_from_best(const GridVerdict& row,
-                                                  const std::vector<ResultRecord>& records);
+std::vector<GridDifference> differences_from_best(const GridVerdict& row);
 
 class Members;
 void describe(Members& m, GridDifference& difference);
@@ -67,17 +66,15 @@ struct GridPair {
   comm::ProcessGrid one;
   comm::ProcessGrid other;
 };
-std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair,
-                                                 const std::vector<ResultRecord>& records);
+std::optional<GridDifference> difference_of_pair(const GridVerdict& row, const GridPair& pair);
 
 /// "4x1 is 12 % (8 ... 15 %) slower than 1x4, +16.2 us per CG step; 85 % of it is multiply (+14 us; ...), ...". Claims
 /// only what is sure.
 std::string difference_words(const GridDifference& difference);
 /// The words, and below them a table of phases, and one of events where there are any, where the difference is sure.
-std::string difference_text(const GridDifference& difference, const std::vector<ResultRecord>& records);
+std::string difference_text(const GridDifference& difference);
 
 /// Counted events per grid and phase, and the shares of the machine's limits; empty where no run has any.
-std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells,
-                             const std::vector<ResultRecord>& records);
+std::string extra_run_tables(const std::vector<MeasuredConfiguration>& cells);
 
 }  // namespace cg2d
