@@ -1,7 +1,9 @@
-#include "cg/explain/exchange_rounds.hpp"
+// Exchanges replayed round by round.
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "cg/explain/explanation.hpp"
 
 namespace cg2d {
 namespace {

@@ -314,15 +314,8 @@ void draw_costs(Drawing& drawing, const Explanation& explained) {
 /// All figures in words, for readers who do not see the picture.
 std::string description_of(const Explanation& explained) {
   std::string text = subtitle_of(explained) + ".";
-  for (const auto& step : explained.steps) {
-    const auto traffic = traffic_of(std::span(&step, 1));
-    text += fmt::format(" {}: {}", step.name, step.purpose);
-    text += step.rounds.empty()
-                ? " Nothing is sent."
-                : fmt::format(" {}, {}, {} bytes over all ranks.", format_count(step.round_count(), "round"),
-                              format_count(traffic.all_ranks.message_count, "message"),
-                              traffic.all_ranks.byte_count);
-  }
+  for (const auto& step : explained.steps)
+    text += fmt::format(" {}: {} {}", step.name, step.purpose, sent_text(step));
   return text;
 }
 

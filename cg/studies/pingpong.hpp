@@ -60,10 +60,6 @@ struct PairResult {
   std::vector<TransferTime> times{};  ///< by size, then variables, then method
   std::vector<TransferLine> lines{};
   std::vector<std::pair<std::string, std::string>> left_out{};  ///< method and reason
-
-  /// nullptr if that was not measured.
-  [[nodiscard]] const TransferTime* find(std::string_view method, int variable_count,
-                                         std::int64_t byte_count) const;
 };
 void describe(Members& m, PairResult& pair);
 
@@ -78,12 +74,11 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
                         const Configuration& configuration);
 
 /// The phases of the benchmark that communicate; what a phase of a grid without partners takes is measured, too.
-inline constexpr auto communication_phase_count = static_cast<std::size_t>(std::ranges::count_if(
-    phase_table(), [](const PhaseRow& phase) { return phase.is_of_benchmark && phase.communicates(); }));
+std::vector<Phase> communication_phases();
 
 struct TransportPhases {
   std::string transport;
-  std::vector<Sample> seconds{};  ///< seconds of one call, by communication_phase_at()
+  std::vector<Sample> seconds{};  ///< of one call, by communication_phases()
 };
 
 /// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.

@@ -57,6 +57,8 @@ struct ScalingCase {
   [[nodiscard]] std::string shape() const;
   /// "matrix" or "matrix-free"; empty for the benchmark.
   [[nodiscard]] std::string form() const;
+  /// Among those on as many cores: "ranks x threads, shared, 2 x 2", with the cut where it is not the usual one.
+  [[nodiscard]] std::string choices() const;
   /// For messages: "4 cores, ranks x threads, shared, 2 x 2".
   [[nodiscard]] std::string label() const;
   friend bool operator==(const ScalingCase&, const ScalingCase&) = default;
@@ -95,21 +97,13 @@ enum class Room {
 Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case);
 
 /// One run of one case.
-struct ScalingRun : StudiedRun {
-  ScalingCase scaled;
-  int round = 1;
+struct ScalingRun : ResultRecord {
+  ScalingCase scaled{};
 };
 
 /// The options and all measurements.
 struct ScalingStudy {
-  std::optional<Problem> problem;  ///< of the benchmark, on one core
-  std::string system;              ///< or a user's: its name, on one core
-  int iteration_count = 0;         ///< of each run of a system
-  bool weak = false;
-  std::vector<int> core_counts;
-  AxisValues values;            ///< values of the axes that are compared, by name: transport and cut
-  Configuration configuration;  ///< configuration of every case, except for threads and these
-  int round_count = 0;
+  ScalingOptions options;          ///< with all that the command line left open
   std::vector<ScalingCase> cases;  ///< in the order of the plan
   std::vector<ScalingRun> runs;    ///< in the order in which they ran
   std::vector<std::string> warnings;
@@ -157,7 +151,7 @@ struct ZetaAgreement {
   [[nodiscard]] double relative_difference() const;
   /// Within the tolerance of the benchmark. One run agrees with itself.
   [[nodiscard]] bool holds() const { return relative_difference() <= Problem::tolerance; }
-  /// "n 2800: zeta of 6 runs agrees within 1.2e-14".
+  /// "n 2800: zeta of 6 runs agrees within 1.2e-14 (1e-10 allowed)", or meets the reference.
   [[nodiscard]] std::string text() const;
 };
 /// Every problem of the benchmark once, in the order of the runs.
@@ -175,7 +169,7 @@ inline const std::vector<std::string> scaling_formats{"text", "json", "csv"};
 /// format: one of these.
 std::string write_scaling(const ScalingStudy& study, std::string_view format);
 
-/// The document, for its schema.
-void visit_scaling(Members& m);
+/// Its JSON.
+void describe(Members& m, ScalingStudy& study);
 
 }  // namespace cg2d

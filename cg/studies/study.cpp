@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
@@ -30,52 +29,15 @@
 namespace cg2d {
 namespace {
 
-CommunicationShares communication_shares(const RepeatReport& repeat) {
-  CommunicationShares shares;
-  for (const auto& rank : repeat.ranks) {
-    std::uint64_t clocks = 0;
-    std::uint64_t waited_clocks = 0;
-    for (const auto& phase : phase_table()) {
-      if (!phase.communicates()) continue;
-      const auto& record = rank.phases.at(index_of(phase.phase));
-      clocks += record.clocks;
-      waited_clocks += record.waited_clocks;
-    }
-    const double whole = static_cast<double>(rank.region_clocks) * static_cast<double>(repeat.ranks.size());
-    shares.moving += static_cast<double>(clocks - waited_clocks) / whole;
-    shares.waiting += static_cast<double>(waited_clocks) / whole;
-  }
-  return shares;
-}
-
-/// repeat: of a run that succeeded.
-StudiedRun studied_run_of(const SessionReport& report, const RepeatReport* repeat) {
-  StudiedRun run{.code = report.code, .reason = report.reason, .warnings = report.warnings};
-  if (report.is_resolved) {
-    run.arrangement = report.configuration.grid.name();
-    run.kernel = report.configuration.kernel;
-  }
-  if (!run.succeeded()) return run;
-  run.time_s = repeat->time_s;
-  run.shares = communication_shares(*repeat);
-  return run;
-}
-
 // ---------------------------------------------------------------- the benchmark
 
 class BenchmarkWork final : public StudiedWork {
  public:
-  BenchmarkWork(std::vector<Problem> problems, RunOptions common, ExtraRuns extras, std::string trace_file)
-      : problems_(std::move(problems)),
-        common_(std::move(common)),
-        extras_(std::move(extras)),
-        trace_file_(std::move(trace_file)) {}
+  BenchmarkWork(std::vector<Problem> problems, RunOptions common, ExtraRuns extras)
+      : problems_(std::move(problems)), common_(std::move(common)), extras_(std::move(extras)) {}
 
-  void prepare(const ConfiguredProblem& /*asked*/, comm::RankGroup& /*ranks*/,
-               const Progress& /*progress*/) override {}
-
-  StudiedResult perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
-                        const Progress& progress) override {
+  std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose purpose,
+                                          comm::RankGroup& ranks, const Progress& progress) override {
     auto options = common_;
     options.problem = problem_of(asked);
     options.configuration = asked.configuration;
@@ -84,16 +46,10 @@ class BenchmarkWork final : public StudiedWork {
     options.counters.reads_environment = false;
     if (purpose == RunPurpose::counters) options.counters = extras_.counters;
     options.measures_limits = purpose == RunPurpose::limits;
-    if (purpose == RunPurpose::trace)
-      options.trace = {.path = trace_file_, .step_count = extras_.trace.step_count};
+    if (purpose == RunPurpose::trace) options.trace = extras_.trace;
     auto report = purpose == RunPurpose::trace ? traced_run(options, ranks, progress)
                                                : complete_run(options, ranks, progress);
-    auto run = studied_run_of(report, report.code == ExitCode::success ? &median_repeat(report) : nullptr);
-    run.n = report.problem.n;
-    run.disturbance = disturbance(report);
-    if (run.succeeded()) run.zeta = final_step(report).zeta;
-    return {.run = std::move(run),
-            .json = [report = std::move(report)] { return json_of(run_document(report)); }};
+    return [report = std::move(report)] { return run_document(report); };
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
@@ -122,7 +78,6 @@ class BenchmarkWork final : public StudiedWork {
   std::vector<Problem> problems_;
   RunOptions common_;
   ExtraRuns extras_;
-  std::string trace_file_;
 };
 
 // ---------------------------------------------------------------- systems
@@ -149,8 +104,8 @@ class SystemWork final : public StudiedWork {
     static_cast<void>(kept_for(options_for(system_of(asked), asked), ranks, progress));
   }
 
-  StudiedResult perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/, comm::RankGroup& ranks,
-                        const Progress& progress) override {
+  std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/,
+                                          comm::RankGroup& ranks, const Progress& progress) override {
     auto options = options_for(system_of(asked), asked);
     SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
     try {
@@ -159,15 +114,8 @@ class SystemWork final : public StudiedWork {
     } catch (const RunError& error) {
       solve.record_failure(error);
     }
-    auto report = solve.report();
-    auto run = studied_run_of(report, &report.repeat);
-    run.arrangement =
-        report.matrix_free ? report.matrix_free->arrangement : "grid " + report.configuration.grid.name();
-    if (report.matrix) run.n = report.matrix->order;
-    if (report.quiet) run.disturbance = report.quiet->reason();
-    return {.run = std::move(run), .json = [options = std::move(options), report = std::move(report)] {
-              return json_of(solve_document(options, report));
-            }};
+    return
+        [report = solve.report(), options = std::move(options)] { return solve_document(options, report); };
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& /*asked*/, int core_count) const override {
@@ -209,18 +157,17 @@ class SystemWork final : public StudiedWork {
       kernel_trials_;  // by all that a block and its steps depend on
 };
 
-std::string text_of(const StudiedRun& run) {
-  const auto text = run.succeeded() ? fmt::format("{:.4g} s", run.time_s)
-                                    : fmt::format("{}: {}", status_name(run.code), run.reason);
+std::string text_of(const ResultRecord& run) {
+  const auto text =
+      run.succeeded() ? fmt::format("{:.4g} s", run.time_s) : fmt::format("{}: {}", run.status, run.reason);
   return run.is_disturbed() ? fmt::format("{}, disturbed ({})", text, run.disturbance) : text;
 }
 
 }  // namespace
 
 std::unique_ptr<StudiedWork> benchmark_work(std::vector<Problem> problems, RunOptions common,
-                                            ExtraRuns extras, std::string trace_file) {
-  return std::make_unique<BenchmarkWork>(std::move(problems), std::move(common), std::move(extras),
-                                         std::move(trace_file));
+                                            ExtraRuns extras) {
+  return std::make_unique<BenchmarkWork>(std::move(problems), std::move(common), std::move(extras));
 }
 
 std::unique_ptr<StudiedWork> system_work(std::vector<SystemOptions> systems) {
@@ -241,6 +188,28 @@ SystemOptions measured_system(SystemOptions options, int iteration_count) {
   options.most_iterations = iteration_count;
   options.measures_iterations = true;
   return options;
+}
+
+std::string ranking_text(const Ranking& ranking,
+                         const std::function<std::string(const ConfiguredProblem&)>& name_of) {
+  std::vector<std::string> names;
+  std::vector<double> medians_s;
+  for (const auto& one : ranking.alternatives) {
+    names.push_back(name_of(one.asked));
+    medians_s.push_back(sample_of(one.times_s).median);
+  }
+  const auto& first = *ranking.candidate();
+  const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
+  const auto per_iteration = first.asked.is_system()
+                                 ? fmt::format("{:.4g} ms per iteration",
+                                               1e3 * medians_s.front() / first.runs.front().iteration_count)
+                                 : std::string();
+  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), medians_s.front(),
+                                 per_iteration.empty() ? "" : " (" + per_iteration + ")");
+  if (ranking.is_decided()) return fmt::format("best is {}, {}", named, reason);
+  if (reason.empty()) return named + ": nothing to compare it with";
+  return fmt::format("no clear winner: {} (median {:.4g} s{}) was {}", names.front(), medians_s.front(),
+                     per_iteration.empty() ? "" : ", " + per_iteration, reason);
 }
 
 std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, RoundRange rounds) {
@@ -297,6 +266,12 @@ void Study::note(const StudyStep& step, double duration_s) {
   last_rounds_[step.number] = std::max(last_rounds_[step.number], step.round);
 }
 
+ExitCode Study::ended(ExitCode code, const std::string& reason) {
+  if (group_.rank() != 0) code = ExitCode::success;
+  if (code != ExitCode::success) say_on_stderr(reason);
+  return static_cast<ExitCode>(group_.maximum(static_cast<std::int64_t>(code)));
+}
+
 bool Study::perform(std::vector<StudyStep> steps) {
   if (!watch_) watch_.emplace();
   steps_ = std::move(steps);
@@ -345,15 +320,25 @@ void Study::perform_step(std::size_t index) {
     const Stopwatch watch;
     const Progress part(Progress::Within{
         progress_, [&](double left_s) { return left_s + rest_s(index, watch.seconds() + left_s); }});
-    auto result = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
-    check(result.run);
+    const auto make = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
     if (group_.rank() != 0) return;
     const double duration_s = watch.seconds();
-    const auto text = text_of(result.run);
-    is_repeated = keep(step, std::move(result), duration_s);
+    auto result = rendered(make);
+    const auto ask = [&](auto& document) {
+      auto& swept = document.sweep.emplace(SweptRun{.asked = case_of(step).asked,
+                                                    .round = step.round,
+                                                    .attempt = step.attempt,
+                                                    .duration_s = duration_s,
+                                                    .purpose = step.purpose});
+      if constexpr (requires { document.report.problem; })
+        swept.problem_class = document.report.problem.class_name;
+      return record_of(document);
+    };
+    const auto record = std::visit(ask, result);
+    is_repeated = keep(step, result, record);
     if (step.purpose == RunPurpose::time) note(step, duration_s);
     expect_from(index + 1);
-    progress_.say(fmt::format("{}: {}", place_of(index), text));
+    progress_.say(fmt::format("{}: {}", place_of(index), text_of(record)));
   });
   if (group_.maximum(static_cast<std::int64_t>(is_repeated)) != 0) repeat_step(steps_, index);
 }

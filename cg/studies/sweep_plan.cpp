@@ -31,16 +31,16 @@ void keep_named(std::vector<comm::ProcessGrid>& grids, int rank_count, const Nam
     return !has(named.grids, grid) && !(named.has_official && official_grid(rank_count) == grid);
   });
   if (grids.empty()) {
-    throw InputError(fmt::format("--grid: none of those named is for {}; valid grids (PXxPY): {}",
-                                 format_count(rank_count, "rank"), valid_grids(rank_count)));
+    throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
   }
 }
 
 void require_used(const NamedGrids& named, const std::vector<int>& rank_counts) {
   for (const auto& grid : named.grids) {
     if (!has(rank_counts, grid.rank_count()))
-      throw InputError(fmt::format("--grid {}: is for {}, which --ranks does not name", grid.name(),
-                                   format_count(grid.rank_count(), "rank")));
+      throw InputError("--grid {}: is for {}, which --ranks does not name", grid.name(),
+                       format_count(grid.rank_count(), "rank"));
   }
 }
 
@@ -50,9 +50,8 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axe
   keep_named(grids, rank_count, axes.named);
   std::erase_if(grids, [&](const auto& grid) { return !columns.empty() && !has(columns, grid.columns); });
   if (grids.empty()) {
-    throw InputError(fmt::format("--px {}: none divides the {}; valid grids (PXxPY): {}",
-                                 fmt::join(columns, ","), format_count(rank_count, "rank"),
-                                 valid_grids(rank_count)));
+    throw InputError("--px {}: none divides the {}; valid grids (PXxPY): {}", fmt::join(columns, ","),
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
   }
   return grids;
 }
@@ -67,11 +66,9 @@ std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::s
     }
     return !axes.domains.empty() && !has(axes.domains, grid);
   });
-  if (domains.empty()) {
-    throw InputError(fmt::format("--domain: no cut of {} into {} {}", operator_text,
-                                 format_count(rank_count, "part"),
-                                 axes.domains.empty() ? "has points for each" : "is among these"));
-  }
+  if (domains.empty())
+    throw InputError("--domain: no cut of {} into {} {}", operator_text, format_count(rank_count, "part"),
+                     axes.domains.empty() ? "has points for each" : "is among these");
   return domains;
 }
 

@@ -81,37 +81,27 @@ std::string names_text(const TuningProfile& profile) {
 std::string place_of(const ProfileSource& source) {
   auto path = source.place();
   std::error_code error;
-  if (!std::filesystem::exists(path, error))
-    throw InputError(fmt::format("no profile at {}; cg2d tune makes one", path));
+  if (!std::filesystem::exists(path, error)) throw InputError("no profile at {}; cg2d tune makes one", path);
   return path;
 }
 
-/// The processors with their measurements: what is known, its date, and the disturbance if there was one. Collective.
-ExitCode list_profile(const ProfileSource& source, comm::RankGroup& group) {
-  write_output("", group, [&] {
-    const auto path = place_of(source);
-    std::string text;
-    for (const auto& [name, processor] : read_profile(path))
-      text += fmt::format(" {}\n{}", name, processor_text(processor));
-    return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
-  });
-  return ExitCode::success;
+/// The processors with their measurements: what is known, its date, and the disturbance if there was one.
+std::string list_profile(const std::string& path) {
+  std::string text;
+  for (const auto& [name, processor] : read_profile(path))
+    text += fmt::format(" {}\n{}", name, processor_text(processor));
+  return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
 }
 
 /// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
-/// that name on all processors, and prints the number of measurements removed. Collective.
-ExitCode remove_from_profile(const ProfileSource& source, const std::string& name, comm::RankGroup& group) {
-  write_output("", group, [&] {
-    const ProfileSource there{.path = place_of(source)};
-    const auto count = ProfileFile(there).remove(name);
-    if (count == 0) {
-      throw InputError(fmt::format(
-          "--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}", name,
-          there.path, names_text(read_profile(there.path))));
-    }
-    return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, there.path);
-  });
-  return ExitCode::success;
+/// that name on all processors, and says the number of measurements removed.
+std::string remove_from_profile(const std::string& path, const std::string& name) {
+  const auto count = ProfileFile({.path = path}).remove(name);
+  if (count == 0) {
+    throw InputError("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}",
+                     name, path, names_text(read_profile(path)));
+  }
+  return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);
 }
 
 /// Every matrix on every grid. Throws InputError that lists the valid grids when one does not match the rank count.
@@ -182,7 +172,7 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   group.waiter().set_mode(environment.wait_mode());
   const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
+    throw RunError(ExitCode::unavailable, "--transport {}: {}", transport.name, reason);
   agree_on(group, [&] {
     check_memory(environment, [&](int rank) {
       auto most = row_length_bytes();
@@ -249,8 +239,13 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
 }  // namespace
 
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
-  if (options.lists) return list_profile(options.profile, group);
-  if (options.removes) return remove_from_profile(options.profile, *options.removes, group);
+  if (options.lists || options.removes) {
+    write_output("", group, [&] {
+      const auto path = place_of(options.profile);
+      return options.removes ? remove_from_profile(path, *options.removes) : list_profile(path);
+    });
+    return ExitCode::success;
+  }
   if (options.storage.out_of_core.is_used()) return tune_storage(options.storage, group);
   return measure_profile(options, group);
 }
