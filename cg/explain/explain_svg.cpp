@@ -260,10 +260,9 @@ void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
     return count == 1 ? fmt::format("{}{}", vector, first)
                       : fmt::format("{}{}-{}", vector, first, first + count - 1);
   };
-  for (int column = 0; column < grid.columns; ++column) {
+  for (int column = 0; column < grid.columns; ++column)
     drawing.text(left + (column + 0.5) * block_width, drawing.bottom - 6, "data middle",
                  block_text("p", std::int64_t{column} * grid.rows, grid.rows));
-  }
   for (int row = 0; row < grid.rows; ++row) {
     const double top = drawing.bottom + row * block_height;
     drawing.text(margin, top + block_height / 2 + 4, "data",

@@ -111,10 +111,9 @@ class PairRace {
 
   PairResult measure() {
     for (const auto byte_count : transfers_.byte_counts) {
-      for (const int variable_count : transfers_.variable_counts) {
+      for (const int variable_count : transfers_.variable_counts)
         measure_shape({.count = static_cast<std::size_t>(variable_count),
                        .byte_count = static_cast<std::size_t>(byte_count)});
-      }
     }
     return std::move(result_);
   }
@@ -458,10 +457,9 @@ void require_ranks_for(const PingPongOptions& options, int rank_count) {
     throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
   for (const auto& pair : options.pairs) {
     const int larger = std::max(pair.first, pair.second);
-    if (larger >= rank_count) {
+    if (larger >= rank_count)
       throw InputError("--pairs {}:{}: there is no rank {}; the {} are 0 ... {}", pair.first, pair.second,
                        larger, format_count(rank_count, "rank"), rank_count - 1);
-    }
   }
   if (options.configuration.has_grid()) require_grid_of(options.configuration.grid, rank_count);
 }

@@ -155,23 +155,6 @@ Problem problem_on(const ScalingStudy& study, int core_count) {
 
 bool is_system(const ScalingStudy& study) { return study.options.system.has_value(); }
 
-/// The figures of one case that need no other one.
-ScalingRow row_of(const ScalingStudy& study, const ScalingCase& one) {
-  ScalingRow row;
-  row.scaled = one;
-  std::ranges::copy_if(study.runs, std::back_inserter(row.runs),
-                       [&](const ScalingRun& run) { return run.scaled == one; });
-  if (row.runs.empty() || !std::ranges::all_of(row.runs, &ScalingRun::succeeded)) return row;
-  std::vector<double> times_s;
-  for (const auto& run : row.runs) times_s.push_back(run.time_s);
-  row.time_s = sample_of(times_s);
-  row.median_run = median_run_of(row.runs, &ScalingRun::time_s);
-  const double work = is_system(study) ? static_cast<double>(row.median_run.n)
-                                       : official_flop_count(problem_on(study, one.core_count()));
-  row.rate = work / row.time_s->median;
-  return row;
-}
-
 /// The cases on each number of cores that ran; they differ in what was asked for.
 std::map<int, Ranking> rankings_of(const ScalingStudy& study) {
   std::map<int, std::vector<ResultRecord>> runs;
@@ -240,7 +223,7 @@ std::string title_of(const ScalingStudy& study) {
 }
 
 /// The case of this number of cores that was asked for.
-ScalingCase case_of(const ConfiguredProblem& asked, int core_count) {
+ScalingCase case_with(const ConfiguredProblem& asked, int core_count) {
   return {.rank_count = core_count / asked.configuration.thread_count, .asked = asked};
 }
 
@@ -250,7 +233,7 @@ std::string verdicts_of(const ScalingStudy& study) {
   for (const auto& [core_count, ranking] : rankings_of(study)) {
     if (ranking.alternatives.size() < 2) continue;
     const auto name_of = [cores = core_count](const ConfiguredProblem& asked) {
-      return case_of(asked, cores).choices();
+      return case_with(asked, cores).choices();
     };
     text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, name_of));
   }
@@ -284,10 +267,9 @@ std::string failures_of(const std::vector<ScalingRow>& rows) {
 /// The method by which the figures were verified.
 std::string verification_of(const ScalingStudy& study) {
   std::string text;
-  for (const auto& agreement : agreements_of(study)) {
+  for (const auto& agreement : agreements_of(study))
     text += fmt::format("  {}{}\n", agreement.text(),
                         agreement.problem.reference_zeta ? "" : "; there is no reference");
-  }
   return text;
 }
 
@@ -462,10 +444,8 @@ class Scaling final : public Study {
     std::vector<std::size_t> numbers;
     for (const auto& [core_count, ranking] : rankings_of(study_)) {
       for (const auto index : open_alternatives(ranking.verdict, precision)) {
-        const auto& asked = ranking.alternatives[index].asked;
-        const auto found = std::ranges::find_if(study_.cases, [&, cores = core_count](const auto& one) {
-          return one.core_count() == cores && one.asked == asked;
-        });
+        const auto label = case_with(ranking.alternatives[index].asked, core_count).label();
+        const auto found = std::ranges::find(study_.cases, label, &ScalingCase::label);
         numbers.push_back(static_cast<std::size_t>(found - study_.cases.begin()));
       }
     }
@@ -541,10 +521,14 @@ class Scaling final : public Study {
     if (std::ranges::find(study_.warnings, text) == study_.warnings.end()) study_.warnings.push_back(text);
   }
 
-  /// A transport that was named must be available; of the usual ones the available ones run.
+  /// A transport that was named must be available; of the usual ones the available ones run. Collective.
   void leave_out_unavailable_transports() {
     std::erase_if(study_.cases, [&](const ScalingCase& one) {
-      const auto reason = why_unavailable(one);
+      const auto* const transport = comm::find_transport(one.transport());
+      if (transport == nullptr || one.rank_count == 1) return false;
+      std::string reason;
+      if (auto* const group = first_ranks_.of(one.rank_count)) reason = transport->why_unavailable(*group);
+      reason = group_.broadcast(std::move(reason));
       if (reason.empty()) return false;
       const auto text = fmt::format("transport {} cannot serve {}: {}", one.transport(),
                                     format_count(one.rank_count, "rank"), reason);
@@ -552,15 +536,6 @@ class Scaling final : public Study {
       warn(text + "; its cases are left out");
       return true;
     });
-  }
-
-  /// Why the transport of a case is unavailable; the same text on every rank. Collective.
-  std::string why_unavailable(const ScalingCase& one) {
-    const auto* const transport = comm::find_transport(one.transport());
-    if (transport == nullptr || one.rank_count == 1) return {};
-    std::string reason;
-    if (auto* const group = first_ranks_.of(one.rank_count)) reason = transport->why_unavailable(*group);
-    return group_.broadcast(std::move(reason));
   }
 
   /// A file of shares is for one number of ranks. Throws InputError where no case has as many.
@@ -603,12 +578,11 @@ class Scaling final : public Study {
                          format_count(one.core_count(), "core")));
       if (room == Room::enough || room == Room::shared) kept.push_back(one);
     }
-    if (!bound.empty()) {
+    if (!bound.empty())
       warn(fmt::format(
           "left out, since the launcher binds their ranks to fewer cores than they have threads: {}; start "
           "the ranks unbound (mpiexec -bind-to none)",
           fmt::join(bound, "; ")));
-    }
     study_.cases = std::move(kept);
   }
 
@@ -630,15 +604,27 @@ std::int64_t ScalingStudy::order_of(const ScalingCase& one) const {
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   const auto rankings = rankings_of(study);
   std::vector<ScalingRow> rows;
-  for (const auto& one : study.cases) rows.push_back(row_of(study, one));
-  for (auto& row : rows) {
-    if (!row.is_sound()) continue;
-    const auto& ranking = rankings.at(row.scaled.core_count());
-    const auto place = ranking.place_of(row.scaled.asked);
+  for (const auto& one : study.cases) {
+    auto& row = rows.emplace_back();
+    row.scaled = one;
+    std::ranges::copy_if(study.runs, std::back_inserter(row.runs),
+                         [&](const auto& run) { return run.scaled == one; });
+    if (row.runs.empty()) continue;
+    const auto& ranking = rankings.at(one.core_count());
+    const auto place = ranking.place_of(one.asked);
+    if (place == ranking.alternatives.size()) continue;  // a run failed
+    row.time_s = sample_of(ranking.alternatives[place].times_s);
+    row.median_run = ranking.alternatives[place].median_run();
+    row.rate = (is_system(study) ? static_cast<double>(row.median_run.n)
+                                 : official_flop_count(problem_on(study, one.core_count()))) /
+               row.time_s->median;
     row.is_candidate = place == 0;
-    row.may_be_best = ranking.may_be_best(row.scaled.asked);
+    row.may_be_best = ranking.may_be_best(one.asked);
     row.certainty = ranking.verdict.certainty();
     if (!row.is_candidate) row.ratio_to_best = ranking.verdict.against[place].median;
+  }
+  for (auto& row : rows) {
+    if (!row.is_sound()) continue;
     const auto base = std::ranges::find_if(rows, [&](const auto& other) {
       return other.scaled.core_count() == 1 && other.scaled.form() == row.scaled.form() && other.is_sound();
     });

@@ -122,8 +122,8 @@ struct ScalingRow {
   /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
   /// set.
   std::optional<Sample> time_s;
-  ScalingRun median_run;  ///< run of the median time; of an even number the lower of the middle two
-  double rate = 0.0;      ///< operations per second by the official count; of a system: rows per second
+  ResultRecord median_run;  ///< run of the median time; of an even number the lower of the middle two
+  double rate = 0.0;        ///< operations per second by the official count; of a system: rows per second
   std::optional<double> speed_up;    ///< its rate by that of the same form on one core
   std::optional<double> efficiency;  ///< speed-up by cores
   double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many cores

@@ -47,9 +47,17 @@ class BenchmarkWork final : public StudiedWork {
     if (purpose == RunPurpose::counters) options.counters = extras_.counters;
     options.measures_limits = purpose == RunPurpose::limits;
     if (purpose == RunPurpose::trace) options.trace = extras_.trace;
-    auto report = purpose == RunPurpose::trace ? traced_run(options, ranks, progress)
-                                               : complete_run(options, ranks, progress);
-    return [report = std::move(report)] { return run_document(report); };
+    BenchmarkRun run(options, ranks, progress);
+    try {
+      run.prepare();
+      std::unique_ptr<OutputFile> trace;
+      if (purpose == RunPurpose::trace) trace = open_output(options.trace.path, ranks);
+      run.perform();
+      if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), trace.get(), ranks);
+    } catch (const RunError& error) {
+      run.record_failure(error);
+    }
+    return [report = run.report()] { return run_document(report); };
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
@@ -59,20 +67,6 @@ class BenchmarkWork final : public StudiedWork {
  private:
   [[nodiscard]] const Problem& problem_of(const ConfiguredProblem& asked) const {
     return *std::ranges::find(problems_, asked.problem, &problem_name);
-  }
-
-  /// Makes a run as complete_run(), with its trace in a file.
-  static RunReport traced_run(const RunOptions& options, comm::RankGroup& ranks, const Progress& progress) {
-    BenchmarkRun run(options, ranks, progress);
-    try {
-      run.prepare();
-      const auto file = open_output(options.trace.path, ranks);
-      run.perform();
-      if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), file.get(), ranks);
-    } catch (const RunError& error) {
-      run.record_failure(error);
-    }
-    return run.report();
   }
 
   std::vector<Problem> problems_;

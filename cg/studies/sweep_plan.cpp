@@ -30,10 +30,9 @@ void keep_named(std::vector<comm::ProcessGrid>& grids, int rank_count, const Nam
   std::erase_if(grids, [&](const auto& grid) {
     return !has(named.grids, grid) && !(named.has_official && official_grid(rank_count) == grid);
   });
-  if (grids.empty()) {
+  if (grids.empty())
     throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
                      format_count(rank_count, "rank"), valid_grids(rank_count));
-  }
 }
 
 void require_used(const NamedGrids& named, const std::vector<int>& rank_counts) {
@@ -49,10 +48,9 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axe
   auto grids = comm::factorizations(rank_count);
   keep_named(grids, rank_count, axes.named);
   std::erase_if(grids, [&](const auto& grid) { return !columns.empty() && !has(columns, grid.columns); });
-  if (grids.empty()) {
+  if (grids.empty())
     throw InputError("--px {}: none divides the {}; valid grids (PXxPY): {}", fmt::join(columns, ","),
                      format_count(rank_count, "rank"), valid_grids(rank_count));
-  }
   return grids;
 }
 

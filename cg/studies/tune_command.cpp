@@ -38,26 +38,22 @@ std::string processor_text(const ProcessorProfile& processor) {
   if (processor.knows_kernels())
     text += fmt::format("   critical vector length {}, {}\n",
                         vector_length_text(*processor.critical_vector_length), describe(processor.measured));
-  for (const auto& tuned : processor.cases) {
+  for (const auto& tuned : processor.cases)
     text += fmt::format("   {}: kernel {}, {}\n", conditions_text(tuned.matrix, tuned.configuration),
                         tuned.kernels.front().name, describe(tuned.measured));
-  }
-  for (const auto& timed : processor.transports) {
+  for (const auto& timed : processor.transports)
     text += fmt::format("   {}, kernel {}: transport {}, {}\n",
                         conditions_text(timed.conditions.matrix, timed.conditions.configuration),
                         timed.conditions.configuration.kernel, timed.transports.front().name,
                         describe(timed.measured));
-  }
-  for (const auto& timed : processor.speeds) {
+  for (const auto& timed : processor.speeds)
     text += fmt::format("   {}, kernel {}: speeds of {}, {}\n",
                         conditions_text(timed.matrix, timed.configuration), timed.configuration.kernel,
                         format_count(std::ssize(timed.ranks), "rank"), describe(timed.measured));
-  }
-  for (const auto& read : processor.storages) {
+  for (const auto& read : processor.storages)
     text += fmt::format("   storage of {}, {}: panels of {}, {} under way, {}/s, {}\n", read.folder,
                         format_count(read.rank_count, "rank"), format_bytes(read.panel_bytes), read.depth,
                         format_bytes(saturated(read.bytes_per_s)), describe(read.measured));
-  }
   return text;
 }
 
@@ -97,10 +93,9 @@ std::string list_profile(const std::string& path) {
 /// that name on all processors, and says the number of measurements removed.
 std::string remove_from_profile(const std::string& path, const std::string& name) {
   const auto count = ProfileFile({.path = path}).remove(name);
-  if (count == 0) {
+  if (count == 0)
     throw InputError("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}",
                      name, path, names_text(read_profile(path)));
-  }
   return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);
 }
 
