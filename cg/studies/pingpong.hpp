@@ -4,10 +4,8 @@
 // by one from one rank to the other, which then knows that all are there (see comm/pingpong.hpp). The time per message is that of a
 // transfer over the number of its variables: from the sender's writing of a word to the receiver's reading of it.
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -17,7 +17,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/paired_comparison.hpp"
-#include "cg/base/progress.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/machine/environment.hpp"
@@ -156,12 +155,17 @@ Problem problem_on(const ScalingStudy& study, int core_count) {
 bool is_system(const ScalingStudy& study) { return study.options.system.has_value(); }
 
 /// The cases on each number of cores that ran; they differ in what was asked for.
-std::map<int, Ranking> rankings_of(const ScalingStudy& study) {
+std::map<int, std::vector<MeasuredConfiguration>> measured_cases(const ScalingStudy& study) {
   std::map<int, std::vector<ResultRecord>> runs;
   for (const auto& run : study.runs) runs[run.scaled.core_count()].push_back(run);
+  std::map<int, std::vector<MeasuredConfiguration>> cases;
+  for (const auto& [core_count, records] : runs) cases[core_count] = measured_configurations(records);
+  return cases;
+}
+
+std::map<int, Ranking> rankings_of(const ScalingStudy& study) {
   std::map<int, Ranking> rankings;
-  for (const auto& [core_count, records] : runs)
-    rankings.emplace(core_count, rank_by_time(measured_configurations(records)));
+  for (const auto& [core_count, cases] : measured_cases(study)) rankings[core_count] = rank_by_time(cases);
   return rankings;
 }
 
@@ -240,26 +244,10 @@ std::string verdicts_of(const ScalingStudy& study) {
   return text;
 }
 
-/// Only where there is one, with the legend of its mark.
-std::string disturbances_of(const std::vector<ScalingRow>& rows) {
+std::string troubles_of(const ScalingStudy& study) {
   std::string text;
-  for (const auto& row : rows) {
-    const auto first = std::ranges::find_if(row.runs, &ScalingRun::is_disturbed);
-    if (first == row.runs.end()) continue;
-    text += fmt::format("  Disturbed (!): {}, {} of {}, in round {}: {}\n", row.scaled.label(),
-                        row.disturbed_count(), format_count(std::ssize(row.runs), "run"), first->round,
-                        first->disturbance);
-  }
-  return text;
-}
-
-std::string failures_of(const std::vector<ScalingRow>& rows) {
-  std::string text;
-  for (const auto& row : rows) {
-    const auto failed = std::ranges::find_if_not(row.runs, &ScalingRun::succeeded);
-    if (failed == row.runs.end()) continue;
-    text += fmt::format("  Failed: {}, round {}: {}: {}\n", row.scaled.label(), failed->round, failed->status,
-                        failed->reason);
+  for (const auto& [core_count, cases] : measured_cases(study)) {
+    for (const auto& one : cases) text += troubles_text(one, case_with(one.asked, core_count).label());
   }
   return text;
 }
@@ -405,8 +393,8 @@ std::string scaling_text(const ScalingStudy& study) {
     if (&row != rows.data() && row.scaled.core_count() != (&row - 1)->scaled.core_count()) table.gap();
     add_line(study, row, table);
   }
-  auto text = title_of(study) + table.text() + "\n" + verdicts_of(study) + failures_of(rows) +
-              disturbances_of(rows) + verification_of(study);
+  auto text = title_of(study) + table.text() + "\n" + verdicts_of(study) + troubles_of(study) +
+              verification_of(study);
   for (const auto& warning : study.warnings) text += fmt::format("  Warning: {}\n", warning);
   return text + legend_of(study);
 }
@@ -464,8 +452,7 @@ class Scaling final : public Study {
     leave_out_cases_without_room();
     if (!study_.options.round_count) study_.options.round_count = rounds_for_verdicts(study_.cases);
     for (const auto& one : study_.cases)
-      cases_.push_back({.name = one.label(),
-                        .kind = fmt::format("{} cores", one.core_count()),
+      cases_.push_back({.work = {.key = one.label(), .kind = fmt::format("{} cores", one.core_count())},
                         .rank_count = one.rank_count,
                         .asked = one.asked});
     prepare(*study_.machine);

@@ -206,6 +206,23 @@ std::string ranking_text(const Ranking& ranking,
                      per_iteration.empty() ? "" : ", " + per_iteration, reason);
 }
 
+std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name) {
+  const auto& [runs, statuses] = std::tie(measured.runs, measured.statuses);
+  const auto run_count = format_count(std::ssize(runs) + std::ssize(statuses), "run");
+  std::string text;
+  if (!statuses.empty())
+    text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", name, statuses.size(), run_count,
+                        statuses.front(), measured.reason);
+  if (measured.disturbed_count == 0 && measured.replaced_count == 0) return text;
+  text += fmt::format("  Disturbed (!): {}, {} of {}", name, measured.disturbed_count, run_count);
+  if (measured.replaced_count > 0)
+    text += fmt::format("; {} more {} repeated", measured.replaced_count,
+                        measured.replaced_count == 1 ? "was" : "were");
+  const auto first = std::ranges::find_if(runs, &ResultRecord::is_disturbed);
+  if (first != runs.end()) text += fmt::format(", in round {}: {}", first->round, first->disturbance);
+  return text + "\n";
+}
+
 std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, RoundRange rounds) {
   std::vector<StudyStep> steps;
   for (int round = rounds.first; round <= rounds.last; ++round) {
@@ -242,12 +259,8 @@ Study::Study(const StudyOptions& options, comm::RankGroup& group)
 
 void Study::prepare(const Environment& environment) {
   static_cast<void>(load_profile(options_.session().profile, environment, group_));
-  last_rounds_.resize(cases_.size());
-  for (const auto& one : cases_)
-    works_.push_back(
-        {.key = one.name,
-         .kind = one.kind,
-         .amount = work_->expected_work(one.asked, one.rank_count * one.asked.configuration.thread_count)});
+  for (auto& one : cases_)
+    one.work.amount = work_->expected_work(one.asked, one.rank_count * one.asked.configuration.thread_count);
   agree_on(group_, [&] {
     for (const auto& one : cases_) {
       if (auto* const ranks = first_ranks_.of(one.rank_count)) work_->prepare(one.asked, *ranks, progress_);
@@ -256,8 +269,9 @@ void Study::prepare(const Environment& environment) {
 }
 
 void Study::note(const StudyStep& step, double duration_s) {
-  durations_.add(works_[step.number], duration_s);
-  last_rounds_[step.number] = std::max(last_rounds_[step.number], step.round);
+  durations_.add(case_of(step).work, duration_s);
+  auto& last_round = cases_[step.number].last_round;
+  last_round = std::max(last_round, step.round);
 }
 
 ExitCode Study::ended(ExitCode code, const std::string& reason) {
@@ -294,7 +308,7 @@ std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double sp
   const auto open = open_cases(until_sure.precision);
   if (open.empty()) return {};
   int last = 0;
-  for (const auto number : open) last = std::max(last, last_rounds_[number]);
+  for (const auto number : open) last = std::max(last, cases_[number].last_round);
   const double round_s = std::max(1e-3, expected_s(durations_, interleaved(open, {})).value_or(0.0));
   const auto affordable =
       static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
@@ -343,7 +357,7 @@ std::string Study::place_of(std::size_t index) const {
   const auto part = step.purpose == RunPurpose::time
                         ? fmt::format("round {}", step.round)
                         : fmt::format("for {}", name_in(words_of(step.purpose), step.purpose));
-  return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).name, part);
+  return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).work.key, part);
 }
 
 /// Seconds of these steps, from their first on; nothing before the first run of the study.
@@ -351,7 +365,7 @@ std::optional<double> Study::expected_s(const DurationModel& durations, const st
                                         std::size_t first) const {
   double seconds = 0.0;
   for (std::size_t k = first; k < steps.size(); ++k) {
-    const auto one = durations.expected(works_[steps[k].number]);
+    const auto one = durations.expected(case_of(steps[k]).work);
     if (!one) return std::nullopt;
     seconds += *one;
   }
@@ -366,7 +380,7 @@ void Study::expect_from(std::size_t index) const {
 /// Seconds of the runs after that one, where it takes run_s: the others go by it, too.
 double Study::rest_s(std::size_t index, double run_s) const {
   auto durations = durations_;
-  durations.add(works_[steps_[index].number], run_s);
+  durations.add(case_of(steps_[index]).work, run_s);
   return expected_s(durations, steps_, index + 1).value_or(0.0);
 }
 

@@ -85,14 +85,17 @@ SystemOptions measured_system(SystemOptions options, int iteration_count);
 std::string ranking_text(const Ranking& ranking,
                          const std::function<std::string(const ConfiguredProblem&)>& name_of);
 
+/// A line for the failed runs of a configuration, and one for the disturbed ones: those that count, and those that were repeated.
+std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name);
+
 // ---------------------------------------------------------------- the rounds
 
 /// A case of a study. Studies number theirs from 0.
 struct StudyCase {
-  std::string name;  ///< in messages
-  std::string kind;  ///< cases of one kind are expected to take times by their amounts of work
+  Work work;  ///< its key is its name in messages; the engine adds the amount
   int rank_count = 1;
   ConfiguredProblem asked{};
+  int last_round = 0;  ///< that was made of it, on rank 0
 };
 
 /// One run of a case in a round, from 1 on. Disturbed runs have several attempts.
@@ -185,9 +188,7 @@ class Study : public Interface {
 
   const StudyOptions& options_;
   std::optional<InterruptWatch> watch_;  // from the first run on
-  std::vector<Work> works_;              // of each case
   DurationModel durations_;              // of whole runs, on rank 0
-  std::vector<int> last_rounds_;         // of each case, on rank 0
   std::vector<StudyStep> steps_;
 };
 

@@ -110,8 +110,7 @@ class GridSweep final : public Study {
                                     ? configurations_of(axes, forms_of(*system), system->operator_text)
                                     : configurations_of(axes, forms_of(axes.problems, common.configuration));
     for (const auto& asked : configurations)
-      cases_.push_back({.name = asked.key(),
-                        .kind = asked.problem,
+      cases_.push_back({.work = {.key = asked.key(), .kind = asked.problem},
                         .rank_count = asked.configuration.grid.rank_count(),
                         .asked = asked});
     auto extras = options_.extras;

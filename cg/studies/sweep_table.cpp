@@ -409,31 +409,6 @@ std::string lines_of(const GridTable& table) {
   return lines.text("     ");
 }
 
-std::string failures_of(const GridTable& table) {
-  std::string text;
-  for (const auto& cell : cells_of(table)) {
-    if (cell.statuses.empty()) continue;
-    text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", cell.asked.arrangement(), cell.statuses.size(),
-                        format_count(std::ssize(cell.statuses) + std::ssize(cell.times_s), "run"),
-                        cell.statuses.front(), cell.reason);
-  }
-  return text;
-}
-
-/// The runs that were disturbed: those that count, and those that were repeated.
-std::string disturbances_of(const GridTable& table) {
-  std::string text;
-  for (const auto& cell : cells_of(table)) {
-    if (cell.disturbed_count == 0 && cell.replaced_count == 0) continue;
-    text += fmt::format("  Disturbed: {}, {} of {}{}\n", cell.asked.arrangement(), cell.disturbed_count,
-                        format_count(std::ssize(cell.runs) + std::ssize(cell.statuses), "run"),
-                        cell.replaced_count == 0 ? ""
-                                                 : fmt::format("; {} more {} repeated", cell.replaced_count,
-                                                               cell.replaced_count == 1 ? "was" : "were"));
-  }
-  return text;
-}
-
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
 std::string reasons_of(const GridTable& table, const std::vector<ResultRecord>& records,
                        const std::optional<GridPair>& why) {
@@ -492,8 +467,9 @@ std::string table_text(const GridTable& table, const NamedAxes& axes,
   for (const auto& row : table.rows)
     text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
-  return text + failures_of(table) + disturbances_of(table) + reasons_of(table, records, options.why) +
-         extra_run_tables(cells, records) + prediction_lines(cells);
+  for (const auto& cell : cells) text += troubles_text(cell, cell.asked.arrangement());
+  return text + reasons_of(table, records, options.why) + extra_run_tables(cells, records) +
+         prediction_lines(cells);
 }
 
 /// All configurations of a choice, the candidate first, each with its paired rounds.
