@@ -183,20 +183,6 @@ class PairRace {
   PairResult result_;
 };
 
-/// The transfers of one variable, method by method.
-std::vector<TransferLine> lines_of(const std::vector<TransferTime>& times) {
-  std::vector<TransferLine> lines;
-  for (const auto& method : pingpong_method_names()) {
-    std::vector<LinePoint> points;
-    for (const auto& time : times) {
-      if (time.method == method && time.variable_count == 1)
-        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
-    }
-    if (points.size() > 1) lines.push_back({.method = method, .line = fit_line(points)});
-  }
-  return lines;
-}
-
 /// Memory of a rank of a pair for the transfers, bytes, beside its process.
 std::int64_t transfer_bytes(const TransferOptions& transfers) {
   // To write, to read, and a part of a window or of a segment.
@@ -212,6 +198,19 @@ std::int64_t transfer_bytes(const TransferOptions& transfers) {
 }
 
 }  // namespace
+
+std::vector<TransferLine> PairResult::lines() const {
+  std::vector<TransferLine> fitted;
+  for (const auto& method : pingpong_method_names()) {
+    std::vector<LinePoint> points;
+    for (const auto& time : times) {
+      if (time.method == method && time.variable_count == 1)
+        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
+    }
+    if (points.size() > 1) fitted.push_back({.method = method, .line = fit_line(points)});
+  }
+  return fitted;
+}
 
 std::vector<Phase> communication_phases() {
   std::vector<Phase> phases;
@@ -241,10 +240,7 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
     mine.same_node = same_node;
     if (group.rank() == pair.first) found = json_line(mine);
   });
-  auto result =
-      from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();
-  result.lines = lines_of(result.times);
-  return result;
+  return from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();
 }
 
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
@@ -288,9 +284,10 @@ std::string transfer_table(std::vector<TransferTime> times, std::string_view wha
 }
 
 std::string line_table(const PairResult& pair) {
-  if (pair.lines.empty()) return {};
+  const auto lines = pair.lines();
+  if (lines.empty()) return {};
   std::string text = "\n Linear fit: latency + size / bandwidth, one message per synchronization\n";
-  for (const auto& [method, line] : pair.lines) {
+  for (const auto& [method, line] : lines) {
     const auto rate = line.slope > 0.0 ? fmt::format("size / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
                                        : std::string("size / (not measurable)");
     text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
@@ -404,7 +401,8 @@ void describe(Members& m, PairResult& pair) {
   pair.pair = {.first = ranks[0], .second = ranks[1]};
   m("same_node", pair.same_node);
   m("transfers", pair.times);
-  m("lines", pair.lines, meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
+  m.derived("lines", pair.lines(),
+            meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
   describe_left_out(m, "left_out", pair.left_out);
 }
 

@@ -55,9 +55,11 @@ struct TransferLine {
 struct PairResult {
   RankPair pair;
   bool same_node = true;
-  std::vector<TransferTime> times{};  ///< by size, then variables, then method
-  std::vector<TransferLine> lines{};
+  std::vector<TransferTime> times{};                            ///< by size, then variables, then method
   std::vector<std::pair<std::string, std::string>> left_out{};  ///< method and reason
+
+  /// Those of one variable, method by method.
+  [[nodiscard]] std::vector<TransferLine> lines() const;
 };
 void describe(Members& m, PairResult& pair);
 

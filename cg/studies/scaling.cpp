@@ -154,6 +154,13 @@ Problem problem_on(const ScalingStudy& study, int core_count) {
 
 bool is_system(const ScalingStudy& study) { return study.options.system.has_value(); }
 
+SystemOptions system_on(const ScalingStudy& study, int core_count) {
+  auto system = *study.options.system;
+  auto& text = system.operator_text;
+  if (!text.empty()) text = scaled_operator(text, core_count, study.options.weak);
+  return system;
+}
+
 /// The cases on each number of cores that ran; they differ in what was asked for.
 std::map<int, std::vector<MeasuredConfiguration>> measured_cases(const ScalingStudy& study) {
   std::map<int, std::vector<ResultRecord>> runs;
@@ -344,6 +351,9 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   auto& scaled = row.scaled;
   auto cut = scaled.cut();
   auto form = scaled.form();
+  auto matrix = is_of_system ? system_on(study, scaled.core_count()).matrix_text() : std::string();
+  std::int64_t order = is_of_system ? 0 : problem_on(study, scaled.core_count()).n;
+  for (const auto& run : row.runs) order = std::max(order, run.n);
   bool is_sound = row.is_sound();
   m.derived("cores", scaled.core_count(), at_least(1));
   m.derived("way", scaled.name(),
@@ -352,10 +362,9 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   m.derived("transport", scaled.transport(), meaning("With one rank it moves nothing."));
   m("ranks", scaled.rank_count, at_least(1));
   m("threads", scaled.asked.configuration.thread_count, at_least(1, "Of each rank."));
-  m.if_given("matrix", scaled.matrix, is_of_system,
+  m.if_given("matrix", matrix, is_of_system,
              meaning("Of a system: the file, or the operator as this number of cores has it."));
-  m.derived("n", study.order_of(scaled),
-            at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
+  m("n", order, at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
   m.if_given("cut", cut, !cut.empty(), meaning("As --cut has it, of a matrix on several ranks."));
   const auto failed = std::ranges::find_if_not(row.runs, &ScalingRun::succeeded);
   m.derived("status",
@@ -432,8 +441,8 @@ class Scaling final : public Study {
     std::vector<std::size_t> numbers;
     for (const auto& [core_count, ranking] : rankings_of(study_)) {
       for (const auto index : open_alternatives(ranking.verdict, precision)) {
-        const auto label = case_with(ranking.alternatives[index].asked, core_count).label();
-        const auto found = std::ranges::find(study_.cases, label, &ScalingCase::label);
+        const auto one = case_with(ranking.alternatives[index].asked, core_count);
+        const auto found = std::ranges::find(study_.cases, one);
         numbers.push_back(static_cast<std::size_t>(found - study_.cases.begin()));
       }
     }
@@ -477,25 +486,20 @@ class Scaling final : public Study {
                   {.problem = problem_name(problems.back()), .configuration = options_.common.configuration});
         continue;
       }
-      auto& system = systems.emplace_back(*options_.system);
-      auto& text = system.operator_text;
-      if (!text.empty()) text = scaled_operator(text, core_count, options_.weak);
-      for (const auto& asked : forms_of(system)) add_cases(core_count, asked, system.matrix_text());
+      systems.push_back(system_on(study_, core_count));
+      for (const auto& asked : forms_of(systems.back())) add_cases(core_count, asked);
     }
     work_ = options_.system ? system_work(std::move(systems))
                             : benchmark_work(std::move(problems), options_.common);
   }
 
-  void add_cases(int core_count, ConfiguredProblem common, const std::string& matrix = {}) {
+  void add_cases(int core_count, ConfiguredProblem common) {
     auto values = study_.options.values;
     if (common.is_matrix_free()) {
       values.erase("cut");
       common.configuration.kernel = automatic_choice;  // which is the matrix's
     }
-    for (auto& one : cases_of({core_count}, values, common)) {
-      one.matrix = matrix;
-      study_.cases.push_back(std::move(one));
-    }
+    std::ranges::move(cases_of({core_count}, values, common), std::back_inserter(study_.cases));
   }
 
   /// Whether the command line has values for this axis.
@@ -578,15 +582,6 @@ class Scaling final : public Study {
 };
 
 }  // namespace
-
-std::int64_t ScalingStudy::order_of(const ScalingCase& one) const {
-  if (!options.system) return problem_on(*this, one.core_count()).n;
-  std::int64_t order = 0;
-  for (const auto& run : runs) {
-    if (run.scaled == one) order = std::max(order, run.n);
-  }
-  return order;
-}
 
 std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
   const auto rankings = rankings_of(study);

@@ -45,7 +45,6 @@ ExitCode compare_cases(const ScalingOptions& options, comm::RankGroup& group);
 struct ScalingCase {
   int rank_count = 1;
   ConfiguredProblem asked{};  ///< the work on as many cores
-  std::string matrix{};       ///< of a system: the file, or the operator as this number of cores has it
 
   [[nodiscard]] int core_count() const { return rank_count * asked.configuration.thread_count; }
   [[nodiscard]] const std::string& transport() const { return asked.configuration.transport; }
@@ -110,9 +109,6 @@ struct ScalingStudy {
   bool is_interrupted = false;
   std::optional<Environment> machine;    ///< environment of all ranks started
   std::optional<Provenance> provenance;  ///< on rank 0
-
-  /// Order of the matrix on a number of cores; 0 where it is a system that never ran.
-  [[nodiscard]] std::int64_t order_of(const ScalingCase& one) const;
 };
 
 /// One case with its figures.

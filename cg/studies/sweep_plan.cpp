@@ -172,17 +172,15 @@ std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraR
 }
 
 std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records) {
-  const ChoiceVerdict* chosen = nullptr;
+  const auto size_of = [](const ChoiceVerdict& one) { return std::pair(one.rank_count, one.thread_count); };
   const auto verdicts = verdicts_of(records);
+  const ChoiceVerdict* chosen = nullptr;
   for (const auto& choice : verdicts.choices) {
     if (choice.ranking.candidate() == nullptr) continue;
-    const bool is_smaller = chosen != nullptr && chosen->problem == choice.problem &&
-                            std::pair(choice.rank_count, choice.thread_count) <
-                                std::pair(chosen->rank_count, chosen->thread_count);
-    if (!is_smaller) chosen = &choice;
+    if (chosen == nullptr || chosen->problem != choice.problem || size_of(choice) >= size_of(*chosen))
+      chosen = &choice;
   }
-  if (chosen == nullptr) return std::nullopt;
-  return chosen->ranking.candidate()->asked;
+  return chosen == nullptr ? std::nullopt : std::optional(chosen->ranking.candidate()->asked);
 }
 
 std::string trace_file_of(const std::string& sweep_file) {

@@ -46,7 +46,7 @@ TEST(PingPongMeasureTest, EveryRankKnowsEveryTime) {
     }
   }
   EXPECT_EQ(std::ranges::count(result.times, "blocking", &TransferTime::method), 0);
-  EXPECT_EQ(result.lines.size(), 2U);
+  EXPECT_EQ(result.lines().size(), 2U);
 }
 
 TEST(PingPongMeasureTest, PhasesAndSumsOfEveryTransport) {
