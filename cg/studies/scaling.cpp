@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -161,18 +162,13 @@ SystemOptions system_on(const ScalingStudy& study, int core_count) {
   return system;
 }
 
-/// The cases on each number of cores that ran; they differ in what was asked for.
-std::map<int, std::vector<MeasuredConfiguration>> measured_cases(const ScalingStudy& study) {
+/// Of the cases on each number of cores that ran; they differ in what was asked for.
+std::map<int, Ranking> rankings_of(const ScalingStudy& study) {
   std::map<int, std::vector<ResultRecord>> runs;
   for (const auto& run : study.runs) runs[run.scaled.core_count()].push_back(run);
-  std::map<int, std::vector<MeasuredConfiguration>> cases;
-  for (const auto& [core_count, records] : runs) cases[core_count] = measured_configurations(records);
-  return cases;
-}
-
-std::map<int, Ranking> rankings_of(const ScalingStudy& study) {
   std::map<int, Ranking> rankings;
-  for (const auto& [core_count, cases] : measured_cases(study)) rankings[core_count] = rank_by_time(cases);
+  for (const auto& [core_count, records] : runs)
+    rankings[core_count] = rank_by_time(measured_configurations(records));
   return rankings;
 }
 
@@ -183,19 +179,19 @@ bool compares_cuts(const ScalingStudy& study) {
 
 std::string seconds_cell(const ScalingRow& row) {
   if (!row.is_sound()) return row.runs.empty() ? "not run" : "failed";
-  return fmt::format("{:.6f}", row.time_s->median);
+  return fmt::format("{:.6f}", row.time_s().median);
 }
 
 /// Marks the best case (*), or those that may be (~), and those with disturbed runs (!).
 std::string ratio_cell(const ScalingRow& row) {
   const auto mark = best_mark(row.certainty, row.may_be_best);
   return fmt::format("{:.3f}{}{}", row.ratio_to_best, mark.empty() ? " " : mark,
-                     row.disturbed_count() > 0 ? "!" : " ");
+                     row.measured.disturbed_count > 0 ? "!" : " ");
 }
 
 /// One line. Figures are missing where a run failed, or none was made.
 void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
-  const auto& run = row.median_run;
+  const auto run = row.median_run();
   table.line().number("cores", "{}", row.scaled.core_count()).word("configuration", row.scaled.name());
   if (is_system(study)) table.word("form", row.scaled.form());
   table.word("transport", row.scaled.rank_count > 1 ? row.scaled.transport() : "");
@@ -205,9 +201,9 @@ void add_line(const ScalingStudy& study, const ScalingRow& row, Table& table) {
   if (is_system(study)) table.number("rows", row.is_sound() ? std::to_string(run.n) : "");
   table.number("seconds", seconds_cell(row));
   if (!row.is_sound()) return;
-  table.number("spread", percent_text(row.time_s->spread(), 0));
+  table.number("spread", percent_text(row.time_s().spread(), 0));
   if (is_system(study)) {
-    const double iteration_s = row.time_s->median / study.options.system->most_iterations;
+    const double iteration_s = row.time_s().median / study.options.system->most_iterations;
     table.number("ms/iteration", "{:.4f}", 1e3 * iteration_s);
   } else {
     table.number("Mop/s", "{:.1f}", row.rate / 1e6);
@@ -247,14 +243,6 @@ std::string verdicts_of(const ScalingStudy& study) {
       return case_with(asked, cores).choices();
     };
     text += fmt::format("  {}: {}\n", format_count(core_count, "core"), ranking_text(ranking, name_of));
-  }
-  return text;
-}
-
-std::string troubles_of(const ScalingStudy& study) {
-  std::string text;
-  for (const auto& [core_count, cases] : measured_cases(study)) {
-    for (const auto& one : cases) text += troubles_text(one, case_with(one.asked, core_count).label());
   }
   return text;
 }
@@ -315,10 +303,10 @@ void describe_run(Members& m, ScalingRun& run) {
 
 void describe_figures(Members& m, const ScalingStudy& study, ScalingRow& row) {
   const auto& system = study.options.system;
-  auto times = row.time_s.value_or(Sample{});
+  auto times = row.time_s();
   double iteration_s = times.median / (system ? system->most_iterations : 1);
   double mops = row.rate / 1e6;
-  auto& median = row.median_run;
+  auto median = row.median_run();
   m.if_given("grid", median.arrangement, !system, meaning("Of the benchmark."));
   m("kernel", median.kernel_used);
   describe(m, times);
@@ -351,6 +339,7 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
   auto& scaled = row.scaled;
   auto cut = scaled.cut();
   auto form = scaled.form();
+  auto arrangement = row.median_run().arrangement;
   auto matrix = is_of_system ? system_on(study, scaled.core_count()).matrix_text() : std::string();
   std::int64_t order = is_of_system ? 0 : problem_on(study, scaled.core_count()).n;
   for (const auto& run : row.runs) order = std::max(order, run.n);
@@ -366,15 +355,15 @@ void describe_case(Members& m, const ScalingStudy& study, ScalingRow& row) {
              meaning("Of a system: the file, or the operator as this number of cores has it."));
   m("n", order, at_least(0, "Order of the matrix on that many cores; 0: a system that never ran."));
   m.if_given("cut", cut, !cut.empty(), meaning("As --cut has it, of a matrix on several ranks."));
-  const auto failed = std::ranges::find_if_not(row.runs, &ScalingRun::succeeded);
+  const auto& statuses = row.measured.statuses;
   m.derived("status",
-            row.runs.empty()           ? "not-run"
-            : failed == row.runs.end() ? "success"
-                                       : failed->status,
+            row.runs.empty()   ? "not-run"
+            : statuses.empty() ? "success"
+                               : statuses.front(),
             meaning("success, that of its first run that failed, or not-run."));
   m.derived("runs", std::ssize(row.runs), at_least(0));
-  m.derived("disturbed_runs", row.disturbed_count(), at_least(0));
-  m.if_given("arrangement", row.median_run.arrangement, is_of_system,
+  m("disturbed_runs", row.measured.disturbed_count, at_least(0));
+  m.if_given("arrangement", arrangement, is_of_system,
              meaning("Of the ranks, for a system; empty where a run failed."));
   m.object_if(
       is_sound, "figures",
@@ -402,8 +391,9 @@ std::string scaling_text(const ScalingStudy& study) {
     if (&row != rows.data() && row.scaled.core_count() != (&row - 1)->scaled.core_count()) table.gap();
     add_line(study, row, table);
   }
-  auto text = title_of(study) + table.text() + "\n" + verdicts_of(study) + troubles_of(study) +
-              verification_of(study);
+  auto text = title_of(study) + table.text() + "\n" + verdicts_of(study);
+  for (const auto& row : rows) text += troubles_text(row.measured, row.scaled.label());
+  text += verification_of(study);
   for (const auto& warning : study.warnings) text += fmt::format("  Warning: {}\n", warning);
   return text + legend_of(study);
 }
@@ -592,14 +582,13 @@ std::vector<ScalingRow> rows_of(const ScalingStudy& study) {
     std::ranges::copy_if(study.runs, std::back_inserter(row.runs),
                          [&](const auto& run) { return run.scaled == one; });
     if (row.runs.empty()) continue;
+    row.measured = measured_configurations({row.runs.begin(), row.runs.end()}).front();
+    if (!row.is_sound()) continue;
     const auto& ranking = rankings.at(one.core_count());
     const auto place = ranking.place_of(one.asked);
-    if (place == ranking.alternatives.size()) continue;  // a run failed
-    row.time_s = sample_of(ranking.alternatives[place].times_s);
-    row.median_run = ranking.alternatives[place].median_run();
-    row.rate = (is_system(study) ? static_cast<double>(row.median_run.n)
+    row.rate = (is_system(study) ? static_cast<double>(row.median_run().n)
                                  : official_flop_count(problem_on(study, one.core_count()))) /
-               row.time_s->median;
+               row.time_s().median;
     row.is_candidate = place == 0;
     row.may_be_best = ranking.may_be_best(one.asked);
     row.certainty = ranking.verdict.certainty();

@@ -3,8 +3,6 @@
 // `cg2d scaling`: the ways to use a node, each with the same number of cores, in turns; the problem that each number gets, the figures that
 // follow from the measurements, and the formats that show them. All but compare_cases() is pure: no MPI, no files.
 
-#include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "cg/machine/provenance.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_reader.hpp"
+#include "cg/report/run_verdict.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/study.hpp"
 #include "comm/rank_group.hpp"
@@ -115,11 +114,8 @@ struct ScalingStudy {
 struct ScalingRow {
   ScalingCase scaled;
   std::vector<ScalingRun> runs;
-  /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
-  /// set.
-  std::optional<Sample> time_s;
-  ResultRecord median_run;  ///< run of the median time; of an even number the lower of the middle two
-  double rate = 0.0;        ///< operations per second by the official count; of a system: rows per second
+  MeasuredConfiguration measured;  ///< of these; unless it is sound, the following members are not set
+  double rate = 0.0;  ///< operations per second by the official count; of a system: rows per second
   std::optional<double> speed_up;    ///< its rate by that of the same form on one core
   std::optional<double> efficiency;  ///< speed-up by cores
   double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many cores
@@ -127,11 +123,13 @@ struct ScalingRow {
   bool may_be_best = false;          ///< the candidate, or not known to be worse than it
   Certainty certainty = Certainty::alone;  ///< certainty of the verdict on as many cores
 
-  [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
-  [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }
-  [[nodiscard]] std::int64_t disturbed_count() const {
-    return std::ranges::count_if(runs, &ScalingRun::is_disturbed);
+  [[nodiscard]] bool is_sound() const { return measured.is_sound(); }
+  /// The median time with its spread, and its run; empty unless it is sound.
+  [[nodiscard]] Sample time_s() const { return is_sound() ? sample_of(measured.times_s) : Sample(); }
+  [[nodiscard]] ResultRecord median_run() const {
+    return is_sound() ? measured.median_run() : ResultRecord();
   }
+  [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }
 };
 
 /// A row for each case, in the order of the plan.

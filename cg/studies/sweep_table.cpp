@@ -120,9 +120,7 @@ void describe_verdict(Members& m, const Ranking& ranking, const std::string& tex
   });
 }
 
-}  // namespace
-
-void describe(Members& m, ChoiceVerdict& choice) {
+void describe_choice(Members& m, ChoiceVerdict& choice) {
   m("problem", choice.problem);
   m("ranks", choice.rank_count, at_least(1));
   m("threads", choice.thread_count, at_least(1));
@@ -135,16 +133,13 @@ void describe(Members& m, ChoiceVerdict& choice) {
          });
 }
 
-namespace {
-
 /// The document of a sweep.
 struct SweepVerdicts {
-  RunVerdicts verdicts;
-  std::vector<std::vector<GridDifference>> differences;  ///< of each row of grids
-  std::vector<std::string> replaced;                     ///< places of runs
+  std::vector<ResultRecord> records;
+  RunVerdicts verdicts;  ///< on these
 };
 
-void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& differences) {
+void describe_grids(Members& m, GridVerdict& row, const std::vector<ResultRecord>& records) {
   auto& common = row.common;
   m("problem", common.problem);
   m("ranks", row.rank_count, at_least(1));
@@ -152,10 +147,12 @@ void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& d
   describe_verdict(m, row.ranking, m.writes() ? grid_verdict_text(row) : std::string());
   m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
          [&](MeasuredConfiguration& cell, std::size_t /*index*/) { describe_cell(m, cell, row.ranking); });
-  m("why", differences,
-    meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
-            "rounds. Times are of a CG step, means over the ranks and over the middle half of the rounds by "
-            "the difference of the whole step, so that the parts add up."));
+  m.derived(
+      "why",
+      meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
+              "rounds. Times are of a CG step, means over the ranks and over the middle half of the "
+              "rounds by the difference of the whole step, so that the parts add up."),
+      [&] { return differences_from_best(row, records); });
   m.if_given("form", common.form, common.is_system(),
              meaning("Only of a system: matrix; without one domain or factors."));
   m.if_given("storage", common.storage, !common.storage.empty(),
@@ -168,15 +165,17 @@ void describe(Members& m, SweepVerdicts& sweep) {
   m.list("grids", sweep.verdicts.grids,
          meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
                  "paper's table."),
-         [&](GridVerdict& row, std::size_t index) {
-           sweep.differences.resize(std::max(sweep.differences.size(), index + 1));
-           describe_grids(m, row, sweep.differences[index]);
-         });
-  m("choices", sweep.verdicts.choices,
-    meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
-            "streamed ones only where none in memory has times."));
+         [&](GridVerdict& row, std::size_t /*index*/) { describe_grids(m, row, sweep.records); });
+  m.list("choices", sweep.verdicts.choices,
+         meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
+                 "streamed ones only where none in memory has times."),
+         [&](ChoiceVerdict& choice, std::size_t /*index*/) { describe_choice(m, choice); });
   m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
-  m("replaced", sweep.replaced,
+  std::vector<std::string> replaced;
+  for (const auto& one : sweep.records) {
+    if (one.is_replaced) replaced.push_back(one.place);
+  }
+  m("replaced", replaced,
     meaning("Disturbed runs that were repeated: the last attempt of their round counts."));
 }
 
@@ -574,13 +573,7 @@ std::string paper_tables(const std::vector<GridVerdict>& rows) {
 }
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
-  SweepVerdicts sweep{verdicts_of(records), {}, {}};
-  for (const auto& row : sweep.verdicts.grids)
-    sweep.differences.push_back(differences_from_best(row, records));
-  for (const auto& one : records) {
-    if (one.is_replaced) sweep.replaced.push_back(one.place);
-  }
-  return document_text(sweep);
+  return document_text(SweepVerdicts{records, verdicts_of(records)});
 }
 
 void visit_sweep_verdicts(Members& m) { visit_new<SweepVerdicts>(m); }

@@ -172,9 +172,9 @@ TEST(ScalingTableTest, RoundsGiveMedianAndSpread) {
   study.runs = {run_of(study, 0, 3.0, 1), run_of(study, 0, 1.0, 2), run_of(study, 0, 2.0, 3)};
   study.runs.back().shares.moving = 0.5;
   const auto rows = rows_of(study);
-  EXPECT_DOUBLE_EQ(rows[0].time_s.value().median, 2.0);
-  EXPECT_DOUBLE_EQ(rows[0].time_s.value().spread().value(), 1.0);
-  EXPECT_EQ(rows[0].median_run.round, 3);
+  EXPECT_DOUBLE_EQ(rows[0].time_s().median, 2.0);
+  EXPECT_DOUBLE_EQ(rows[0].time_s().spread().value(), 1.0);
+  EXPECT_EQ(rows[0].median_run().round, 3);
   expect_in(write_scaling(study, "text"), "2.000000   100 %");
   expect_in(write_scaling(study, "text"), "50.0 %");
 }
@@ -210,7 +210,7 @@ TEST(ScalingTableTest, DisturbedRunsAreMarkedAndNamed) {
   const auto quiet = write_scaling(study, "text");
   EXPECT_EQ(quiet.find('!'), std::string::npos) << quiet;
   study.runs[2].disturbance = "a compiler";
-  EXPECT_EQ(rows_of(study)[2].disturbed_count(), 1);
+  EXPECT_EQ(rows_of(study)[2].measured.disturbed_count, 1);
   const auto text = write_scaling(study, "text");
   expect_in(text, "1.000~!\n");
   expect_in(text, "; at least 8 rounds are needed (take --repeat 8)");
