@@ -149,7 +149,7 @@ class GridSweep final : public Study {
     if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
   }
 
-  /// Returns the steps that the file lacks, each with the number of its next attempt.
+  /// Returns those steps of rank 0 that the file lacks, each with the number of its next attempt.
   [[nodiscard]] std::vector<StudyStep> missing_of(const std::vector<StudyStep>& steps) const {
     std::vector<StudyStep> missing;
     if (group_.rank() == 0) {
@@ -202,7 +202,7 @@ class GridSweep final : public Study {
       if (const auto traced = traced_configuration(records_of_plan()))
         steps.push_back({.number = number_of(*traced), .purpose = RunPurpose::trace});
     }
-    return perform(missing_of(of_rank_0(group_, steps)));
+    return perform(missing_of(steps));
   }
 
   [[nodiscard]] std::vector<ResultRecord> records_of_plan() const {
