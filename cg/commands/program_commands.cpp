@@ -53,7 +53,7 @@ constexpr std::array document_table{
     DocumentRow{"solve", visit_new<SolveDocument>,
                 "What cg2d solve --format json writes, and a line of a sweep of a system"},
     DocumentRow{"sweep", visit_sweep_verdicts, "What cg2d sweep --show FILE --format json writes"},
-    DocumentRow{"scaling", visit_scaling},
+    DocumentRow{"scaling", visit_new<ScalingStudy>},
     DocumentRow{"compare", visit_new<Comparison>, "What cg2d compare A B --format json writes"},
     DocumentRow{"batch", visit_task_line, "A line of the results of cg2d batch"},
     DocumentRow{"model", visit_model},

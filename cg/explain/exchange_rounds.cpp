@@ -1,7 +1,9 @@
-#include "cg/explain/exchange_rounds.hpp"
+// Exchanges replayed round by round.
 
 #include <algorithm>
 #include <stdexcept>
+
+#include "cg/explain/explanation.hpp"
 
 namespace cg2d {
 namespace {
@@ -134,12 +136,11 @@ void add_first_pieces(const GroupExchange& exchange, AllPieces& held) {
   for (int member = 0; member < member_count; ++member) {
     const comm::PieceRun run = exchange.is_sum ? comm::PieceRun{.first = 0, .count = member_count}
                                                : comm::PieceRun{.first = member, .count = 1};
-    for (const int number : pieces_of(run, exchange)) {
+    for (const int number : pieces_of(run, exchange))
       held[index_of(exchange.ranks[index_of(member)])].push_back({.vector = exchange.vector,
                                                                   .number = number,
                                                                   .summed_ranks = summed_ranks,
                                                                   .rank_count = summed_ranks * member_count});
-    }
   }
 }
 

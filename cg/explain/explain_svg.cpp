@@ -260,10 +260,9 @@ void draw_matrix(Drawing& drawing, const comm::BlockLayout& layout) {
     return count == 1 ? fmt::format("{}{}", vector, first)
                       : fmt::format("{}{}-{}", vector, first, first + count - 1);
   };
-  for (int column = 0; column < grid.columns; ++column) {
+  for (int column = 0; column < grid.columns; ++column)
     drawing.text(left + (column + 0.5) * block_width, drawing.bottom - 6, "data middle",
                  block_text("p", std::int64_t{column} * grid.rows, grid.rows));
-  }
   for (int row = 0; row < grid.rows; ++row) {
     const double top = drawing.bottom + row * block_height;
     drawing.text(margin, top + block_height / 2 + 4, "data",
@@ -314,15 +313,8 @@ void draw_costs(Drawing& drawing, const Explanation& explained) {
 /// All figures in words, for readers who do not see the picture.
 std::string description_of(const Explanation& explained) {
   std::string text = subtitle_of(explained) + ".";
-  for (const auto& step : explained.steps) {
-    const auto traffic = traffic_of(std::span(&step, 1));
-    text += fmt::format(" {}: {}", step.name, step.purpose);
-    text += step.rounds.empty()
-                ? " Nothing is sent."
-                : fmt::format(" {}, {}, {} bytes over all ranks.", format_count(step.round_count(), "round"),
-                              format_count(traffic.all_ranks.message_count, "message"),
-                              traffic.all_ranks.byte_count);
-  }
+  for (const auto& step : explained.steps)
+    text += fmt::format(" {}: {} {}", step.name, step.purpose, sent_text(step));
   return text;
 }
 

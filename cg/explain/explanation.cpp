@@ -277,11 +277,10 @@ Explanation explain_step(const Problem& problem, const Configuration& configurat
   const bool is_mirrored = planned_kernel(configuration).stores_half();
   auto layout = make_layout(facts_of(problem), configuration);
   auto steps = steps_on(layout, configuration.sum_form, is_mirrored, step);
-  if (steps.empty()) {
-    throw InputError(fmt::format(
+  if (steps.empty())
+    throw InputError(
         "--step {}: kernel {} stores the whole matrix and has no such step; --kernel symmetric has", step,
-        planned_kernel(configuration).name));
-  }
+        planned_kernel(configuration).name);
   Explanation explained{.problem = problem,
                         .configuration = configuration,
                         .is_mirrored = is_mirrored,

@@ -27,6 +27,20 @@
 namespace cg2d {
 namespace {
 
+CommunicationShares communication_shares(const RepeatReport& repeat) {
+  CommunicationShares shares;
+  for (const auto& rank : repeat.ranks) {
+    const double whole = static_cast<double>(rank.region_clocks) * static_cast<double>(repeat.ranks.size());
+    for (const auto& phase : phase_table()) {
+      if (!phase.communicates()) continue;
+      const auto& record = rank.phases.at(index_of(phase.phase));
+      shares.moving += static_cast<double>(record.clocks - record.waited_clocks) / whole;
+      shares.waiting += static_cast<double>(record.waited_clocks) / whole;
+    }
+  }
+  return shares;
+}
+
 std::vector<RecordedEvent> events_of(const PhaseFigures& figures) {
   std::vector<RecordedEvent> events;
   const auto& names = figures.report.counters.counted;
@@ -293,6 +307,9 @@ void take(const RunDocument& run, ResultRecord& record) {
   for (const auto& repeat : run.report.repeats) record.times_s.push_back(repeat.time_s);
   const auto figures = phases_of(run.report);
   record.time_s = figures.repeat.time_s;
+  record.shares = communication_shares(figures.repeat);
+  const auto& steps = figures.repeat.steps;
+  if (run.report.code == ExitCode::success && !steps.empty()) record.zeta = steps.back().zeta;
   if (figures.is_known()) record.work = {.step_count = figures.step_count, .phases = phase_shares(figures)};
   record.events = events_of(figures);
   if (run.roofline) record.limits = run.roofline->shares;
@@ -304,11 +321,13 @@ void take(const SolveDocument& solve, ResultRecord& record) {
   if (!solve.sweep) throw InputError("it is a result of cg2d solve, and not one of a sweep");
   if (solve.sweep->asked.form.empty()) throw InputError("its form is empty");
   const auto& report = solve.report;
+  record.arrangement = report.matrix_free ? report.matrix_free->arrangement : "grid " + record.arrangement;
   if (report.matrix) record.n = report.matrix->order;
   if (report.quiet) record.disturbance = report.quiet->reason();
   if (!report.solution) return;
   record.time_s = report.repeat.time_s;
   record.times_s = {record.time_s};
+  record.shares = communication_shares(report.repeat);
   record.iteration_count = report.solution->result.step_count;
 }
 
@@ -321,37 +340,43 @@ Document document_from(const Json& run) try {
 
 /// The part that results of both kinds have.
 template <typename Document>
-ResultRecord record_from(const Json& run, const std::vector<ShownFigure>& figures) {
-  const auto document = document_from<Document>(run);
+ResultRecord record_of_document(const Document& document) {
   const auto& report = document.report;
   constexpr bool is_system = std::is_same_v<Document, SolveDocument>;
   ResultRecord record;
   record.is_in_sweep = document.sweep.has_value();
   if (record.is_in_sweep) static_cast<SweptRun&>(record) = *document.sweep;
+  if (report.is_resolved) {
+    record.kernel_used = report.configuration.kernel;
+    record.arrangement = report.configuration.grid.name();
+  }
   take(document, record);
   require_possible_times(record);
-  for (const auto& figure : figures) {
-    const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
-    if (value.is_number())
-      record.metrics.push_back({.figure = &figure, .value = value.template get<double>()});
-  }
   record.status = status_name(report.code);
   record.reason = report.reason;
   record.exit_code = static_cast<int>(report.code);
-  record.facts = facts_of(run);
   record.slowed_by = slowing_option(document);
   if (report.environment) record.maker = maker_of(*report.environment, document.program_version);
-  if (report.is_resolved) record.kernel_used = report.configuration.kernel;
   record.conditions = record.maker + (record.work || is_system ? "" : ", phases not timed");
   return record;
 }
 
 }  // namespace
 
+ResultRecord record_of(const RunDocument& run) { return record_of_document(run); }
+ResultRecord record_of(const SolveDocument& solve) { return record_of_document(solve); }
+
 ResultRecord record_from(const Json& run) {
   require_version(run);
-  return run.contains("system") ? record_from<SolveDocument>(run, solve_figures())
-                                : record_from<RunDocument>(run, run_figures());
+  const bool is_solve = run.contains("system");
+  auto record =
+      is_solve ? record_of(document_from<SolveDocument>(run)) : record_of(document_from<RunDocument>(run));
+  record.facts = facts_of(run);
+  for (const auto& figure : is_solve ? solve_figures() : run_figures()) {
+    const auto value = figure.is_metric ? figure.value_in(run) : Json(nullptr);
+    if (value.is_number()) record.metrics.push_back({.figure = &figure, .value = value.get<double>()});
+  }
+  return record;
 }
 
 std::vector<ResultRecord> parse_results(std::string_view text) {

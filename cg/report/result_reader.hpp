@@ -53,6 +53,8 @@ struct ConfiguredProblem {
 };
 
 struct Environment;
+struct RunDocument;
+struct SolveDocument;
 struct SystemOptions;
 
 /// The purpose of a run in a sweep. All but the first are made beside timed runs; their times never count.
@@ -101,6 +103,12 @@ struct SweptRun {
 };
 void describe(Members& m, SweptRun& run);
 
+/// The time of a run by its use, as parts of its timed region; means over the ranks.
+struct CommunicationShares {
+  double moving = 0.0;   ///< phases that communicate, without waiting
+  double waiting = 0.0;  ///< in these, for other ranks
+};
+
 /// The part of a result that tables need.
 struct ResultRecord : SweptRun {
   bool is_replaced = false;  ///< a later attempt of its round is there
@@ -108,11 +116,15 @@ struct ResultRecord : SweptRun {
   std::string status;        ///< as status_name() has it
   std::string reason;        ///< empty on success
   int exit_code = 0;
-  std::string kernel_used;            ///< the kernel that ran; empty if the run ended before it was known
+  std::string kernel_used;  ///< the kernel that ran; empty if the run ended before it was known
+  std::string
+      arrangement;  ///< of the ranks that ran: "2x1", of a system "grid 2x1" or "domain 1x2x2"; empty as the kernel
   std::int64_t n = 0;                 ///< order of the matrix
   int iteration_count = 0;            ///< CG iterations in a system's timed region; 0 for the benchmark
   std::vector<double> times_s;        ///< seconds of each timed repetition; empty if the run failed
   double time_s = 0.0;                ///< seconds of the repetition that the run reports, the median one
+  std::optional<double> zeta;         ///< of the benchmark, unless the run failed
+  CommunicationShares shares{};       ///< of that repetition
   std::optional<RecordedWork> work;   ///< work of that repetition; empty if phases were not timed
   std::vector<RecordedEvent> events;  ///< empty: none was counted
   std::optional<PhaseShares> limits;  ///< of that repetition
@@ -136,6 +148,10 @@ struct ResultRecord : SweptRun {
 /// The name of a system in sweeps and their results, from the part "system" of a result: runs of the same name do
 /// the same work. "A.mtx, 100 iterations", then preconditioner and form of CG where these are not the usual ones.
 std::string system_name(const SystemOptions& system);
+
+/// The record of a result that was just made, without its metrics and facts: of a solve with the member `sweep`. Throws InputError.
+ResultRecord record_of(const RunDocument& run);
+ResultRecord record_of(const SolveDocument& solve);
 
 /// The record of a result as RunDocument or SolveDocument has it, with the key "sweep" in a sweep. Throws InputError, and
 /// the JSON library's exceptions where keys are missing.

@@ -118,6 +118,13 @@ const ResultRecord& MeasuredConfiguration::median_run() const {
   return median_run_of(runs, &ResultRecord::time_s);
 }
 
+std::vector<MeasuredConfiguration> measured_configurations(const std::vector<ResultRecord>& records) {
+  std::vector<MeasuredConfiguration> all;
+  RoundNumbers numbers;
+  for (const auto& record : records) add_run(record, numbers, all);
+  return all;
+}
+
 ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
   std::vector<RowRuns> rows;
   for (const auto& record : records) {
@@ -125,11 +132,11 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
   }
   for (auto& row : rows) row.session = greatest_session(row.runs);
   ComparableRuns comparable;
-  RoundNumbers numbers;
+  std::vector<ResultRecord> compared;
   for (const auto& record : records) {
     const auto reason = why_left_out(record, rows);
     if (reason.empty()) {
-      add_run(record, numbers, comparable.configurations);
+      compared.push_back(record);
     } else {
       comparable.left_out.push_back({.place = record.place,
                                      .key = record.asked.key(),
@@ -137,6 +144,7 @@ ComparableRuns comparable_runs(const std::vector<ResultRecord>& records) {
                                      .is_extra = record.purpose != RunPurpose::time});
     }
   }
+  comparable.configurations = measured_configurations(compared);
   for (const auto& record : records) {
     const auto measured =
         std::ranges::find(comparable.configurations, record.asked, &MeasuredConfiguration::asked);

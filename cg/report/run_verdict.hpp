@@ -50,6 +50,9 @@ struct LeftOutRun {
   bool is_extra = false;  ///< made beside the timed runs of a sweep, for another purpose
 };
 
+/// Each configuration once, in the order of its first record: for records that are all compared.
+std::vector<MeasuredConfiguration> measured_configurations(const std::vector<ResultRecord>& records);
+
 struct ComparableRuns {
   std::vector<MeasuredConfiguration> configurations;  ///< each once, in the order of their first records
   std::vector<LeftOutRun> left_out;

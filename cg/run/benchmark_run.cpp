@@ -263,17 +263,6 @@ void BenchmarkRun::verify() {
   }
 }
 
-RunReport complete_run(const RunOptions& options, comm::RankGroup& group, const Progress& progress) {
-  BenchmarkRun run(options, group, progress);
-  try {
-    run.prepare();
-    run.perform();
-  } catch (const RunError& error) {
-    run.record_failure(error);
-  }
-  return run.report();
-}
-
 comm::RankGroup* SubgroupCache::of(int rank_count) {
   if (all_.rank() >= rank_count) return nullptr;
   auto& group = groups_[rank_count];

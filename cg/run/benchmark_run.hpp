@@ -82,10 +82,6 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   double first_step_s_ = 0.0;   ///< the untimed outer iteration
 };
 
-/// A whole run: generation, warm-up, timed region, verification. A run that fails is a result, too: its report has
-/// the code and the reason. Collective over the group; the report is whole on rank 0. Throws MpiError, std::bad_alloc.
-RunReport complete_run(const RunOptions& options, comm::RankGroup& group, const Progress& progress);
-
 /// Groups of the first ranks of a group. Each is made on the first request and kept.
 class SubgroupCache {
  public:

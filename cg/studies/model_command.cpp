@@ -50,8 +50,7 @@ class PaperModel {
  public:
   explicit PaperModel(const MachineDescription& machine) : machine_(machine) {
     if (machine.clock_hz <= 0.0)
-      throw InputError(
-          fmt::format("machine {} has no \"clock_hz\", in which the paper's tables are", machine.name));
+      throw InputError("machine {} has no \"clock_hz\", in which the paper's tables are", machine.name);
   }
 
   [[nodiscard]] double seconds(std::string_view kernel, int rank_count, int columns) const {
@@ -219,8 +218,8 @@ void require_described(const MachineDescription& condition, const std::string& t
     if (described.name == transport) return;
     known += ", " + described.name;
   }
-  throw InputError(fmt::format("--transport {}: the description of {} has no network of it; it has {}",
-                               transport, condition.name, known));
+  throw InputError("--transport {}: the description of {} has no network of it; it has {}", transport,
+                   condition.name, known);
 }
 
 /// Places and shares of the nonzeros by --cut, for ranks of these speeds; rows are taken to be about equally long.
@@ -404,15 +403,12 @@ void describe(Members& m, MachineModel& model) {
   m("problems", model.problems, {.meaning = "Predicted seconds of whole timed regions.", .fewest = 1});
 }
 
-std::string comparison_text(const MachineDescription& machine) {
-  std::string text = fmt::format("\n cg2d model --paper - {}: {}\n", machine.name, machine.description);
-  for (const auto& table : compared_tables(machine)) text += table_text(table);
-  return text + " error: model / paper - 1; the model knows nothing of other machines\n";
-}
-
 std::string paper_of(const MachineDescription& machine, std::string_view format) {
-  return format == "json" ? document_text(PaperComparison{machine.name, compared_tables(machine)})
-                          : comparison_text(machine);
+  const PaperComparison comparison{machine.name, compared_tables(machine)};
+  if (format == "json") return document_text(comparison);
+  std::string text = fmt::format("\n cg2d model --paper - {}: {}\n", machine.name, machine.description);
+  for (const auto& table : comparison.tables) text += table_text(table);
+  return text + " error: model / paper - 1; the model knows nothing of other machines\n";
 }
 
 std::string default_place() {
@@ -425,8 +421,8 @@ std::string template_named(const std::string& name) {
   for (const auto& machine : shipped_machines()) {
     if (machine.name == name) return std::string(machine.text);
   }
-  throw InputError(fmt::format("--machine {}: --template has the machines that come with cg2d ({})", name,
-                               shipped_machine_names()));
+  throw InputError("--machine {}: --template has the machines that come with cg2d ({})", name,
+                   shipped_machine_names());
 }
 
 /// The description asked for, or that of this machine.
@@ -439,7 +435,7 @@ Machine described_machine(const ModelOptions& options, const std::string& proces
     const auto text = text_of_file(place);
     if (!text) throw InputError("no such file");
     if (auto machine = machine_named(parse_machine(*text), processor)) return *machine;
-    throw InputError(fmt::format("knows nothing of this processor ({})", processor));
+    throw InputError("knows nothing of this processor ({})", processor);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}; {}", place, error.what(), remedy), error.code());
   }
@@ -535,27 +531,21 @@ ExitCode calibrate_machine(const ModelOptions& options, comm::RankGroup& group) 
                      .measure = [&] { machine = calibrate(group, config, say); },
                      .why_unphysical = [&] { return why_unphysical(machine, environment.oversubscribed); }},
                     [&] { write_output(output.get(), group, [&] { return calibration_text(machine); }); });
-  bool is_kept = false;
-  write_each(group, {[&] {
-                       agree_on(group, [&] {
-                         if (group.rank() != 0) return;
-                         // Other descriptions stay, those that other processes add at the same time among them.
-                         update_file(place, [&] {
-                           auto known = machine_in(place);
-                           known.put(machine);
-                           return format_machine(known);
-                         });
-                       });
-                       is_kept = true;
-                     },
-                     [&] {
-                       write_output(output.get(), group, [&] {
-                         const auto text = calibration_text(machine);
-                         return is_kept
-                                    ? text + fmt::format("\n Written to {}; cg2d model and cg2d run use it\n",
-                                                         place)
-                                    : text;
-                       });
+  std::string kept;
+  const auto keep = [&] {
+    agree_on(group, [&] {
+      if (group.rank() != 0) return;
+      // Other descriptions stay, those that other processes add at the same time among them.
+      update_file(place, [&] {
+        auto known = machine_in(place);
+        known.put(machine);
+        return format_machine(known);
+      });
+    });
+    kept = fmt::format("\n Written to {}; cg2d model and cg2d run use it\n", place);
+  };
+  write_each(group, {keep, [&] {
+                       write_output(output.get(), group, [&] { return calibration_text(machine) + kept; });
                      }});
   return ExitCode::success;
 }

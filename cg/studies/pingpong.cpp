@@ -6,9 +6,9 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/describe.hpp"
@@ -62,17 +62,14 @@ struct CheckedTransfers {
   /// There and back: the first bytes of each variable, or all, change with each transfer and are compared.
   void round_trip(const comm::VariableShape& shape, std::size_t compared_bytes = sizeof(std::uint64_t)) {
     ++transfer;
-    if (rank == 0) {
+    const auto send = [&] {
       write(shape, compared_bytes);
       memory.send(index, shape);
-      memory.receive(index, shape);
-      compare(shape, compared_bytes);
-    } else {
-      memory.receive(index, shape);
-      compare(shape, compared_bytes);
-      write(shape, compared_bytes);
-      memory.send(index, shape);
-    }
+    };
+    if (rank == 0) send();
+    memory.receive(index, shape);
+    compare(shape, compared_bytes);
+    if (rank != 0) send();
   }
 
   /// visit(place, number of bytes, word of the sender) for each word of all variables; the last one of a variable may be shorter.
@@ -114,10 +111,9 @@ class PairRace {
 
   PairResult measure() {
     for (const auto byte_count : transfers_.byte_counts) {
-      for (const int variable_count : transfers_.variable_counts) {
+      for (const int variable_count : transfers_.variable_counts)
         measure_shape({.count = static_cast<std::size_t>(variable_count),
                        .byte_count = static_cast<std::size_t>(byte_count)});
-      }
     }
     return std::move(result_);
   }
@@ -146,7 +142,7 @@ class PairRace {
     try {
       return *memories_.emplace_back(row.make(pair_, largest));
     } catch (const comm::SharedMemoryError& error) {  // on both ranks alike
-      throw RunError(ExitCode::memory, fmt::format("{}; take smaller --sizes", error.what()));
+      throw RunError(ExitCode::memory, "{}; take smaller --sizes", error.what());
     }
   }
 
@@ -173,8 +169,8 @@ class PairRace {
     agree_on(pair_, [&] {
       for (const auto& method : methods_) {
         if (method.is_right) continue;
-        throw RunError(ExitCode::internal, fmt::format("pingpong: {} of {} x {} bytes brought wrong data",
-                                                       method.name, shape.count, shape.byte_count));
+        throw RunError(ExitCode::internal, "pingpong: {} of {} x {} bytes brought wrong data", method.name,
+                       shape.count, shape.byte_count);
       }
     });
   }
@@ -186,20 +182,6 @@ class PairRace {
   std::vector<CheckedTransfers> methods_;
   PairResult result_;
 };
-
-/// The transfers of one variable, method by method.
-std::vector<TransferLine> lines_of(const std::vector<TransferTime>& times) {
-  std::vector<TransferLine> lines;
-  for (const auto& method : pingpong_method_names()) {
-    std::vector<LinePoint> points;
-    for (const auto& time : times) {
-      if (time.method == method && time.variable_count == 1)
-        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
-    }
-    if (points.size() > 1) lines.push_back({.method = method, .line = fit_line(points)});
-  }
-  return lines;
-}
 
 /// Memory of a rank of a pair for the transfers, bytes, beside its process.
 std::int64_t transfer_bytes(const TransferOptions& transfers) {
@@ -215,21 +197,26 @@ std::int64_t transfer_bytes(const TransferOptions& transfers) {
                    static_cast<double>(largest_shape(transfers).memory_byte_count()));
 }
 
-Phase communication_phase_at(std::size_t index) {
-  for (const auto& phase : phase_table()) {
-    if (phase.communicates() && index-- == 0) return phase.phase;
-  }
-  throw std::out_of_range("communication_phase_at");
-}
-
 }  // namespace
 
-const TransferTime* PairResult::find(std::string_view method, int variable_count,
-                                     std::int64_t byte_count) const {
-  const auto found = std::ranges::find_if(times, [&](const auto& time) {
-    return time.method == method && time.variable_count == variable_count && time.byte_count == byte_count;
-  });
-  return found == times.end() ? nullptr : &*found;
+std::vector<TransferLine> PairResult::lines() const {
+  std::vector<TransferLine> fitted;
+  for (const auto& method : pingpong_method_names()) {
+    std::vector<LinePoint> points;
+    for (const auto& time : times) {
+      if (time.method == method && time.variable_count == 1)
+        points.push_back({.x = static_cast<double>(time.byte_count), .y = time.seconds.median});
+    }
+    if (points.size() > 1) fitted.push_back({.method = method, .line = fit_line(points)});
+  }
+  return fitted;
+}
+
+std::vector<Phase> communication_phases() {
+  std::vector<Phase> phases;
+  std::ranges::copy_if(benchmark_phases, std::back_inserter(phases),
+                       [](Phase phase) { return operation_of(phase).has_value(); });
+  return phases;
 }
 
 std::vector<std::string> pingpong_method_names() {
@@ -253,10 +240,7 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
     mine.same_node = same_node;
     if (group.rank() == pair.first) found = json_line(mine);
   });
-  auto result =
-      from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();
-  result.lines = lines_of(result.times);
-  return result;
+  return from_json_line<PairResult>(group.gather_all(found).at(static_cast<std::size_t>(pair.first))).value();
 }
 
 std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const UsableTransports& transports,
@@ -265,12 +249,11 @@ std::vector<TransportPhases> measure_phases(comm::RankGroup& group, const Usable
   std::vector<TransportPhases> phases;
   for (const auto* transport : transports.available)
     phases.push_back({.transport = std::string(transport->name)});
-  for (std::size_t index = 0; index < communication_phase_count; ++index) {
-    const auto& phase = phase_row(communication_phase_at(index));
+  for (const auto phase : communication_phases()) {
     std::vector<TimedOperation> timed;
     for (const auto* transport : transports.available)
       timed.push_back({.transport = *transport,
-                       .operation = *phase.operation,
+                       .operation = *operation_of(phase),
                        .layout = layout,
                        .options = communicator_options(configuration, false)});
     const auto samples = time_operations(group, timed, race_limits);
@@ -301,9 +284,10 @@ std::string transfer_table(std::vector<TransferTime> times, std::string_view wha
 }
 
 std::string line_table(const PairResult& pair) {
-  if (pair.lines.empty()) return {};
+  const auto lines = pair.lines();
+  if (lines.empty()) return {};
   std::string text = "\n Linear fit: latency + size / bandwidth, one message per synchronization\n";
-  for (const auto& [method, line] : pair.lines) {
+  for (const auto& [method, line] : lines) {
     const auto rate = line.slope > 0.0 ? fmt::format("size / {:.3f} GB/s", 1.0 / line.slope / gigabyte)
                                        : std::string("size / (not measurable)");
     text += fmt::format(" {:>13} = {:.3f} us + {}\n", method, in_microseconds * line.intercept, rate);
@@ -369,8 +353,9 @@ std::string phases_text(const PingPongReport& report) {
   Table table;
   for (const auto& row : report.phases) {
     table.line().word("transport", row.transport);
-    for (std::size_t k = 0; k < communication_phase_count; ++k)
-      table.number(phase_name(communication_phase_at(k)), "{:.3f}", in_microseconds * row.seconds[k].median);
+    auto seconds = row.seconds.begin();
+    for (const auto phase : communication_phases())
+      table.number(phase_name(phase), "{:.3f}", in_microseconds * (seconds++)->median);
   }
   return fmt::format("\n Class {}, grid {}: microseconds of one isolated call\n{}", report.problem.class_name,
                      report.configuration.grid.name(), table.text()) +
@@ -386,15 +371,6 @@ std::string write_pingpong_text(const PingPongReport& report) {
 
 // ---------------------------------------------------------------- JSON
 
-void describe_sample(Members& m, std::string_view name, Sample& seconds, std::string_view text = {}) {
-  m.object(name, meaning(text), [&] {
-    m("median_s", seconds.median, at_least(0));
-    m("minimum_s", seconds.minimum, at_least(0));
-    m("maximum_s", seconds.maximum, at_least(0));
-    m("turns", seconds.count, at_least(1));
-  });
-}
-
 void describe_left_out(Members& m, std::string_view name,
                        std::vector<std::pair<std::string, std::string>>& left_out) {
   m.list(name, left_out, {}, [&](auto& one, std::size_t /*index*/) {
@@ -409,8 +385,7 @@ void describe(Members& m, TransferTime& time) {
   m("method", time.method, not_empty());
   m("variables", time.variable_count, at_least(1));
   m("bytes", time.byte_count, at_least(1, "Of one variable."));
-  describe_sample(m, "seconds_per_variable", time.seconds,
-                  "Half a round trip over the number of its variables.");
+  m("seconds_per_variable", time.seconds, meaning("Half a round trip over the number of its variables."));
   m.derived("bytes_per_s", time.bytes_per_s(), positive());
 }
 
@@ -426,16 +401,17 @@ void describe(Members& m, PairResult& pair) {
   pair.pair = {.first = ranks[0], .second = ranks[1]};
   m("same_node", pair.same_node);
   m("transfers", pair.times);
-  m("lines", pair.lines, meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
+  m.derived("lines", pair.lines(),
+            meaning("Transfers of one variable: start_up_s + seconds_per_byte * bytes."));
   describe_left_out(m, "left_out", pair.left_out);
 }
 
 void describe(Members& m, TransportPhases& row) {
   m("transport", row.transport, not_empty());
   m.object("phases", [&] {
-    row.seconds.resize(communication_phase_count);
-    for (std::size_t k = 0; k < communication_phase_count; ++k)
-      describe_sample(m, phase_name(communication_phase_at(k)), row.seconds[k]);
+    const auto phases = communication_phases();
+    row.seconds.resize(phases.size());
+    for (std::size_t k = 0; k < phases.size(); ++k) m(phase_name(phases[k]), row.seconds[k]);
   });
 }
 
@@ -452,7 +428,7 @@ void describe(Members& m, PingPongReport& report) {
           .fewest = 2},
          [&](SumTime& sum, std::size_t /*index*/) {
            m("way", sum.way, not_empty());
-           describe_sample(m, "seconds", sum.seconds);
+           m("seconds", sum.seconds);
          });
   describe_left_out(m, "sums_left_out", report.sums_left_out);
   m.object("phases", meaning("One call by itself, on the grid of all ranks."), [&] {
@@ -479,10 +455,9 @@ void require_ranks_for(const PingPongOptions& options, int rank_count) {
     throw InputError("pingpong goes between two ranks: start it on at least 2, by mpiexec -n 2");
   for (const auto& pair : options.pairs) {
     const int larger = std::max(pair.first, pair.second);
-    if (larger >= rank_count) {
-      throw InputError(fmt::format("--pairs {}:{}: there is no rank {}; the {} are 0 ... {}", pair.first,
-                                   pair.second, larger, format_count(rank_count, "rank"), rank_count - 1));
-    }
+    if (larger >= rank_count)
+      throw InputError("--pairs {}:{}: there is no rank {}; the {} are 0 ... {}", pair.first, pair.second,
+                       larger, format_count(rank_count, "rank"), rank_count - 1);
   }
   if (options.configuration.has_grid()) require_grid_of(options.configuration.grid, rank_count);
 }
@@ -544,12 +519,10 @@ ExitCode pingpong(const PingPongOptions& options, comm::RankGroup& group) {
   if (share_cores)
     report.sums_left_out = {
         {"MPI_Allreduce", "the ranks share cores, and MPI_Allreduce keeps its core while it waits"}};
-  report.sums = time_sums(group, transports.available, !share_cores,
-                          {.fewest_rounds = 15,
-                           .most_rounds = 51,
-                           .budget_s = 0.3,
-                           .hopeless_factor = std::numeric_limits<double>::infinity(),
-                           .shortest_turn_s = 1e-3});
+  auto sum_limits = race_limits;
+  sum_limits.fewest_rounds = 15;
+  sum_limits.most_rounds = 51;
+  report.sums = time_sums(group, transports.available, !share_cores, sum_limits);
   progress.say(fmt::format("phases of class {}, grid {}", options.problem.class_name,
                            report.configuration.grid.name()));
   report.phases = measure_phases(group, transports, options.problem, report.configuration);

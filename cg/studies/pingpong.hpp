@@ -4,10 +4,8 @@
 // by one from one rank to the other, which then knows that all are there (see comm/pingpong.hpp). The time per message is that of a
 // transfer over the number of its variables: from the sender's writing of a word to the receiver's reading of it.
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,13 +55,11 @@ struct TransferLine {
 struct PairResult {
   RankPair pair;
   bool same_node = true;
-  std::vector<TransferTime> times{};  ///< by size, then variables, then method
-  std::vector<TransferLine> lines{};
+  std::vector<TransferTime> times{};                            ///< by size, then variables, then method
   std::vector<std::pair<std::string, std::string>> left_out{};  ///< method and reason
 
-  /// nullptr if that was not measured.
-  [[nodiscard]] const TransferTime* find(std::string_view method, int variable_count,
-                                         std::int64_t byte_count) const;
+  /// Those of one variable, method by method.
+  [[nodiscard]] std::vector<TransferLine> lines() const;
 };
 void describe(Members& m, PairResult& pair);
 
@@ -78,12 +74,11 @@ PairResult measure_pair(comm::RankGroup& group, const RankPair& pair, const Tran
                         const Configuration& configuration);
 
 /// The phases of the benchmark that communicate; what a phase of a grid without partners takes is measured, too.
-inline constexpr auto communication_phase_count = static_cast<std::size_t>(std::ranges::count_if(
-    phase_table(), [](const PhaseRow& phase) { return phase.is_of_benchmark && phase.communicates(); }));
+std::vector<Phase> communication_phases();
 
 struct TransportPhases {
   std::string transport;
-  std::vector<Sample> seconds{};  ///< seconds of one call, by communication_phase_at()
+  std::vector<Sample> seconds{};  ///< of one call, by communication_phases()
 };
 
 /// All transports in turns, phase by phase, at the sizes of the problem on the configuration's grid.

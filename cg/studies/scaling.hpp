@@ -3,8 +3,6 @@
 // `cg2d scaling`: the ways to use a node, each with the same number of cores, in turns; the problem that each number gets, the figures that
 // follow from the measurements, and the formats that show them. All but compare_cases() is pure: no MPI, no files.
 
-#include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 #include "cg/machine/provenance.hpp"
 #include "cg/matrix/problem.hpp"
 #include "cg/report/result_reader.hpp"
+#include "cg/report/run_verdict.hpp"
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/study.hpp"
 #include "comm/rank_group.hpp"
@@ -45,7 +44,6 @@ ExitCode compare_cases(const ScalingOptions& options, comm::RankGroup& group);
 struct ScalingCase {
   int rank_count = 1;
   ConfiguredProblem asked{};  ///< the work on as many cores
-  std::string matrix{};       ///< of a system: the file, or the operator as this number of cores has it
 
   [[nodiscard]] int core_count() const { return rank_count * asked.configuration.thread_count; }
   [[nodiscard]] const std::string& transport() const { return asked.configuration.transport; }
@@ -57,6 +55,8 @@ struct ScalingCase {
   [[nodiscard]] std::string shape() const;
   /// "matrix" or "matrix-free"; empty for the benchmark.
   [[nodiscard]] std::string form() const;
+  /// Among those on as many cores: "ranks x threads, shared, 2 x 2", with the cut where it is not the usual one.
+  [[nodiscard]] std::string choices() const;
   /// For messages: "4 cores, ranks x threads, shared, 2 x 2".
   [[nodiscard]] std::string label() const;
   friend bool operator==(const ScalingCase&, const ScalingCase&) = default;
@@ -95,41 +95,27 @@ enum class Room {
 Room room_for(const ScalingCase& one, const Environment& all, const Environment& of_case);
 
 /// One run of one case.
-struct ScalingRun : StudiedRun {
-  ScalingCase scaled;
-  int round = 1;
+struct ScalingRun : ResultRecord {
+  ScalingCase scaled{};
 };
 
 /// The options and all measurements.
 struct ScalingStudy {
-  std::optional<Problem> problem;  ///< of the benchmark, on one core
-  std::string system;              ///< or a user's: its name, on one core
-  int iteration_count = 0;         ///< of each run of a system
-  bool weak = false;
-  std::vector<int> core_counts;
-  AxisValues values;            ///< values of the axes that are compared, by name: transport and cut
-  Configuration configuration;  ///< configuration of every case, except for threads and these
-  int round_count = 0;
+  ScalingOptions options;          ///< with all that the command line left open
   std::vector<ScalingCase> cases;  ///< in the order of the plan
   std::vector<ScalingRun> runs;    ///< in the order in which they ran
   std::vector<std::string> warnings;
   bool is_interrupted = false;
   std::optional<Environment> machine;    ///< environment of all ranks started
   std::optional<Provenance> provenance;  ///< on rank 0
-
-  /// Order of the matrix on a number of cores; 0 where it is a system that never ran.
-  [[nodiscard]] std::int64_t order_of(const ScalingCase& one) const;
 };
 
 /// One case with its figures.
 struct ScalingRow {
   ScalingCase scaled;
   std::vector<ScalingRun> runs;
-  /// Times of its runs, if there are any and all succeeded; otherwise this and the following members are not
-  /// set.
-  std::optional<Sample> time_s;
-  ScalingRun median_run;  ///< run of the median time; of an even number the lower of the middle two
-  double rate = 0.0;      ///< operations per second by the official count; of a system: rows per second
+  MeasuredConfiguration measured;  ///< of these; unless it is sound, the following members are not set
+  double rate = 0.0;  ///< operations per second by the official count; of a system: rows per second
   std::optional<double> speed_up;    ///< its rate by that of the same form on one core
   std::optional<double> efficiency;  ///< speed-up by cores
   double ratio_to_best = 1.0;        ///< median of paired rounds by those of the candidate on as many cores
@@ -137,11 +123,13 @@ struct ScalingRow {
   bool may_be_best = false;          ///< the candidate, or not known to be worse than it
   Certainty certainty = Certainty::alone;  ///< certainty of the verdict on as many cores
 
-  [[nodiscard]] bool is_sound() const { return time_s.has_value(); }
-  [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }
-  [[nodiscard]] std::int64_t disturbed_count() const {
-    return std::ranges::count_if(runs, &ScalingRun::is_disturbed);
+  [[nodiscard]] bool is_sound() const { return measured.is_sound(); }
+  /// The median time with its spread, and its run; empty unless it is sound.
+  [[nodiscard]] Sample time_s() const { return is_sound() ? sample_of(measured.times_s) : Sample(); }
+  [[nodiscard]] ResultRecord median_run() const {
+    return is_sound() ? measured.median_run() : ResultRecord();
   }
+  [[nodiscard]] bool is_best() const { return is_candidate && certainty == Certainty::decided; }
 };
 
 /// A row for each case, in the order of the plan.
@@ -157,7 +145,7 @@ struct ZetaAgreement {
   [[nodiscard]] double relative_difference() const;
   /// Within the tolerance of the benchmark. One run agrees with itself.
   [[nodiscard]] bool holds() const { return relative_difference() <= Problem::tolerance; }
-  /// "n 2800: zeta of 6 runs agrees within 1.2e-14".
+  /// "n 2800: zeta of 6 runs agrees within 1.2e-14 (1e-10 allowed)", or meets the reference.
   [[nodiscard]] std::string text() const;
 };
 /// Every problem of the benchmark once, in the order of the runs.
@@ -175,7 +163,7 @@ inline const std::vector<std::string> scaling_formats{"text", "json", "csv"};
 /// format: one of these.
 std::string write_scaling(const ScalingStudy& study, std::string_view format);
 
-/// The document, for its schema.
-void visit_scaling(Members& m);
+/// Its JSON.
+void describe(Members& m, ScalingStudy& study);
 
 }  // namespace cg2d

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "cg/base/agreement.hpp"
-#include "cg/base/describe_json.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/sample.hpp"
@@ -30,52 +29,15 @@
 namespace cg2d {
 namespace {
 
-CommunicationShares communication_shares(const RepeatReport& repeat) {
-  CommunicationShares shares;
-  for (const auto& rank : repeat.ranks) {
-    std::uint64_t clocks = 0;
-    std::uint64_t waited_clocks = 0;
-    for (const auto& phase : phase_table()) {
-      if (!phase.communicates()) continue;
-      const auto& record = rank.phases.at(index_of(phase.phase));
-      clocks += record.clocks;
-      waited_clocks += record.waited_clocks;
-    }
-    const double whole = static_cast<double>(rank.region_clocks) * static_cast<double>(repeat.ranks.size());
-    shares.moving += static_cast<double>(clocks - waited_clocks) / whole;
-    shares.waiting += static_cast<double>(waited_clocks) / whole;
-  }
-  return shares;
-}
-
-/// repeat: of a run that succeeded.
-StudiedRun studied_run_of(const SessionReport& report, const RepeatReport* repeat) {
-  StudiedRun run{.code = report.code, .reason = report.reason, .warnings = report.warnings};
-  if (report.is_resolved) {
-    run.arrangement = report.configuration.grid.name();
-    run.kernel = report.configuration.kernel;
-  }
-  if (!run.succeeded()) return run;
-  run.time_s = repeat->time_s;
-  run.shares = communication_shares(*repeat);
-  return run;
-}
-
 // ---------------------------------------------------------------- the benchmark
 
 class BenchmarkWork final : public StudiedWork {
  public:
-  BenchmarkWork(std::vector<Problem> problems, RunOptions common, ExtraRuns extras, std::string trace_file)
-      : problems_(std::move(problems)),
-        common_(std::move(common)),
-        extras_(std::move(extras)),
-        trace_file_(std::move(trace_file)) {}
+  BenchmarkWork(std::vector<Problem> problems, RunOptions common, ExtraRuns extras)
+      : problems_(std::move(problems)), common_(std::move(common)), extras_(std::move(extras)) {}
 
-  void prepare(const ConfiguredProblem& /*asked*/, comm::RankGroup& /*ranks*/,
-               const Progress& /*progress*/) override {}
-
-  StudiedResult perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
-                        const Progress& progress) override {
+  std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose purpose,
+                                          comm::RankGroup& ranks, const Progress& progress) override {
     auto options = common_;
     options.problem = problem_of(asked);
     options.configuration = asked.configuration;
@@ -84,16 +46,18 @@ class BenchmarkWork final : public StudiedWork {
     options.counters.reads_environment = false;
     if (purpose == RunPurpose::counters) options.counters = extras_.counters;
     options.measures_limits = purpose == RunPurpose::limits;
-    if (purpose == RunPurpose::trace)
-      options.trace = {.path = trace_file_, .step_count = extras_.trace.step_count};
-    auto report = purpose == RunPurpose::trace ? traced_run(options, ranks, progress)
-                                               : complete_run(options, ranks, progress);
-    auto run = studied_run_of(report, report.code == ExitCode::success ? &median_repeat(report) : nullptr);
-    run.n = report.problem.n;
-    run.disturbance = disturbance(report);
-    if (run.succeeded()) run.zeta = final_step(report).zeta;
-    return {.run = std::move(run),
-            .json = [report = std::move(report)] { return json_of(RunDocument{.report = report}); }};
+    if (purpose == RunPurpose::trace) options.trace = extras_.trace;
+    BenchmarkRun run(options, ranks, progress);
+    try {
+      run.prepare();
+      std::unique_ptr<OutputFile> trace;
+      if (purpose == RunPurpose::trace) trace = open_output(options.trace.path, ranks);
+      run.perform();
+      if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), trace.get(), ranks);
+    } catch (const RunError& error) {
+      run.record_failure(error);
+    }
+    return [report = run.report()] { return RunDocument{.report = report}; };
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& asked, int core_count) const override {
@@ -105,24 +69,9 @@ class BenchmarkWork final : public StudiedWork {
     return *std::ranges::find(problems_, asked.problem, &problem_name);
   }
 
-  /// Makes a run as complete_run(), with its trace in a file.
-  static RunReport traced_run(const RunOptions& options, comm::RankGroup& ranks, const Progress& progress) {
-    BenchmarkRun run(options, ranks, progress);
-    try {
-      run.prepare();
-      const auto file = open_output(options.trace.path, ranks);
-      run.perform();
-      if (run.trace()) write_trace(trace_origin_of(run.report()), *run.trace(), file.get(), ranks);
-    } catch (const RunError& error) {
-      run.record_failure(error);
-    }
-    return run.report();
-  }
-
   std::vector<Problem> problems_;
   RunOptions common_;
   ExtraRuns extras_;
-  std::string trace_file_;
 };
 
 // ---------------------------------------------------------------- systems
@@ -149,8 +98,8 @@ class SystemWork final : public StudiedWork {
     static_cast<void>(kept_for(options_for(system_of(asked), asked), ranks, progress));
   }
 
-  StudiedResult perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/, comm::RankGroup& ranks,
-                        const Progress& progress) override {
+  std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose /*purpose*/,
+                                          comm::RankGroup& ranks, const Progress& progress) override {
     auto options = options_for(system_of(asked), asked);
     SolveRun solve(options, ranks, progress, kept_for(options, ranks, progress));
     try {
@@ -159,15 +108,9 @@ class SystemWork final : public StudiedWork {
     } catch (const RunError& error) {
       solve.record_failure(error);
     }
-    auto report = solve.report();
-    auto run = studied_run_of(report, &report.repeat);
-    run.arrangement =
-        report.matrix_free ? report.matrix_free->arrangement : "grid " + report.configuration.grid.name();
-    if (report.matrix) run.n = report.matrix->order;
-    if (report.quiet) run.disturbance = report.quiet->reason();
-    return {.run = std::move(run), .json = [options = std::move(options), report = std::move(report)] {
-              return json_of(SolveDocument{.options = options, .report = report});
-            }};
+    return [report = solve.report(), options = std::move(options)] {
+      return SolveDocument{.options = options, .report = report};
+    };
   }
 
   [[nodiscard]] double expected_work(const ConfiguredProblem& /*asked*/, int core_count) const override {
@@ -209,18 +152,17 @@ class SystemWork final : public StudiedWork {
       kernel_trials_;  // by all that a block and its steps depend on
 };
 
-std::string text_of(const StudiedRun& run) {
-  const auto text = run.succeeded() ? fmt::format("{:.4g} s", run.time_s)
-                                    : fmt::format("{}: {}", status_name(run.code), run.reason);
+std::string text_of(const ResultRecord& run) {
+  const auto text =
+      run.succeeded() ? fmt::format("{:.4g} s", run.time_s) : fmt::format("{}: {}", run.status, run.reason);
   return run.is_disturbed() ? fmt::format("{}, disturbed ({})", text, run.disturbance) : text;
 }
 
 }  // namespace
 
 std::unique_ptr<StudiedWork> benchmark_work(std::vector<Problem> problems, RunOptions common,
-                                            ExtraRuns extras, std::string trace_file) {
-  return std::make_unique<BenchmarkWork>(std::move(problems), std::move(common), std::move(extras),
-                                         std::move(trace_file));
+                                            ExtraRuns extras) {
+  return std::make_unique<BenchmarkWork>(std::move(problems), std::move(common), std::move(extras));
 }
 
 std::unique_ptr<StudiedWork> system_work(std::vector<SystemOptions> systems) {
@@ -241,6 +183,45 @@ SystemOptions measured_system(SystemOptions options, int iteration_count) {
   options.most_iterations = iteration_count;
   options.measures_iterations = true;
   return options;
+}
+
+std::string ranking_text(const Ranking& ranking,
+                         const std::function<std::string(const ConfiguredProblem&)>& name_of) {
+  std::vector<std::string> names;
+  std::vector<double> medians_s;
+  for (const auto& one : ranking.alternatives) {
+    names.push_back(name_of(one.asked));
+    medians_s.push_back(sample_of(one.times_s).median);
+  }
+  const auto& first = *ranking.candidate();
+  const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
+  const auto per_iteration = first.asked.is_system()
+                                 ? fmt::format("{:.4g} ms per iteration",
+                                               1e3 * medians_s.front() / first.runs.front().iteration_count)
+                                 : std::string();
+  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), medians_s.front(),
+                                 per_iteration.empty() ? "" : " (" + per_iteration + ")");
+  if (ranking.is_decided()) return fmt::format("best is {}, {}", named, reason);
+  if (reason.empty()) return named + ": nothing to compare it with";
+  return fmt::format("no clear winner: {} (median {:.4g} s{}) was {}", names.front(), medians_s.front(),
+                     per_iteration.empty() ? "" : ", " + per_iteration, reason);
+}
+
+std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name) {
+  const auto& [runs, statuses] = std::tie(measured.runs, measured.statuses);
+  const auto run_count = format_count(std::ssize(runs) + std::ssize(statuses), "run");
+  std::string text;
+  if (!statuses.empty())
+    text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", name, statuses.size(), run_count,
+                        statuses.front(), measured.reason);
+  if (measured.disturbed_count == 0 && measured.replaced_count == 0) return text;
+  text += fmt::format("  Disturbed (!): {}, {} of {}", name, measured.disturbed_count, run_count);
+  if (measured.replaced_count > 0)
+    text += fmt::format("; {} more {} repeated", measured.replaced_count,
+                        measured.replaced_count == 1 ? "was" : "were");
+  const auto first = std::ranges::find_if(runs, &ResultRecord::is_disturbed);
+  if (first != runs.end()) text += fmt::format(", in round {}: {}", first->round, first->disturbance);
+  return text + "\n";
 }
 
 std::vector<StudyStep> interleaved(const std::vector<std::size_t>& numbers, RoundRange rounds) {
@@ -279,12 +260,8 @@ Study::Study(const StudyOptions& options, comm::RankGroup& group)
 
 void Study::prepare(const Environment& environment) {
   static_cast<void>(load_profile(options_.session().profile, environment, group_));
-  last_rounds_.resize(cases_.size());
-  for (const auto& one : cases_)
-    works_.push_back(
-        {.key = one.name,
-         .kind = one.kind,
-         .amount = work_->expected_work(one.asked, one.rank_count * one.asked.configuration.thread_count)});
+  for (auto& one : cases_)
+    one.work.amount = work_->expected_work(one.asked, one.rank_count * one.asked.configuration.thread_count);
   agree_on(group_, [&] {
     for (const auto& one : cases_) {
       if (auto* const ranks = first_ranks_.of(one.rank_count)) work_->prepare(one.asked, *ranks, progress_);
@@ -293,8 +270,15 @@ void Study::prepare(const Environment& environment) {
 }
 
 void Study::note(const StudyStep& step, double duration_s) {
-  durations_.add(works_[step.number], duration_s);
-  last_rounds_[step.number] = std::max(last_rounds_[step.number], step.round);
+  durations_.add(case_of(step).work, duration_s);
+  auto& last_round = cases_[step.number].last_round;
+  last_round = std::max(last_round, step.round);
+}
+
+ExitCode Study::ended(ExitCode code, const std::string& reason) {
+  if (group_.rank() != 0) code = ExitCode::success;
+  if (code != ExitCode::success) say_on_stderr(reason);
+  return static_cast<ExitCode>(group_.maximum(static_cast<std::int64_t>(code)));
 }
 
 bool Study::perform(std::vector<StudyStep> steps) {
@@ -325,7 +309,7 @@ std::vector<StudyStep> Study::more_rounds(const UntilSure& until_sure, double sp
   const auto open = open_cases(until_sure.precision);
   if (open.empty()) return {};
   int last = 0;
-  for (const auto number : open) last = std::max(last, last_rounds_[number]);
+  for (const auto number : open) last = std::max(last, cases_[number].last_round);
   const double round_s = std::max(1e-3, expected_s(durations_, interleaved(open, {})).value_or(0.0));
   const auto affordable =
       static_cast<int>(std::floor(std::clamp((until_sure.budget_s - spent_s) / round_s, 0.0, 1e6)));
@@ -345,15 +329,25 @@ void Study::perform_step(std::size_t index) {
     const Stopwatch watch;
     const Progress part(Progress::Within{
         progress_, [&](double left_s) { return left_s + rest_s(index, watch.seconds() + left_s); }});
-    auto result = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
-    check(result.run);
+    const auto make = work_->perform(case_of(step).asked, step.purpose, *ranks, part);
     if (group_.rank() != 0) return;
     const double duration_s = watch.seconds();
-    const auto text = text_of(result.run);
-    is_repeated = keep(step, std::move(result), duration_s);
+    auto result = rendered(make);
+    const auto ask = [&](auto& document) {
+      auto& swept = document.sweep.emplace(SweptRun{.asked = case_of(step).asked,
+                                                    .round = step.round,
+                                                    .attempt = step.attempt,
+                                                    .duration_s = duration_s,
+                                                    .purpose = step.purpose});
+      if constexpr (requires { document.report.problem; })
+        swept.problem_class = document.report.problem.class_name;
+      return record_of(document);
+    };
+    const auto record = std::visit(ask, result);
+    is_repeated = keep(step, result, record);
     if (step.purpose == RunPurpose::time) note(step, duration_s);
     expect_from(index + 1);
-    progress_.say(fmt::format("{}: {}", place_of(index), text));
+    progress_.say(fmt::format("{}: {}", place_of(index), text_of(record)));
   });
   if (group_.maximum(static_cast<std::int64_t>(is_repeated)) != 0) repeat_step(steps_, index);
 }
@@ -364,7 +358,7 @@ std::string Study::place_of(std::size_t index) const {
   const auto part = step.purpose == RunPurpose::time
                         ? fmt::format("round {}", step.round)
                         : fmt::format("for {}", name_in(words_of(step.purpose), step.purpose));
-  return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).name, part);
+  return fmt::format("run {} of {} ({}, {})", index + 1, steps_.size(), case_of(step).work.key, part);
 }
 
 /// Seconds of these steps, from their first on; nothing before the first run of the study.
@@ -372,7 +366,7 @@ std::optional<double> Study::expected_s(const DurationModel& durations, const st
                                         std::size_t first) const {
   double seconds = 0.0;
   for (std::size_t k = first; k < steps.size(); ++k) {
-    const auto one = durations.expected(works_[steps[k].number]);
+    const auto one = durations.expected(case_of(steps[k]).work);
     if (!one) return std::nullopt;
     seconds += *one;
   }
@@ -387,7 +381,7 @@ void Study::expect_from(std::size_t index) const {
 /// Seconds of the runs after that one, where it takes run_s: the others go by it, too.
 double Study::rest_s(std::size_t index, double run_s) const {
   auto durations = durations_;
-  durations.add(works_[steps_[index].number], run_s);
+  durations.add(case_of(steps_[index]).work, run_s);
   return expected_s(durations, steps_, index + 1).value_or(0.0);
 }
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "cg/base/errors.hpp"
@@ -18,7 +18,9 @@
 #include "cg/base/paired_comparison.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/problem.hpp"
+#include "cg/report/report.hpp"
 #include "cg/report/result_reader.hpp"
+#include "cg/report/run_verdict.hpp"
 #include "cg/run/benchmark_run.hpp"
 #include "cg/run/session_options.hpp"
 #include "cg/run/solve/solve_options.hpp"
@@ -30,40 +32,13 @@ namespace cg2d {
 
 // ---------------------------------------------------------------- the work
 
-/// The time of a run by its use, as parts of its timed region; means over the ranks.
-struct CommunicationShares {
-  double moving = 0.0;   ///< phases that communicate, without waiting
-  double waiting = 0.0;  ///< in these, for other ranks
-};
-
-/// One run, as far as studies compare runs.
-struct StudiedRun {
-  ExitCode code = ExitCode::success;
-  std::string reason{};  ///< empty on success
-  std::vector<std::string> warnings{};
-  /// "2x1", of a system "grid 2x1" or "domain 1x2x2"; empty if the run ended before it was known.
-  std::string arrangement{};
-  std::string kernel{};  ///< that ran
-  std::int64_t n = 0;    ///< order of the matrix; 0: not known
-  double time_s = 0.0;   ///< seconds of the timed region; this and the following members only on success
-  std::optional<double> zeta{};  ///< of the benchmark
-  CommunicationShares shares{};
-  std::string disturbance{};  ///< disturbance of its timed region, one line; empty: it was quiet
-
-  [[nodiscard]] bool succeeded() const { return code == ExitCode::success; }
-  [[nodiscard]] bool is_disturbed() const { return !disturbance.empty(); }
-};
-
-/// The result of a run: what is compared, and the maker of its JSON, of RunDocument or SolveDocument, which rank 0 calls.
-struct StudiedResult {
-  StudiedRun run;
-  std::function<nlohmann::ordered_json()> json;
-};
+/// The result of a run, with the run as its study asked for it.
+using ResultDocument = std::variant<RunDocument, SolveDocument>;
 
 /// The runs that a sweep makes beside the timed ones, one for each configuration and purpose.
 struct ExtraRuns {
   CounterOptions counters{.reads_environment = false};  ///< without events: none
-  TraceOptions trace;                                   ///< its steps; the file is trace_file_of()
+  TraceOptions trace;  ///< from the command line without its file, which is trace_file_of()
   bool measures_limits = false;
   bool traces_best = false;
 
@@ -75,18 +50,19 @@ class StudiedWork : public Interface {
  public:
   /// The work on these configurations is going to be measured on so many ranks: reads what their runs have in common.
   /// Collective over `ranks`.
-  virtual void prepare(const ConfiguredProblem& asked, comm::RankGroup& ranks, const Progress& progress) = 0;
-  /// One complete run, a failed one included. Collective over `ranks`. Throws MpiError.
-  virtual StudiedResult perform(const ConfiguredProblem& asked, RunPurpose purpose, comm::RankGroup& ranks,
-                                const Progress& progress) = 0;
+  virtual void prepare(const ConfiguredProblem& /*asked*/, comm::RankGroup& /*ranks*/,
+                       const Progress& /*progress*/) {}
+  /// One complete run, a failed one included: the maker of its document, which rank 0 calls. Collective over `ranks`. Throws MpiError.
+  virtual std::function<ResultDocument()> perform(const ConfiguredProblem& asked, RunPurpose purpose,
+                                                  comm::RankGroup& ranks, const Progress& progress) = 0;
   /// The amount of computing in a run, in any unit, for the expected duration of those that have not run yet.
   [[nodiscard]] virtual double expected_work(const ConfiguredProblem& asked, int core_count) const = 0;
 };
 
-/// Complete runs of these problems. common: options of every run, except for problem and configuration. trace_file: of
-/// runs with that purpose. Holds references to nothing.
+/// Complete runs of these problems. common: options of every run, except for problem and configuration. extras: with the file of
+/// the trace. Holds references to nothing.
 std::unique_ptr<StudiedWork> benchmark_work(std::vector<Problem> problems, RunOptions common,
-                                            ExtraRuns extras = {}, std::string trace_file = {});
+                                            ExtraRuns extras = {});
 
 /// The expected amount of computing in a run of the benchmark on that many cores, generation included: in nonzeros that
 /// one core multiplies.
@@ -104,14 +80,22 @@ inline constexpr int usual_iteration_count = 50;
 /// larger: a smaller one would mean that the system was solved earlier.
 SystemOptions measured_system(SystemOptions options, int iteration_count);
 
+/// "best is 4x1 with 0.0873 s, better than 2x2 by 12 % (8 ... 15 %)", or the alternatives that cannot be told from the best one. At least
+/// one has succeeded. name_of: by which they are told apart. Without a full stop.
+std::string ranking_text(const Ranking& ranking,
+                         const std::function<std::string(const ConfiguredProblem&)>& name_of);
+
+/// A line for the failed runs of a configuration, and one for the disturbed ones: those that count, and those that were repeated.
+std::string troubles_text(const MeasuredConfiguration& measured, const std::string& name);
+
 // ---------------------------------------------------------------- the rounds
 
 /// A case of a study. Studies number theirs from 0.
 struct StudyCase {
-  std::string name;  ///< in messages
-  std::string kind;  ///< cases of one kind are expected to take times by their amounts of work
+  Work work;  ///< its key is its name in messages; the engine adds the amount
   int rank_count = 1;
   ConfiguredProblem asked{};
+  int last_round = 0;  ///< that was made of it, on rank 0
 };
 
 /// One run of a case in a round, from 1 on. Disturbed runs have several attempts.
@@ -164,14 +148,10 @@ class Study : public Interface {
   /// Keeps references.
   Study(const StudyOptions& options, comm::RankGroup& group);
 
-  /// Takes over the result of the run that was just made, which took so long with its set-up. On rank 0. Whether it is made again at the
-  /// end of its round.
-  virtual bool keep(const StudyStep& step, StudiedResult result, double duration_s) = 0;
+  /// Takes over the result of the run that was just made. On rank 0. Whether it is made again at the end of its round.
+  virtual bool keep(const StudyStep& step, ResultDocument& result, const ResultRecord& record) = 0;
   /// The numbers of the cases that need more rounds: open_alternatives() of all verdicts. On rank 0.
   [[nodiscard]] virtual std::vector<std::size_t> open_cases(double precision) const = 0;
-  /// Throws RunError (on every rank of the run alike) where its result ends the study.
-  virtual void check(const StudiedRun& /*run*/) const {}
-
   /// Lets the work read what the runs of all cases have in common. A file that is no profile, or no matrix, is an error of this command
   /// line, not a result of each of its runs.
   void prepare(const Environment& environment);
@@ -182,6 +162,8 @@ class Study : public Interface {
   /// Makes these runs, then, with --until-sure, adds blocks of rounds of the cases whose verdicts are open, until none is, or no further
   /// round is expected to fit into the time. False where a signal asked to end.
   bool perform_rounds(std::vector<StudyStep> steps);
+  /// The code of rank 0 for all, with its reason on stderr unless it is a success.
+  ExitCode ended(ExitCode code, const std::string& reason);
   /// All cases in that many rounds.
   [[nodiscard]] std::vector<StudyStep> steps_of_rounds(int round_count) const {
     return interleaved(all_numbers(cases_.size()), {.first = 1, .last = round_count});
@@ -206,9 +188,7 @@ class Study : public Interface {
 
   const StudyOptions& options_;
   std::optional<InterruptWatch> watch_;  // from the first run on
-  std::vector<Work> works_;              // of each case
   DurationModel durations_;              // of whole runs, on rank 0
-  std::vector<int> last_rounds_;         // of each case, on rank 0
   std::vector<StudyStep> steps_;
 };
 

@@ -19,9 +19,6 @@
 
 namespace cg2d {
 
-/// The result of a run as a sweep's file holds it: of RunDocument or SolveDocument, with the key "sweep".
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, SweptRun swept);
-
 /// A file that is open for appending, and locked against a second sweep, during the object's life.
 class SweepFile {
  public:
@@ -40,7 +37,8 @@ class SweepFile {
   /// The number of this sitting, from 1 on.
   [[nodiscard]] int sitting() const { return sitting_; }
 
-  /// A line for a result of sweep_json(). It is on disk when this returns. Throws RunError (cannot_write).
+  /// A line for a result of RunDocument or SolveDocument, with the key "sweep". It is on disk when this returns. Throws RunError
+  /// (cannot_write).
   void append(const nlohmann::ordered_json& run);
 
  private:

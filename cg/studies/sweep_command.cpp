@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "cg/base/agreement.hpp"
@@ -25,26 +26,19 @@
 
 namespace cg2d {
 
-nlohmann::ordered_json sweep_json(nlohmann::ordered_json run, SweptRun swept) {
-  if (!swept.asked.is_system()) swept.problem_class = run.at("problem").at("class").get<std::string>();
-  swept.round_count = std::max(swept.round_count, swept.round);
-  run["sweep"] = json_of(swept);
-  return run;
-}
-
 SweepFile::SweepFile(const std::string& path, bool fresh, const std::string& maker) {
   try {
     file_.emplace(path, "another sweep", fresh);
     records_ = parse_sweep(file_->text());
     for (const auto& record : records_) {
       if (record.maker.empty() || record.maker == maker) continue;
-      throw InputError(fmt::format("its results come from another program or machine ({}; here: {})",
-                                   record.maker, maker));
+      throw InputError("its results come from another program or machine ({}; here: {})", record.maker,
+                       maker);
     }
     was_cut_ = file_->drop_cut_line();  // the first change: the file is known to be a sweep's
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--output {}: {}; --fresh starts the file anew, or name another one", path,
-                                 error.what()));
+    throw InputError("--output {}: {}; --fresh starts the file anew, or name another one", path,
+                     error.what());
   }
   // Unique among the sweeps that one report may get.
   session_ = records_.empty() ? fmt::format("{}-{}", date_now(), getpid()) : records_.front().session;
@@ -69,23 +63,24 @@ class GridSweep final : public Study {
     plan();
     open_file();
     const bool is_complete = perform_rounds(missing_of(steps_of_rounds(round_count_))) && make_extra_runs();
-    return is_complete ? conclude() : interrupted();
+    return is_complete ? conclude()
+                       : ended(ExitCode::interrupted,
+                               fmt::format("interrupted by a signal; the same command goes on where {} ends",
+                                           options_.output));
   }
 
  private:
   /// A run that fails is a result, too.
-  bool keep(const StudyStep& step, StudiedResult result, double duration_s) override {
-    file_->append(rendered([&] {
-      return sweep_json(result.json(), {.asked = cases_[step.number].asked,
-                                        .round = step.round,
-                                        .round_count = round_count_,
-                                        .attempt = step.attempt,
-                                        .duration_s = duration_s,
-                                        .session = file_->session(),
-                                        .sitting = file_->sitting(),
-                                        .purpose = step.purpose,
-                                        .trace_file = trace_file()});
-    }));
+  bool keep(const StudyStep& step, ResultDocument& result, const ResultRecord& /*record*/) override {
+    const auto complete = [&](auto& document) {
+      auto& swept = *document.sweep;
+      swept.round_count = std::max(round_count_, step.round);
+      swept.session = file_->session();
+      swept.sitting = file_->sitting();
+      swept.trace_file = trace_file();
+      return rendered([&] { return json_of(document); });
+    };
+    file_->append(std::visit(complete, result));
     return must_repeat(file_->records().back());
   }
 
@@ -114,18 +109,19 @@ class GridSweep final : public Study {
                                     ? configurations_of(axes, forms_of(*system), system->operator_text)
                                     : configurations_of(axes, forms_of(axes.problems, common.configuration));
     for (const auto& asked : configurations)
-      cases_.push_back({.name = asked.key(),
-                        .kind = asked.problem,
+      cases_.push_back({.work = {.key = asked.key(), .kind = asked.problem},
                         .rank_count = asked.configuration.grid.rank_count(),
                         .asked = asked});
-    work_ = system ? system_work({*system})
-                   : benchmark_work(axes.problems, common, options_.extras, trace_file());
+    auto extras = options_.extras;
+    extras.trace.path = trace_file();
+    work_ = system ? system_work({*system}) : benchmark_work(axes.problems, common, std::move(extras));
     prepare(inspect_environment(group_, 1));
     require_countable();
     const int needed = rounds_for_verdicts(configurations);
     round_count_ = options_.round_count.value_or(needed);
-    progress_.say(fmt::format("{}, {}, {}", format_count(std::ssize(cases_), "configuration"),
-                              format_count(round_count_, "round"), reason_for_rounds(needed)));
+    progress_.say(fmt::format("{}, {}; a verdict on them needs {}",
+                              format_count(std::ssize(cases_), "configuration"),
+                              format_count(round_count_, "round"), needed));
   }
 
   /// An event that cannot be counted is an error of this command line, found before hours of timed runs.
@@ -135,12 +131,6 @@ class GridSweep final : public Study {
     const auto setup = set_up_counters(wanted_events(counters, group_), counters, group_);
     if (!setup.refused.empty())
       throw RunError(ExitCode::unavailable, "--papi: " + refusal_text(setup.refused));
-  }
-
-  [[nodiscard]] std::string reason_for_rounds(int needed) const {
-    if (!options_.round_count) return "as many as a verdict on them needs (--repeat takes another number)";
-    if (round_count_ < needed) return fmt::format("too few for a verdict on them, which needs {}", needed);
-    return "as --repeat asks";
   }
 
   void open_file() {
@@ -158,7 +148,7 @@ class GridSweep final : public Study {
     if (file_->was_cut()) progress_.say(fmt::format("{}: dropped a line that was cut off", options_.output));
   }
 
-  /// Returns the steps that the file lacks, each with the number of its next attempt.
+  /// Returns those steps of rank 0 that the file lacks, each with the number of its next attempt.
   [[nodiscard]] std::vector<StudyStep> missing_of(const std::vector<StudyStep>& steps) const {
     std::vector<StudyStep> missing;
     if (group_.rank() == 0) {
@@ -211,7 +201,7 @@ class GridSweep final : public Study {
       if (const auto traced = traced_configuration(records_of_plan()))
         steps.push_back({.number = number_of(*traced), .purpose = RunPurpose::trace});
     }
-    return perform(missing_of(of_rank_0(group_, steps)));
+    return perform(missing_of(steps));
   }
 
   [[nodiscard]] std::vector<ResultRecord> records_of_plan() const {
@@ -221,24 +211,15 @@ class GridSweep final : public Study {
     return records;
   }
 
-  ExitCode interrupted() {
-    if (group_.rank() == 0) {
-      say_on_stderr(
-          fmt::format("interrupted by a signal; the same command goes on where {} ends", options_.output));
-    }
-    return ExitCode::interrupted;
-  }
-
   ExitCode conclude() {
     write_output("", group_, [&] { return sweep_tables(file_->records(), options_.tables); });
-    std::int64_t code = 0;
+    auto code = ExitCode::success;
     if (group_.rank() == 0) {
       for (const auto& record : file_->records()) {
-        if (code == 0) code = record.exit_code;
+        if (code == ExitCode::success) code = static_cast<ExitCode>(record.exit_code);
       }
-      if (code != 0) say_on_stderr("some runs failed; the tables say which");
     }
-    return static_cast<ExitCode>(group_.maximum(code));
+    return ended(code, "some runs failed; the tables say which");
   }
 
   const SweepOptions& options_;

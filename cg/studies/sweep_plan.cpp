@@ -30,17 +30,16 @@ void keep_named(std::vector<comm::ProcessGrid>& grids, int rank_count, const Nam
   std::erase_if(grids, [&](const auto& grid) {
     return !has(named.grids, grid) && !(named.has_official && official_grid(rank_count) == grid);
   });
-  if (grids.empty()) {
-    throw InputError(fmt::format("--grid: none of those named is for {}; valid grids (PXxPY): {}",
-                                 format_count(rank_count, "rank"), valid_grids(rank_count)));
-  }
+  if (grids.empty())
+    throw InputError("--grid: none of those named is for {}; valid grids (PXxPY): {}",
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
 }
 
 void require_used(const NamedGrids& named, const std::vector<int>& rank_counts) {
   for (const auto& grid : named.grids) {
     if (!has(rank_counts, grid.rank_count()))
-      throw InputError(fmt::format("--grid {}: is for {}, which --ranks does not name", grid.name(),
-                                   format_count(grid.rank_count(), "rank")));
+      throw InputError("--grid {}: is for {}, which --ranks does not name", grid.name(),
+                       format_count(grid.rank_count(), "rank"));
   }
 }
 
@@ -49,11 +48,9 @@ std::vector<comm::ProcessGrid> wanted_grids(int rank_count, const SweepAxes& axe
   auto grids = comm::factorizations(rank_count);
   keep_named(grids, rank_count, axes.named);
   std::erase_if(grids, [&](const auto& grid) { return !columns.empty() && !has(columns, grid.columns); });
-  if (grids.empty()) {
-    throw InputError(fmt::format("--px {}: none divides the {}; valid grids (PXxPY): {}",
-                                 fmt::join(columns, ","), format_count(rank_count, "rank"),
-                                 valid_grids(rank_count)));
-  }
+  if (grids.empty())
+    throw InputError("--px {}: none divides the {}; valid grids (PXxPY): {}", fmt::join(columns, ","),
+                     format_count(rank_count, "rank"), valid_grids(rank_count));
   return grids;
 }
 
@@ -67,11 +64,9 @@ std::vector<comm::DomainGrid> wanted_domains(const SweepAxes& axes, const std::s
     }
     return !axes.domains.empty() && !has(axes.domains, grid);
   });
-  if (domains.empty()) {
-    throw InputError(fmt::format("--domain: no cut of {} into {} {}", operator_text,
-                                 format_count(rank_count, "part"),
-                                 axes.domains.empty() ? "has points for each" : "is among these"));
-  }
+  if (domains.empty())
+    throw InputError("--domain: no cut of {} into {} {}", operator_text, format_count(rank_count, "part"),
+                     axes.domains.empty() ? "has points for each" : "is among these");
   return domains;
 }
 
@@ -178,17 +173,15 @@ std::vector<StudyStep> extra_steps(std::size_t configuration_count, const ExtraR
 }
 
 std::optional<ConfiguredProblem> traced_configuration(const std::vector<ResultRecord>& records) {
-  const ChoiceVerdict* chosen = nullptr;
+  const auto size_of = [](const ChoiceVerdict& one) { return std::pair(one.rank_count, one.thread_count); };
   const auto verdicts = verdicts_of(records);
+  const ChoiceVerdict* chosen = nullptr;
   for (const auto& choice : verdicts.choices) {
     if (choice.ranking.candidate() == nullptr) continue;
-    const bool is_smaller = chosen != nullptr && chosen->problem == choice.problem &&
-                            std::pair(choice.rank_count, choice.thread_count) <
-                                std::pair(chosen->rank_count, chosen->thread_count);
-    if (!is_smaller) chosen = &choice;
+    if (chosen == nullptr || chosen->problem != choice.problem || size_of(choice) >= size_of(*chosen))
+      chosen = &choice;
   }
-  if (chosen == nullptr) return std::nullopt;
-  return chosen->ranking.candidate()->asked;
+  return chosen == nullptr ? std::nullopt : std::optional(chosen->ranking.candidate()->asked);
 }
 
 std::string trace_file_of(const std::string& sweep_file) {

@@ -25,30 +25,6 @@ namespace {
 
 constexpr std::string_view of_key = "The unique text of a configuration.";
 
-/// "0.873 ms per iteration" of a system; empty for the benchmark.
-std::string iteration_text(const MeasuredConfiguration& measured, double time_s) {
-  if (!measured.asked.is_system()) return {};
-  return fmt::format("{:.4g} ms per iteration", 1e3 * time_s / measured.runs.front().iteration_count);
-}
-
-/// At least one alternative has succeeded. name_of: by which they are told apart.
-std::string ranking_text(const Ranking& ranking, std::string (ConfiguredProblem::*name_of)() const) {
-  std::vector<std::string> names;
-  std::vector<double> medians_s;
-  for (const auto& one : ranking.alternatives) {
-    names.push_back((one.asked.*name_of)());
-    medians_s.push_back(sample_of(one.times_s).median);
-  }
-  const auto reason = verdict_text(ranking.verdict, names, "--repeat", medians_s);
-  const auto per_iteration = iteration_text(*ranking.candidate(), medians_s.front());
-  const auto named = fmt::format("{} with {:.4g} s{}", names.front(), medians_s.front(),
-                                 per_iteration.empty() ? "" : " (" + per_iteration + ")");
-  if (ranking.is_decided()) return fmt::format("best is {}, {}", named, reason);
-  if (reason.empty()) return named + ": nothing to compare it with";
-  return fmt::format("no clear winner: {} (median {:.4g} s{}) was {}", names.front(), medians_s.front(),
-                     per_iteration.empty() ? "" : ", " + per_iteration, reason);
-}
-
 /// The official grid beside the best one.
 std::string official_text(const GridVerdict& row) {
   const auto official = official_grid(row.rank_count);
@@ -110,17 +86,15 @@ void describe_cell(Members& m, MeasuredConfiguration& cell, const Ranking& ranki
   m.object_if(is_sound, "times", or_null("null where a run failed."), [&] {
     auto times = m.writes() ? sample_of(cell.times_s) : Sample{};
     describe(m, times);
-    m.derived("iteration_s",
-              m.writes() && asked.is_system()
-                  ? std::optional(times.median / cell.runs.front().iteration_count)
-                  : std::nullopt,
-              positive("Only of a system: the median by the number of iterations."));
+    const bool has_iterations = m.writes() && asked.is_system();
+    double iteration_s = has_iterations ? times.median / cell.runs.front().iteration_count : 0.0;
+    m.if_given("iteration_s", iteration_s, has_iterations,
+               positive("Only of a system: the median by the number of iterations."));
   });
   m.derived("may_be_best", ranking.may_be_best(asked),
             meaning("Whether it is the candidate, or not known to be worse."));
   describe_against_best(m, cell, ranking);
-  m.derived("form", asked.is_system() ? std::optional(asked.form) : std::nullopt,
-            meaning("Only of a system."));
+  m.if_given("form", cell.asked.form, asked.is_system(), meaning("Only of a system."));
 }
 
 void describe_verdict(Members& m, const Ranking& ranking, const std::string& text) {
@@ -145,9 +119,7 @@ void describe_verdict(Members& m, const Ranking& ranking, const std::string& tex
   });
 }
 
-}  // namespace
-
-void describe(Members& m, ChoiceVerdict& choice) {
+void describe_choice(Members& m, ChoiceVerdict& choice) {
   m("problem", choice.problem);
   m("ranks", choice.rank_count, at_least(1));
   m("threads", choice.thread_count, at_least(1));
@@ -160,31 +132,30 @@ void describe(Members& m, ChoiceVerdict& choice) {
          });
 }
 
-namespace {
-
 /// The document of a sweep.
 struct SweepVerdicts {
-  RunVerdicts verdicts;
-  std::vector<std::vector<GridDifference>> differences;  ///< of each row of grids
-  std::vector<std::string> replaced;                     ///< places of runs
+  std::vector<ResultRecord> records;
+  RunVerdicts verdicts;  ///< on these
 };
 
-void describe_grids(Members& m, GridVerdict& row, std::vector<GridDifference>& differences) {
-  const auto& common = row.common;
-  m.derived("problem", common.problem);
+void describe_grids(Members& m, GridVerdict& row) {
+  auto& common = row.common;
+  m("problem", common.problem);
   m("ranks", row.rank_count, at_least(1));
-  m.derived("threads", common.configuration.thread_count, at_least(1));
+  m("threads", common.configuration.thread_count, at_least(1));
   describe_verdict(m, row.ranking, m.writes() ? grid_verdict_text(row) : std::string());
   m.list("cells", row.cells, {.meaning = "By growing columns.", .fewest = 1},
          [&](MeasuredConfiguration& cell, std::size_t /*index*/) { describe_cell(m, cell, row.ranking); });
-  m("why", differences,
-    meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
-            "rounds. Times are of a CG step, means over the ranks and over the middle half of the rounds by "
-            "the difference of the whole step, so that the parts add up."));
-  m.derived("form", common.is_system() ? std::optional(common.form) : std::nullopt,
-            meaning("Only of a system: matrix; without one domain or factors."));
-  m.derived("storage", common.storage.empty() ? std::nullopt : std::optional(common.storage),
-            meaning("Only of runs with --out-of-core: streamed within their memory limit."));
+  m.derived(
+      "why",
+      meaning("The candidate against the next one and the last one, as far as phases were timed in paired "
+              "rounds. Times are of a CG step, means over the ranks and over the middle half of the "
+              "rounds by the difference of the whole step, so that the parts add up."),
+      [&] { return differences_from_best(row); });
+  m.if_given("form", common.form, common.is_system(),
+             meaning("Only of a system: matrix; without one domain or factors."));
+  m.if_given("storage", common.storage, !common.storage.empty(),
+             meaning("Only of runs with --out-of-core: streamed within their memory limit."));
 }
 
 void describe(Members& m, SweepVerdicts& sweep) {
@@ -193,15 +164,17 @@ void describe(Members& m, SweepVerdicts& sweep) {
   m.list("grids", sweep.verdicts.grids,
          meaning("One entry for each problem, number of ranks and setting of all other choices: a row of the "
                  "paper's table."),
-         [&](GridVerdict& row, std::size_t index) {
-           sweep.differences.resize(std::max(sweep.differences.size(), index + 1));
-           describe_grids(m, row, sweep.differences[index]);
-         });
-  m("choices", sweep.verdicts.choices,
-    meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
-            "streamed ones only where none in memory has times."));
+         [&](GridVerdict& row, std::size_t /*index*/) { describe_grids(m, row); });
+  m.list("choices", sweep.verdicts.choices,
+         meaning("One entry for each problem, number of ranks and of threads: all of their configurations, "
+                 "streamed ones only where none in memory has times."),
+         [&](ChoiceVerdict& choice, std::size_t /*index*/) { describe_choice(m, choice); });
   m("left_out", sweep.verdicts.left_out, meaning("Runs that are not compared with the others."));
-  m("replaced", sweep.replaced,
+  std::vector<std::string> replaced;
+  for (const auto& one : sweep.records) {
+    if (one.is_replaced) replaced.push_back(one.place);
+  }
+  m("replaced", replaced,
     meaning("Disturbed runs that were repeated: the last attempt of their round counts."));
 }
 
@@ -257,34 +230,43 @@ std::vector<PaperStudy> studies_of(std::vector<GridVerdict> rows) {
   return studies;
 }
 
-std::string column_of(const MeasuredConfiguration& cell) {
-  return fmt::format("Px = {}", cell.asked.configuration.grid.columns);
+/// The kernels that ran, as " (sell)", where the choice was automatic.
+std::string used_kernels(const GridTable& table) {
+  std::set<std::string> used;
+  for (const auto& cell : cells_of(table)) {
+    if (!cell.kernel_used.empty()) used.insert(cell.kernel_used);
+  }
+  if (table.common.configuration.has_kernel() || used.empty()) return {};
+  return fmt::format(" ({})", fmt::join(used, ", "));
 }
 
-std::string kernel_text(const GridTable& table) {
-  const auto& name = table.common.configuration.kernel;
-  for (const auto& cell : table.rows.front().cells) {
-    if (name == automatic_choice && !cell.kernel_used.empty())
-      return fmt::format("{} ({})", name, cell.kernel_used);
+int columns_of(const MeasuredConfiguration& cell) { return cell.asked.configuration.grid.columns; }
+
+/// A line for each rank count, a column for each Px, whose names have this width at least.
+template <typename TextOf>
+Table lines_by_columns(const GridTable& table, std::string_view ranks, int width, const TextOf& text_of) {
+  std::set<int> all_columns;
+  for (const auto& cell : cells_of(table)) all_columns.insert(columns_of(cell));
+  Table lines;
+  for (const auto& row : table.rows) {
+    lines.line().number(ranks, "{}", row.rank_count);
+    for (const int columns : all_columns) {
+      const auto cell = std::ranges::find(row.cells, columns, &columns_of);
+      lines.number(fmt::format("Px = {:<{}}", columns, width),
+                   cell == row.cells.end() ? std::string() : text_of(*cell, row));
+    }
   }
-  return name;
+  return lines;
 }
 
 /// Tables 2 and 6.
-std::string seconds_table(const GridTable& rows) {
-  std::map<int, std::string> all_columns;
-  for (const auto& cell : cells_of(rows))
-    all_columns[cell.asked.configuration.grid.columns] = column_of(cell);
-  Table table;
-  for (const auto& row : rows.rows) {
-    table.line().word("PU", std::to_string(row.rank_count));
-    for (const auto& [columns, name] : all_columns) {
-      const auto cell = std::ranges::find(row.cells, name, &column_of);
-      const bool is_there = cell != row.cells.end() && cell->is_sound();
-      table.number(name, is_there ? fmt::format("{:.4g}", sample_of(cell->times_s).median) : "");
-    }
-  }
-  return table.text("");
+std::string seconds_table(const GridTable& table) {
+  return lines_by_columns(table, "PU", 1,
+                          [](const MeasuredConfiguration& cell, const GridVerdict& /*row*/) {
+                            return cell.is_sound() ? fmt::format("{:.4g}", sample_of(cell.times_s).median)
+                                                   : std::string();
+                          })
+      .text("");
 }
 
 /// A line of a table of clocks.
@@ -293,10 +275,9 @@ struct ClockLine {
   std::vector<Phase> phases;  ///< added up
 };
 
-/// The clocks of one line by Px, per CG iteration or per product.
-enum class ClocksPer { iteration, product };
-
-std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& lines, ClocksPer unit) {
+/// The clocks of each line by Px, per CG iteration or per product. count_of: the number of these in a run.
+std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& lines,
+                         double (*count_of)(const RecordedWork& work)) {
   Table table;
   for (const auto& line : lines) {
     table.line().word("clocks", line.name);
@@ -305,21 +286,26 @@ std::string clocks_table(const GridVerdict& row, const std::vector<ClockLine>& l
       const auto& work = *cell.median_run().work;
       double clocks = 0.0;
       for (const auto phase : line.phases) clocks += work.phases[index_of(phase)].clocks;
-      const double count =
-          unit == ClocksPer::iteration ? work.step_count : work.phases[index_of(Phase::multiply)].calls;
-      table.number(column_of(cell), count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
+      const double count = count_of(work);
+      table.number(fmt::format("Px = {}", columns_of(cell)),
+                   count > 0.0 ? fmt::format("{:.0f}", clocks / count) : "");
     }
   }
   return table.text("");
 }
 
 std::string study_text(const PaperStudy& study) {
+  const auto steps_of = [](const RecordedWork& work) { return work.step_count; };
+  const auto products_of = [](const RecordedWork& work) {
+    return work.phases[index_of(Phase::multiply)].calls;
+  };
   const auto& first = study.kernels.front();
   const auto& largest = first.rows.back();
   const auto choices =
       fmt::format("class {}, {}", study.common.problem, largest.common.configuration.transport);
   const auto here = [&](const GridTable& table) {
-    return fmt::format("here: {}, kernel {}", choices, kernel_text(table));
+    return fmt::format("here: {}, kernel {}{}", choices, table.common.configuration.kernel,
+                       used_kernels(table));
   };
   const auto on_largest = fmt::format("{} PU", largest.rank_count);
   const auto seconds = [&](int number, std::string_view loop, const GridTable& rows) {
@@ -328,10 +314,10 @@ std::string study_text(const PaperStudy& study) {
            seconds_table(rows);
   };
   const auto clocks = [&](int number, std::string_view what, std::string_view paper, const GridTable& rows,
-                          const std::vector<ClockLine>& lines, ClocksPer unit) {
+                          const std::vector<ClockLine>& lines, double (*count_of)(const RecordedWork& work)) {
     return fmt::format("\nTable {}. Clocks {} (the paper: 256 PU, {}; {}, {})\n", number, what, paper,
                        here(rows), on_largest) +
-           clocks_table(rows.rows.back(), lines, unit);
+           clocks_table(rows.rows.back(), lines, count_of);
   };
   auto text = seconds(2, "the compiler's loop, critical vector length 50", first) +
               clocks(3,
@@ -341,13 +327,13 @@ std::string study_text(const PaperStudy& study) {
                      {{"matvec", {Phase::collection, Phase::multiply, Phase::summation, Phase::shuffle}},
                       {"dotpro", {Phase::dot}},
                       {"daxpy", {Phase::vector_updates}}},
-                     ClocksPer::iteration) +
+                     steps_of) +
               clocks(4, "per matvec", "critical vector length 50", first,
                      {{"Collection", {Phase::collection}},
                       {"Multiply", {Phase::multiply}},
                       {"Summation", {Phase::summation}},
                       {"Shuffle", {Phase::shuffle}}},
-                     ClocksPer::product);
+                     products_of);
   if (study.kernels.size() < 2)
     return text +
            "\nTables 5 and 6 are of the paper's second loop: --kernel NAME,NAME measures a second kernel "
@@ -355,7 +341,7 @@ std::string study_text(const PaperStudy& study) {
   const auto& second = study.kernels[1];
   return text +
          clocks(5, "of Multiply", "a loop by hand, critical vector length 20", second,
-                {{"Multiply", {Phase::multiply}}}, ClocksPer::product) +
+                {{"Multiply", {Phase::multiply}}}, products_of) +
          seconds(6, "a loop by hand, critical vector length 20", second);
 }
 
@@ -373,16 +359,6 @@ std::string cell_text(const MeasuredConfiguration& cell, const Ranking& ranking)
 constexpr std::string_view disturbance_legend =
     "! something else worked on the machine during one of these runs. Of a round that was repeated the last "
     "attempt counts.\n";
-
-/// The kernels that ran, as " (sell)", where the choice was automatic.
-std::string used_kernels(const GridTable& table) {
-  std::set<std::string> used;
-  for (const auto& cell : cells_of(table)) {
-    if (!cell.kernel_used.empty()) used.insert(cell.kernel_used);
-  }
-  if (table.common.configuration.has_kernel() || used.empty()) return {};
-  return fmt::format(" ({})", fmt::join(used, ", "));
-}
 
 /// The axes that titles name: those that are not usual in some table.
 using NamedAxes = std::vector<const ConfigurationAxis*>;
@@ -417,51 +393,20 @@ std::string title_of(const GridTable& table, const NamedAxes& axes) {
 
 /// Has a line for each division of a domain, else a line for each rank count and a column for each Px.
 std::string lines_of(const GridTable& table) {
-  std::set<int> all_columns;
-  for (const auto& cell : cells_of(table)) all_columns.insert(cell.asked.configuration.grid.columns);
+  if (!table.common.cuts_domain())
+    return lines_by_columns(table, "P", 8,
+                            [](const MeasuredConfiguration& cell, const GridVerdict& row) {
+                              return cell_text(cell, row.ranking);
+                            })
+        .text("     ");
   Table lines;
   for (const auto& row : table.rows) {
-    if (table.common.cuts_domain()) {
-      for (const auto& cell : row.cells) {
-        lines.line().number("P", "{}", row.rank_count).word("Px x Py x Pz", cell.asked.arrangement());
-        lines.number("seconds", cell_text(cell, row.ranking));
-      }
-      continue;
-    }
-    lines.line().number("P", "{}", row.rank_count);
-    for (const int columns : all_columns) {
-      const auto cell = std::ranges::find(
-          row.cells, columns, [](const auto& one) { return one.asked.configuration.grid.columns; });
-      lines.number(fmt::format("Px = {:<8}", columns),
-                   cell == row.cells.end() ? std::string() : cell_text(*cell, row.ranking));
+    for (const auto& cell : row.cells) {
+      lines.line().number("P", "{}", row.rank_count).word("Px x Py x Pz", cell.asked.arrangement());
+      lines.number("seconds", cell_text(cell, row.ranking));
     }
   }
   return lines.text("     ");
-}
-
-std::string failures_of(const GridTable& table) {
-  std::string text;
-  for (const auto& cell : cells_of(table)) {
-    if (cell.statuses.empty()) continue;
-    text += fmt::format("  Failed: {}, {} of {}: {}: {}\n", cell.asked.arrangement(), cell.statuses.size(),
-                        format_count(std::ssize(cell.statuses) + std::ssize(cell.times_s), "run"),
-                        cell.statuses.front(), cell.reason);
-  }
-  return text;
-}
-
-/// The runs that were disturbed: those that count, and those that were repeated.
-std::string disturbances_of(const GridTable& table) {
-  std::string text;
-  for (const auto& cell : cells_of(table)) {
-    if (cell.disturbed_count == 0 && cell.replaced_count == 0) continue;
-    text += fmt::format("  Disturbed: {}, {} of {}{}\n", cell.asked.arrangement(), cell.disturbed_count,
-                        format_count(std::ssize(cell.runs) + std::ssize(cell.statuses), "run"),
-                        cell.replaced_count == 0 ? ""
-                                                 : fmt::format("; {} more {} repeated", cell.replaced_count,
-                                                               cell.replaced_count == 1 ? "was" : "were"));
-  }
-  return text;
 }
 
 /// The candidate of the most ranks against others, or the two grids that were asked for, wherever they are.
@@ -520,8 +465,8 @@ std::string table_text(const GridTable& table, const NamedAxes& axes, const Swee
   for (const auto& row : table.rows)
     text += fmt::format("  P = {}: {}.\n", row.rank_count, grid_verdict_text(row));
   const auto cells = cells_of(table);
-  return text + failures_of(table) + disturbances_of(table) + reasons_of(table, options.why) +
-         extra_run_tables(cells) + prediction_lines(cells);
+  for (const auto& cell : cells) text += troubles_text(cell, cell.asked.arrangement());
+  return text + reasons_of(table, options.why) + extra_run_tables(cells) + prediction_lines(cells);
 }
 
 /// All configurations of a choice, the candidate first, each with its paired rounds.
@@ -623,12 +568,7 @@ std::string paper_tables(const std::vector<GridVerdict>& rows) {
 }
 
 std::string sweep_verdict_json(const std::vector<ResultRecord>& records) {
-  SweepVerdicts sweep{verdicts_of(records), {}, {}};
-  for (const auto& row : sweep.verdicts.grids) sweep.differences.push_back(differences_from_best(row));
-  for (const auto& one : records) {
-    if (one.is_replaced) sweep.replaced.push_back(one.place);
-  }
-  return document_text(sweep);
+  return document_text(SweepVerdicts{records, verdicts_of(records)});
 }
 
 void visit_sweep_verdicts(Members& m) { visit_new<SweepVerdicts>(m); }

@@ -38,26 +38,22 @@ std::string processor_text(const ProcessorProfile& processor) {
   if (processor.knows_kernels())
     text += fmt::format("   critical vector length {}, {}\n",
                         vector_length_text(*processor.critical_vector_length), describe(processor.measured));
-  for (const auto& tuned : processor.cases) {
+  for (const auto& tuned : processor.cases)
     text += fmt::format("   {}: kernel {}, {}\n", conditions_text(tuned.matrix, tuned.configuration),
                         tuned.kernels.front().name, describe(tuned.measured));
-  }
-  for (const auto& timed : processor.transports) {
+  for (const auto& timed : processor.transports)
     text += fmt::format("   {}, kernel {}: transport {}, {}\n",
                         conditions_text(timed.conditions.matrix, timed.conditions.configuration),
                         timed.conditions.configuration.kernel, timed.transports.front().name,
                         describe(timed.measured));
-  }
-  for (const auto& timed : processor.speeds) {
+  for (const auto& timed : processor.speeds)
     text += fmt::format("   {}, kernel {}: speeds of {}, {}\n",
                         conditions_text(timed.matrix, timed.configuration), timed.configuration.kernel,
                         format_count(std::ssize(timed.ranks), "rank"), describe(timed.measured));
-  }
-  for (const auto& read : processor.storages) {
+  for (const auto& read : processor.storages)
     text += fmt::format("   storage of {}, {}: panels of {}, {} under way, {}/s, {}\n", read.folder,
                         format_count(read.rank_count, "rank"), format_bytes(read.panel_bytes), read.depth,
                         format_bytes(saturated(read.bytes_per_s)), describe(read.measured));
-  }
   return text;
 }
 
@@ -81,37 +77,26 @@ std::string names_text(const TuningProfile& profile) {
 std::string place_of(const ProfileSource& source) {
   auto path = source.place();
   std::error_code error;
-  if (!std::filesystem::exists(path, error))
-    throw InputError(fmt::format("no profile at {}; cg2d tune makes one", path));
+  if (!std::filesystem::exists(path, error)) throw InputError("no profile at {}; cg2d tune makes one", path);
   return path;
 }
 
-/// The processors with their measurements: what is known, its date, and the disturbance if there was one. Collective.
-ExitCode list_profile(const ProfileSource& source, comm::RankGroup& group) {
-  write_output("", group, [&] {
-    const auto path = place_of(source);
-    std::string text;
-    for (const auto& [name, processor] : read_profile(path))
-      text += fmt::format(" {}\n{}", name, processor_text(processor));
-    return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
-  });
-  return ExitCode::success;
+/// The processors with their measurements: what is known, its date, and the disturbance if there was one.
+std::string list_profile(const std::string& path) {
+  std::string text;
+  for (const auto& [name, processor] : read_profile(path))
+    text += fmt::format(" {}\n{}", name, processor_text(processor));
+  return fmt::format("\n cg2d tune --list - {}\n\n{}", path, text.empty() ? " nothing\n" : text);
 }
 
 /// Removes all of the processor of that name, or, where there is no such processor, the cases of the matrix of
-/// that name on all processors, and prints the number of measurements removed. Collective.
-ExitCode remove_from_profile(const ProfileSource& source, const std::string& name, comm::RankGroup& group) {
-  write_output("", group, [&] {
-    const ProfileSource there{.path = place_of(source)};
-    const auto count = ProfileFile(there).remove(name);
-    if (count == 0) {
-      throw InputError(fmt::format(
-          "--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}", name,
-          there.path, names_text(read_profile(there.path))));
-    }
-    return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, there.path);
-  });
-  return ExitCode::success;
+/// that name on all processors, and says the number of measurements removed.
+std::string remove_from_profile(const std::string& path, const std::string& name) {
+  const auto count = ProfileFile({.path = path}).remove(name);
+  if (count == 0)
+    throw InputError("--remove {}: {} has neither a processor, a matrix nor a folder of that name; it has {}",
+                     name, path, names_text(read_profile(path)));
+  return fmt::format(" {} of {} removed from {}\n", format_count(count, "measurement"), name, path);
 }
 
 /// Every matrix on every grid. Throws InputError that lists the valid grids when one does not match the rank count.
@@ -182,7 +167,7 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
   group.waiter().set_mode(environment.wait_mode());
   const auto& transport = *comm::find_transport(options.configuration.transport);
   if (const auto reason = transport.why_unavailable(group); !reason.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", transport.name, reason));
+    throw RunError(ExitCode::unavailable, "--transport {}: {}", transport.name, reason);
   agree_on(group, [&] {
     check_memory(environment, [&](int rank) {
       auto most = row_length_bytes();
@@ -249,8 +234,13 @@ ExitCode measure_profile(TuneOptions options, comm::RankGroup& group) {
 }  // namespace
 
 ExitCode tune(const TuneOptions& options, comm::RankGroup& group) {
-  if (options.lists) return list_profile(options.profile, group);
-  if (options.removes) return remove_from_profile(options.profile, *options.removes, group);
+  if (options.lists || options.removes) {
+    write_output("", group, [&] {
+      const auto path = place_of(options.profile);
+      return options.removes ? remove_from_profile(path, *options.removes) : list_profile(path);
+    });
+    return ExitCode::success;
+  }
   if (options.storage.out_of_core.is_used()) return tune_storage(options.storage, group);
   return measure_profile(options, group);
 }

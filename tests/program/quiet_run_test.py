@@ -84,7 +84,7 @@ class Disturbed(QuietTest):
                 [(line["sweep"]["round"], line["sweep"]["attempt"]) for line in lines], [(1, 1), (1, 2), (2, 1), (2, 2)]
             )
             self.assertEqual([line["quiet"]["disturbed"] for line in lines], [True] * 4)
-            self.assertIn("  Disturbed: 1x1, 2 of 2 runs; 2 more were repeated\n", outcome.stdout)
+            self.assertRegex(outcome.stdout, r"(?m)^  Disturbed \(!\): 1x1, 2 of 2 runs; 2 more were repeated, in round 1: ")
             self.assertRegex(outcome.stdout, r"(?m)^ +1 +[0-9.e-]+o! *\d+%$")
             self.assertRegex(outcome.stdout, r"(?m)^! something else worked on the machine")
             # All attempts have been made; more are made where they are asked for.
@@ -101,7 +101,7 @@ class Disturbed(QuietTest):
         with busy_process(self.core):
             outcome = self.bound(1, "sweep", *PROBLEM, "--repeat", "1", "--retries", "0", "--output", file)
         self.assertEqual(len(file.read_text().splitlines()), 1)
-        self.assertIn("  Disturbed: 1x1, 1 of 1 run\n", outcome.stdout)
+        self.assertRegex(outcome.stdout, r"(?m)^  Disturbed \(!\): 1x1, 1 of 1 run, in round 1: ")
 
     def test_a_way_of_the_scaling_study(self):
         words = ("scaling", *PROBLEM, "--cores", "1", "--rounds", "1")

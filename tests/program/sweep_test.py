@@ -215,10 +215,10 @@ class SweepTest(ProgramTest):
     def test_by_default_it_makes_as_many_rounds_as_a_verdict_needs(self):
         few = self.sweep(2, "--niter", "1", "--repeat", "2", "--progress")
         self.assertEqual(few.exit_code, SUCCESS, few)
-        self.assertIn("2 configurations, 2 rounds, too few for a verdict on them, which needs 7\n", few.stderr)
+        self.assertIn("2 configurations, 2 rounds; a verdict on them needs 7\n", few.stderr)
         outcome = self.sweep(2, "--niter", "1", "--progress")
         self.assertEqual(outcome.exit_code, SUCCESS, outcome)
-        self.assertIn("2 configurations, 7 rounds, as many as a verdict on them needs (--repeat", outcome.stderr)
+        self.assertIn("2 configurations, 7 rounds; a verdict on them needs 7\n", outcome.stderr)
         self.assertIn("4 of 14 runs are there already", outcome.stderr)
         self.assert_complete([2], 7)
         self.assertEqual({line["sweep"]["rounds"] for line in lines_of(self.file)}, {2, 7})

@@ -223,8 +223,7 @@ TEST(ResultReaderTest, AProblemOfItsOwnAndAFormOfTheSumAreRead) {
   auto asked = test::asked_on(1, 2);
   asked.problem = problem_name(report.problem);
   asked.configuration.sum_form = comm::SumForm::whole_block;
-  const auto run = sweep_json(json_of(RunDocument{.report = report}),
-                              {.asked = asked, .round_count = 3, .duration_s = 0.25});
+  const auto run = test::sweep_json(report, {.asked = asked, .round_count = 3, .duration_s = 0.25});
   EXPECT_EQ(record_from(run).asked, asked);
   EXPECT_EQ(parse_results(sweep_line(run)).front().asked, asked);
 }

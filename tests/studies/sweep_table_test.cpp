@@ -264,7 +264,7 @@ TEST(SweepTableTest, DisturbedRunsAreMarkedAndCounted) {
   const auto text = sweep_tables({disturbed_record(1, 2, 2.0, 1, 1), record_of(2, 1, 1.0)});
   expect_in(text, " 2~! ");
   expect_in(text, " 1~o\n");
-  expect_in(text, "  Disturbed: 1x2, 1 of 1 run\n");
+  expect_in(text, "  Disturbed (!): 1x2, 1 of 1 run, in round 1: a compiler\n");
   expect_in(text, "(take --repeat ");
   expect_in(text, "\n! something else worked on the machine");
   const auto quiet = sweep_tables({record_of(1, 2, 2.0), record_of(2, 1, 1.0)});
@@ -279,7 +279,7 @@ TEST(SweepTableTest, TheLastAttemptOfARoundCountsFastOrSlow) {
   mark_replaced(records);
   const auto text = sweep_tables(records);
   expect_in(text, "1.5    33%");
-  expect_in(text, "  Disturbed: 1x2, 0 of 2 runs; 2 more were repeated\n");
+  expect_in(text, "  Disturbed (!): 1x2, 0 of 2 runs; 2 more were repeated\n");
   const auto busy = sweep_tables({disturbed_record(1, 2, 2.0, 1, 1), disturbed_record(2, 1, 1.0, 1, 1)});
   expect_in(busy,
             "in 1 of 1 round; too noisy to decide: most runs were disturbed; 2x1 is the official grid.");

@@ -19,7 +19,7 @@ def shown(text):
 def complaints_of_verdict(verdict, medians, rounds, is_mostly_disturbed):
     """Of one line. medians: {name: text of its median}. rounds: {name: {round: seconds}}, or None where they are not known."""
     found = []
-    if match := re.search(rf"(?:best is )?(\S.*?)(?: with ({NUMBER}) s.*?,| is best,) better than (.+?) by ({NUMBER}) %", verdict):
+    if match := re.search(rf"(?:best is )?(\S.*?) with ({NUMBER}) s.*?, better than (.+?) by ({NUMBER}) %", verdict):
         best, time, other = match[1], match[2], match[3]
         if time and shown(time) != medians.get(best):
             found.append(f"best with {time} s, the table has {medians.get(best)}")
@@ -77,7 +77,7 @@ def complaints_of_scaling(text):
     """Of the text alone: its rows have the medians, and the lines "Disturbed" the numbers of runs."""
     found, medians = [], {}
     for row in re.finditer(r"(?m)^ +(\d+)  (\S+(?: \S+)*?) +(\S+) +(\d+ x \d+) +(?:(even|nonzeros|speed|-) +)?\d+x\d+ .*? (\d+\.\d{6}) ", text):
-        name = f"{row[2]}, {row[3]}, {row[4]}" + (f", cut {row[5]}" if row[5] not in (None, "-") else "")
+        name = ", ".join(word for word in (row[2], row[3], row[4]) if word != "-") + (f", cut {row[5]}" if row[5] not in (None, "-", "even") else "")
         medians.setdefault(row[1], {})[name] = row[6]
     rounds = int(re.search(r"medians of (\d+) round", text)[1])
     disturbed = dict.fromkeys(medians, 0)
@@ -89,7 +89,7 @@ def complaints_of_scaling(text):
         verdict = re.search(rf"(?m)^  {cores} cores?: (.*)$", text)[1]
         # The verdict has four digits of the six after the point.
         seconds = {name: shown(time) for name, time in ways.items()}
-        for name, time in re.findall(rf"(?:than |winner: |^(?!no clear))([^()]+?) \((?:median )?({NUMBER}) s\)", verdict):
+        for name, time in re.findall(rf"(?:than |winner: |best is )([^()]+?) (?:with |\((?:median )?)({NUMBER}) s", verdict):
             if abs(float(time) - float(ways[name])) <= 5.1e-4 * float(ways[name]):
                 seconds[name] = shown(time)
         found += complaints_of_verdict(verdict, seconds, None, 2 * disturbed[cores] > rounds * len(ways))
