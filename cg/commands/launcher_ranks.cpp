@@ -40,13 +40,6 @@ constexpr std::array launchers{
 
 }  // namespace
 
-int rank_of_launcher() {
-  for (const auto& launcher : launchers) {
-    if (const auto rank = number_from<int>(environment_variable(launcher.rank))) return *rank;
-  }
-  return 0;
-}
-
 std::optional<LauncherRanks> ranks_of_launcher() {
   for (const auto& launcher : launchers) {
     const auto rank = number_from<int>(environment_variable(launcher.rank));

@@ -53,13 +53,11 @@ void describe(Members& m, TaskLine& line) {
 }  // namespace
 
 void describe(Members& m, TaskEnd& end) {
-  auto code = static_cast<int>(end.code);
-  m("code", code);
+  m("code", end.code);
   m("duration_s", end.duration_s);
   m("is_over_time", end.is_over_time);
   m("output", end.output);
   m("messages", end.messages);
-  end.code = static_cast<ExitCode>(code);
 }
 
 void describe(Members& m, TaskOrder& order) {
