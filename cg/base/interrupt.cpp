@@ -49,11 +49,6 @@ std::atomic<int> end_pause_count = 0;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 int end_request = -1;
 
-void post_end_request() {
-  const std::uint64_t one = 1;
-  static_cast<void>(!write(end_request, &one, sizeof(one)));
-}
-
 extern "C" void record_interrupt(int) { interrupt_asked = 1; }
 
 void say_interrupted() {
@@ -118,7 +113,7 @@ extern "C" void end_by_fault(int signal, siginfo_t* info, void* /*context*/) {
 extern "C" void ask_for_end(int signal) {
   if (end_asked != 0) return end_by_exit_code(signal);
   end_asked = 1;
-  post_end_request();
+  stop_waiting_for_end_request();
 }
 
 void set_handler(int signal, void (*handler)(int), int flags) {
@@ -170,7 +165,10 @@ bool wait_for_end_request(std::chrono::milliseconds longest) {
   return end_asked != 0;
 }
 
-void stop_waiting_for_end_request() { post_end_request(); }
+void stop_waiting_for_end_request() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!write(end_request, &one, sizeof(one)));
+}
 
 EndPause::EndPause() { ++end_pause_count; }
 EndPause::~EndPause() { --end_pause_count; }

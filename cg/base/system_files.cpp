@@ -89,9 +89,9 @@ std::optional<std::int64_t> number_in_file(const std::string& path, const std::s
   return std::nullopt;
 }
 
-ControlGroupLimits control_group_limits(const ControlGroupFiles& files) {
+ControlGroupLimits control_group_limits(const SystemFolders& system) {
   ControlGroupLimits limits;
-  std::ifstream groups(files.membership);
+  std::ifstream groups(system.proc + "/self/cgroup");
   // "0::/path" in version 2, "4:memory:/path" in version 1.
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':');
@@ -101,7 +101,7 @@ ControlGroupLimits control_group_limits(const ControlGroupFiles& files) {
     const std::string path = line.substr(second + 1);
     for (const std::string controller : {"", "memory", "cpu"}) {
       if (std::ranges::count(controllers, controller) == 0) continue;
-      const auto root = files.root + (controller.empty() ? "" : "/" + controller);
+      const auto root = system.sys + "/fs/cgroup" + (controller.empty() ? "" : "/" + controller);
       for (const auto& folder : folders_up_from(root, path)) {
         if (controller != "cpu")
           record_memory(folder, controller.empty() ? memory_files_v2 : memory_files_v1, limits);

@@ -170,14 +170,13 @@ ScratchFile::ScratchFile(std::string folder, FileCaching caching, std::int64_t b
   if (byte_count > 0) take_room({.begin = 0, .end = byte_count});
 }
 
-void ScratchFile::take_room(const FileRange& range) const {
-  const auto byte_count = range.end - range.begin;
-  if (fallocate(descriptor(), 0, static_cast<off_t>(range.begin), static_cast<off_t>(byte_count)) == 0)
+void ScratchFile::take_room(const comm::IndexRange& bytes) const {
+  if (fallocate(descriptor(), 0, static_cast<off_t>(bytes.begin), static_cast<off_t>(bytes.size())) == 0)
     return;
   const int error = errno;
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
   throw RunError(ExitCode::cannot_create, "not enough room in the folder {} for a file of {}: {}", folder_,
-                 format_bytes(range.end), std::strerror(error));
+                 format_bytes(bytes.end), std::strerror(error));
 }
 
 bool ScratchFile::is_direct() const { return (fcntl(descriptor(), F_GETFL) & O_DIRECT) != 0; }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cg/base/storage/open_file.hpp"
+#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
@@ -108,12 +109,6 @@ class NewFile : public UnnamedFile {
 void remove_unfinished_files(const std::string& folder,
                              const std::function<bool(std::string_view name)>& is_mine);
 
-/// Bytes begin ... end-1 of a file.
-struct FileRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 /// Whether reading and writing go past the system's cache, where the file system can do that.
 enum class FileCaching { direct, cached };
 
@@ -128,7 +123,7 @@ class ScratchFile : public UnnamedFile {
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
   /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
-  void take_room(const FileRange& range) const;
+  void take_room(const comm::IndexRange& bytes) const;
 
  private:
   std::string folder_;

@@ -138,30 +138,29 @@ struct NodeCrew {
 };
 
 /// Does a task, with all that its ranks write caught. Collective over them; the result is whole on the first of them.
-TaskEnd do_task(const TaskOrder& order, comm::RankGroup& ranks, const NodeCrew& node) {
+void do_task(TaskResult& task, comm::RankGroup& ranks, const NodeCrew& node) {
   const MemoryFile output;
   const MemoryFile errors;
-  TaskEnd end;
   bool was_late = false;
   {
     const RedirectedStreams streams(output.descriptor(), errors.descriptor());
     std::optional<BesideOtherTasks> others;
-    if (order.is_beside_others) others.emplace(node.rank_count, node.core_count);
-    const TimeLimit limit(order.limit_s);
+    if (task.is_beside_others) others.emplace(node.rank_count, node.core_count);
+    const TimeLimit limit(task.limit_s);
     const Stopwatch stopwatch;
-    end.code = do_command_line(order.words, ranks);
-    end.duration_s = stopwatch.seconds();
+    task.code = do_command_line(task.words, ranks);
+    task.duration_s = stopwatch.seconds();
     was_late = limit.was_reported();
   }
-  end.is_over_time = ranks.maximum(std::int64_t{was_late ? 1 : 0}) != 0 && end.code == ExitCode::interrupted;
+  task.is_over_time =
+      ranks.maximum(std::int64_t{was_late ? 1 : 0}) != 0 && task.code == ExitCode::interrupted;
   // A command may let another rank speak for all.
-  for (const auto& text : ranks.gather_all(output.text())) end.output += text;
+  for (const auto& text : ranks.gather_all(output.text())) task.output += text;
   for (const auto& text : ranks.gather_all(errors.text())) {
     for (const auto line : lines_of(text)) {
-      if (!line.empty()) end.messages.push_back(one_line(line));
+      if (!line.empty()) task.messages.push_back(one_line(line));
     }
   }
-  return end;
 }
 
 /// Does what the boss tells, until no order comes any more.
@@ -172,11 +171,11 @@ void do_tasks(comm::RankGroup& group, const NodeCrew& node) {
     const InterruptWatch watch;
     const auto text = group.receive_text(0);
     if (text.empty()) return;
-    const auto order = from_json_line<TaskOrder>(text).value();
-    auto ranks = groups.find(order.ranks);
-    if (ranks == groups.end()) ranks = groups.try_emplace(order.ranks, group.part(order.ranks)).first;
-    const auto end = do_task(order, ranks->second, node);
-    if (group.rank() == order.ranks.front()) group.send_text(json_line(end), 0);
+    auto task = from_json_line<TaskResult>(text).value();
+    auto ranks = groups.find(task.ranks);
+    if (ranks == groups.end()) ranks = groups.try_emplace(task.ranks, group.part(task.ranks)).first;
+    do_task(task, ranks->second, node);
+    if (group.rank() == task.ranks.front()) group.send_text(json_line(task), 0);
   }
 }
 
@@ -215,19 +214,19 @@ class TaskCrew {
   /// The rank of a worker in the job.
   [[nodiscard]] int rank_of(int worker) const { return group_.size() == 1 ? worker : worker + 1; }
   /// Its ranks are free, and begin. Throws MpiError.
-  void begin(const TaskOrder& order) {
+  void begin(TaskResult task) {
     if (group_.size() == 1) {
-      own_end_ = do_task(order, group_, {});
+      do_task(task, group_, {});
+      own_ = std::move(task);
       return;
     }
-    const auto text = json_line(order);
-    for (const int rank : order.ranks) group_.send_text(text, rank);
+    const auto text = json_line(task);
+    for (const int rank : task.ranks) group_.send_text(text, rank);
   }
-  /// The next end of a task that has begun, and its first rank. Throws MpiError.
-  [[nodiscard]] std::pair<int, TaskEnd> await() {
-    if (group_.size() == 1) return {0, std::move(own_end_)};
-    const int rank = group_.await_text();
-    return {rank, from_json_line<TaskEnd>(group_.receive_text(rank)).value()};
+  /// The next task that has ended. Throws MpiError.
+  [[nodiscard]] TaskResult await() {
+    if (group_.size() == 1) return std::move(own_);
+    return from_json_line<TaskResult>(group_.receive_text(group_.await_text())).value();
   }
   /// No further task comes.
   void dismiss() {
@@ -237,7 +236,7 @@ class TaskCrew {
  private:
   comm::RankGroup& group_;
   std::vector<WorkerPlace> places_;
-  TaskEnd own_end_;  // of the only rank
+  TaskResult own_;  // of the only rank
 };
 
 /// The crew on rank 0, which hands out, and costs no processor where there are others. On the other ranks null: they have done all tasks that
@@ -278,11 +277,10 @@ class Boss {
       keep({.name = task->name,
             .command = task->command(),
             .sitting = journal_.sitting(),
-            .end = {
-                .code = ExitCode::internal,
-                .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
-                                         "alone; it is not tried again",
-                                         most_ends)}}});
+            .code = ExitCode::internal,
+            .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
+                                     "alone; it is not tried again",
+                                     most_ends)}});
     tasks_.erase(first_given_up, tasks_.end());
   }
 
@@ -302,9 +300,9 @@ class Boss {
   [[nodiscard]] bool is_interrupted() const { return is_interrupted_; }
   [[nodiscard]] ExitCode code() const {
     if (is_interrupted_) return ExitCode::interrupted;
-    const auto failed = std::ranges::find_if(
-        results_, [](const auto& result) { return result.end.code != ExitCode::success; });
-    return failed == results_.end() ? ExitCode::success : failed->end.code;
+    const auto failed =
+        std::ranges::find_if(results_, [](const auto& result) { return result.code != ExitCode::success; });
+    return failed == results_.end() ? ExitCode::success : failed->code;
   }
 
  private:
@@ -325,11 +323,8 @@ class Boss {
       }
       if (queue_->is_idle()) break;
       show(progress);
-      auto [rank, end] = crew.await();
-      auto& [task, result] = under_way_[rank];
-      result.end = std::move(end);
-      queue_->end(task);
-      ended = std::move(result);
+      ended = crew.await();
+      queue_->end(ended->number);
     }
     is_interrupted_ = watch.asked() && found_count_ + results_.size() < all_count_;
     duration_s_ = stopwatch_.seconds();
@@ -339,20 +334,18 @@ class Boss {
 
   void begin(const TaskStart& start, TaskCrew& crew) {
     const auto& task = tasks_[start.task];
-    TaskResult begun{.name = task.name,
+    TaskResult begun{.number = start.task,
+                     .name = task.name,
                      .command = task.command(),
-                     .order = {.words = argument_texts(task),
-                               .limit_s = options_.task_limit_s,
-                               .is_beside_others = may_have_company(start)},
+                     .words = argument_texts(task),
+                     .limit_s = options_.task_limit_s,
+                     .is_beside_others = may_have_company(start),
                      .start_s = stopwatch_.seconds(),
                      .sitting = journal_.sitting()};
-    auto& [words, ranks, limit_s, is_beside_others] = begun.order;
-    if (!task.names_format) words.insert(words.end(), {"--format", "json"});
-    for (const int worker : start.workers) ranks.push_back(crew.rank_of(worker));
+    if (!task.names_format) begun.words.insert(begun.words.end(), {"--format", "json"});
+    for (const int worker : start.workers) begun.ranks.push_back(crew.rank_of(worker));
     journal_.begin(task);
-    crew.begin(begun.order);
-    const int first_rank = ranks.front();
-    under_way_[first_rank] = {start.task, std::move(begun)};
+    crew.begin(std::move(begun));
   }
 
   /// Whether other tasks run now, or may begin before this one ends.
@@ -363,14 +356,14 @@ class Boss {
   }
 
   void take(TaskResult result, const InterruptWatch& watch) {
-    const bool was_interrupted = result.end.code == ExitCode::interrupted && !result.end.is_over_time;
+    const bool was_interrupted = result.code == ExitCode::interrupted && !result.is_over_time;
     if (was_interrupted && is_asked_soon(watch)) return;  // it will be done again
     keep(std::move(result));
   }
 
   void keep(TaskResult result) {
     journal_.keep(result);
-    result.end.output.clear();  // the journal has it
+    result.output.clear();  // the journal has it
     results_.push_back(std::move(result));
   }
 
@@ -394,8 +387,6 @@ class Boss {
   TaskJournal journal_;
   std::size_t found_count_ = 0;      // results of earlier sittings
   std::vector<TaskResult> results_;  // of this sitting, as they ended
-  std::map<int, std::pair<std::size_t, TaskResult>>
-      under_way_;  // task and result without its end, by the first rank
   std::optional<TaskQueue> queue_;
   int worker_count_ = 1;
   bool is_interrupted_ = false;
@@ -413,8 +404,8 @@ std::string table_of(std::vector<TaskResult> results) {
   for (const auto& result : results) {
     const auto& name = result.name;
     table.line().word("Task", name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...");
-    table.number("Ranks", "{}", result.order.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
-    table.number("Time", "{:.3f} s", result.end.duration_s).word("End", status_name(result.end.code));
+    table.number("Ranks", "{}", result.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
+    table.number("Time", "{:.3f} s", result.duration_s).word("End", status_name(result.code));
   }
   return table.text();
 }
@@ -424,12 +415,11 @@ std::string Boss::summary() const {
   if (!results_.empty() && results_.size() <= most_table_lines) text += table_of(results_) + "\n";
   for (const auto& result : results_) {
     if (const auto reason = result.reason(); !reason.empty())
-      text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.end.code));
+      text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.code));
   }
   std::vector<Task> done;
   for (const auto& result : results_)
-    done.push_back(
-        {.rank_count = static_cast<int>(result.order.ranks.size()), .expected_s = result.end.duration_s});
+    done.push_back({.rank_count = static_cast<int>(result.ranks.size()), .expected_s = result.duration_s});
   text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
                       format_count(worker_count_, "rank"));
   const double least_s = least_makespan(done, worker_count_);
