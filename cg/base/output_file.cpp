@@ -258,7 +258,7 @@ void OutputFile::fail(int reason, std::string place) const {
 }
 
 void OutputFile::write(std::string_view text) {
-  constexpr std::size_t most_kept_bytes = std::size_t{8} << 20;
+  constexpr std::size_t most_kept_bytes = std::size_t{2} << 20;
   text_ += text;
   if (text_.size() < most_kept_bytes) return;
   if (direct_ < 0 && !file_ && !open_in_place()) fail(errno);

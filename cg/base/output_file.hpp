@@ -59,7 +59,7 @@ inline constexpr std::string_view standard_output_name = "-";
 /// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(). One that is no
 /// regular file (a pipe, a device) is written directly; an empty path and "-" are standard output.
 ///
-/// Before the file gets its name it is read back from the device and compared. A text of less than 8 MiB that cannot be written goes to the
+/// Before the file gets its name it is read back from the device and compared. A text of less than 2 MiB that cannot be written goes to the
 /// first of $TMPDIR (or /tmp), the current folder and $HOME that takes it, and the error says where.
 class OutputFile {
  public:
@@ -89,7 +89,7 @@ class OutputFile {
   Descriptor device_;                  // what is written directly: no regular file, or in place
   int direct_ = -1;                    // the number of this, or of standard output
   std::unique_ptr<UnnamedFile> file_;  // none: written directly, or by commit() in place
-  std::string text_;                   // the last part, or all of a text of less than 8 MiB
+  std::string text_;                   // the last part, or all of a text of less than 2 MiB
   std::int64_t size_ = 0;              // of the part before it, in bytes
   std::uint32_t checksum_ = 0;         // of that
 };
