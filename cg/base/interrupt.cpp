@@ -3,13 +3,12 @@
 #include <mpi.h>
 #include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <csignal>
-#include <ctime>
+#include <cstdint>
 #include <string_view>
 #include <thread>
 
@@ -46,27 +45,9 @@ bool ignores_hangup = false;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::atomic<int> end_pause_count = 0;
 
-/// A handler may post it.
-class WakeSemaphore {
- public:
-  WakeSemaphore() { sem_init(&semaphore_, 0, 0); }
-  void post() { sem_post(&semaphore_); }
-  void wait(std::chrono::milliseconds longest) {
-    timespec end{};
-    clock_gettime(CLOCK_REALTIME, &end);
-    const auto nanoseconds = end.tv_nsec + std::chrono::nanoseconds(longest).count();
-    constexpr std::int64_t per_second = 1'000'000'000;
-    end.tv_sec += nanoseconds / per_second;
-    end.tv_nsec = nanoseconds % per_second;
-    while (sem_timedwait(&semaphore_, &end) != 0 && errno == EINTR) {
-    }
-  }
-
- private:
-  sem_t semaphore_{};
-};
+/// An eventfd that wakes the thread which waits for a request: handlers may write to it.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-WakeSemaphore end_request;
+int end_request = -1;
 
 extern "C" void record_interrupt(int) { interrupt_asked = 1; }
 
@@ -132,7 +113,7 @@ extern "C" void end_by_fault(int signal, siginfo_t* info, void* /*context*/) {
 extern "C" void ask_for_end(int signal) {
   if (end_asked != 0) return end_by_exit_code(signal);
   end_asked = 1;
-  end_request.post();
+  stop_waiting_for_end_request();
 }
 
 void set_handler(int signal, void (*handler)(int), int flags) {
@@ -160,6 +141,7 @@ void watch_faults() {
 
 void expect_signals(SignalEnd end, bool is_speaker) {
   writes_a_line = is_speaker ? 1 : 0;
+  if (end_request < 0) end_request = eventfd(0, EFD_CLOEXEC);
   std::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
   watch_faults();
   handler_without_watch = end == SignalEnd::by_the_signal  ? &end_by_signal
@@ -178,11 +160,15 @@ void keep_hangup_ignored() {
 }
 
 bool wait_for_end_request(std::chrono::milliseconds longest) {
-  if (end_asked == 0) end_request.wait(longest);
+  pollfd request{.fd = end_request, .events = POLLIN, .revents = 0};
+  if (end_asked == 0) poll(&request, 1, static_cast<int>(longest.count()));
   return end_asked != 0;
 }
 
-void stop_waiting_for_end_request() { end_request.post(); }
+void stop_waiting_for_end_request() {
+  const std::uint64_t one = 1;
+  static_cast<void>(!write(end_request, &one, sizeof(one)));
+}
 
 EndPause::EndPause() { ++end_pause_count; }
 EndPause::~EndPause() { --end_pause_count; }

@@ -38,7 +38,7 @@ void keep_hangup_ignored();
 
 /// Waits until a signal has asked for the end of the process by_watch, or for so long. True: it has.
 bool wait_for_end_request(std::chrono::milliseconds longest);
-/// wait_for_end_request() returns at once.
+/// wait_for_end_request() returns at once. May be called in a handler.
 void stop_waiting_for_end_request();
 
 /// No watch ends the process during its lifetime: for steps that a file takes together.

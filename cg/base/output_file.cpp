@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -20,6 +21,7 @@
 
 #include "cg/base/interrupt.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/storage/crc32c.hpp"
 #include "cg/base/storage/unnamed_file.hpp"
 #include "cg/base/values.hpp"
 
@@ -160,73 +162,29 @@ std::vector<std::string> refuges() {
   return folders;
 }
 
+std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+bool is_regular_file(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/// Calls take(bytes), which may return false, for the first bytes of a file. False: errno.
+template <typename Take>
+bool read_portions(const UnnamedFile& file, std::int64_t byte_count, const Take& take) {
+  std::vector<std::byte> portion(std::size_t{1} << 20);
+  for (std::int64_t position = 0; position < byte_count;) {
+    const auto wanted = std::min(std::ssize(portion), byte_count - position);
+    const auto count =
+        read_whole(file.descriptor(), position, std::span(portion).first(static_cast<std::size_t>(wanted)));
+    if (count && *count == 0) errno = EIO;
+    if (!count || *count == 0 || !take(std::span<const std::byte>(portion).first(*count))) return false;
+    position += static_cast<std::int64_t>(*count);
+  }
+  return true;
+}
+
 }  // namespace
-
-/// An UnnamedFile that takes a text block by block, and knows of each block what it was to be; the last one it has in memory.
-class OutputFile::Spool {
- public:
-  static constexpr std::size_t block_bytes = std::size_t{1} << 20;
-
-  Spool() = default;  // holds the last block only, whose writing fails
-  /// Not is_open(): errno says why not.
-  explicit Spool(std::string path) : file_(std::move(path), FileNaming::at_the_end) {}
-
-  [[nodiscard]] bool is_open() const { return file_.is_open(); }
-  [[nodiscard]] int descriptor() const { return file_.descriptor(); }
-
-  /// False: the block is in memory, and errno says why not in the file.
-  bool append(std::string block) {
-    last_ = std::move(block);
-    blocks_.push_back({.size = last_.size(), .hash = std::hash<std::string_view>{}(last_)});
-    const auto position = std::exchange(size_, size_ + std::ssize(last_));
-    return file_.write_at(position, std::as_bytes(std::span(last_)));
-  }
-  /// On the disk, and read back from there. False: errno.
-  bool is_intact() {
-    if (!file_.put_on_disk()) return false;
-    file_.forget_cached();
-    return for_each_block(blocks_.size(), [](const std::string&) { return true; });
-  }
-  /// False: errno.
-  template <typename Take>
-  bool copy(const Take& take) {
-    return blocks_.empty() || (for_each_block(blocks_.size() - 1, take) && take(last_));
-  }
-
-  /// False: errno.
-  bool take_name() { return file_.take_name(ExistingFile::is_replaced); }
-  /// Leaves it under a name of its own, which it returns; empty: errno.
-  std::string keep() { return file_.keep(); }
-
- private:
-  struct Block {
-    std::size_t size = 0;
-    std::size_t hash = 0;
-  };
-
-  /// The first blocks, as the file has them.
-  template <typename Take>
-  bool for_each_block(std::size_t count, const Take& take) {
-    std::int64_t position = 0;
-    std::string text;
-    for (std::size_t k = 0; k < count; ++k) {
-      text.assign(blocks_[k].size, '\0');
-      if (!file_.read_at(position, std::as_writable_bytes(std::span(text)))) return false;
-      if (std::hash<std::string_view>{}(text) != blocks_[k].hash) {
-        errno = EIO;
-        return false;
-      }
-      if (!take(text)) return false;
-      position += std::ssize(text);
-    }
-    return true;
-  }
-
-  UnnamedFile file_;
-  std::int64_t size_ = 0;
-  std::vector<Block> blocks_;
-  std::string last_;
-};
 
 bool can_be_replaced(const std::string& path) {
   struct stat status {};
@@ -272,22 +230,14 @@ void OutputFile::open_target() {
     errno = EISDIR;
     cannot_create(path_);
   }
-  spool_ = std::make_unique<Spool>(path_);
+  file_ = std::make_unique<UnnamedFile>(path_, FileNaming::at_the_end);
   const int reason = errno;
-  if (spool_->is_open() && can_be_replaced(path_)) {
-    keep_permissions(path_, spool_->descriptor());
-    return;
-  }
+  if (file_->is_open() && can_be_replaced(path_)) return keep_permissions(path_, file_->descriptor());
   if (!Descriptor(open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC)).is_open()) {
-    if (!spool_->is_open()) errno = reason;
+    if (!file_->is_open()) errno = reason;
     cannot_create(path_);
   }
-  is_overwritten_ = true;
-  for (const auto& folder : refuges()) {
-    if (spool_->is_open()) break;
-    spool_ = std::make_unique<Spool>(folder + "/" + std::filesystem::path(path_).filename().string());
-  }
-  if (!spool_->is_open()) cannot_create(path_);
+  file_.reset();
 }
 
 void keep_permissions(const std::string& target, int descriptor) {
@@ -300,94 +250,87 @@ void keep_permissions(const std::string& target, int descriptor) {
 
 OutputFile::~OutputFile() = default;
 
-void OutputFile::fail(int reason, const std::string& place) const {
+void OutputFile::fail(int reason, std::string place) const {
+  const bool is_whole = size_ == 0 && (direct_ < 0 || is_regular_file(direct_));
+  if (place.empty() && is_whole) place = kept_elsewhere(path_.empty() ? "cg2d-output" : path_, text_);
   throw RunError(ExitCode::cannot_write, "cannot write {}: {}{}", path_.empty() ? "standard output" : path_,
                  std::strerror(reason), place.empty() ? "" : "; the result is in " + place);
 }
 
 void OutputFile::write(std::string_view text) {
-  block_ += text;
-  if (block_.size() >= Spool::block_bytes) write_block();
+  constexpr std::size_t most_kept_bytes = std::size_t{2} << 20;
+  text_ += text;
+  if (text_.size() < most_kept_bytes) return;
+  if (direct_ < 0 && !file_ && !open_in_place()) fail(errno);
+  write_out();
 }
 
-void OutputFile::write_block() {
-  if (direct_ >= 0) return write_directly();
-  if (!spool_->append(std::exchange(block_, {}))) move_elsewhere(errno);
-}
-
-/// A result that was to go to a file by way of standard output is kept as well, where it is still whole.
-void OutputFile::write_directly() {
+/// The text that is in memory.
+void OutputFile::write_out() {
   if (direct_ == STDOUT_FILENO) make_way_for_output();
-  struct stat status {};
-  const bool is_file = fstat(direct_, &status) == 0 && S_ISREG(status.st_mode);
-  if (write_all(direct_, block_) && (!is_file || put_on_device(direct_))) {
-    block_.clear();
-    is_whole_ = false;
-    return;
-  }
-  const int reason = errno;
-  if (!is_file || !is_whole_) fail(reason);
-  spool_ = std::make_unique<Spool>();
-  spool_->append(std::move(block_));
-  move_elsewhere(reason);
-  leave_elsewhere();
+  const bool is_written =
+      direct_ < 0 ? write_whole(file_->descriptor(), size_, bytes_of(text_))
+                  : write_all(direct_, text_) && (!is_regular_file(direct_) || put_on_device(direct_));
+  if (!is_written) fail(errno);
+  checksum_ = crc32c(bytes_of(text_), checksum_);
+  size_ += std::ssize(std::exchange(text_, {}));
 }
 
-/// To the next folder that takes all of it; throws where none does.
-void OutputFile::move_elsewhere(int reason) {
-  if (trouble_ == 0) trouble_ = reason;
-  const auto folders = refuges();
-  const auto file_name = path_.empty() ? "cg2d-output" : std::filesystem::path(path_).filename().string();
-  while (refuge_count_ < folders.size()) {
-    auto other = std::make_unique<Spool>(folders[refuge_count_++] + "/" + file_name);
-    if (!other->is_open() || !spool_->copy([&](const std::string& block) { return other->append(block); }))
-      continue;
-    spool_ = std::move(other);
-    return;
-  }
-  fail(trouble_);
+/// When it is written, since the name may have come to lead elsewhere meanwhile. False: errno.
+bool OutputFile::open_in_place() {
+  device_ = Descriptor(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
+  if (!device_.is_open() && errno == ENOENT)
+    device_ =
+        Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
+  direct_ = device_.number();
+  return device_.is_open();
+}
+
+/// On the disk, and read back from there. False: errno.
+bool OutputFile::is_intact() const {
+  const int descriptor = file_->descriptor();
+  if (!write_whole(descriptor, size_, bytes_of(text_)) || !put_on_device(descriptor)) return false;
+  file_->forget_cached();
+  std::uint32_t found = 0;
+  const auto add = [&](std::span<const std::byte> bytes) {
+    found = crc32c(bytes, found);
+    return true;
+  };
+  if (!read_portions(*file_, size_ + std::ssize(text_), add)) return false;
+  errno = EIO;
+  return found == crc32c(bytes_of(text_), checksum_);
 }
 
 void OutputFile::commit() {
-  write_block();
-  if (direct_ == STDOUT_FILENO) output_is_written();
-  if (direct_ >= 0) return;
-  while (!spool_->is_intact()) move_elsewhere(errno);
+  if (direct_ >= 0) return write_out();
+  if (file_ && !is_intact()) fail(errno);
   const EndPause pause;
-  if (trouble_ == 0 && put_in_place()) return;
-  if (trouble_ == 0) trouble_ = errno;
-  leave_elsewhere();
+  if (!file_ || !file_->take_name(ExistingFile::is_replaced)) put_in_place();
 }
 
-void OutputFile::leave_elsewhere() {
-  while (true) {
-    const auto name = spool_->is_intact() ? spool_->keep() : std::string();
-    if (!name.empty()) fail(trouble_, name);
-    move_elsewhere(errno);
-  }
-}
-
-/// False: errno says why not.
-bool OutputFile::put_in_place() {
-  if (!is_overwritten_ && spool_->take_name()) return true;
-  // Else not known before: a mount of another kind, a file system without hard links. Opened now, since the name may have come to
-  // lead elsewhere meanwhile.
+/// Where the file cannot get its name, for reasons that were known before (then there is none) or not: a mount of another kind, a file system
+/// without hard links.
+void OutputFile::put_in_place() {
   const int reason = errno;
-  Descriptor target(open(path_.c_str(), O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC));
-  if (!target.is_open() && errno == ENOENT)
-    target = Descriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, all_may_read_and_write));
-  if (!target.is_open()) {
-    if (!is_overwritten_) errno = reason;
-    return false;
+  const auto copy = [&](std::span<const std::byte> bytes) {
+    return write_all(direct_, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  if (!open_in_place()) {
+    if (file_) errno = reason;
+  } else if ((size_ == 0 || read_portions(*file_, size_, copy)) && write_all(direct_, text_) &&
+             put_on_device(direct_)) {
+    return;
   }
-  return spool_->copy([&](const std::string& block) { return write_all(target.number(), block); }) &&
-         put_on_device(target.number());
+  const int trouble = errno;
+  fail(trouble, file_ ? file_->keep() : std::string());
 }
 
 std::string kept_elsewhere(const std::string& path, std::string_view text) {
   for (const auto& folder : refuges()) {
     UnnamedFile file(folder + "/" + std::filesystem::path(path).filename().string(), FileNaming::at_the_end);
-    if (!file.is_open() || !file.write_at(0, std::as_bytes(std::span(text))) || !file.put_on_disk()) continue;
+    const auto bytes = std::as_bytes(std::span(text));
+    if (!file.is_open() || !write_whole(file.descriptor(), 0, bytes) || !put_on_device(file.descriptor()))
+      continue;
     if (auto name = file.keep(); !name.empty()) return name;
   }
   return {};

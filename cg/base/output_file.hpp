@@ -2,7 +2,7 @@
 
 // Files: texts that are read whole, files that are written atomically, on one rank or for all.
 
-#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <initializer_list>
@@ -19,6 +19,8 @@
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+class UnnamedFile;
 
 /// cg2d/profile.json in $XDG_CACHE_HOME or else in $HOME/.cache; empty if neither is set.
 std::optional<std::string> default_profile_path();
@@ -57,8 +59,8 @@ inline constexpr std::string_view standard_output_name = "-";
 /// in a folder with the sticky bit, a folder that cannot be written), it is written in place by commit(). One that is no
 /// regular file (a pipe, a device) is written directly; an empty path and "-" are standard output.
 ///
-/// Before the file gets its name it is read back from the device and compared. What cannot be written goes to the first of
-/// $TMPDIR (or /tmp), the current folder and $HOME that takes it, and the error says where.
+/// Before the file gets its name it is read back from the device and compared. A text of less than 2 MiB that cannot be written goes to the
+/// first of $TMPDIR (or /tmp), the current folder and $HOME that takes it, and the error says where.
 class OutputFile {
  public:
   /// Throws RunError (cannot_create) when the file can neither be made nor written, so that a run fails before it computes for
@@ -75,26 +77,21 @@ class OutputFile {
   void commit();
 
  private:
-  class Spool;
-
   void open_target();
-  void write_block();
-  void write_directly();
-  void move_elsewhere(int reason);
-  [[noreturn]] void leave_elsewhere();
-  [[nodiscard]] bool put_in_place();
-  /// place: where the result is; empty: nowhere.
-  [[noreturn]] void fail(int reason, const std::string& place = {}) const;
+  void write_out();
+  bool open_in_place();
+  [[nodiscard]] bool is_intact() const;
+  void put_in_place();
+  /// place: where the result is; empty: where another folder takes it.
+  [[noreturn]] void fail(int reason, std::string place = {}) const;
 
   std::string path_;
-  Descriptor device_;             // no regular file
-  int direct_ = -1;               // the descriptor that is written directly: standard output or the device
-  bool is_overwritten_ = false;   // it is known that the target cannot be replaced
-  std::string block_;             // text that is not written yet
-  bool is_whole_ = true;          // the block is all of the text
-  std::unique_ptr<Spool> spool_;  // text that has been written
-  int trouble_ = 0;               // the reason, where the result goes elsewhere
-  std::size_t refuge_count_ = 0;  // other places that have been tried
+  Descriptor device_;                  // what is written directly: no regular file, or in place
+  int direct_ = -1;                    // the number of this, or of standard output
+  std::unique_ptr<UnnamedFile> file_;  // none: written directly, or by commit() in place
+  std::string text_;                   // the last part, or all of a text of less than 2 MiB
+  std::int64_t size_ = 0;              // of the part before it, in bytes
+  std::uint32_t checksum_ = 0;         // of that
 };
 
 /// Writes a text that cannot be written to the path to the first of the other folders of OutputFile that takes it. Returns the

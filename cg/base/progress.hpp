@@ -65,6 +65,19 @@ class PlannedTask {
   DurationModel times_;
 };
 
+/// The text of a progress line, and its times in seconds.
+struct ProgressText {
+  std::string task{};
+  std::string part{};  ///< part of the task; may be empty
+  double elapsed_s = 0.0;
+  std::optional<double> remaining_s{};
+
+  /// "cg2d: task, part (12 s, about 1 min 05 s left)", shortened to that many columns, times last.
+  [[nodiscard]] std::string line(std::size_t column_count) const;
+  /// " (12 s, about 1 min 05 s left)".
+  [[nodiscard]] std::string times() const;
+};
+
 class ProgressDisplay;
 
 /// Writes one line, after the progress line of a terminal has been erased. A line that cannot be written (a full
@@ -153,10 +166,8 @@ class PlannedProgress {
   Stopwatch stopwatch_;
 };
 
-/// A text for standard output follows: the progress line goes, and stays away until output_is_written(). Where both
-/// go through a launcher to the same terminal, the line is gone before the text comes.
+/// A text for standard output follows: the progress line of a terminal goes, and comes again with the next step.
 void make_way_for_output() noexcept;
-void output_is_written() noexcept;
 
 /// Erases the progress line for good; to be called in signal handlers.
 void end_progress_line() noexcept;

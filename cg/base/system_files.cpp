@@ -62,24 +62,18 @@ void record_memory(const std::string& folder, const MemoryFiles& files, ControlG
   limits.limit_bytes = *limit;
 }
 
-void record_quota(std::optional<std::int64_t> quota, std::optional<std::int64_t> period,
-                  ControlGroupLimits& limits) {
-  if (!quota || !period || *quota <= 0 || *period <= 0) return;
-  const double processors = static_cast<double>(*quota) / static_cast<double>(*period);
-  limits.processors = std::min(limits.processors.value_or(processors), processors);
-}
-
-/// cpu.max: "200000 100000", or "max 100000" without a limit.
-void note_quota_v2(const std::string& folder, ControlGroupLimits& limits) {
-  std::ifstream file(folder + "/cpu.max");
+/// "200000 100000" in a file of version 2, "max 100000" without a limit; two files in version 1.
+void record_quota(const std::string& folder, ControlGroupLimits& limits) {
+  std::ifstream both(folder + "/cpu.max");
   std::int64_t quota = 0;
   std::int64_t period = 0;
-  if (file >> quota >> period) record_quota(quota, period, limits);
-}
-
-void note_quota_v1(const std::string& folder, ControlGroupLimits& limits) {
-  record_quota(number_in_file(folder + "/cpu.cfs_quota_us", ""),
-               number_in_file(folder + "/cpu.cfs_period_us", ""), limits);
+  if (!(both >> quota >> period)) {
+    quota = number_in_file(folder + "/cpu.cfs_quota_us", "").value_or(0);
+    period = number_in_file(folder + "/cpu.cfs_period_us", "").value_or(0);
+  }
+  if (quota <= 0 || period <= 0) return;
+  const double processors = static_cast<double>(quota) / static_cast<double>(period);
+  limits.processors = std::min(limits.processors.value_or(processors), processors);
 }
 
 }  // namespace
@@ -95,9 +89,9 @@ std::optional<std::int64_t> number_in_file(const std::string& path, const std::s
   return std::nullopt;
 }
 
-ControlGroupLimits control_group_limits(const ControlGroupFiles& files) {
+ControlGroupLimits control_group_limits(const SystemFolders& system) {
   ControlGroupLimits limits;
-  std::ifstream groups(files.membership);
+  std::ifstream groups(system.proc + "/self/cgroup");
   // "0::/path" in version 2, "4:memory:/path" in version 1.
   for (std::string line; std::getline(groups, line);) {
     const auto first = line.find(':');
@@ -105,16 +99,14 @@ ControlGroupLimits control_group_limits(const ControlGroupFiles& files) {
     if (first == std::string::npos || second == std::string::npos) continue;
     const auto controllers = split_at(line.substr(first + 1, second - first - 1), ',');
     const std::string path = line.substr(second + 1);
-    if (controllers.front().empty()) {
-      for (const auto& folder : folders_up_from(files.root, path)) {
-        record_memory(folder, memory_files_v2, limits);
-        note_quota_v2(folder, limits);
+    for (const std::string controller : {"", "memory", "cpu"}) {
+      if (std::ranges::count(controllers, controller) == 0) continue;
+      const auto root = system.sys + "/fs/cgroup" + (controller.empty() ? "" : "/" + controller);
+      for (const auto& folder : folders_up_from(root, path)) {
+        if (controller != "cpu")
+          record_memory(folder, controller.empty() ? memory_files_v2 : memory_files_v1, limits);
+        if (controller != "memory") record_quota(folder, limits);
       }
-    } else if (std::ranges::count(controllers, "memory") > 0) {
-      for (const auto& folder : folders_up_from(files.root + "/memory", path))
-        record_memory(folder, memory_files_v1, limits);
-    } else if (std::ranges::count(controllers, "cpu") > 0) {
-      for (const auto& folder : folders_up_from(files.root + "/cpu", path)) note_quota_v1(folder, limits);
     }
   }
   return limits;

@@ -15,6 +15,12 @@ namespace cg2d {
 /// of the file. Empty where there is none.
 std::optional<std::int64_t> number_in_file(const std::string& path, const std::string& key);
 
+/// Folders of the system's files; tests have trees of their own.
+struct SystemFolders {
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+};
+
 struct ControlGroupLimits {
   /// Bytes that the tightest group still allows; empty without a limit. Page cache counts as allowed: the system
   /// takes it back when memory gets short.
@@ -25,14 +31,8 @@ struct ControlGroupLimits {
   std::optional<double> processors;
 };
 
-/// Files of the system. Tests make trees of their own.
-struct ControlGroupFiles {
-  std::string membership = "/proc/self/cgroup";
-  std::string root = "/sys/fs/cgroup";
-};
-
 /// Reads both versions of the interface. What cannot be read is no limit.
-ControlGroupLimits control_group_limits(const ControlGroupFiles& files = {});
+ControlGroupLimits control_group_limits(const SystemFolders& system = {});
 
 /// The account, as getrusage and the clocks of processor time have it: sums since the start.
 struct SystemUsage {
@@ -51,12 +51,6 @@ enum class UsageScope { thread, process };
 SystemUsage system_usage(UsageScope scope);
 /// The usage of an interval.
 SystemUsage operator-(const SystemUsage& later, const SystemUsage& earlier);
-
-/// Folders of the system's files; tests have trees of their own.
-struct SystemFolders {
-  std::string proc = "/proc";
-  std::string sys = "/sys";
-};
 
 /// Sums since the node started: the load of an interval is the difference of two.
 struct NodeTimes {

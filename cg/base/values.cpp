@@ -136,9 +136,9 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return nearest.empty() ? "" : fmt::format("; did you mean {}{}?", prefix, nearest);
 }
 
-void require_within(const std::string& option, int value, int largest) {
-  if (value < 1 || value > largest)
-    throw InputError("{} {}: must be within 1 ... {}", option, value, largest);
+void require_within(const std::string& option, int value, int largest, int least) {
+  if (value < least || value > largest)
+    throw InputError("{} {}: must be within {} ... {}", option, value, least, largest);
 }
 
 void require_started(const std::string& option, int rank_count, int started_count) {

@@ -114,8 +114,8 @@ std::optional<std::uint64_t> seed_from(std::string_view option, std::string_view
 double seconds_from(std::string_view option, std::string_view text);
 /// The same for a limit, which must be more than 0.
 double limit_seconds_from(std::string_view option, std::string_view text);
-/// Throws InputError when the value is not within 1 ... largest.
-void require_within(const std::string& option, int value, int largest);
+/// Throws InputError when the value is not within least ... largest.
+void require_within(const std::string& option, int value, int largest, int least = 1);
 /// Throws InputError when fewer ranks were started than the option asks for.
 void require_started(const std::string& option, int rank_count, int started_count);
 /// Throws InputError when there is a value and it is negative.

@@ -1,5 +1,3 @@
-#include "cg/commands/command_line.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

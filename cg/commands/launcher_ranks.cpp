@@ -40,24 +40,16 @@ constexpr std::array launchers{
 
 }  // namespace
 
-int rank_of_launcher() {
-  for (const auto& launcher : launchers) {
-    if (const auto rank = number_from<int>(environment_variable(launcher.rank))) return *rank;
-  }
-  return 0;
-}
-
 std::optional<LauncherRanks> ranks_of_launcher() {
   for (const auto& launcher : launchers) {
     const auto rank = number_from<int>(environment_variable(launcher.rank));
-    if (!rank) continue;
     const auto size = number_from<int>(environment_variable(launcher.size));
-    if (size) return LauncherRanks{.rank = *rank, .size = *size, .variable = launcher.rank};
-    // There are this one and those before it.
-    const bool tells_no_size = *launcher.size == '\0';
-    if (tells_no_size)
-      return LauncherRanks{
-          .rank = *rank, .size = *rank + 1, .size_is_least = true, .variable = launcher.rank};
+    const bool tells_no_size = *launcher.size == '\0';  // there are this rank and those before it
+    if (rank && (size || tells_no_size))
+      return LauncherRanks{.rank = *rank,
+                           .size = size.value_or(*rank + 1),
+                           .size_is_least = tells_no_size,
+                           .variable = launcher.rank};
   }
   return std::nullopt;
 }

@@ -15,9 +15,6 @@ struct LauncherRanks {
   const char* variable = "";   ///< of the environment, that has the rank
 };
 
-/// The number that the launcher gave to this process; 0 without a launcher that does.
-int rank_of_launcher();
-
 /// The numbers in the environment that the innermost launcher which tells both gave this process, or the rank alone where that is
 /// all that it tells; nothing without a launcher. In a batch script of Slurm there is a rank and no size, and no
 /// launcher. An MPI that knows one rank only where there are several is not that launcher's, and each of the

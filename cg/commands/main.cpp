@@ -21,8 +21,8 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
-#include "cg/commands/command_line.hpp"
 #include "cg/commands/launcher_ranks.hpp"
+#include "cg/commands/subcommand.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "cg/run/watch/exit_watch.hpp"
 #include "comm/last_exchange.hpp"
@@ -133,11 +133,9 @@ __attribute__((no_sanitize("address", "thread", "undefined"), unused)) void reco
 /// The watch that ends this rank where it can end its process, from before MPI starts.
 void begin_life_watch(std::optional<cg2d::LifeWatch>& watch) {
   if (hangup_was_ignored) cg2d::keep_hangup_ignored();
-  cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, cg2d::rank_of_launcher() == 0);
-  if (cg2d::comm::has_own_process()) {
-    const auto launcher = cg2d::ranks_of_launcher();
-    watch.emplace(launcher && launcher->size > 1);
-  }
+  const auto launcher = cg2d::ranks_of_launcher();
+  cg2d::expect_signals(cg2d::SignalEnd::by_the_signal, !launcher || launcher->rank == 0);
+  if (cg2d::comm::has_own_process()) watch.emplace(launcher && launcher->size > 1);
 }
 
 /// MPI has started.

@@ -124,13 +124,6 @@ void add_pingpong_options(OptionSet& options, PingPongOptions& pingpong) {
 
 // ---------------------------------------------------------------- stencil
 
-double stencil_tolerance_from(const std::string& option, const std::string& text) {
-  const auto value = decimal_from<double>(option, text);
-  if (value < 0.0 || !(value < 1.0))
-    throw InputError("{} {}: must be at least 0, and less than 1", option, value);
-  return value;
-}
-
 void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
   stencil.shape = {128, 128, 128};
   options.add("--shape NXxNYxNZ", "points along x, y and z; ranks share the planes along z", stencil.shape,
@@ -140,7 +133,7 @@ void add_stencil_options(OptionSet& options, StencilOptions& stencil) {
   constexpr int most_steps = 1'000'000'000;
   options.add("--steps N", "steps in time, or of CG at most", stencil.step_count, {.most = most_steps});
   options.add("--rtol X", "s-step-cg ends at this residual, relative to b; 0: after all steps",
-              stencil.tolerance, &stencil_tolerance_from);
+              stencil.tolerance, {.is_from_zero = true, .below = 1});
   options.add("--temporal-block auto|N",
               "temporal blocking depth: steps in each pass over the domain; auto: by a trial", stencil.block,
               &block_from, {.standing = "auto"});

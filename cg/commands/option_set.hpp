@@ -17,7 +17,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/named_files.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/help/described_option.hpp"
+#include "cg/commands/help/help_texts.hpp"
 
 namespace cg2d {
 
@@ -30,8 +30,10 @@ struct OptionTraits {
   std::optional<FileUse> file{};   ///< it names a file, or folders
   bool uses_default_file = false;  ///< its default is a file that is used where it is not given
   bool is_required = false;
-  bool is_repeated = false;  ///< a value each time that it is given
-  int most = 0;              ///< a whole number from 1 to this; 0: any
+  bool is_repeated = false;   ///< a value each time that it is given
+  bool is_from_zero = false;  ///< a number is not negative
+  int most = 0;               ///< a whole number from 1, or from 0, to this; 0: any
+  double below = std::numeric_limits<double>::infinity();  ///< which numbers do not reach
 };
 
 /// An option, or an argument without a name, as its help begins: "--grid auto|PXxPY", "-o,--output FILE", "FILE".
@@ -81,9 +83,9 @@ class OptionSet {
     if constexpr (std::is_same_v<Value, bool>) {
       add_texts(form, help, false, [&value](const Texts& /*texts*/) { value = true; });
     } else {
-      const auto conversion = [kind = OptionForm(form).kind, most = traits.most](const std::string& option,
-                                                                                 const std::string& text) {
-        return value_of<Value>(option, text, kind, most);
+      const auto conversion = [kind = OptionForm(form).kind, traits](const std::string& option,
+                                                                     const std::string& text) {
+        return value_of<Value>(option, text, kind, traits);
       };
       add(form, help, value, conversion, traits);
     }
@@ -152,17 +154,21 @@ class OptionSet {
 
   template <typename Value>
   static auto value_of(const std::string& option, const std::string& text, const std::string& kind,
-                       int most) {
+                       const OptionTraits& traits) {
     if constexpr (std::is_same_v<Value, std::string>) {
       if (const auto names = names_among(kind); !names.empty()) require_known(option, text, names);
       return text;
     } else if constexpr (requires { typename Value::value_type; }) {
-      return value_of<typename Value::value_type>(option, text, kind, most);
+      return value_of<typename Value::value_type>(option, text, kind, traits);
     } else {
       const auto number = decimal_from<Value>(option, text);
       if constexpr (std::is_same_v<Value, int>) {
-        if (most > 0) require_within(option, number, most);
+        if (traits.most > 0) require_within(option, number, traits.most, traits.is_from_zero ? 0 : 1);
       }
+      if (traits.is_from_zero && number < Value{})
+        throw InputError("{} {}: must not be negative", option, number);
+      if (static_cast<double>(number) >= traits.below)
+        throw InputError("{} {}: must be less than {}", option, number, traits.below);
       return number;
     }
   }

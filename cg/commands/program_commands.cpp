@@ -13,7 +13,6 @@
 #include "cg/base/describe.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/batch/task_journal.hpp"
-#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/help/help_texts.hpp"
 #include "cg/commands/launcher_ranks.hpp"
 #include "cg/commands/subcommand.hpp"

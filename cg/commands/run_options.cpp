@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "cg/commands/session_commands.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
 #include "cg/report/report.hpp"
@@ -32,9 +31,9 @@ void add_grid_options(OptionSet& options, SessionOptions& session) {
               {.standing = "those of --grid"});
   for (const auto& axis : configuration_axes()) add_axis_option(options, axis.name, session.configuration);
   options.add("--cvl N", "critical vector length of the csr kernels: shorter rows take a scalar loop",
-              session.tuning.critical_vector_length, {.standing = "the profile's"});
+              session.tuning.critical_vector_length, {.standing = "the profile's", .is_from_zero = true});
   options.add("--prefetch N", "how many entries ahead a kernel fetches the matrix",
-              session.tuning.prefetch_distance, {.standing = "the profile's"});
+              session.tuning.prefetch_distance, {.standing = "the profile's", .is_from_zero = true});
   options.add("--block-width N", "columns of a kernel's column blocks: a power of 2",
               session.tuning.block_width, {.standing = "the profile's"});
   add_keep_disturbed_option(options, session.profile);
@@ -74,8 +73,6 @@ void add_feature_options(OptionSet& options, SessionOptions& session, WorkKind k
 
 /// Throws InputError for settings of a kernel that are out of range, and for those that a kernel that is named has not.
 void check_tuning(const kernels::Tuning& tuning, const Configuration& configuration) {
-  require_not_negative("--cvl", tuning.critical_vector_length);
-  require_not_negative("--prefetch", tuning.prefetch_distance);
   if (const auto width = tuning.block_width; width && !kernels::is_block_width(*width))
     throw InputError("--block-width {}: must be a power of two within 64 ... 65536", *width);
   // The critical vector length counts for every kernel: the report says how many rows are shorter.
@@ -235,18 +232,12 @@ void add_system_group(OptionSet& options, SystemOptions& system) {
               system.solution_path, {.file = FileUse::writes_last});
 }
 
-double tolerance_from(const std::string& option, const std::string& text) {
-  const auto value = decimal_from<double>(option, text);
-  if (!(value >= 0.0)) throw InputError("{} {}: must not be negative", option, value);
-  return value;
-}
-
 void add_method_group(OptionSet& options, SystemOptions& system) {
   options.begin_group("Method");
   options.add("--rtol X", "tolerance of || b - A x ||, relative to || b ||", system.relative_tolerance,
-              &tolerance_from);
+              {.is_from_zero = true});
   options.add("--atol X", "absolute tolerance; the larger one counts", system.absolute_tolerance,
-              &tolerance_from);
+              {.is_from_zero = true});
   options.add("--max-iterations N", "iterations at most", system.most_iterations, {.most = any_count});
   add_form_options(options, system);
   options.add("--monitor", "a line on stderr for each iteration", system.monitors);

@@ -1,5 +1,3 @@
-#include "cg/commands/session_commands.hpp"
-
 #include <fmt/format.h>
 
 #include <concepts>
@@ -9,6 +7,7 @@
 
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/commands/shared_options.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/trace_file.hpp"
 #include "cg/run/benchmark_run.hpp"

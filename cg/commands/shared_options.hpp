@@ -17,6 +17,7 @@
 #include "cg/solver/configuration.hpp"
 #include "cg/studies/sweep_plan.hpp"
 #include "cg/tuning/kernel_choice.hpp"
+#include "comm/rank_group.hpp"
 
 namespace cg2d {
 
@@ -114,5 +115,10 @@ void add_form_options(OptionSet& options, SystemOptions& system);
 void check_system(const std::string& command, const SystemOptions& system, const OptionSet& given);
 
 inline bool has_system(const SystemOptions& system) { return !system.matrix_text().empty(); }
+
+/// `cg2d run` and `cg2d solve`: the way from options to a report and an exit code; they write the report, and the solution also of a solve that
+/// did not converge. Collective; the same code on every rank. Throw RunError (on every rank alike), MpiError, std::bad_alloc.
+ExitCode run_benchmark(const RunOptions& options, comm::RankGroup& group);
+ExitCode solve_system(const SystemOptions& options, comm::RankGroup& group);
 
 }  // namespace cg2d

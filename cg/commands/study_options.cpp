@@ -116,13 +116,6 @@ GridPair compared_grids_from(const std::vector<std::string>& texts) {
   return {.one = grids[0], .other = grids[1]};
 }
 
-int retries_from(const std::string& option, const std::string& text) {
-  const int count = decimal_from<int>(option, text);
-  if (count < 0 || count > most_sweep_retries)
-    throw InputError("{} {}: must be within 0 ... {}", option, count, most_sweep_retries);
-  return count;
-}
-
 /// Runs after the timed ones.
 void add_extra_run_options(OptionSet& options, ExtraRuns& extras) {
   options.begin_group("Counters and traces, in runs of their own");
@@ -157,7 +150,7 @@ void add_rounds_group(OptionSet& options, SweepOptions& sweep) {
   options.add("--retries N",
               fmt::format("repetitions of a run that was disturbed by other work on the machine, {} at most",
                           most_sweep_retries),
-              sweep.most_retries, &retries_from);
+              sweep.most_retries, {.is_from_zero = true, .most = most_sweep_retries});
 }
 
 void add_results_group(OptionSet& options, SweepArguments& sweep) {

@@ -18,7 +18,6 @@
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
 #include "cg/commands/help/config_file.hpp"
-#include "cg/commands/help/described_option.hpp"
 #include "cg/commands/help/help_texts.hpp"
 #include "cg/commands/option_set.hpp"
 #include "cg/machine/machine_description.hpp"

@@ -56,7 +56,7 @@ class FileStore final : public PlaneStore {
         buffers_(2 * static_cast<std::size_t>(depth_) * static_cast<std::size_t>(layout.size())),
         checksums_(static_cast<std::size_t>(options.plane_count)),
         written_planes_(static_cast<std::size_t>(depth_)),
-        reader_(options.reader->make({.descriptor = file_.file().descriptor(),
+        reader_(options.reader->make({.descriptor = file_.descriptor(),
                                       .slot_count = 2 * depth_,
                                       .buffers = std::as_writable_bytes(buffers_.span())})) {}
 

@@ -17,8 +17,8 @@ class ControlGroupTest : public testing::Test {
 
   /// The limits of a process that is in these groups.
   [[nodiscard]] ControlGroupLimits limits(const std::string& membership) const {
-    write("membership", membership);
-    return control_group_limits({.membership = folder_.path("membership"), .root = folder_.path("root")});
+    write("proc/self/cgroup", membership);
+    return control_group_limits({.proc = folder_.path("proc"), .sys = folder_.path("sys")});
   }
 
   test::TemporaryFolder folder_;
@@ -33,48 +33,48 @@ TEST_F(ControlGroupTest, NoFilesAreNoLimits) {
 }
 
 TEST_F(ControlGroupTest, TheTightestOfAllGroupsUpToTheRootCounts) {
-  write("root/job/step/memory.max", "max");
-  write("root/job/step/memory.current", "100");
-  write("root/job/memory.max", "5000");  // the parent's
-  write("root/job/memory.current", "1200");
-  write("root/memory.max", "9000");
-  write("root/memory.current", "1500");
+  write("sys/fs/cgroup/job/step/memory.max", "max");
+  write("sys/fs/cgroup/job/step/memory.current", "100");
+  write("sys/fs/cgroup/job/memory.max", "5000");  // the parent's
+  write("sys/fs/cgroup/job/memory.current", "1200");
+  write("sys/fs/cgroup/memory.max", "9000");
+  write("sys/fs/cgroup/memory.current", "1500");
   EXPECT_EQ(limits("0::/job/step").available_bytes, 3800);
-  write("root/memory.max", "4000");  // the root's: all that a container sees
+  write("sys/fs/cgroup/memory.max", "4000");  // the root's: all that a container sees
   EXPECT_EQ(limits("0::/job/step").available_bytes, 2500);
   EXPECT_EQ(limits("0::/../../elsewhere").available_bytes, 2500);
   EXPECT_EQ(limits("0::/").available_bytes, 2500);
 }
 
 TEST_F(ControlGroupTest, PageCacheIsAvailable) {
-  write("root/job/memory.max", "5000");
-  write("root/job/memory.current", "4800");
-  write("root/job/memory.stat", "anon 700\nfile 4100\ninactive_file 3000\nactive_file 1000");
+  write("sys/fs/cgroup/job/memory.max", "5000");
+  write("sys/fs/cgroup/job/memory.current", "4800");
+  write("sys/fs/cgroup/job/memory.stat", "anon 700\nfile 4100\ninactive_file 3000\nactive_file 1000");
   EXPECT_EQ(limits("0::/job").available_bytes, 4200);
-  write("root/job/memory.stat", "inactive_file 9999");  // counters lag behind each other
+  write("sys/fs/cgroup/job/memory.stat", "inactive_file 9999");  // counters lag behind each other
   EXPECT_EQ(limits("0::/job").available_bytes, 5000);
 }
 
 TEST_F(ControlGroupTest, TheLeastQuotaOfProcessorTimeCounts) {
-  write("root/job/step/cpu.max", "max 100000");
-  write("root/job/cpu.max", "200000 100000");
-  write("root/cpu.max", "350000 100000");
+  write("sys/fs/cgroup/job/step/cpu.max", "max 100000");
+  write("sys/fs/cgroup/job/cpu.max", "200000 100000");
+  write("sys/fs/cgroup/cpu.max", "350000 100000");
   EXPECT_EQ(limits("0::/job/step").processors, 2.0);
   EXPECT_EQ(limits("0::/other").processors, 3.5);
-  write("root/cpu.max", "0 0");
+  write("sys/fs/cgroup/cpu.max", "0 0");
   EXPECT_FALSE(limits("0::/other").processors);
 }
 
 TEST_F(ControlGroupTest, VersionOneHasAFolderForEachController) {
-  write("root/memory/job/memory.limit_in_bytes", "9223372036854771712");
-  write("root/memory/job/memory.usage_in_bytes", "100");
-  write("root/memory/memory.limit_in_bytes", "5000");
-  write("root/memory/memory.usage_in_bytes", "4000");
-  write("root/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 500");
-  write("root/cpu/job/cpu.cfs_quota_us", "-1");
-  write("root/cpu/job/cpu.cfs_period_us", "100000");
-  write("root/cpu/cpu.cfs_quota_us", "150000");
-  write("root/cpu/cpu.cfs_period_us", "100000");
+  write("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712");
+  write("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "100");
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "5000");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "4000");
+  write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 500");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000");
+  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "150000");
+  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");
   const auto found = limits("5:memory:/job/step\n4:cpu,cpuacct:/job\n3:cpuset:/job");
   EXPECT_EQ(found.available_bytes, 1500);
   EXPECT_EQ(found.processors, 1.5);

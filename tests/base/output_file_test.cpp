@@ -108,9 +108,9 @@ TEST_F(OutputFileTest, UntilCommitAnExistingFileIsUntouched) {
 TEST_F(OutputFileTest, ManyParts) {
   const std::string part(100'003, 'x');
   OutputFile file(path("large"));
-  for (int k = 0; k < 50; ++k) file.write(part);
+  for (int k = 0; k < 120; ++k) file.write(part);  // more than are kept in memory
   file.commit();
-  EXPECT_EQ(fs::file_size(path("large")), 50U * part.size());
+  EXPECT_EQ(fs::file_size(path("large")), 120U * part.size());
 }
 
 TEST_F(OutputFileTest, IsReadableForWhomTheMaskSays) {
@@ -359,7 +359,7 @@ TEST_F(OutputFileTest, AFullDiskCannotBeWritten) {
     EXPECT_EQ(code, ExitCode::cannot_write);
   }
   OutputFile file("/dev/full");
-  EXPECT_EQ(error_of([&] { file.write(std::string(1 << 20, 'x')); }, "/dev/full"), ExitCode::cannot_write);
+  EXPECT_EQ(error_of([&] { file.write(std::string(1 << 24, 'x')); }, "/dev/full"), ExitCode::cannot_write);
 }
 
 TEST(RenderedTest, OnlyUnknownFailuresBecomeDefects) {

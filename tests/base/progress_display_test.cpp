@@ -1,11 +1,8 @@
-// The text of the progress line, and which launchers pass it on.
+// The text of the progress line.
 
-#include "cg/base/progress_display.hpp"
+#include "cg/base/progress.hpp"
 
 #include <gtest/gtest.h>
-
-#include <string>
-#include <string_view>
 
 namespace cg2d::progress_display_test {
 namespace {
@@ -31,22 +28,7 @@ TEST(ProgressTextTest, ColumnsAreCharactersAndTheLineIsOneLine) {
   EXPECT_EQ(text.line(26), "cg2d: reading Gr\xC3\xBC... (5 s)");
   EXPECT_EQ(text.line(29), "cg2d: reading Gr\xC3\xBC\xC3\x9F\x65.mtx (5 s)");
   const ProgressText hostile{.task = "reading a\nb\033[2J\r.mtx", .elapsed_s = 5.0};
-  EXPECT_EQ(hostile.line(80), "cg2d: reading a?b?[2J?.mtx (5 s)");
-}
-
-bool passes(std::string words) {
-  for (char& byte : words) byte = byte == ' ' ? '\0' : byte;
-  return passes_lines_on(words, "cg2d");
-}
-
-TEST(PassesLinesOnTest, OptionsOfLaunchersThatChangeLines) {
-  EXPECT_TRUE(passes("mpiexec -n 2 /usr/bin/cg2d run --output x.json -l"));
-  EXPECT_TRUE(passes("mpirun --bind-to core -np 2 cg2d run"));
-  EXPECT_TRUE(passes("mpiexec -genv NAME output -n 2 ./cg2d run"));
-  for (const char* option : {"-l", "-prepend-rank", "-errfile-pattern x", "--output-filename x",
-                             "--tag-output", "--merge-stderr-to-stdout", "-xml"}) {
-    EXPECT_FALSE(passes(std::string("mpiexec ") + option + " -n 2 cg2d run")) << option;
-  }
+  EXPECT_EQ(hostile.line(80), "cg2d: reading a\\x0ab\\x1b[2J\\x0d.mtx (5 s)");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cg/base/describe_json.hpp"
-#include "cg/commands/command_line.hpp"
+#include "cg/commands/subcommand.hpp"
 #include "cg/machine/machine_description.hpp"
 #include "cg/report/event_list.hpp"
 #include "cg/report/report.hpp"

@@ -112,7 +112,6 @@ set(text_parsers
     cg/base/output_file.cpp
     cg/base/paired_comparison.cpp
     cg/base/progress.cpp
-    cg/base/progress_display.cpp
     cg/base/redirected_streams.cpp
     cg/base/sample.cpp
     cg/base/storage/line_file.cpp

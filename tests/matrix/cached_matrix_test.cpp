@@ -369,15 +369,6 @@ TEST(Crc32cTest, ChecksumsOfTheStandard) {
   EXPECT_EQ(checksum(std::string(32, '\xff')), 0x62a8ab43U) << "RFC 3720, B.4";
   const std::string_view text = "a text of some length, in two parts";
   EXPECT_EQ(crc32c(std::as_bytes(std::span(text.substr(11))), checksum(text.substr(0, 11))), checksum(text));
-  const auto piece = [&](std::size_t begin, std::size_t size) {
-    return std::as_bytes(std::span(text.substr(begin, size)));
-  };
-  for (const std::size_t size : {0U, 1U, 8U, 13U}) {
-    const auto three = crc32c_of_three({piece(0, size), piece(3, size), piece(5, size)});
-    EXPECT_EQ(three[0], crc32c(piece(0, size)));
-    EXPECT_EQ(three[1], crc32c(piece(3, size)));
-    EXPECT_EQ(three[2], crc32c(piece(5, size)));
-  }
 }
 
 TEST(Crc32cTest, SharesOfPiecesAddUpToTheChecksumOfTheWhole) {

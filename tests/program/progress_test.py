@@ -1,5 +1,5 @@
-"""Progress: one line that rewrites itself on a terminal, through the launcher, too, and plain lines elsewhere for those who ask
-for them. No test asks how fast anything is: the tests look at what is shown, where, and what is left of it."""
+"""Progress: one line that rewrites itself on a terminal, and plain lines elsewhere for those who ask for them.
+No test asks how fast anything is: the tests look at what is shown, where, and what is left of it."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 from program_runner import INTERRUPTED, INTERRUPTED_AT_ONCE, SUCCESS, THOROUGH, TRY_AGAIN, USAGE, ProgramTest, run_program, thorough_only
 from terminal import ERASE, Screen, TerminalRun
 
-# 0: without a launcher. Under a launcher stderr is a pipe, and the terminal is the launcher's.
+# 0: without a launcher.
 RANK_COUNTS = (0, 2) if THOROUGH else (2,)
 ENDLESS = ("run", "--class", "S", "--niter", "1000000", "--reference", "17", "--no-profile")
 TIMES = r" \((\d+ s|\d+ min \d+ s)(, about [^)]* left)?\)"
@@ -189,14 +189,10 @@ class Elsewhere(ProgressTest):
                 code, text, _ = self.show(rank_count, *self.RUN, "--quiet", stdout=nowhere)
                 self.assertEqual((code, text), (SUCCESS, ""))
 
-    def test_launchers_that_mark_lines_get_no_line_that_rewrites_itself(self):
-        if "mpich" not in os.environ.get("CG2D_MPIEXEC", "mpich"):
-            self.skipTest("the option is MPICH's")
+    def test_a_pipe_of_a_launcher_is_no_terminal(self):
+        """The launcher may mark its lines, or lead them elsewhere."""
         with open(os.devnull, "w", encoding="utf-8") as nowhere:
-            run = TerminalRun(2, *self.RUN, stdout=nowhere)
-            run._command.insert(1, "-prepend-rank")
-            with run:
-                code, text = run.finish()
+            code, text, _ = self.show(2, *self.RUN, stdout=nowhere, passes_pipes=True)
         self.assertEqual((code, text), (SUCCESS, ""))
 
     def test_usage_errors_are_one_line(self):

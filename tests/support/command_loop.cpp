@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "cg/base/redirected_streams.hpp"
-#include "cg/commands/command_line.hpp"
+#include "cg/commands/subcommand.hpp"
 #include "cg/machine/blas/blas_library.hpp"
 #include "comm/mpi_handles.hpp"
 #include "comm/rank_group.hpp"

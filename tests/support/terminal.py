@@ -49,10 +49,13 @@ def open_terminal():
 
 
 class TerminalRun:
-    """cg2d under way with its stderr on a terminal, and its stdout, too, unless it has another place."""
+    """cg2d under way with its stderr on a terminal, and its stdout, too, unless it has another place. Launchers give their ranks pipes in its
+    place; so a shell leads the ranks' stderr back to it, unless it passes_pipes."""
 
-    def __init__(self, rank_count, *arguments, stdout=None, columns=100, kind="xterm"):
-        self._command = [*launch_words(rank_count), PROGRAM, *map(str, steady(arguments))]
+    def __init__(self, rank_count, *arguments, stdout=None, columns=100, kind="xterm", passes_pipes=False):
+        self._launcher = launch_words(rank_count)
+        self._command = [PROGRAM, *map(str, steady(arguments))]
+        self._passes_pipes = passes_pipes or rank_count == 0
         self._stdout = stdout
         self._columns = columns
         self._environment = {**os.environ, "TERM": kind}
@@ -63,8 +66,9 @@ class TerminalRun:
         self._terminal, side = open_terminal()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, self._columns, 0, 0))
         stdout = side if self._stdout is None else self._stdout
+        shell = [] if self._passes_pipes else ["sh", "-c", f'exec "$0" "$@" 2> {os.ttyname(side)}']
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=side, env=self._environment
+            [*self._launcher, *shell, *self._command], stdin=subprocess.DEVNULL, stdout=stdout, stderr=side, env=self._environment
         )
         os.close(side)
         self._reader = threading.Thread(target=self._read)

@@ -1,6 +1,6 @@
 #include "cg/base/storage/crc32c.hpp"
 
-#include <cassert>
+#include <array>
 #include <cstring>
 
 #if defined(__aarch64__)
@@ -107,43 +107,23 @@ class ZerosAppended {
   std::array<std::array<std::uint32_t, 256>, 4> tables_{};
 };
 
-/// The states of three pieces, whole words at a time. Returns how many bytes of each it took.
-CG2D_CRC_ATTRIBUTE std::size_t go_on(std::array<std::uint64_t, 3>& states,
-                                     const std::array<const std::byte*, 3>& pieces, std::size_t byte_count) {
-  auto now = states;
-  std::size_t done = 0;
-  for (; done + sizeof(std::uint64_t) <= byte_count; done += sizeof(std::uint64_t)) {
-    for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, pieces[piece] + done, sizeof(word));
-      now[piece] = after_word(now[piece], word);
-    }
-  }
-  states = now;
-  return done;
-}
-
 /// Three pieces of long data at a time, since the instruction waits for its own result only: f(s, a b) = f(f(s, a), 0 ... 0) + f(0, b).
-std::uint32_t by_three_pieces(std::uint32_t state, std::span<const std::byte> bytes) {
+CG2D_CRC_ATTRIBUTE std::uint32_t by_three_pieces(std::uint32_t state, std::span<const std::byte> bytes) {
   constexpr std::size_t piece_bytes = 8192;
   static const ZerosAppended zeros_appended(piece_bytes);
-  while (bytes.size() >= 3 * piece_bytes) {
+  for (; bytes.size() >= 3 * piece_bytes; bytes = bytes.subspan(3 * piece_bytes)) {
     std::array<std::uint64_t, 3> wide{state, 0, 0};
-    go_on(wide, {bytes.data(), bytes.data() + piece_bytes, bytes.data() + 2 * piece_bytes}, piece_bytes);
+    for (std::size_t done = 0; done < piece_bytes; done += sizeof(std::uint64_t)) {
+      for (std::size_t piece = 0; piece < wide.size(); ++piece) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + piece * piece_bytes + done, sizeof(word));
+        wide[piece] = after_word(wide[piece], word);
+      }
+    }
     state = zeros_appended(static_cast<std::uint32_t>(wide[0])) ^ static_cast<std::uint32_t>(wide[1]);
     state = zeros_appended(state) ^ static_cast<std::uint32_t>(wide[2]);
-    bytes = bytes.subspan(3 * piece_bytes);
   }
   return by_instruction(state, bytes);
-}
-
-std::array<std::uint32_t, 3> three_by_instruction(const std::array<std::span<const std::byte>, 3>& pieces) {
-  std::array<std::uint64_t, 3> wide{~std::uint32_t{0}, ~std::uint32_t{0}, ~std::uint32_t{0}};
-  const auto done = go_on(wide, {pieces[0].data(), pieces[1].data(), pieces[2].data()}, pieces[0].size());
-  std::array<std::uint32_t, 3> checksums{};
-  for (std::size_t piece = 0; piece < pieces.size(); ++piece)
-    checksums[piece] = ~by_table(static_cast<std::uint32_t>(wide[piece]), pieces[piece].subspan(done));
-  return checksums;
 }
 #endif
 
@@ -154,14 +134,6 @@ std::uint32_t crc32c_of_zeros(std::int64_t byte_count) { return ~after_zeros(~st
 /// The difference of two checksums of equally long data depends on the difference of the data only, and zeros before that leave it as it is.
 std::uint32_t crc32c_share(std::uint32_t checksum, const PieceLength& length) {
   return after_zeros(checksum ^ crc32c_of_zeros(length.byte_count), length.bytes_after);
-}
-
-std::array<std::uint32_t, 3> crc32c_of_three(const std::array<std::span<const std::byte>, 3>& pieces) {
-  assert(pieces[1].size() == pieces[0].size() && pieces[2].size() == pieces[0].size());
-#ifdef CG2D_CRC_ATTRIBUTE
-  if (has_instruction()) return three_by_instruction(pieces);
-#endif
-  return {crc32c(pieces[0]), crc32c(pieces[1]), crc32c(pieces[2])};
 }
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <system_error>
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
@@ -68,14 +69,12 @@ void require_room(const RoomNeeded& needed, comm::RankGroup& group) {
 namespace {
 
 void make_folder(std::string_view option, const std::string& folder) {
-  constexpr mode_t all_may_do_all = 0777;  // as far as the user's mask lets them
-  if (mkdir(folder.c_str(), all_may_do_all) == 0) return;
-  const int error = errno;
-  std::error_code ignored;
-  if (error == EEXIST && std::filesystem::is_directory(folder, ignored)) return;
-  throw RunError(ExitCode::cannot_create,
-                 "cannot create the folder {}: {}; name one for {} in a folder that can be written", folder,
-                 std::strerror(error), option);
+  std::error_code error;  // none where the folder is there
+  std::filesystem::create_directory(folder, error);
+  if (error)
+    throw RunError(ExitCode::cannot_create,
+                   "cannot create the folder {}: {}; name one for {} in a folder that can be written", folder,
+                   error.message(), option);
 }
 
 }  // namespace
@@ -105,7 +104,6 @@ bool FolderClaim::takes_lock() {
   if (is_locked_) return false;
   throw RunError(
       ExitCode::folder_in_use,
-
       "{} {}: another run uses this folder ({}has locked {}); name another one, or wait for its end", option_,
       folder_, holder(), lock_path_);
 }

@@ -78,7 +78,13 @@ UnnamedFile::~UnnamedFile() {
   if (!name_.empty()) unlink(name_.c_str());
 }
 
-bool UnnamedFile::put_on_disk() const { return put_on_device(descriptor()); }
+void UnnamedFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
+  if (!write_whole(descriptor(), position, bytes)) cannot_write(path_);
+}
+
+void UnnamedFile::put_on_disk() const {
+  if (!put_on_device(descriptor())) cannot_write(path_);
+}
 
 void UnnamedFile::forget_cached(std::int64_t position, std::int64_t byte_count) const {
   posix_fadvise(descriptor(), static_cast<off_t>(position), static_cast<off_t>(byte_count),
@@ -115,8 +121,8 @@ std::string name_without_temporary_end(const std::string& name) {
 }
 
 NewFile::NewFile(const std::string& folder, const std::string& name)
-    : folder_(folder), path_(folder + "/" + name), file_(path_, FileNaming::at_the_end) {
-  if (!file_.is_open()) cannot_create(path_);
+    : UnnamedFile(folder + "/" + name, FileNaming::at_the_end), folder_(folder) {
+  if (!is_open()) cannot_create(path());
 }
 
 void NewFile::append(std::span<const std::byte> bytes) {
@@ -124,32 +130,24 @@ void NewFile::append(std::span<const std::byte> bytes) {
   size_ += std::ssize(bytes);
 }
 
-void NewFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-  if (!file_.write_at(position, bytes)) cannot_write(path_);
-}
-
 void NewFile::reserve(std::int64_t byte_count) const {
-  if (fallocate(file_.descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
+  if (fallocate(descriptor(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(byte_count)) == 0) return;
   const int error = errno;
   const auto free_bytes = folder_room(folder_).available_bytes;
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   if (!is_full && byte_count <= free_bytes) return;
   throw RunError(ExitCode::cannot_create,
-                 "cannot create {}: it needs {}, and its file system has {} left for it{}", path_,
+                 "cannot create {}: it needs {}, and its file system has {} left for it{}", path(),
                  format_bytes(byte_count), format_bytes(free_bytes),
                  is_full ? fmt::format(" ({})", std::strerror(error)) : std::string());
 }
 
 void NewFile::end_at(std::int64_t byte_count) const {
-  if (ftruncate(file_.descriptor(), static_cast<off_t>(byte_count)) != 0) cannot_write(path_);
-}
-
-void NewFile::put_on_disk() const {
-  if (!file_.put_on_disk()) cannot_write(path_);
+  if (ftruncate(descriptor(), static_cast<off_t>(byte_count)) != 0) cannot_write(path());
 }
 
 void NewFile::take_name() {
-  if (!file_.take_name(ExistingFile::is_kept)) cannot_write(path_);
+  if (!UnnamedFile::take_name(ExistingFile::is_kept)) cannot_write(path());
   const Descriptor names(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!names.is_open() || !put_on_device(names.number())) cannot_write(folder_);
 }
@@ -165,31 +163,23 @@ void remove_unfinished_files(const std::string& folder,
 }
 
 ScratchFile::ScratchFile(std::string folder, FileCaching caching, std::int64_t byte_count)
-    : folder_(std::move(folder)),
-      file_(folder_ + "/.cg2d-scratch", FileNaming::never, caching == FileCaching::direct ? O_DIRECT : 0) {
-  if (!file_.is_open()) cannot_create_in(folder_);
+    : UnnamedFile(folder + "/.cg2d-scratch", FileNaming::never,
+                  caching == FileCaching::direct ? O_DIRECT : 0),
+      folder_(std::move(folder)) {
+  if (!is_open()) cannot_create_in(folder_);
   if (byte_count > 0) take_room({.begin = 0, .end = byte_count});
 }
 
-void ScratchFile::take_room(const FileRange& range) const {
-  const auto byte_count = range.end - range.begin;
-  if (fallocate(file_.descriptor(), 0, static_cast<off_t>(range.begin), static_cast<off_t>(byte_count)) == 0)
+void ScratchFile::take_room(const comm::IndexRange& bytes) const {
+  if (fallocate(descriptor(), 0, static_cast<off_t>(bytes.begin), static_cast<off_t>(bytes.size())) == 0)
     return;
   const int error = errno;
   if (error != ENOSPC && error != EDQUOT && error != EFBIG) return;
   throw RunError(ExitCode::cannot_create, "not enough room in the folder {} for a file of {}: {}", folder_,
-                 format_bytes(range.end), std::strerror(error));
+                 format_bytes(bytes.end), std::strerror(error));
 }
 
-void ScratchFile::write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-  if (!file_.write_at(position, bytes)) cannot_write(folder_);
-}
-
-void ScratchFile::put_on_disk() const {
-  if (!file_.put_on_disk()) cannot_write(folder_);
-}
-
-bool ScratchFile::is_direct() const { return (fcntl(file_.descriptor(), F_GETFL) & O_DIRECT) != 0; }
+bool ScratchFile::is_direct() const { return (fcntl(descriptor(), F_GETFL) & O_DIRECT) != 0; }
 
 namespace {
 
@@ -213,15 +203,15 @@ std::size_t ScratchChunks::add() {
 void ScratchChunks::put(std::size_t chunk, std::span<const std::byte> bytes) {
   std::erase_if(known_, [&](const KnownChunk& known) { return known.chunk == chunk; });
   checksums_[chunk] = crc32c(bytes);
-  if (!file_.file().write_at(position_of(chunk), bytes)) fail("written", chunk, errno);
+  if (!write_whole(file_.descriptor(), position_of(chunk), bytes)) fail("written", chunk, errno);
   // Writing to the device begins now, so that pages are clean when the system wants them back. Systems that cannot do so lose nothing.
-  const int outcome = sync_file_range(file_.file().descriptor(), position_of(chunk),
+  const int outcome = sync_file_range(file_.descriptor(), position_of(chunk),
                                       static_cast<off_t>(bytes.size()), SYNC_FILE_RANGE_WRITE);
   if (outcome != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail("written", chunk, errno);
 }
 
 void ScratchChunks::get(std::size_t chunk, std::span<std::byte> bytes) const {
-  const auto count = file_.file().read_at(position_of(chunk), bytes);
+  const auto count = read_whole(file_.descriptor(), position_of(chunk), bytes);
   if (!count) fail("read", chunk, errno);
   if (*count < bytes.size() || crc32c(bytes) != checksums_[chunk]) fail_by_damage(chunk);
 }
@@ -252,7 +242,7 @@ void ScratchChunks::fail(std::string_view what, std::size_t chunk, int error) co
 
 /// The system tells of a failed write-back once, to those that ask.
 void ScratchChunks::fail_by_damage(std::size_t chunk) const {
-  if (!file_.file().put_on_disk()) fail("written", chunk, errno);
+  if (!put_on_device(file_.descriptor())) fail("written", chunk, errno);
   throw RunError(ExitCode::bad_data,
 
                  "the unlinked temporary file in the folder {}: found damaged data at byte {}, expected what "

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "cg/base/storage/open_file.hpp"
+#include "comm/block_layout.hpp"
 
 namespace cg2d {
 
@@ -54,16 +55,13 @@ class UnnamedFile {
 
   [[nodiscard]] bool is_open() const { return file_.is_open(); }
   [[nodiscard]] int descriptor() const { return file_.number(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
   /// Empty: it has no name, or the final one.
   [[nodiscard]] const std::string& temporary_name() const { return name_; }
 
-  [[nodiscard]] bool write_at(std::int64_t position, std::span<const std::byte> bytes) const {
-    return write_whole(descriptor(), position, bytes);
-  }
-  [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t position, std::span<std::byte> bytes) const {
-    return read_whole(descriptor(), position, bytes);
-  }
-  [[nodiscard]] bool put_on_disk() const;
+  /// Throw RunError (cannot_write).
+  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
+  void put_on_disk() const;
   /// Reads to come are answered by the device, not by the system's cache, after put_on_disk(). byte_count 0: to the end.
   void forget_cached(std::int64_t position = 0, std::int64_t byte_count = 0) const;
 
@@ -84,14 +82,13 @@ class UnnamedFile {
 /// "result.json" of its temporary name "result.json.1234-0"; empty for a name that is none.
 std::string name_without_temporary_end(const std::string& name);
 
-/// An UnnamedFile whose operations throw RunError (cannot_create, cannot_write). Without take_name() nothing remains, see there.
-class NewFile {
+/// An UnnamedFile of a new name, whose operations throw RunError (cannot_create, cannot_write). Without take_name() nothing remains.
+class NewFile : public UnnamedFile {
  public:
   NewFile(const std::string& folder, const std::string& name);
 
   /// After what has been appended before.
   void append(std::span<const std::byte> bytes);
-  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
   /// Bytes that have been appended.
   [[nodiscard]] std::int64_t size() const { return size_; }
   /// Asks the file system for room for so many bytes from the begin on. One that cannot promise any must have as many free. Throws
@@ -99,14 +96,11 @@ class NewFile {
   void reserve(std::int64_t byte_count) const;
   /// Cuts the file after so many bytes.
   void end_at(std::int64_t byte_count) const;
-  void put_on_disk() const;
   /// Takes its name, which no file may have, and puts it on the disk.
   void take_name();
 
  private:
   std::string folder_;
-  std::string path_;
-  UnnamedFile file_;
   std::int64_t size_ = 0;
 };
 
@@ -115,35 +109,24 @@ class NewFile {
 void remove_unfinished_files(const std::string& folder,
                              const std::function<bool(std::string_view name)>& is_mine);
 
-/// Bytes begin ... end-1 of a file.
-struct FileRange {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-};
-
 /// Whether reading and writing go past the system's cache, where the file system can do that.
 enum class FileCaching { direct, cached };
 
-/// Open for reading and writing. Nothing is left of it, whatever ends the process.
-class ScratchFile {
+/// Nothing is left of it, whatever ends the process. Past the cache, position, size and address of what is written must be multiples of the
+/// page size.
+class ScratchFile : public UnnamedFile {
  public:
   /// Takes the room for so many bytes at once. Throws RunError (cannot_create): the folder will not do, or its device has less room.
   ScratchFile(std::string folder, FileCaching caching, std::int64_t byte_count = 0);
 
-  [[nodiscard]] const UnnamedFile& file() const { return file_; }
   [[nodiscard]] bool is_direct() const;
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
   /// Takes the room for these bytes. Where the file system cannot promise any, nothing is done. Throws RunError (cannot_create).
-  void take_room(const FileRange& range) const;
-  /// Direct: position, size and address must be multiples of the page size. Throws RunError (cannot_write).
-  void write_at(std::int64_t position, std::span<const std::byte> bytes) const;
-  /// Throws RunError (cannot_write).
-  void put_on_disk() const;
+  void take_room(const comm::IndexRange& bytes) const;
 
  private:
   std::string folder_;
-  UnnamedFile file_;
 };
 
 /// Keeps of each chunk the CRC-32C of what was put, and compares it with what comes back: a device that loses data after it has taken them

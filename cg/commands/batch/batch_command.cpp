@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -14,20 +16,24 @@
 #include <vector>
 
 #include "cg/base/agreement.hpp"
+#include "cg/base/describe.hpp"
 #include "cg/base/errors.hpp"
 #include "cg/base/interrupt.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/progress.hpp"
+#include "cg/base/redirected_streams.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/storage/line_file.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/batch/task_crew.hpp"
 #include "cg/commands/batch/task_journal.hpp"
 #include "cg/commands/batch/task_list.hpp"
 #include "cg/commands/batch/task_queue.hpp"
 #include "cg/commands/shared_options.hpp"
 #include "cg/commands/subcommand.hpp"
+#include "cg/machine/environment.hpp"
 #include "cg/studies/sweep_plan.hpp"
+#include "cg/tuning/trial.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/rank_kind.hpp"
 
@@ -123,6 +129,137 @@ std::vector<Task> checked_tasks(const BatchOptions& options, int worker_count) {
   return tasks;
 }
 
+// ---------------------------------------------------------------- those who do the tasks
+
+/// The ranks that work on the node of this one, and the cores that they may run on.
+struct NodeCrew {
+  int rank_count = 0;
+  int core_count = 0;
+};
+
+/// Does a task, with all that its ranks write caught. Collective over them; the result is whole on the first of them.
+void do_task(TaskResult& task, comm::RankGroup& ranks, const NodeCrew& node) {
+  const MemoryFile output;
+  const MemoryFile errors;
+  bool was_late = false;
+  {
+    const RedirectedStreams streams(output.descriptor(), errors.descriptor());
+    std::optional<BesideOtherTasks> others;
+    if (task.is_beside_others) others.emplace(node.rank_count, node.core_count);
+    const TimeLimit limit(task.limit_s);
+    const Stopwatch stopwatch;
+    task.code = do_command_line(task.words, ranks);
+    task.duration_s = stopwatch.seconds();
+    was_late = limit.was_reported();
+  }
+  task.is_over_time =
+      ranks.maximum(std::int64_t{was_late ? 1 : 0}) != 0 && task.code == ExitCode::interrupted;
+  // A command may let another rank speak for all.
+  for (const auto& text : ranks.gather_all(output.text())) task.output += text;
+  for (const auto& text : ranks.gather_all(errors.text())) {
+    for (const auto line : lines_of(text)) {
+      if (!line.empty()) task.messages.push_back(one_line(line));
+    }
+  }
+}
+
+/// Does what the boss tells, until no order comes any more.
+void do_tasks(comm::RankGroup& group, const NodeCrew& node) {
+  std::map<std::vector<int>, comm::RankGroup> groups;
+  while (true) {
+    // A signal in a task, or between two, ends no other task.
+    const InterruptWatch watch;
+    const auto text = group.receive_text(0);
+    if (text.empty()) return;
+    auto task = from_json_line<TaskResult>(text).value();
+    auto ranks = groups.find(task.ranks);
+    if (ranks == groups.end()) ranks = groups.try_emplace(task.ranks, group.part(task.ranks)).first;
+    do_task(task, ranks->second, node);
+    if (group.rank() == task.ranks.front()) group.send_text(json_line(task), 0);
+  }
+}
+
+NodeCrew crew_of(const NodeInfo& node, const Environment& environment) {
+  const bool has_boss = &node == &environment.node_of(0);
+  return {.rank_count = node.rank_count - (has_boss ? 1 : 0), .core_count = node.core_count};
+}
+
+/// Of all ranks but the boss, who waits: [worker]. Alike where they share cores: then none has a speed of its own.
+std::vector<double> speeds_of_workers(comm::RankGroup& group, const Environment& environment) {
+  std::vector<double> alike(static_cast<std::size_t>(group.size() - 1), 1.0);
+  const bool shares_cores = std::ranges::any_of(environment.nodes, [&](const auto& node) {
+    const auto crew = crew_of(node, environment);
+    return crew.rank_count > crew.core_count;
+  });
+  if (shares_cores || alike.size() < 2) return alike;
+  double mine = 0.0;
+  if (group.rank() > 0) {
+    std::vector<int> workers(alike.size());
+    std::iota(workers.begin(), workers.end(), 1);
+    comm::RankGroup others(group.part(workers));
+    mine = own_speed(others);
+  }
+  const auto all = group.gather_one(mine);
+  return {std::next(all.begin()), all.end()};
+}
+
+/// The boss's view of its workers: all other ranks, or, where it is the only one, this rank, which does a task when it is told to.
+class TaskCrew {
+ public:
+  TaskCrew(comm::RankGroup& group, std::vector<WorkerPlace> places)
+      : group_(group), places_(std::move(places)) {}
+
+  /// The place of each worker.
+  [[nodiscard]] const std::vector<WorkerPlace>& places() const { return places_; }
+  /// The rank of a worker in the job.
+  [[nodiscard]] int rank_of(int worker) const { return group_.size() == 1 ? worker : worker + 1; }
+  /// Its ranks are free, and begin. Throws MpiError.
+  void begin(TaskResult task) {
+    if (group_.size() == 1) {
+      do_task(task, group_, {});
+      own_ = std::move(task);
+      return;
+    }
+    const auto text = json_line(task);
+    for (const int rank : task.ranks) group_.send_text(text, rank);
+  }
+  /// The next task that has ended. Throws MpiError.
+  [[nodiscard]] TaskResult await() {
+    if (group_.size() == 1) return std::move(own_);
+    return from_json_line<TaskResult>(group_.receive_text(group_.await_text())).value();
+  }
+  /// No further task comes.
+  void dismiss() {
+    for (int rank = 1; rank < group_.size(); ++rank) group_.send_text({}, rank);
+  }
+
+ private:
+  comm::RankGroup& group_;
+  std::vector<WorkerPlace> places_;
+  TaskResult own_;  // of the only rank
+};
+
+/// The crew on rank 0, which hands out, and costs no processor where there are others. On the other ranks null: they have done all tasks that
+/// they got when this returns. Where no node has more workers than cores, their speeds are measured first, in less than 0.1 s. Collective.
+/// Throws MpiError.
+std::optional<TaskCrew> gather_crew(comm::RankGroup& group) {
+  if (group.size() == 1) return TaskCrew(group, {WorkerPlace{}});
+  const auto environment = inspect_environment(group, 1);
+  // Those who hand out, and those who have nothing to do, must not take a core from the others.
+  group.waiter().set_mode(comm::WaitMode::sleep);
+  const auto classes = speed_classes(speeds_of_workers(group, environment));
+  if (group.rank() > 0) {
+    do_tasks(group, crew_of(environment.node_of(group.rank()), environment));
+    return std::nullopt;
+  }
+  std::vector<WorkerPlace> places;
+  for (std::size_t worker = 0; worker < classes.size(); ++worker)
+    places.push_back({.node = environment.ranks[worker + 1].node, .speed_class = classes[worker]});
+  return TaskCrew(group, std::move(places));
+}
+
+// ---------------------------------------------------------------- the one who hands them out
+
 /// The tasks that are still to be done, and all that has become of them. On rank 0.
 class Boss {
  public:
@@ -140,11 +277,10 @@ class Boss {
       keep({.name = task->name,
             .command = task->command(),
             .sitting = journal_.sitting(),
-            .end = {
-                .code = ExitCode::internal,
-                .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
-                                         "alone; it is not tried again",
-                                         most_ends)}}});
+            .code = ExitCode::internal,
+            .messages = {fmt::format("the job has ended {} times while it was under way, the last time "
+                                     "alone; it is not tried again",
+                                     most_ends)}});
     tasks_.erase(first_given_up, tasks_.end());
   }
 
@@ -164,9 +300,9 @@ class Boss {
   [[nodiscard]] bool is_interrupted() const { return is_interrupted_; }
   [[nodiscard]] ExitCode code() const {
     if (is_interrupted_) return ExitCode::interrupted;
-    const auto failed = std::ranges::find_if(
-        results_, [](const auto& result) { return result.end.code != ExitCode::success; });
-    return failed == results_.end() ? ExitCode::success : failed->end.code;
+    const auto failed =
+        std::ranges::find_if(results_, [](const auto& result) { return result.code != ExitCode::success; });
+    return failed == results_.end() ? ExitCode::success : failed->code;
   }
 
  private:
@@ -174,21 +310,21 @@ class Boss {
     queue_.emplace(tasks_, crew.places(), options_.is_exclusive);
     worker_count_ = static_cast<int>(crew.places().size());
     const InterruptWatch watch;
-    std::optional<TaskReport> report;
+    std::optional<TaskResult> ended;
     std::optional<RunError> failure;
     while (true) {
       if (watch.asked() || failure) queue_->stop();
       while (const auto start = queue_->next()) begin(*start, crew);
       // Once its ranks are busy again. After a failure the journal may be elsewhere, and goes on there.
       try {
-        if (report) take(report->result, watch);
+        if (ended) take(std::move(*ended), watch);
       } catch (const RunError& error) {
         failure = error;
       }
       if (queue_->is_idle()) break;
       show(progress);
-      report = crew.await();
-      queue_->end(report->task);
+      ended = crew.await();
+      queue_->end(ended->number);
     }
     is_interrupted_ = watch.asked() && found_count_ + results_.size() < all_count_;
     duration_s_ = stopwatch_.seconds();
@@ -198,18 +334,18 @@ class Boss {
 
   void begin(const TaskStart& start, TaskCrew& crew) {
     const auto& task = tasks_[start.task];
-    TaskResult begun{.name = task.name,
+    TaskResult begun{.number = start.task,
+                     .name = task.name,
                      .command = task.command(),
-                     .order = {.words = argument_texts(task),
-                               .limit_s = options_.task_limit_s,
-                               .is_beside_others = may_have_company(start)},
+                     .words = argument_texts(task),
+                     .limit_s = options_.task_limit_s,
+                     .is_beside_others = may_have_company(start),
                      .start_s = stopwatch_.seconds(),
                      .sitting = journal_.sitting()};
-    auto& [words, ranks, limit_s, is_beside_others] = begun.order;
-    if (!task.names_format) words.insert(words.end(), {"--format", "json"});
-    for (const int worker : start.workers) ranks.push_back(crew.rank_of(worker));
+    if (!task.names_format) begun.words.insert(begun.words.end(), {"--format", "json"});
+    for (const int worker : start.workers) begun.ranks.push_back(crew.rank_of(worker));
     journal_.begin(task);
-    crew.begin(start.task, std::move(begun));
+    crew.begin(std::move(begun));
   }
 
   /// Whether other tasks run now, or may begin before this one ends.
@@ -219,15 +355,15 @@ class Boss {
     return queue_->under_way().size() > 1 || (has_room && queue_->waiting_count() > 0);
   }
 
-  void take(TaskResult& result, const InterruptWatch& watch) {
-    const bool was_interrupted = result.end.code == ExitCode::interrupted && !result.end.is_over_time;
+  void take(TaskResult result, const InterruptWatch& watch) {
+    const bool was_interrupted = result.code == ExitCode::interrupted && !result.is_over_time;
     if (was_interrupted && is_asked_soon(watch)) return;  // it will be done again
     keep(std::move(result));
   }
 
   void keep(TaskResult result) {
     journal_.keep(result);
-    result.end.output.clear();  // the journal has it
+    result.output.clear();  // the journal has it
     results_.push_back(std::move(result));
   }
 
@@ -268,8 +404,8 @@ std::string table_of(std::vector<TaskResult> results) {
   for (const auto& result : results) {
     const auto& name = result.name;
     table.line().word("Task", name.size() <= longest_name ? name : name.substr(0, longest_name - 3) + "...");
-    table.number("Ranks", "{}", result.order.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
-    table.number("Time", "{:.3f} s", result.end.duration_s).word("End", status_name(result.end.code));
+    table.number("Ranks", "{}", result.ranks.size()).number("Begin", "{:.2f} s", result.start_s);
+    table.number("Time", "{:.3f} s", result.duration_s).word("End", status_name(result.code));
   }
   return table.text();
 }
@@ -279,12 +415,11 @@ std::string Boss::summary() const {
   if (!results_.empty() && results_.size() <= most_table_lines) text += table_of(results_) + "\n";
   for (const auto& result : results_) {
     if (const auto reason = result.reason(); !reason.empty())
-      text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.end.code));
+      text += fmt::format(" {}: {} (code {})\n", result.name, reason, static_cast<int>(result.code));
   }
   std::vector<Task> done;
   for (const auto& result : results_)
-    done.push_back(
-        {.rank_count = static_cast<int>(result.order.ranks.size()), .expected_s = result.end.duration_s});
+    done.push_back({.rank_count = static_cast<int>(result.ranks.size()), .expected_s = result.duration_s});
   text += fmt::format(" {} in {:.3g} s on {}", format_count(std::ssize(results_), "task"), duration_s_,
                       format_count(worker_count_, "rank"));
   const double least_s = least_makespan(done, worker_count_);

@@ -25,23 +25,21 @@ struct TaskLine {
 void describe_task(Members& m, TaskResult& task) {
   m("name", task.name, not_empty("Unique in its batch."));
   m("command", task.command, not_empty("As a shell takes it."));
-  m("ranks", task.order.ranks,
-    at_least(0, "The ranks of the job that did it; none where it was not tried again."));
+  m("ranks", task.ranks, at_least(0, "The ranks of the job that did it; none where it was not tried again."));
   m("start_s", task.start_s, at_least(0, "Since its sitting of the batch began."));
-  m("duration_s", task.end.duration_s, at_least(0, "From its ranks' first step to their last."));
+  m("duration_s", task.duration_s, at_least(0, "From its ranks' first step to their last."));
   m("sitting", task.sitting, at_least(1, "The call of cg2d batch, by number, that did it."));
-  m("beside_other_tasks", task.order.is_beside_others,
+  m("beside_other_tasks", task.is_beside_others,
     meaning("Other tasks may have run at the same time: no verdict compares such times."));
-  m.derived("exit_code", static_cast<int>(task.end.code), at_least(0));
-  m("status", task.end.code);
+  m.derived("exit_code", static_cast<int>(task.code), at_least(0));
+  m("status", task.code);
   m.derived("reason", meaning("Empty on success."), [&] { return task.reason(); });
-  m("messages", task.end.messages, meaning("Lines that its ranks wrote to stderr."));
+  m("messages", task.messages, meaning("Lines that its ranks wrote to stderr."));
 }
 
 void describe(Members& m, TaskLine& line) {
-  auto output = line.task.end.output.empty() || !line.document.is_null()
-                    ? std::nullopt
-                    : std::optional(line.task.end.output);
+  auto output =
+      line.task.output.empty() || !line.document.is_null() ? std::nullopt : std::optional(line.task.output);
   m.constant("schema_version", 1);
   m.object("task", [&] { describe_task(m, line.task); });
   m("result", line.document,
@@ -52,32 +50,23 @@ void describe(Members& m, TaskLine& line) {
 
 }  // namespace
 
-void describe(Members& m, TaskEnd& end) {
-  auto code = static_cast<int>(end.code);
-  m("code", code);
-  m("duration_s", end.duration_s);
-  m("is_over_time", end.is_over_time);
-  m("output", end.output);
-  m("messages", end.messages);
-  end.code = static_cast<ExitCode>(code);
-}
-
-void describe(Members& m, TaskOrder& order) {
-  m("words", order.words);
-  m("ranks", order.ranks);
-  m("limit_s", order.limit_s);
-  m("is_beside_others", order.is_beside_others);
+void describe(Members& m, TaskResult& task) {
+  m("number", task.number);
+  m("words", task.words);
+  m("limit_s", task.limit_s);
+  m("is_over_time", task.is_over_time);
+  m("output", task.output);
+  m.object("task", [&] { describe_task(m, task); });
 }
 
 std::string TaskResult::reason() const {
-  if (end.code == ExitCode::success) return {};
-  if (end.is_over_time)
-    return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", end.duration_s,
-                       order.limit_s.value_or(0.0));
+  if (code == ExitCode::success) return {};
+  if (is_over_time)
+    return fmt::format("stopped after {:.3g} s: --task-time is {:.6g} s", duration_s, limit_s.value_or(0.0));
   // The last words of a command are its error.
   constexpr std::string_view speaker = "cg2d: ";
-  if (end.messages.empty()) return std::string(status_name(end.code));
-  const std::string_view last = end.messages.back();
+  if (messages.empty()) return std::string(status_name(code));
+  const std::string_view last = messages.back();
   return std::string(last.starts_with(speaker) ? last.substr(speaker.size()) : last);
 }
 
@@ -153,7 +142,7 @@ int TaskJournal::end_count(const Task& task) const {
 void TaskJournal::begin(const Task& task) { under_way_.append(json_text(task.name)); }
 
 void TaskJournal::keep(const TaskResult& result) {
-  results_.append(json_line(TaskLine{.task = result, .document = document_in(result.end.output)}));
+  results_.append(json_line(TaskLine{.task = result, .document = document_in(result.output)}));
   if (since_sync_.seconds() < longest_unsynced_s) return;
   results_.sync();
   since_sync_ = Stopwatch();

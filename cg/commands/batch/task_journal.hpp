@@ -2,6 +2,7 @@
 
 // The results of a batch: of each task a line of JSON in one file, and beside it the tasks that are under way. No MPI.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,39 +15,29 @@
 
 namespace cg2d {
 
-/// The end of a task, as its ranks report it.
-struct TaskEnd {
+/// A task that has begun, or ended: the message to its ranks, and theirs.
+struct TaskResult {
+  std::size_t number = 0;  ///< among the tasks of this call
+  std::string name{};
+  std::string command{};             ///< as a shell takes it, with cg2d
+  std::vector<std::string> words{};  ///< of the command line, the program's name first
+  std::vector<int> ranks{};          ///< of the job, ascending; empty where it could not be tried
+  std::optional<double> limit_s{};   ///< what it may take
+  bool is_beside_others = false;     ///< other tasks may run at the same time
+  double start_s = 0.0;              ///< since the batch began
+  int sitting = 1;                   ///< the call of cg2d batch, by number, that did it
+
   ExitCode code = ExitCode::success;
   double duration_s = 0.0;              ///< seconds
   bool is_over_time = false;            ///< it was stopped since it took longer than it may
   std::string output{};                 ///< what its command wrote to standard output
   std::vector<std::string> messages{};  ///< lines that its ranks wrote to stderr
-};
-
-void describe(Members& m, TaskEnd& end);
-
-/// A task for its ranks.
-struct TaskOrder {
-  std::vector<std::string> words{};  ///< of the command line, the program's name first
-  std::vector<int> ranks{};          ///< of the job, ascending; empty where it could not be tried
-  std::optional<double> limit_s{};   ///< what it may take
-  bool is_beside_others = false;     ///< other tasks may run at the same time
-};
-
-void describe(Members& m, TaskOrder& order);
-
-/// A task with its end.
-struct TaskResult {
-  std::string name{};
-  std::string command{};  ///< as a shell takes it, with cg2d
-  TaskOrder order{};
-  double start_s = 0.0;  ///< since the batch began
-  int sitting = 1;       ///< the call of cg2d batch, by number, that did it
-  TaskEnd end{};
 
   /// Why it did not succeed; empty: it did.
   [[nodiscard]] std::string reason() const;
 };
+
+void describe(Members& m, TaskResult& task);
 
 /// A line of a batch's results, for its schema.
 void visit_task_line(Members& m);

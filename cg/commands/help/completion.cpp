@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <array>
 #include <vector>
 
 #include "cg/base/values.hpp"
-#include "cg/commands/help/described_option.hpp"
 
 namespace cg2d {
 namespace {

@@ -11,7 +11,7 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
 #include "cg/base/values.hpp"
-#include "cg/commands/help/described_option.hpp"
+#include "cg/commands/help/help_texts.hpp"
 
 namespace cg2d {
 namespace {

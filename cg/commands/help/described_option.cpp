@@ -1,4 +1,4 @@
-#include "cg/commands/help/described_option.hpp"
+#include "cg/commands/help/help_texts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

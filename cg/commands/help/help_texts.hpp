@@ -3,12 +3,54 @@
 // Texts about the command line, all made from the parser's own commands and options: --help of at most 100 columns, manual pages in roff,
 // completion scripts for shells, and messages about commands and options that do not exist, with the one that was probably meant.
 
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace cg2d {
+
+/// The kind of a value out of some names: "text|json|csv". Words in capitals stand for values that are not known by
+/// name: "auto|rule|PXxPY".
+std::string one_of(const std::vector<std::string>& names);
+/// The names of such a kind; none where a value need not be one of them.
+std::vector<std::string> names_among(const std::string& value);
+
+/// An option of a parser as help, man pages and completion show it: one description, read from the parser itself.
+struct DescribedOption {
+  std::vector<std::string> names;   ///< "-o", "--solution"; "FILE" for an argument without a name
+  std::vector<std::string> values;  ///< known values, and placeholders in capitals; empty: any, or a flag
+  std::string placeholder;          ///< placeholder of the value: "FILE", "N"; empty for a flag
+  std::string description;
+  std::string standing;  ///< "required" or "default: X"; empty for a flag, which is off unless given
+  std::string group;
+  bool is_positional = false;
+
+  [[nodiscard]] bool is_flag() const { return placeholder.empty() && !is_positional; }
+  [[nodiscard]] bool takes_file() const;
+  /// The values that may be typed as they stand, with blanks between them.
+  [[nodiscard]] std::string literal_values() const;
+  /// "--format text|json|csv", with a placeholder where the values are too long for that.
+  [[nodiscard]] std::string head() const;
+  /// Description, values where head() does not have them, and standing.
+  [[nodiscard]] std::string text() const;
+};
+
+DescribedOption described(const CLI::Option& option);
+/// All options of a parser that its help shows, arguments without a name first.
+std::vector<DescribedOption> described_options(const CLI::App& parser);
+/// The names with two dashes that the help shows, without these.
+std::vector<std::string> long_names(const CLI::App& parser);
+
+/// The names of the commands of a program.
+std::vector<std::string> command_names(const CLI::App& program);
+/// The parser of the command of that name; nullptr: there is none.
+const CLI::App* find_command(const CLI::App& program, std::string_view name);
 
 /// Description, usage, commands, options by their groups with defaults and values, exit codes, and examples.
 std::string help_text(const CLI::App& parser);

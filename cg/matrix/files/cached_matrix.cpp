@@ -61,7 +61,7 @@ class SharedOutput {
 
   template <typename T>
   void write(std::int64_t position, std::span<const T> values) const {
-    if (!file_->write_at(position, std::as_bytes(values))) cannot_write(path_);
+    if (!write_whole(file_->descriptor(), position, std::as_bytes(values))) cannot_write(path_);
   }
   /// Bytes between CacheLayout::data_begin and data_end, in any order.
   template <typename T>
@@ -98,7 +98,7 @@ class SharedOutput {
   }
   /// On every rank, after its last write: the system tells of a write that it has lost later to those that ask, each once.
   void put_on_disk() const {
-    if (!file_->put_on_disk()) cannot_write(path_);
+    if (!put_on_device(file_->descriptor())) cannot_write(path_);
   }
   /// Throws where the device, after put_on_disk(), does not have what was written to these chunks.
   void require_written(const comm::IndexRange& chunks, std::span<const std::uint32_t> checksums) const {
@@ -107,7 +107,7 @@ class SharedOutput {
       const auto position = CacheLayout::chunk_begin(chunk);
       file_->forget_cached(position, layout_.chunk_size(chunk));
       bytes.assign(static_cast<std::size_t>(layout_.chunk_size(chunk)), std::byte{0});
-      if (!file_->read_at(position, bytes)) cannot_write(path_);
+      if (!read_whole(file_->descriptor(), position, bytes)) cannot_write(path_);
       if (crc32c(bytes) != checksums[static_cast<std::size_t>(chunk - chunks.begin)])
         fail_by_damage(position);
     }
