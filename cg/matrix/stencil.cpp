@@ -93,53 +93,36 @@ std::vector<std::int64_t> rows_by_length(const Stencil& stencil) {
 
 namespace {
 
-/// The coordinates of a row, from row to row.
-class PointWalk {
- public:
-  PointWalk(const comm::Extents& extents, std::int64_t row)
-      : extents_(extents),
-        point_{row % extents[0], row / extents[0] % extents[1], row / (extents[0] * extents[1])} {}
-
-  void next() {
-    if (++point_[0] < extents_[0]) return;
-    point_[0] = 0;
-    if (++point_[1] < extents_[1]) return;
-    point_[1] = 0;
-    ++point_[2];
-  }
-  /// Whether the point one step away along a dimension is in the domain; step: -1, 0 or 1.
-  [[nodiscard]] bool has(std::size_t dimension, std::int64_t step) const {
-    const auto place = point_[dimension] + step;
-    return 0 <= place && place < extents_[dimension];
-  }
-
- private:
-  comm::Extents extents_;
-  std::array<std::int64_t, comm::dimension_count> point_;
-};
-
 /// Calls visit(row, column, value) for the entries of these rows in these columns, both counted from the first, by rising columns in each
 /// row.
 template <typename Visit>
 void visit_entries(const Stencil& stencil, const comm::IndexRange& rows, const comm::IndexRange& columns,
                    const Visit& visit) {
   constexpr std::array<std::int64_t, 3> steps{-1, 0, 1};
-  PointWalk point(stencil.extents, rows.begin);
-  for (auto row = rows.begin; row < rows.end; ++row, point.next()) {
+  const auto& extents = stencil.extents;
+  const auto is_inside = [&](std::size_t dimension, std::int64_t place) {
+    return 0 <= place && place < extents[dimension];
+  };
+  const auto visit_point = [&](const comm::Extents& point, std::int64_t row) {
     for (const auto z : steps) {
-      if (!point.has(2, z)) continue;
+      if (!is_inside(2, point[2] + z)) continue;
       for (const auto y : steps) {
-        if (!point.has(1, y)) continue;
+        if (!is_inside(1, point[1] + y)) continue;
         for (const auto x : steps) {
           const bool are_neighbours = stencil.has_corners() || x * x + y * y + z * z <= 1;
-          if (!point.has(0, x) || !are_neighbours) continue;
-          const auto column = row + x + stencil.extents[0] * (y + stencil.extents[1] * z);
+          if (!is_inside(0, point[0] + x) || !are_neighbours) continue;
+          const auto column = row + x + extents[0] * (y + extents[1] * z);
           if (columns.contains(column))
             visit(row - rows.begin, static_cast<std::int32_t>(column - columns.begin),
                   column == row ? stencil.diagonal() : -1.0);
         }
       }
     }
+  };
+  for (auto row = rows.begin; row < rows.end;) {
+    const auto line = row / extents[0];
+    comm::Extents point{row % extents[0], line % extents[1], line / extents[1]};
+    for (; point[0] < extents[0] && row < rows.end; ++point[0], ++row) visit_point(point, row);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "cg/simulation/step_plan.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -10,6 +9,7 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/base/output_file.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 
 namespace cg2d {
@@ -63,19 +63,12 @@ std::vector<int> in_file(const std::string& path, int rank_count) {
 }  // namespace
 
 std::vector<int> places_from(std::string_view placement, const comm::ProcessGrid& grid, int together) {
-  constexpr std::string_view random = "random:";
   constexpr std::string_view file = "file:";
   if (placement == "row-major") return in_order(grid.rank_count());
   if (placement == "blocked") return in_tiles(grid, together);
   if (placement.starts_with(file))
     return in_file(std::string(placement.substr(file.size())), grid.rank_count());
-  if (placement.starts_with(random)) {
-    const auto text = placement.substr(random.size());
-    std::uint64_t seed = 0;
-    const auto* const last = text.data() + text.size();
-    if (!text.empty() && std::from_chars(text.data(), last, seed).ptr == last)
-      return shuffled(grid.rank_count(), seed);
-  }
+  if (const auto seed = seed_from("--placement", placement)) return shuffled(grid.rank_count(), *seed);
   throw InputError("--placement {}: unknown; valid: {}", placement, placement_values);
 }
 

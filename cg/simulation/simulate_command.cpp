@@ -66,25 +66,21 @@ struct ProblemSimulation {
   std::vector<OtherMachine> others{};
 };
 
-/// A question of --what-if: either is nullptr where it leaves all as it is. change(machine): before ranks are placed on it; change_run(run, described): afterwards, with the traffic of the
-/// machine as it is described.
+/// A question of --what-if. change(): of ranks that are placed, with the traffic of the machine as it is described.
 struct WhatIfRow {
   std::string_view name;
-  void (*change)(MachineDescription& machine);
-  void (*change_run)(PlacedRun& run, const GridSimulation& described) = nullptr;
+  void (*change)(PlacedRun& run, const GridSimulation& described);
 };
 
-void double_links(MachineDescription& machine) {
-  machine.network.bytes_per_s *= 2.0;
-  for (auto& transport : machine.transports) transport.network.bytes_per_s *= 2.0;
-  machine.node.link_bytes_per_s *= 2.0;
-  if (machine.interconnect) machine.interconnect->link_bytes_per_s *= 2.0;
+void double_links(PlacedRun& run, const GridSimulation& /*described*/) {
+  run.machine.network.bytes_per_s *= 2.0;
+  run.machine.node.link_bytes_per_s *= 2.0;
+  run.interconnect.link_bytes_per_s *= 2.0;
 }
 
-void halve_latency(MachineDescription& machine) {
-  machine.network.start_up_s /= 2.0;
-  for (auto& transport : machine.transports) transport.network.start_up_s /= 2.0;
-  if (machine.interconnect) machine.interconnect->hop_s /= 2.0;
+void halve_latency(PlacedRun& run, const GridSimulation& /*described*/) {
+  run.machine.network.start_up_s /= 2.0;
+  run.interconnect.hop_s /= 2.0;
 }
 
 /// The link with most bytes of any phase.
@@ -103,10 +99,10 @@ void slow_node_down(PlacedRun& run, const GridSimulation& /*described*/) {
 
 constexpr std::array what_if_table{
     WhatIfRow{"links twice as fast", &double_links}, WhatIfRow{"half the latency", &halve_latency},
-    WhatIfRow{"ranks four times as fast", nullptr,
+    WhatIfRow{"ranks four times as fast",
               [](PlacedRun& run, const GridSimulation&) { run.work_factor = 0.25; }},
-    WhatIfRow{"one link with a quarter of its rate", nullptr, &slow_link_down},
-    WhatIfRow{"one node half as fast", nullptr, &slow_node_down}};
+    WhatIfRow{"one link with a quarter of its rate", &slow_link_down},
+    WhatIfRow{"one node half as fast", &slow_node_down}};
 
 /// Everything that was simulated.
 struct Simulation {
@@ -117,27 +113,26 @@ struct Simulation {
 };
 
 /// Seconds of the phases of a CG step where all is as the description says, and no rank waits: those of the slowest rank.
-std::vector<double> model_of(const PlacedRun& run) {
+PhaseSeconds model_of(const PlacedRun& run) {
   const bool is_symmetric = run.machine.kernel(run.configuration.kernel).is_symmetric;
   const auto calls =
       communication_costs(run.machine, run.layout, communicator_options(run.configuration, is_symmetric));
   RankCosts slowest;
   for (int rank = 0; rank < run.layout.grid().rank_count(); ++rank) {
     const auto costs = costs_of(run, rank);
-    slowest.multiply_s = std::max(slowest.multiply_s, costs.multiply_s);
-    slowest.waiting_s = std::max(slowest.waiting_s, costs.waiting_s);
-    slowest.dot_s = std::max(slowest.dot_s, costs.dot_s);
-    slowest.update_s = std::max(slowest.update_s, costs.update_s);
+    for (const auto cost :
+         {&RankCosts::multiply_s, &RankCosts::waiting_s, &RankCosts::dot_s, &RankCosts::update_s})
+      slowest.*cost = std::max(slowest.*cost, costs.*cost);
   }
-  std::vector<double> seconds(benchmark_phase_count);
-  const auto put = [&](Phase phase, double value) { seconds[static_cast<std::size_t>(phase)] = value; };
-  put(Phase::collection, calls.collection_s);
-  put(Phase::multiply, slowest.multiply_s);
-  put(Phase::summation, calls.summation_s);
-  put(Phase::shuffle, calls.shuffle_s);
-  put(Phase::dot, StepCalls::sums * (calls.dot_s + slowest.dot_s));
-  put(Phase::vector_updates, StepCalls::updates_of(is_symmetric) * slowest.update_s);
-  seconds[static_cast<std::size_t>(waiting_phase(run.layout.grid(), is_symmetric))] += slowest.waiting_s;
+  PhaseSeconds seconds{};
+  const auto add = [&](Phase phase, double value) { seconds[static_cast<std::size_t>(phase)] += value; };
+  add(Phase::collection, calls.collection_s);
+  add(Phase::multiply, slowest.multiply_s);
+  add(Phase::summation, calls.summation_s);
+  add(Phase::shuffle, calls.shuffle_s);
+  add(Phase::dot, StepCalls::sums * (calls.dot_s + slowest.dot_s));
+  add(Phase::vector_updates, StepCalls::updates_of(is_symmetric) * slowest.update_s);
+  add(waiting_phase(run.layout.grid(), is_symmetric), slowest.waiting_s);
   return seconds;
 }
 
@@ -264,16 +259,16 @@ std::string phase_table(const GridSimulation& grid) {
 std::string what_if_text(const Problem& problem, const std::vector<GridSimulation>& grids,
                          const std::vector<OtherMachine>& others) {
   const auto best = static_cast<std::size_t>(&best_of(grids) - grids.data());
-  std::vector<OtherMachine> all{{.name = "as described", .grids = grids}};
-  all.insert(all.end(), others.begin(), others.end());
   Table table;
-  for (const auto& other : all) {
-    const auto& own_best = best_of(other.grids);
-    table.line().word("what if", other.name).word("best grid", own_best.configuration.grid.name());
+  const auto add_line = [&](std::string_view name, const std::vector<GridSimulation>& on_machine) {
+    const auto& own_best = best_of(on_machine);
+    table.line().word("what if", name).word("best grid", own_best.configuration.grid.name());
     table.number("CG step, s", "{:.6g}", own_best.step_s);
     table.number("times", "{:.3f}", own_best.step_s / grids[best].step_s);
-    table.number(grids[best].configuration.grid.name() + ", s", "{:.6g}", other.grids[best].step_s);
-  }
+    table.number(grids[best].configuration.grid.name() + ", s", "{:.6g}", on_machine[best].step_s);
+  };
+  add_line("as described", grids);
+  for (const auto& other : others) add_line(other.name, other.grids);
   return fmt::format("\n Class {}, on other machines\n{}", problem.class_name, table.text());
 }
 
@@ -368,7 +363,8 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
   for (const auto& problem : options.problems) {
     auto& simulated = simulation.problems.emplace_back(ProblemSimulation{.problem = problem});
     const auto matrix = facts_of(problem);
-    const auto placed = [&](const MachineDescription& condition, const comm::ProcessGrid& grid) {
+    const auto placed = [&](const comm::ProcessGrid& grid) {
+      const auto& condition = machine.for_ranks(grid.rank_count());
       auto configuration = options.configuration;
       configuration.grid = grid;
       configuration.sum_form = condition.sum_form;
@@ -376,10 +372,9 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
                        options.slow);
     };
     for (const int count : counts) {
-      const auto& condition = machine.for_ranks(count);
       for (const auto& grid : grids_for(options.grids, count)) {
         progress.say(fmt::format("class {}, grid {}", problem.class_name, grid.name()));
-        const auto run = placed(condition, grid);
+        const auto run = placed(grid);
         simulation.interconnect = text_of(run.interconnect.shape);
         simulated.grids.push_back(simulate_grid(run, matrix, options.step_count, trace));
       }
@@ -389,11 +384,8 @@ Simulation simulate_all(const SimulateOptions& options, const Progress& progress
       progress.say(fmt::format("class {}, {}", problem.class_name, row.name));
       auto& other = simulated.others.emplace_back(OtherMachine{.name = row.name});
       for (const auto& described : simulated.grids) {
-        const auto& grid = described.configuration.grid;
-        auto condition = machine.for_ranks(grid.rank_count());
-        if (row.change != nullptr) row.change(condition);
-        auto run = placed(condition, grid);
-        if (row.change_run != nullptr) row.change_run(run, described);
+        auto run = placed(described.configuration.grid);
+        row.change(run, described);
         other.grids.push_back(simulate_grid(run, matrix, options.step_count));
       }
     }

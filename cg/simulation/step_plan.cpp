@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -35,29 +34,26 @@ class RankSteps {
   template <typename RankOf>
   void steps(Phase phase, const comm::Schedule& schedule, const comm::GroupPieces& pieces,
              const RankOf& rank_of, bool has_software = true) {
-    int round = rounds_[phase];
+    const auto count_of = [&](int member, const comm::PieceRun& run) {
+      return member == comm::ScheduleStep::no_partner ? 0 : pieces.element_count(run);
+    };
     for (const auto& step : schedule.steps) {
-      const auto sent = step.send_to == comm::ScheduleStep::no_partner ? 0 : pieces.element_count(step.sent);
-      const auto received =
-          step.receive_from == comm::ScheduleStep::no_partner ? 0 : pieces.element_count(step.received);
-      auto operation = exchange(phase, sent > 0 ? std::optional(rank_of(step.send_to)) : std::nullopt, sent,
-                                received > 0 ? std::optional(rank_of(step.receive_from)) : std::nullopt);
-      operation.round = round++;
+      const auto sent = count_of(step.send_to, step.sent);
+      const auto received = count_of(step.receive_from, step.received);
+      auto operation = exchange(phase, sent > 0 ? rank_of(step.send_to) : nobody, sent,
+                                received > 0 ? rank_of(step.receive_from) : nobody);
       if (has_software)
         operation.after_s += std::max(software_s(operation.to, sent), software_s(operation.from, received));
       if (step.combine == comm::Combine::add)
         operation.after_s += cost_.addition_s(static_cast<double>(received));
       if (sent > 0 || received > 0) operations_.push_back(operation);
     }
-    rounds_[phase] = round;
   }
 
   /// One message from this rank and one to it; either may stay.
   void shuffle(Phase phase, int to, std::int64_t element_count, int from, std::int64_t received_count) {
-    const bool is_sent = to != rank_ && element_count > 0;
-    auto operation = exchange(phase, is_sent ? std::optional(to) : std::nullopt, element_count,
-                              from != rank_ && received_count > 0 ? std::optional(from) : std::nullopt);
-    operation.round = rounds_[phase]++;
+    auto operation = exchange(phase, to != rank_ && element_count > 0 ? to : nobody, element_count,
+                              from != rank_ && received_count > 0 ? from : nobody);
     if (to == rank_ && cost_.shuffles_kept_pieces()) {
       const auto& network = cost_.network_to(place_of(rank_));
       operation.after_s += network.start_up_s + bytes_of(element_count) / network.bytes_per_s;
@@ -66,27 +62,23 @@ class RankSteps {
   }
 
  private:
+  static constexpr int nobody = RankOperation::nobody;
   static double bytes_of(std::int64_t element_count) {
     return MessageCost::element_bytes * static_cast<double>(element_count);
   }
   [[nodiscard]] int place_of(int rank) const { return run_.places[static_cast<std::size_t>(rank)]; }
   [[nodiscard]] double software_s(int partner, std::int64_t element_count) const {
-    return partner == RankOperation::nobody
-               ? 0.0
-               : cost_.software_s(place_of(partner), static_cast<double>(element_count));
+    return partner == nobody ? 0.0 : cost_.software_s(place_of(partner), static_cast<double>(element_count));
   }
-  /// Messages within a node take their time before they leave, since no link is described there.
-  [[nodiscard]] RankOperation exchange(Phase phase, std::optional<int> to, std::int64_t element_count,
-                                       std::optional<int> from) const {
-    RankOperation operation{.phase = phase};
-    if (from) operation.from = *from;
-    if (!to) return operation;
-    const auto& network = cost_.network_to(place_of(*to));
-    operation.to = *to;
+  /// The next round of the phase. Messages within a node take their time before they leave, since no link is described there.
+  [[nodiscard]] RankOperation exchange(Phase phase, int to, std::int64_t element_count, int from) {
+    RankOperation operation{.phase = phase, .round = rounds_[phase]++, .to = to, .from = from};
+    if (to == nobody) return operation;
+    const auto& network = cost_.network_to(place_of(to));
     operation.byte_count = element_count * static_cast<std::int64_t>(sizeof(double));
     operation.before_s = network.start_up_s;
     operation.bytes_per_s = std::min(network.bytes_per_s, unlimited);
-    if (run_.node_of(*to) == run_.node_of(rank_)) {
+    if (run_.node_of(to) == run_.node_of(rank_)) {
       operation.before_s += bytes_of(element_count) / network.bytes_per_s;
       operation.bytes_per_s = unlimited;
     }
@@ -100,68 +92,28 @@ class RankSteps {
   std::map<Phase, int> rounds_;
 };
 
-/// The links of messages, numbered by their first use.
-class UsedLinks {
- public:
-  explicit UsedLinks(const Interconnect& links) : links_(links) {}
-
-  /// The route between two different nodes.
-  const std::vector<std::size_t>& route(int from, int to) {
-    auto& numbers = routes_[{from, to}];
-    if (numbers.empty()) {
-      for (const auto link : links_.route(from, to)) {
-        const auto [place, is_new] = numbers_.try_emplace(link, ids_.size());
-        if (is_new) ids_.push_back(link);
-        numbers.push_back(place->second);
-      }
-    }
-    return numbers;
-  }
-  [[nodiscard]] std::size_t count() const { return ids_.size(); }
-  [[nodiscard]] std::int64_t id(std::size_t number) const { return ids_[number]; }
-  [[nodiscard]] std::string name(std::size_t number) const { return links_.link_name(id(number)); }
-  [[nodiscard]] const auto& routes() const { return routes_; }
-
- private:
-  const Interconnect& links_;
-  std::map<std::pair<int, int>, std::vector<std::size_t>> routes_;
-  std::unordered_map<std::int64_t, std::size_t> numbers_;
-  std::vector<std::int64_t> ids_;
+/// The messages of one phase, and the loads of the links, which are numbered by their first use.
+struct PhaseLoads {
+  comm::Traffic all_ranks;
+  std::map<std::size_t, comm::Traffic> links{};
+  std::map<std::pair<std::size_t, int>, int> at_once{};  // by link and round
 };
 
-/// Loads of the links in one phase.
-class PhaseLoads {
- public:
-  void add(const RankOperation& operation, const std::vector<std::size_t>& route) {
-    for (const auto link : route) {
-      loads_[link] += {.message_count = 1, .byte_count = operation.byte_count};
-      ++at_once_[{link, operation.round}];
-    }
-  }
-  void add_everywhere(const RankOperation& operation) {
-    traffic_.all_ranks += {.message_count = 1, .byte_count = operation.byte_count};
-  }
-  [[nodiscard]] PhaseTraffic traffic(const UsedLinks& links) const {
-    auto found = traffic_;
-    found.used_link_count = std::ssize(loads_);
-    if (loads_.empty()) return found;
-    const auto busiest =
-        std::ranges::max_element(loads_, {}, [](const auto& entry) { return entry.second.byte_count; });
-    found.busiest = {
-        .link = links.id(busiest->first), .name = links.name(busiest->first), .traffic = busiest->second};
-    double sum = 0.0;
-    for (const auto& [link, load] : loads_) sum += static_cast<double>(load.byte_count);
-    found.mean_link_bytes = sum / static_cast<double>(loads_.size());
-    for (const auto& [place, count] : at_once_)
-      found.busiest.most_at_once = std::max(found.busiest.most_at_once, count);
-    return found;
-  }
-
- private:
-  std::map<std::size_t, comm::Traffic> loads_;
-  std::map<std::pair<std::size_t, int>, int> at_once_;
-  PhaseTraffic traffic_;
-};
+/// links: of the interconnect, by number.
+PhaseTraffic traffic_of(const PhaseLoads& loads, const std::vector<std::int64_t>& links,
+                        const Interconnect& interconnect) {
+  PhaseTraffic traffic{.all_ranks = loads.all_ranks, .used_link_count = std::ssize(loads.links)};
+  if (loads.links.empty()) return traffic;
+  double sum = 0.0;
+  for (const auto& [number, load] : loads.links) sum += static_cast<double>(load.byte_count);
+  traffic.mean_link_bytes = sum / static_cast<double>(loads.links.size());
+  const auto& [number, load] =
+      *std::ranges::max_element(loads.links, {}, [](const auto& entry) { return entry.second.byte_count; });
+  traffic.busiest = {.link = links[number], .name = interconnect.link_name(links[number]), .traffic = load};
+  for (const auto& [place, count] : loads.at_once)
+    traffic.busiest.most_at_once = std::max(traffic.busiest.most_at_once, count);
+  return traffic;
+}
 
 }  // namespace
 
@@ -266,8 +218,20 @@ std::vector<RankOperation> step_of_rank(const PlacedRun& run, int rank) {
 }
 
 StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
-  UsedLinks links(run.links);
   std::vector<PhaseLoads> loads(benchmark_phase_count);
+  std::vector<std::int64_t> links;  // by number
+  std::unordered_map<std::int64_t, std::size_t> numbers;
+  std::map<std::pair<int, int>, std::vector<std::size_t>> routes;  // between nodes
+  const auto route_between = [&](int from, int to) -> const std::vector<std::size_t>& {
+    auto& route = routes[{from, to}];
+    if (!route.empty()) return route;
+    for (const auto link : run.links.route(from, to)) {
+      const auto [place, is_new] = numbers.try_emplace(link, links.size());
+      if (is_new) links.push_back(link);
+      route.push_back(place->second);
+    }
+    return route;
+  };
   StepPlan plan{
       .replay = {.phase_count = benchmark_phase_count, .repeats = repeats, .has_events = has_events}};
   auto& replay = plan.replay;
@@ -279,19 +243,24 @@ StepPlan plan_step(const PlacedRun& run, int repeats, bool has_events) {
     for (const auto& operation : planned.operations) {
       if (operation.to == RankOperation::nobody) continue;
       auto& load = loads[static_cast<std::size_t>(operation.phase)];
-      load.add_everywhere(operation);
-      if (const int other = run.node_of(operation.to); other != node)
-        load.add(operation, links.route(node, other));
+      const comm::Traffic message{.message_count = 1, .byte_count = operation.byte_count};
+      load.all_ranks += message;
+      const int other = run.node_of(operation.to);
+      if (other == node) continue;
+      for (const auto number : route_between(node, other)) {
+        load.links[number] += message;
+        ++load.at_once[{number, operation.round}];
+      }
     }
   }
-  for (std::size_t link = 0; link < links.count(); ++link) {
-    const double share = links.id(link) == run.slow_link ? PlacedRun::slow_link_share : 1.0;
+  for (const auto link : links) {
+    const double share = link == run.slow_link ? PlacedRun::slow_link_share : 1.0;
     replay.links.push_back({share * run.link_bytes_per_s(), run.interconnect.hop_s});
   }
-  for (const auto& [nodes, route] : links.routes())
+  for (const auto& [nodes, route] : routes)
     replay.routes.push_back(
         {static_cast<std::size_t>(nodes.first), static_cast<std::size_t>(nodes.second), route});
-  for (const auto& load : loads) plan.phases.push_back(load.traffic(links));
+  for (const auto& load : loads) plan.phases.push_back(traffic_of(load, links, run.links));
   return plan;
 }
 

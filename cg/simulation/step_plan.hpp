@@ -85,7 +85,7 @@ struct PhaseTraffic {
   comm::Traffic all_ranks;
   std::int64_t used_link_count = 0;
   double mean_link_bytes = 0.0;  ///< of the links that it uses
-  LinkLoad busiest;
+  LinkLoad busiest{};
 };
 
 /// All ranks, for the simulator.

@@ -16,26 +16,28 @@ namespace {
 StorageTimes try_storage(const BlockTrialPlan& plan) {
   constexpr std::int64_t wanted_bytes = std::int64_t{256} << 20;
   const auto& layout = plan.method.layout();
+  auto& store = *plan.store;
   const auto wanted = std::max<std::int64_t>(wanted_bytes / layout.byte_count(),
-                                             4 * std::int64_t{store_depth(layout, plan.planes_at_once)});
-  const auto count = std::min(wanted, plan.plane_count);
-  for (std::int64_t z = 0; z < count; ++z) {
-    std::fill_n(plan.store->room(z), layout.size(), 0.0);
-    plan.store->written(z);
+                                             4 * std::int64_t{store_depth(layout, plan.size.planes_at_once)});
+  const auto count = std::min(wanted, store.stored().size());
+  const comm::IndexRange planes{.begin = store.stored().begin, .end = store.stored().begin + count};
+  for (auto z = planes.begin; z < planes.end; ++z) {
+    std::fill_n(store.room(z), layout.size(), 0.0);
+    store.written(z);
   }
-  plan.store->finish_writing();
-  const auto before = plan.store->figures();
+  store.finish_writing();
+  store.take_figures();
   const Stopwatch stopwatch;
-  plan.store->begin_reading({.planes = {.begin = 0, .end = count}});
-  for (std::int64_t z = 0; z < count; ++z) {
-    const double* const plane = plan.store->next();
-    std::copy_n(plane, layout.size(), plan.store->room(z));
-    plan.store->written(z);
+  store.begin_reading(planes);
+  for (auto z = planes.begin; z < planes.end; ++z) {
+    const double* const plane = store.next();
+    std::copy_n(plane, layout.size(), store.room(z));
+    store.written(z);
   }
-  plan.store->finish_writing();
+  store.finish_writing();
   const double plane_s = stopwatch.seconds() / static_cast<double>(count);
-  const double wait_s = (plan.store->figures() - before).wait_s();
-  return {.plane_s = plane_s, .work_s = std::max(plane_s - wait_s / static_cast<double>(count), 0.0)};
+  const double wait_s = store.take_figures().wait_s() / static_cast<double>(count);
+  return {.plane_s = plane_s, .work_s = std::max(plane_s - wait_s, 0.0)};
 }
 
 /// Seconds for a step of a plane in passes of so many steps.
@@ -44,7 +46,7 @@ double try_computing(const BlockTrialPlan& plan, int block) {
   constexpr int rounds = 3;  // other load makes some longer: the shortest one counts
   // Planes of zeros take as long as others.
   const auto& layout = plan.method.layout();
-  const std::int64_t n = plan.planes_at_once;
+  const std::int64_t n = plan.size.planes_at_once;
   kernels::PageBuffer<double> planes(static_cast<std::size_t>(2 * n * layout.size()));
   std::vector<const double*> given;
   std::vector<double*> made;
@@ -52,7 +54,8 @@ double try_computing(const BlockTrialPlan& plan, int block) {
     given.push_back(planes.data() + 2 * k * layout.size());
     made.push_back(planes.data() + (2 * k + 1) * layout.size());
   }
-  const auto make_wavefront_step = plan.method.trial_advance(block, plan.planes_at_once);
+  const auto make_wavefront_step =
+      plan.method.trial_advance({.most_steps = block, .planes_at_once = plan.size.planes_at_once});
   const auto advance = [&] { make_wavefront_step(given, made); };
   advance();  // touches all memory
   auto shortest_s = std::numeric_limits<double>::infinity();
@@ -117,14 +120,12 @@ BlockChoice try_blocks(const BlockTrialPlan& plan, comm::RankGroup& group) {
     choice.storage = {.plane_s = group.maximum(mine.plane_s), .work_s = group.maximum(mine.work_s)};
   }
   const Stopwatch computing;
-  bool is_over = false;
-  for (const int block : candidate_blocks(plan.most_block)) {
-    if (is_over) break;
+  for (const int block : candidate_blocks(plan.size.most_steps)) {
     double plane_step_s = 0.0;
     group.barrier();
     agree_on(group, [&] { plane_step_s = try_computing(plan, block); });
     choice.tried.push_back(predict_block(plan.work, block, group.maximum(plane_step_s), choice.storage));
-    is_over = group.maximum(computing.seconds()) > most_seconds;
+    if (group.maximum(computing.seconds()) > most_seconds) break;
   }
   choice.duration_s = group.maximum(stopwatch.seconds());
   return choice;

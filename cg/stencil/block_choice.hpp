@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "cg/stencil/plane_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
@@ -58,9 +59,7 @@ struct BlockChoice {
 struct BlockTrialPlan {
   const StencilMethod& method;
   StencilWork work;
-  int most_block = 1;            ///< longest block that memory, steps and slabs allow
-  std::int64_t plane_count = 0;  ///< planes of this rank's slab
-  int planes_at_once = 1;
+  FrontSize size;               ///< with the longest block that memory, steps and slabs allow
   PlaneStore* store = nullptr;  ///< nullptr: reading and writing take no time
 };
 

@@ -22,8 +22,6 @@ std::vector<double> moments_of(std::span<const kernels::PowerSums> sums, double 
 struct BasisVector {
   std::vector<double> p;
   std::vector<double> r;
-
-  explicit BasisVector(std::size_t size) : p(size), r(size) {}
 };
 
 /// this = this * own + other * factor.
@@ -77,19 +75,17 @@ class BasisProducts {
 CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums,
                                     const CoordinateLimits& limits) {
   const BasisProducts products(sums);
-  const auto size = sums.size();
-  BasisVector p(size);
-  BasisVector r(size);
-  BasisVector x(size);
+  const std::vector<double> zeros(sums.size());
+  BasisVector p{zeros, zeros};
+  auto r = p;
+  auto x = p;
   p.p[0] = 1.0;
   r.r[0] = 1.0;
   CoordinateSteps result;
   const double first_rho = sums.front().rr;
   double rho = first_rho;
   while (result.step_count < limits.step_count && rho > limits.wanted_square_sum) {
-    BasisVector product(size);
-    product.p = times_operator(p.p);
-    product.r = times_operator(p.r);
+    const BasisVector product{times_operator(p.p), times_operator(p.r)};
     const double curvature = products.dot(p, product);
     if (!(curvature > 0.0)) break;
     const double alpha = rho / curvature;
@@ -103,7 +99,7 @@ CoordinateSteps step_in_coordinates(std::span<const kernels::PowerSums> sums,
     if (!is_exact) break;
     rho = new_rho;
   }
-  for (std::size_t j = 0; j < size; ++j)
+  for (std::size_t j = 0; j < zeros.size(); ++j)
     result.weights.push_back({.p = {p.p[j], p.r[j]}, .r = {r.p[j], r.r[j]}, .x = {x.p[j], x.r[j]}});
   return result;
 }

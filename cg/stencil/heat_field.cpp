@@ -32,24 +32,20 @@ HeatField::HeatField(const comm::Extents& shape) : layout_(shape), plane_count_(
   comm::Extents several{};
   for (std::size_t k = 0; k < several.size(); ++k)
     several[k] = std::min(1 + shape[k] / divisors[k], shape[k]);
-  modes_.push_back(make_mode(shape, smoothest, 1.0));
-  modes_.push_back(make_mode(shape, several, 0.5));
-  modes_.push_back(make_mode(shape, shape, 0.25));
-}
-
-HeatField::Mode HeatField::make_mode(const comm::Extents& shape, const comm::Extents& waves,
-                                     double amplitude) {
-  Mode mode{.amplitude = amplitude,
-            .decay = 1.0,
-            .along_x = sine_wave(shape[0], waves[0]),
-            .along_y = sine_wave(shape[1], waves[1]),
-            .wave_z = waves[2]};
-  for (std::size_t k = 0; k < shape.size(); ++k) {
-    const double half_sine = std::sin(std::numbers::pi * static_cast<double>(waves[k]) /
-                                      (2.0 * static_cast<double>(shape[k] + 1)));
-    mode.decay -= 4.0 * heat_side_weight * half_sine * half_sine;
+  double amplitude = 1.0;
+  for (const auto& waves : {smoothest, several, shape}) {
+    auto& mode = modes_.emplace_back(Mode{.amplitude = amplitude,
+                                          .decay = 1.0,
+                                          .along_x = sine_wave(shape[0], waves[0]),
+                                          .along_y = sine_wave(shape[1], waves[1]),
+                                          .wave_z = waves[2]});
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      const double half_sine = std::sin(std::numbers::pi * static_cast<double>(waves[k]) /
+                                        (2.0 * static_cast<double>(shape[k] + 1)));
+      mode.decay -= 4.0 * heat_side_weight * half_sine * half_sine;
+    }
+    amplitude /= 2.0;
   }
-  return mode;
 }
 
 std::vector<double> HeatField::plane_weights(std::int64_t z, int step_count) const {
@@ -94,17 +90,13 @@ PlaneFigures HeatField::compare(std::int64_t z, int step_count, const double* pl
   return figures;
 }
 
-double HeatField::bound() const {
-  double bound = 0.0;
-  for (const auto& mode : modes_) bound += mode.amplitude;
-  return bound;
-}
-
 double HeatField::tolerance(int step_count) const {
   constexpr double roundings_per_step = 16.0;
   constexpr double roundings_of_start = 32.0;
+  double bound = 0.0;  // of all points at any time
+  for (const auto& mode : modes_) bound += mode.amplitude;
   return (roundings_per_step * step_count + roundings_of_start) * std::numeric_limits<double>::epsilon() *
-         bound();
+         bound;
 }
 
 }  // namespace cg2d

@@ -27,8 +27,6 @@ class HeatField {
   void fill(std::int64_t z, int step_count, double* plane) const;
   /// Compares plane z after so many steps with the closed form.
   [[nodiscard]] PlaneFigures compare(std::int64_t z, int step_count, const double* plane) const;
-  /// No point is larger, at any time.
-  [[nodiscard]] double bound() const;
   /// The largest difference from the closed form that rounding explains: each step rounds about eight operations, none of which makes an
   /// earlier error larger, as the weights are positive and add up to 1; the powers of the closed form lose as much.
   [[nodiscard]] double tolerance(int step_count) const;
@@ -41,7 +39,6 @@ class HeatField {
     std::vector<double> along_y{};
     std::int64_t wave_z = 1;
   };
-  static Mode make_mode(const comm::Extents& shape, const comm::Extents& waves, double amplitude);
   void fill_line(std::int64_t y, const std::vector<double>& weights, double* line) const;
   /// The factor of each mode in a plane.
   [[nodiscard]] std::vector<double> plane_weights(std::int64_t z, int step_count) const;

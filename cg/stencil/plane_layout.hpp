@@ -38,6 +38,12 @@ struct PlaneLayout {
   }
 };
 
+/// The passes that a front is made for.
+struct FrontSize {
+  int most_steps = 1;      ///< of a pass
+  int planes_at_once = 1;  ///< that a pass moves on by
+};
+
 /// One plane of a result.
 struct PlaneFigures {
   double sum = 0.0;             ///< sum of all points, line by line
@@ -88,13 +94,13 @@ struct SkewedPass {
   }
   /// The planes of a step but the last that come from the next rank.
   [[nodiscard]] comm::IndexRange borrowed(int step) const {
-    const auto end = planes(step).end;
-    return {.begin = end, .end = is_last() || step == step_count ? end : end + border_planes};
+    const auto begin = planes(step).end;
+    return {.begin = begin, .end = begin + (is_last() || step == step_count ? 0 : border_planes)};
   }
   /// The planes of a step but the last that the rank before needs.
   [[nodiscard]] comm::IndexRange lent(int step) const {
     const auto begin = planes(step).begin;
-    return {.begin = begin, .end = is_first() || step == step_count ? begin : begin + border_planes};
+    return {.begin = begin, .end = begin + (is_first() || step == step_count ? 0 : border_planes)};
   }
   /// Where the borrowed or lent planes of all steps lie one after the other: the place of plane `number` of a step, in planes.
   [[nodiscard]] static std::int64_t border_place(int step, std::int64_t number) {

@@ -12,28 +12,25 @@ constexpr double weight_of_others = 1.0 / 3.0;  // weight of T_2, T_3, ...
 PlaneLayout pair_layout(const PlaneLayout& domain) {
   return PlaneLayout({2 * domain.line_length + 1, domain.line_count, 1});
 }
-/// A step reads planes z-1, z and z+1 of the step before, for n planes.
-std::int64_t kept_planes(const PowerFront::Options& options) { return options.planes_at_once + 2; }
 
-std::int64_t buffer_size(const PlaneLayout& domain, const PowerFront::Options& options) {
-  return (options.most_steps + 1) * kept_planes(options) * pair_layout(domain).size();
-}
+/// A step reads planes z-1, z and z+1 of the step before, for n planes.
+constexpr int more_planes = 2;
 
 }  // namespace
 
-PowerFront::PowerFront(const PlaneLayout& domain, const PlaneLayout& given, const Options& options)
+PowerFront::PowerFront(const PlaneLayout& domain, const PlaneLayout& given, const FrontSize& size)
     : point_count_(domain.line_length),
       given_(given),
       layout_(pair_layout(domain)),
-      loops_(options.loops),
-      planes_kept_(kept_planes(options)),
-      planes_(static_cast<std::size_t>(buffer_size(domain, options))),
+      planes_kept_(size.planes_at_once + more_planes),
+      planes_(static_cast<std::size_t>((size.most_steps + 1) * planes_kept_ * layout_.size())),
       zeros_(static_cast<std::size_t>(layout_.stride())) {
   std::ranges::fill(planes_.span(), 0.0);  // the system's part of it belongs to no pass
 }
 
-std::int64_t PowerFront::byte_count(const PlaneLayout& domain, const Options& options) {
-  return buffer_size(domain, options) * std::int64_t{sizeof(double)};
+std::int64_t PowerFront::byte_count(const PlaneLayout& domain, const FrontSize& size) {
+  return std::int64_t{size.most_steps + 1} * (size.planes_at_once + more_planes) *
+         pair_layout(domain).byte_count();
 }
 
 double* PowerFront::line(int step, std::int64_t z, std::int64_t y) {

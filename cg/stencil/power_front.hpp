@@ -21,11 +21,6 @@ namespace cg2d {
 /// all T_j move along y, each one line behind the one before, so that the lines that it reads are in caches.
 class PowerFront {
  public:
-  struct Options {
-    int most_steps = 1;      ///< largest j of a pass
-    int planes_at_once = 1;  ///< n
-    kernels::PowerLoops loops = kernels::power_loops();
-  };
   /// A line of T_step p and T_step r, with that of the polynomial before (zeros for step 0).
   struct Line {
     int step = 0;
@@ -38,9 +33,9 @@ class PowerFront {
 
   /// domain: points along x of p, and lines of a plane. given: the layout of the planes that passes get, whose lines begin with p, a zero, and
   /// r. Throws std::bad_alloc.
-  PowerFront(const PlaneLayout& domain, const PlaneLayout& given, const Options& options);
+  PowerFront(const PlaneLayout& domain, const PlaneLayout& given, const FrontSize& size);
   /// Memory of such an object.
-  static std::int64_t byte_count(const PlaneLayout& domain, const Options& options);
+  static std::int64_t byte_count(const PlaneLayout& domain, const FrontSize& size);
 
   /// Before the first wavefront step of a pass.
   void begin(const SlabPass& pass) { pass_ = pass; }
@@ -59,7 +54,7 @@ class PowerFront {
   std::int64_t point_count_;  // points of a line of p
   PlaneLayout given_;
   PlaneLayout layout_;  // lines of p, a zero, and r
-  kernels::PowerLoops loops_;
+  kernels::PowerLoops loops_ = kernels::power_loops();
   std::int64_t planes_kept_;  // planes kept of each step
   SlabPass pass_;
   kernels::PageBuffer<double> planes_;

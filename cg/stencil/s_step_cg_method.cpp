@@ -44,63 +44,23 @@ struct CgLayout {
 /// Every element of b, as `cg2d solve --operator laplace3d --rhs ones` has it.
 constexpr double every_b = 1.0;
 
-/// The sums of products of all steps in each plane of a slab, which a PowerFront's lines are added to.
-class PlaneSums {
- public:
-  void begin(const comm::IndexRange& slab, int step_count) {
-    slab_ = slab;
-    step_count_ = step_count;
-    sums_.assign(static_cast<std::size_t>(slab.size() * (step_count + 1)), {});
-  }
-  void add(const PowerFront::Line& line, const kernels::PowerLoops& loops, std::int64_t point_count) {
-    if (!slab_.contains(line.z)) return;
-    const auto index = (line.z - slab_.begin) * (step_count_ + 1) + line.step;
-    loops.add_sums(line.now, line.before, point_count, sums_[static_cast<std::size_t>(index)]);
-  }
-  /// Adds up those of all ranks, plane by plane: the same bits for every number of ranks. Collective.
-  [[nodiscard]] std::vector<kernels::PowerSums> over_all_planes(comm::RankGroup& group) const {
-    std::vector<kernels::PowerSums> total(static_cast<std::size_t>(step_count_) + 1);
-    std::size_t index = 0;
-    for (const auto& rank : group.gather_all(std::span<const kernels::PowerSums>(sums_))) {
-      for (const auto& sums : rank) {
-        auto& target = total[index++ % total.size()];
-        for (const auto member : members) target.*member += sums.*member;
-      }
-    }
-    return total;
-  }
-
- private:
-  static constexpr std::array members{&kernels::PowerSums::pp,        &kernels::PowerSums::rr,
-                                      &kernels::PowerSums::pr,        &kernels::PowerSums::pp_before,
-                                      &kernels::PowerSums::rr_before, &kernels::PowerSums::pr_before};
-  comm::IndexRange slab_{};
-  int step_count_ = 0;
-  std::vector<kernels::PowerSums> sums_;
-};
-
 /// A pass moves along z with two fronts, one behind the other. The first one makes the polynomials of p and r once more, and adds them up to the
 /// new p, r and x, by the coordinates that the pass before led to. The second one makes the polynomials of the new p and r, and the sums of
 /// their products.
 class CgPass {
  public:
-  CgPass(const CgLayout& layout, const MethodPlan& plan)
+  CgPass(const CgLayout& layout, const comm::IndexRange& slab, const FrontSize& size)
       : layout_(layout),
-        slab_(plan.share),
-        loops_(kernels::power_loops()),
-        new_planes_kept_(plan.planes_at_once + plan.block),
-        update_(layout.domain, layout.stored, front_options(plan.block, plan.planes_at_once)),
-        basis_(layout.domain, layout.stored, front_options(plan.block, plan.planes_at_once)),
+        slab_(slab),
+        new_planes_kept_(size.planes_at_once + size.most_steps),
+        update_(layout.domain, layout.stored, size),
+        basis_(layout.domain, layout.stored, size),
         new_planes_(static_cast<std::size_t>(new_planes_kept_ * layout.stored.size())) {
     std::ranges::fill(new_planes_.span(), 0.0);  // the system's part of it belongs to no pass
   }
-
-  static PowerFront::Options front_options(int block, int planes_at_once) {
-    return {.most_steps = block, .planes_at_once = planes_at_once};
-  }
-  static std::int64_t byte_count(const CgLayout& layout, int block, int planes_at_once) {
-    return 2 * PowerFront::byte_count(layout.domain, front_options(block, planes_at_once)) +
-           (planes_at_once + block) * layout.stored.byte_count();
+  static std::int64_t byte_count(const CgLayout& layout, const FrontSize& size) {
+    return 2 * PowerFront::byte_count(layout.domain, size) +
+           (size.planes_at_once + size.most_steps) * layout.stored.byte_count();
   }
 
   /// weights: of the polynomials 0 ... s of this pass. next_step_count: polynomials of the next one.
@@ -111,21 +71,25 @@ class CgPass {
         .domain_planes = domain_planes, .slab = basis_pass_.planes(0), .step_count = step_count()};
     update_.begin(update_pass_);
     basis_.begin(basis_pass_);
-    sums_.begin(slab_, next_step_count);
+    sums_.assign(static_cast<std::size_t>(slab_.size() * (next_step_count + 1)), {});
   }
   [[nodiscard]] int step_count() const { return static_cast<int>(std::ssize(weights_)) - 1; }
   [[nodiscard]] int next_step_count() const { return basis_pass_.step_count; }
   [[nodiscard]] comm::IndexRange given_planes() const { return update_pass_.planes(0); }
   [[nodiscard]] comm::IndexRange wavefront_steps() const {
-    return {.begin = given_planes().begin, .end = slab_.end + basis_pass_.step_count + step_count()};
+    return {.begin = given_planes().begin, .end = slab_.end + next_step_count() + step_count()};
   }
-  [[nodiscard]] const PlaneSums& sums() const { return sums_; }
 
   void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made) {
     update_.advance(first, given, [&](const PowerFront::Line& line) {
-      if (line.step == 0) begin_new_line(line, given[static_cast<std::size_t>(line.z - first)]);
       if (!update_pass_.slab.contains(line.z)) return;
-      double* const target = new_plane(line.z) + layout_.stored.line(line.y);
+      const auto begin = layout_.stored.line(line.y);
+      double* const target = new_plane(line.z) + begin;
+      if (line.step == 0) {  // x is what it was, and p and r are sums of polynomials alone
+        const double* const plane = given[static_cast<std::size_t>(line.z - first)];
+        std::fill_n(target, layout_.x(), 0.0);
+        std::copy_n(plane + begin + layout_.x(), layout_.domain.line_length, target + layout_.x());
+      }
       loops_.combine(line.now, weights_[static_cast<std::size_t>(line.step)], layout_.domain.line_length,
                      {.p = target, .r = target + layout_.r(), .x = target + layout_.x()});
     });
@@ -134,38 +98,44 @@ class CgPass {
     for (std::size_t k = 0; k < made.size(); ++k) {
       const auto z = first_made + static_cast<std::int64_t>(k);
       if (update_pass_.slab.contains(z)) of_basis[k] = new_plane(z);
-      if (made[k] != nullptr) copy_lines(new_plane(z), made[k]);
+      if (made[k] != nullptr) std::copy_n(new_plane(z), layout_.stored.size(), made[k]);
     }
     make_sums(first_made, of_basis);
   }
   /// The second front alone, over planes that are there.
   void make_sums(std::int64_t first, std::span<const double* const> planes) {
     basis_.advance(first, planes, [&](const PowerFront::Line& line) {
-      sums_.add(line, loops_, layout_.domain.line_length);
+      if (!slab_.contains(line.z)) return;
+      const auto index = (line.z - slab_.begin) * (next_step_count() + 1) + line.step;
+      loops_.add_sums(line.now, line.before, layout_.domain.line_length,
+                      sums_[static_cast<std::size_t>(index)]);
     });
+  }
+  /// The sums of products of each step, added up over the planes of all ranks, plane by plane: the same bits for every number of ranks.
+  /// Collective.
+  [[nodiscard]] std::vector<kernels::PowerSums> sums_over_ranks(comm::RankGroup& group) const {
+    using Sums = kernels::PowerSums;
+    constexpr std::array members{&Sums::pp,        &Sums::rr,        &Sums::pr,
+                                 &Sums::pp_before, &Sums::rr_before, &Sums::pr_before};
+    std::vector<Sums> total(static_cast<std::size_t>(next_step_count()) + 1);
+    std::size_t index = 0;
+    for (const auto& rank : group.gather_all(std::span<const Sums>(sums_))) {
+      for (const auto& sums : rank) {
+        auto& target = total[index++ % total.size()];
+        for (const auto member : members) target.*member += sums.*member;
+      }
+    }
+    return total;
   }
 
  private:
   [[nodiscard]] double* new_plane(std::int64_t z) {
     return new_planes_.data() + z % new_planes_kept_ * layout_.stored.size();
   }
-  /// x is what it was, and p and r are sums of polynomials alone.
-  void begin_new_line(const PowerFront::Line& line, const double* given) {
-    if (!update_pass_.slab.contains(line.z)) return;
-    const auto begin = layout_.stored.line(line.y);
-    double* const target = new_plane(line.z) + begin;
-    std::fill_n(target, layout_.x(), 0.0);
-    std::copy_n(given + begin + layout_.x(), layout_.domain.line_length, target + layout_.x());
-  }
-  void copy_lines(const double* source, double* target) const {
-    for (std::int64_t y = 0; y < layout_.stored.line_count; ++y)
-      std::copy_n(source + layout_.stored.line(y), layout_.stored.line_length,
-                  target + layout_.stored.line(y));
-  }
 
   CgLayout layout_;
   comm::IndexRange slab_;
-  kernels::PowerLoops loops_;
+  kernels::PowerLoops loops_ = kernels::power_loops();
   std::int64_t new_planes_kept_;
   PowerFront update_;
   PowerFront basis_;
@@ -173,48 +143,44 @@ class CgPass {
   std::vector<kernels::PowerWeights> weights_;
   SlabPass update_pass_;
   SlabPass basis_pass_;
-  PlaneSums sums_;
+  std::vector<kernels::PowerSums> sums_;  // of each plane of the slab, by step
 };
 
 /// A rank's first and last planes are kept in memory when they are made, so that an exchange needs no reading. Ranks follow each other
-/// along z; each slab has at least `depth` planes.
+/// along z; each slab has at least `depth` planes. Planes in buffers are in the order of their distance from the border.
 class BorderExchange {
  public:
   /// depth: planes that are exchanged at most, the steps of the longest pass. Collective. Throws MpiError, std::bad_alloc.
   BorderExchange(comm::RankGroup& group, comm::TrafficCounts& sent, const PlaneLayout& layout,
-                 std::int64_t plane_count, int depth)
-      : layout_(layout), depth_(static_cast<std::size_t>(depth)), endpoint_(group, sent) {
-    assert(group.size() == 1 || plane_count >= depth);
-    if (group.rank() > 0) sides_.emplace_back(endpoint_, layout, group.rank() - 1, 0, -depth, depth);
-    if (group.rank() + 1 < group.size())
-      sides_.emplace_back(endpoint_, layout, group.rank() + 1, plane_count - depth, plane_count, depth);
+                 const comm::IndexRange& slab, int depth)
+      : layout_(layout), depth_(depth), endpoint_(group, sent) {
+    assert(group.size() == 1 || slab.size() >= depth);
+    const auto connect = [&](int partner, std::int64_t nearest, int inwards) {
+      auto& side = sides_.emplace_back(endpoint_, layout, partner, depth);
+      side.nearest = nearest;
+      side.inwards = inwards;
+    };
+    if (group.rank() > 0) connect(group.rank() - 1, slab.begin, 1);
+    if (group.rank() + 1 < group.size()) connect(group.rank() + 1, slab.end - 1, -1);
   }
   /// Memory of such an object.
   static std::int64_t byte_count(const PlaneLayout& layout, int depth, int neighbour_count) {
     return 2 * std::int64_t{neighbour_count} * depth * layout.byte_count();
   }
 
-  /// Whether a neighbour needs plane z of the slab.
-  [[nodiscard]] bool keeps(std::int64_t z) const {
-    return std::ranges::any_of(sides_, [z](const Side& side) { return side.own.contains(z); });
-  }
-  /// Keeps plane z of the slab, if a neighbour needs it.
+  /// Keeps plane z, if it is one of the slab that a neighbour needs.
   void keep(std::int64_t z, const double* plane) {
     for (auto& side : sides_) {
-      if (side.own.contains(z))
-        std::copy_n(plane, layout_.size(), side.kept.data() + (z - side.own.begin) * layout_.size());
+      if (const auto distance = side.distance(z); 0 <= distance && distance < depth_)
+        std::copy_n(plane, layout_.size(), side.kept.data() + distance * layout_.size());
     }
   }
   /// Sends what was kept last and receives the same of the neighbours: the planes that are not further away than `depth_now`. Collective.
   /// Throws MpiError.
   void exchange(int depth_now) {
-    const auto count = static_cast<std::size_t>(depth_now);
     const auto for_all = [&](std::vector<comm::Transfer> PlaneMessages::*messages, const auto& action) {
       for (auto& side : sides_) {
-        // The planes in buffers are in the order of z: of the lower neighbour the last ones are nearest, and to it the first ones.
-        const bool are_last = (side.foreign.begin < 0) == (messages == &PlaneMessages::receives);
-        const auto nearest = are_last ? depth_ - count : 0;
-        for (auto& message : std::span(side.messages.*messages).subspan(nearest, count)) action(message);
+        for (int k = 0; k < depth_now; ++k) action((side.messages.*messages)[static_cast<std::size_t>(k)]);
       }
     };
     for_all(&PlaneMessages::receives, [](auto& receive) { receive.start(); });
@@ -223,32 +189,32 @@ class BorderExchange {
     for_all(&PlaneMessages::receives, [&](auto& receive) { endpoint_.wait_for_receive(receive); });
     for_all(&PlaneMessages::sends, [&](auto& send) { endpoint_.wait_for_send(send); });
   }
-  /// A plane that the last exchange brought: plane z of the slab's own count, -depth_now ... -1, or plane_count ... plane_count+depth_now-1.
+  /// Plane z of a neighbour, which the last exchange brought.
   [[nodiscard]] const double* received(std::int64_t z) const {
-    const auto& side = z < 0 ? sides_.front() : sides_.back();
-    return side.received.data() + (z - side.foreign.begin) * layout_.size();
+    const auto& side = sides_.front().distance(z) < 0 ? sides_.front() : sides_.back();
+    return side.received.data() - (side.distance(z) + 1) * layout_.size();
   }
 
  private:
-  /// A neighbour, by the planes of the slab's own count in its buffers.
+  /// A neighbour.
   struct Side {
-    Side(const comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, std::int64_t first_own,
-         std::int64_t first_foreign, int depth)
-        : own{.begin = first_own, .end = first_own + depth},
-          foreign{.begin = first_foreign, .end = first_foreign + depth},
-          kept(static_cast<std::size_t>(depth * layout.size())),
+    Side(const comm::Endpoint& endpoint, const PlaneLayout& layout, int partner, int depth)
+        : kept(static_cast<std::size_t>(depth * layout.size())),
           received(kept.size()),
           messages(endpoint, partner, kept.span(), received.span(), layout.size()) {}
 
-    comm::IndexRange own;
-    comm::IndexRange foreign;
+    /// From the slab's plane at the border; -1 is the neighbour's.
+    [[nodiscard]] std::int64_t distance(std::int64_t z) const { return inwards * (z - nearest); }
+
     kernels::PageBuffer<double> kept;
     kernels::PageBuffer<double> received;
     PlaneMessages messages;
+    std::int64_t nearest = 0;  // the slab's plane at the border
+    int inwards = 1;           // to the next plane of the slab
   };
 
   PlaneLayout layout_;
-  std::size_t depth_;
+  int depth_;
   comm::Endpoint endpoint_;
   std::deque<Side> sides_;  // which do not move
 };
@@ -275,9 +241,9 @@ class SStepCgMethod final : public StencilMethod {
     const std::int64_t steps = step_count;
     return steps * plane_count + neighbour_count * (steps * (2 * steps - 1) / 2);
   }
-  [[nodiscard]] std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const override {
-    return CgPass::byte_count(layout_, block, planes_at_once) +
-           BorderExchange::byte_count(layout_.stored, traits().planes_per_step * block, neighbour_count);
+  [[nodiscard]] std::int64_t byte_count(const FrontSize& size, int neighbour_count) const override {
+    return CgPass::byte_count(layout_, size) +
+           BorderExchange::byte_count(layout_.stored, depth_for(size), neighbour_count);
   }
   /// x = 0, so that p and r are b.
   void fill_start(std::int64_t /*z*/, double* plane) const override {
@@ -288,38 +254,34 @@ class SStepCgMethod final : public StencilMethod {
       std::fill_n(line + layout_.r(), shape_[0], every_b);
     }
   }
-  [[nodiscard]] TrialAdvance trial_advance(int block, int planes_at_once) const override {
+  [[nodiscard]] TrialAdvance trial_advance(const FrontSize& size) const override {
     // Wavefront steps in the middle of a slab, where every step of both fronts has all planes to compute; the last one is followed by the first.
     constexpr std::int64_t wavefront_step_count = 64;
     constexpr std::int64_t far = std::int64_t{1} << 40;
-    const std::int64_t n = planes_at_once;
-    const MethodPlan plan{
-        .share = {.begin = far, .end = far + wavefront_step_count * n + 2 * std::int64_t{block}},
-        .block = block,
-        .planes_at_once = planes_at_once};
-    const auto pass = std::make_shared<CgPass>(layout_, plan);
+    const std::int64_t n = size.planes_at_once;
+    const int block = size.most_steps;
+    const auto begin = far + 2 * std::int64_t{block};
+    const auto pass = std::make_shared<CgPass>(
+        layout_, comm::IndexRange{.begin = far, .end = begin + wavefront_step_count * n}, size);
     pass->begin(3 * far, std::vector<kernels::PowerWeights>(static_cast<std::size_t>(block) + 1), block);
-    return [pass, n, begin = far + 2 * std::int64_t{block}, wavefront_step = std::int64_t{0}](
-               auto given, auto made) mutable {
+    return [pass, n, begin, wavefront_step = std::int64_t{0}](auto given, auto made) mutable {
       pass->advance(begin + wavefront_step * n, given, made);
       wavefront_step = (wavefront_step + 1) % wavefront_step_count;
     };
   }
 
-  void make_ready(const MethodPlan& plan, comm::RankGroup& group) override {
-    plan_ = plan;
-    slab_ = plan.share;
-    border_ = std::make_unique<BorderExchange>(group, sent_, layout_.stored, slab_.size(),
-                                               traits().planes_per_step * plan.block);
+  void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) override {
+    size_ = size;
+    slab_ = share;
+    border_ = std::make_unique<BorderExchange>(group, sent_, layout_.stored, slab_, depth_for(size));
     agree_on(group, [&] {
-      pass_ = std::make_unique<CgPass>(layout_, plan);
-      keep_start_values();
+      pass_ = std::make_unique<CgPass>(layout_, slab_, size);
       sum_start_values();
     });
   }
   StencilPass begin_pass(int done_count, comm::RankGroup& group) override {
     std::vector<kernels::PowerSums> sums;
-    communicate([&] { sums = pass_->sums().over_all_planes(group); });
+    communicate([&] { sums = pass_->sums_over_ranks(group); });
     const int step_count = steps_of(sums, done_count);
     exchange_depth_ = step_count > 0 ? pass_->step_count() + pass_->next_step_count() : 1;
     return {.step_count = step_count,
@@ -333,16 +295,16 @@ class SStepCgMethod final : public StencilMethod {
   }
   void advance(std::int64_t first, std::span<const double* const> given,
                std::span<double* const> made) override {
-    std::vector<const double*> all_given(given.begin(), given.end());
-    for (std::size_t k = 0; k < given.size(); ++k) {
-      const auto z = first + static_cast<std::int64_t>(k);
-      if (!slab_.contains(z) && pass_->given_planes().contains(z))
-        all_given[k] = border_->received(z - slab_.begin);
+    std::vector<const double*> all_given;
+    for (auto z = first; z < first + std::ssize(given); ++z) {
+      const bool is_received = !slab_.contains(z) && pass_->given_planes().contains(z);
+      all_given.push_back(is_received ? border_->received(z) : given[static_cast<std::size_t>(z - first)]);
     }
     pass_->advance(first, all_given, made);
-    for (std::size_t k = 0; k < made.size(); ++k) {
-      const auto z = first + static_cast<std::int64_t>(k) - pass_->step_count();
-      if (made[k] != nullptr) border_->keep(z - slab_.begin, made[k]);
+    auto z = first - pass_->step_count();
+    for (const double* const plane : made) {
+      if (plane != nullptr) border_->keep(z, plane);
+      ++z;
     }
   }
 
@@ -350,7 +312,7 @@ class SStepCgMethod final : public StencilMethod {
     const auto x_at = [&](std::int64_t z) {
       if (z < 0 || z >= shape_[2])
         return std::vector<double>(static_cast<std::size_t>(layout_.domain.size()));
-      return x_of(slab_.contains(z) ? next() : border_->received(z - slab_.begin));
+      return x_of(slab_.contains(z) ? next() : border_->received(z));
     };
     std::vector<PlaneFigures> planes;
     auto lower = x_at(slab_.begin - 1);
@@ -376,28 +338,24 @@ class SStepCgMethod final : public StencilMethod {
   }
 
  private:
-  /// Keeps the start values of planes that neighbours need at first.
-  void keep_start_values() {
-    std::vector<double> plane(static_cast<std::size_t>(layout_.stored.size()));
-    for (std::int64_t z = 0; z < slab_.size(); ++z) {
-      if (!border_->keeps(z)) continue;
-      fill_start(slab_.begin + z, plane.data());
-      border_->keep(z, plane.data());
-    }
+  [[nodiscard]] int depth_for(const FrontSize& size) const {
+    return traits().planes_per_step * size.most_steps;
   }
-  /// Start values are known everywhere: no rank waits for another.
+  /// Start values are known everywhere: no rank waits for another. Those that neighbours need at first are kept.
   void sum_start_values() {
     pass_->begin(shape_[2], {{}}, steps_after(0));
-    kernels::PageBuffer<double> room(static_cast<std::size_t>(plan_.planes_at_once * layout_.stored.size()));
+    const std::int64_t n = size_.planes_at_once;
+    kernels::PageBuffer<double> room(static_cast<std::size_t>(n * layout_.stored.size()));
     const auto planes = pass_->given_planes();
     const auto wavefront_steps = pass_->wavefront_steps();
-    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += plan_.planes_at_once) {
-      std::vector<const double*> given(static_cast<std::size_t>(plan_.planes_at_once));
-      for (std::int64_t k = 0; k < plan_.planes_at_once; ++k) {
-        if (!planes.contains(first + k)) continue;
-        double* const plane = room.data() + k * layout_.stored.size();
-        fill_start(first + k, plane);
-        given[static_cast<std::size_t>(k)] = plane;
+    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += n) {
+      std::vector<const double*> given;
+      for (auto z = first; z < first + n; ++z) {
+        double* const plane = room.data() + (z - first) * layout_.stored.size();
+        given.push_back(planes.contains(z) ? plane : nullptr);
+        if (!planes.contains(z)) continue;
+        fill_start(z, plane);
+        border_->keep(z, plane);
       }
       pass_->make_sums(first, given);
     }
@@ -418,7 +376,7 @@ class SStepCgMethod final : public StencilMethod {
     return steps.step_count;
   }
   [[nodiscard]] int steps_after(int done_count) const {
-    return std::min(plan_.block, step_limit_ - done_count);
+    return std::min(size_.most_steps, step_limit_ - done_count);
   }
   [[nodiscard]] std::vector<double> x_of(const double* plane) const {
     std::vector<double> x(static_cast<std::size_t>(layout_.domain.size()));
@@ -429,21 +387,21 @@ class SStepCgMethod final : public StencilMethod {
   [[nodiscard]] PlaneFigures figures_of(const std::vector<double>& lower, const std::vector<double>& middle,
                                         const std::vector<double>& upper) const {
     PlaneFigures figures;
+    const auto stride = layout_.domain.stride();
     for (std::int64_t y = 0; y < shape_[1]; ++y) {
-      const auto begin = static_cast<std::size_t>(layout_.domain.line(y));
-      const auto count = static_cast<std::size_t>(shape_[0]);
-      const auto stride = static_cast<std::size_t>(layout_.domain.stride());
-      for (std::size_t k = 0; k < count; ++k) {
-        const auto place = begin + k;
-        const double before = y > 0 ? middle[place - stride] : 0.0;
-        const double after = y + 1 < shape_[1] ? middle[place + stride] : 0.0;
+      const auto begin = layout_.domain.line(y);
+      const double* const line = middle.data() + begin;
+      for (std::int64_t x = 0; x < shape_[0]; ++x) {
+        const double before = y > 0 ? line[x - stride] : 0.0;
+        const double after = y + 1 < shape_[1] ? line[x + stride] : 0.0;
         const double neighbours =
-            middle[place - 1] + middle[place + 1] + before + after + lower[place] + upper[place];
-        const double residual = every_b - (6.0 * middle[place] - neighbours);
+            line[x - 1] + line[x + 1] + before + after + lower.data()[begin + x] + upper.data()[begin + x];
+        const double residual = every_b - (6.0 * line[x] - neighbours);
         figures.squared_residual += residual * residual;
-        figures.sum += middle[place];
+        figures.sum += line[x];
       }
-      figures.checksum = crc32c(std::as_bytes(std::span(middle).subspan(begin, count)), figures.checksum);
+      figures.checksum =
+          crc32c(std::as_bytes(std::span(line, static_cast<std::size_t>(shape_[0]))), figures.checksum);
     }
     return figures;
   }
@@ -453,6 +411,7 @@ class SStepCgMethod final : public StencilMethod {
   CgLayout layout_;
   double norm_;
   double tolerance_;
+  FrontSize size_;
   std::unique_ptr<CgPass> pass_;
   std::unique_ptr<BorderExchange> border_;
   int exchange_depth_ = 1;         // depth for the pass, or for the check after the last one

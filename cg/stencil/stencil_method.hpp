@@ -12,22 +12,15 @@
 #include "cg/base/interface.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/stencil/plane_layout.hpp"
-#include "cg/stencil/stencil_options.hpp"
 #include "cg/stencil/stencil_report.hpp"
+#include "cg/stencil/stencil_run.hpp"
 #include "comm/communicator.hpp"
 #include "comm/rank_group.hpp"
 #include "comm/transfer.hpp"
 
 namespace cg2d {
 
-/// A rank's share of the domain's planes, and the limits of the passes over them.
-struct MethodPlan {
-  comm::IndexRange share{};
-  int block = 1;           ///< steps of the longest pass
-  int planes_at_once = 1;  ///< given and made at a time
-};
-
-/// A pass, by the planes of this rank.
+/// A pass, by the planes of this rank, which are numbered in its direction.
 struct StencilPass {
   int step_count = 0;  ///< 0: all is done
   Sweep sweep{};
@@ -58,7 +51,7 @@ class StencilMethod : public Interface {
   [[nodiscard]] virtual std::int64_t computed_planes(std::int64_t plane_count, int neighbour_count,
                                                      int step_count) const = 0;
   /// Memory of make_ready().
-  [[nodiscard]] virtual std::int64_t byte_count(int block, int planes_at_once, int neighbour_count) const = 0;
+  [[nodiscard]] virtual std::int64_t byte_count(const FrontSize& size, int neighbour_count) const = 0;
   /// The planes that a rank with this share may have before or after passes of up to `block` steps: what its store has room for.
   [[nodiscard]] virtual comm::IndexRange stored_planes(const comm::IndexRange& share, int /*block*/) const {
     return share;
@@ -67,18 +60,19 @@ class StencilMethod : public Interface {
   virtual void fill_start(std::int64_t z, double* plane) const = 0;
   using TrialAdvance =
       std::function<void(std::span<const double* const> given, std::span<double* const> made)>;
-  /// advance() without a place: each call is one more wavefront step in the middle of a long pass of `block` steps.
-  [[nodiscard]] virtual TrialAdvance trial_advance(int block, int planes_at_once) const = 0;
+  /// advance() without a place: each call is one more wavefront step in the middle of a long pass of size.most_steps.
+  [[nodiscard]] virtual TrialAdvance trial_advance(const FrontSize& size) const = 0;
 
-  /// Memory for the passes, and what is known of neighbours at first. Collective. Throws MpiError; RunError on every rank alike.
-  virtual void make_ready(const MethodPlan& plan, comm::RankGroup& group) = 0;
+  /// Memory for the passes of a rank with this share of the planes, and what is known of neighbours at first. Collective. Throws MpiError;
+  /// RunError on every rank alike.
+  virtual void make_ready(const comm::IndexRange& share, const FrontSize& size, comm::RankGroup& group) = 0;
   /// The planes that this rank has: at first, and after the passes so far.
   [[nodiscard]] const comm::IndexRange& slab() const { return slab_; }
   /// Plans the next pass, after so many steps. Collective. Throws RunError on every rank alike.
   virtual StencilPass begin_pass(int done_count, comm::RankGroup& group) = 0;
   /// Moves planes between ranks that a pass, or check() after the last one, needs at its begin. Collective. Throws MpiError.
   virtual void exchange() = 0;
-  /// Planes are numbered in the direction of the pass (Sweep). first: of StencilPass::wavefront_steps.
+  /// first: of StencilPass::wavefront_steps.
   /// given[k]: plane first + k, nullptr where this rank does not read it. made[k]: room for plane first + k - (steps of the pass), nullptr
   /// where this rank does not write it. Zeros around lines stay as they are. A plane may be given and made in the same place. Throws MpiError.
   virtual void advance(std::int64_t first, std::span<const double* const> given,
@@ -103,7 +97,6 @@ class StencilMethod : public Interface {
     communication_s_ += stopwatch.seconds();
   }
 
-  MethodPlan plan_{};
   comm::IndexRange slab_{};
   comm::TrafficCounts sent_;
 

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string_view>
 
 #include "cg/base/describe.hpp"
 #include "cg/base/table.hpp"
 #include "cg/base/values.hpp"
 #include "cg/stencil/stencil_method.hpp"
-#include "cg/stencil/stencil_options.hpp"
+#include "cg/stencil/stencil_run.hpp"
 
 namespace cg2d {
 namespace {
@@ -20,23 +21,19 @@ namespace {
 struct TimeRow {
   std::string_view key;  ///< in JSON
   std::string_view name;
-  double& (*of)(StencilRank& rank);
+  double StencilRank::*seconds;
   std::string_view meaning{};  ///< in the schema
 };
 
-constexpr std::array time_rows{
-    TimeRow{"computing_s", "computing", [](StencilRank& rank) -> double& { return rank.computing_s; },
-            "With checksums of what is read and written."},
-    TimeRow{"read_wait_s", "waiting for reading",
-            [](StencilRank& rank) -> double& { return rank.moved.read_wait_s; }},
-    TimeRow{"write_wait_s", "waiting for writing",
-            [](StencilRank& rank) -> double& { return rank.moved.write_wait_s; }},
-    TimeRow{"communication_s", "communication",
-            [](StencilRank& rank) -> double& { return rank.communication_s; },
-            "Exchange of planes at the borders between ranks."},
-    TimeRow{"barrier_s", "barrier", [](StencilRank& rank) -> double& { return rank.barrier_s; },
-            "After a pass, until the last rank has made it."},
-    TimeRow{"total_s", "all steps", [](StencilRank& rank) -> double& { return rank.total_s; }}};
+constexpr std::array time_rows{TimeRow{"computing_s", "computing", &StencilRank::computing_s,
+                                       "With checksums of what is read and written."},
+                               TimeRow{"read_wait_s", "waiting for reading", &StencilRank::read_wait_s},
+                               TimeRow{"write_wait_s", "waiting for writing", &StencilRank::write_wait_s},
+                               TimeRow{"communication_s", "communication", &StencilRank::communication_s,
+                                       "Exchange of planes at the borders between ranks."},
+                               TimeRow{"barrier_s", "barrier", &StencilRank::barrier_s,
+                                       "After a pass, until the last rank has made it."},
+                               TimeRow{"total_s", "all steps", &StencilRank::total_s}};
 
 struct MeanAndMaximum {
   double mean = 0.0;
@@ -48,29 +45,35 @@ void describe(Members& m, MeanAndMaximum& over_ranks) {
   m("maximum", over_ranks.maximum, at_least(0));
 }
 
+/// figure: a member of StencilRank.
 template <typename Figure>
-MeanAndMaximum over_ranks(const StencilReport& report, const Figure& figure) {
+MeanAndMaximum over_ranks(const StencilReport& report, Figure figure) {
   MeanAndMaximum result;
-  for (auto rank : report.ranks) {
-    result.mean += figure(rank) / static_cast<double>(report.ranks.size());
-    result.maximum = std::max(result.maximum, figure(rank));
+  for (const auto& rank : report.ranks) {
+    const double value = std::invoke(figure, rank);
+    result.mean += value / static_cast<double>(report.ranks.size());
+    result.maximum = std::max(result.maximum, value);
   }
   result.mean = std::min(result.mean, result.maximum);  // which rounding may exceed
   return result;
 }
 
-MeanAndMaximum storage_shares(const StencilReport& report) {
-  return over_ranks(report, [](const StencilRank& rank) { return rank.storage_share(); });
-}
+/// The ranks' use of their files.
+struct StorageUse {
+  bool is_direct = true;
+  std::int64_t read_bytes = 0;
+  std::int64_t written_bytes = 0;
+  MeanAndMaximum shares{};  ///< of the time of all steps: waiting
+};
 
-std::int64_t sum_over_ranks(const StencilReport& report, std::int64_t StoreFigures::*bytes) {
-  std::int64_t sum = 0;
-  for (const auto& rank : report.ranks) sum += rank.moved.*bytes;
-  return sum;
-}
-
-bool is_direct(const StencilReport& report) {
-  return std::ranges::all_of(report.ranks, &StencilRank::is_direct);
+StorageUse storage_use(const StencilReport& report) {
+  StorageUse use{.shares = over_ranks(report, &StencilRank::storage_share)};
+  for (const auto& rank : report.ranks) {
+    use.is_direct = use.is_direct && rank.is_direct;
+    use.read_bytes += rank.read_bytes;
+    use.written_bytes += rank.written_bytes;
+  }
+  return use;
 }
 
 double rate(std::int64_t byte_count, double seconds) {
@@ -80,9 +83,10 @@ double rate(std::int64_t byte_count, double seconds) {
 // ---------------------------------------------------------------- text
 
 std::string place_text(const StencilReport& report) {
-  if (report.folders.empty()) return "in memory";
-  return fmt::format("in files in {} ({}, {})", fmt::join(report.folders, ","), report.reader,
-                     is_direct(report) ? "past the system's cache" : "through the system's cache");
+  if (report.options.folders.empty()) return "in memory";
+  return fmt::format(
+      "in files in {} ({}, {})", fmt::join(report.options.folders, ","), report.reader,
+      storage_use(report).is_direct ? "past the system's cache" : "through the system's cache");
 }
 
 std::string choice_text(const StencilReport& report) {
@@ -100,15 +104,14 @@ std::string choice_text(const StencilReport& report) {
     table.number("predicted", "{:.3g} s", prediction.total_s);
     table.word("", prediction.block == report.block ? "taken" : "");
   }
-  text += table.text("   ");
-  return text;
+  return text + table.text("   ");
 }
 
 std::string times_text(const StencilReport& report) {
-  const double all_s = over_ranks(report, time_rows.back().of).mean;
+  const double all_s = over_ranks(report, time_rows.back().seconds).mean;
   Table table;
   for (const auto& row : time_rows) {
-    const auto [mean, maximum] = over_ranks(report, row.of);
+    const auto [mean, maximum] = over_ranks(report, row.seconds);
     table.line().word("Seconds", row.name).number("mean", "{:.4f}", mean);
     table.number("maximum", "{:.4f}", maximum).number("share", "{:.1f} %", 100.0 * mean / all_s);
   }
@@ -116,10 +119,8 @@ std::string times_text(const StencilReport& report) {
 }
 
 std::string moved_text(const StencilReport& report) {
-  if (report.folders.empty()) return "";
-  const auto read = sum_over_ranks(report, &StoreFigures::read_bytes);
-  const auto written = sum_over_ranks(report, &StoreFigures::written_bytes);
-  const auto shares = storage_shares(report);
+  if (report.options.folders.empty()) return "";
+  const auto [is_direct, read, written, shares] = storage_use(report);
   return fmt::format(
       " Read {} and wrote {}: {}/s and {}/s over all steps\n Waiting for the device: {:.1f} % of the time "
       "(mean), {:.1f} % on the rank that waits most\n",
@@ -141,43 +142,38 @@ std::string solve_text(const StencilReport& report) {
 }
 
 std::string stencil_text(const StencilReport& report) {
-  const auto& method = stencil_method(report.method);
+  const auto& method = stencil_method(report.options.method);
   const auto domain_bytes = report.point_count() * std::int64_t{sizeof(double)} * method.vector_count;
   std::string text = fmt::format(
       " {} points, {} of {}, {} on {}: {}, {}\n"
       " Domain of {} {}; memory for planes {} per rank\n"
       " Temporal block: {}{}; passes: {}\n",
-      shape_text(report.shape), format_count(report.step_count, "step"), method.subject,
+      shape_text(report.options.shape), format_count(report.step_count, "step"), method.subject,
       format_count(std::ssize(report.ranks), "rank"), format_count(report.node_count, "node"), report.machine,
       report.instruction_set, format_bytes(domain_bytes), place_text(report),
       format_bytes(report.needed_bytes), format_count(report.block, "step"),
       report.choice ? ", chosen by a trial" : "", report.pass_count);
   text += choice_text(report) + times_text(report);
-  text +=
-      fmt::format("\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n",
-                  report.updates_per_second() / 1e9, report.steps_s);
-  text += fmt::format(" Quiet: {}\n", report.quiet.text());
+  text += fmt::format(
+      "\n Rate: {:.3g} GLUP/s (billion updates of points per second), {:.4f} s for all steps\n Quiet: {}\n",
+      report.updates_per_second() / 1e9, report.steps_s, report.quiet.text());
   text += moved_text(report) + solve_text(report);
-  const auto& domain = report.domain;
-  text +=
-      fmt::format(" Sum {:.15e}, checksum {:08x}\n {}\n", domain.sum, domain.checksum, verdict_text(report));
-  return text;
+  return text + fmt::format(" Sum {:.15e}, checksum {:08x}\n {}\n", report.domain.sum, report.domain.checksum,
+                            verdict_text(report));
 }
 
 // ---------------------------------------------------------------- JSON
 
 void describe_storage(Members& m, StencilReport& report) {
-  const auto read = sum_over_ranks(report, &StoreFigures::read_bytes);
-  const auto written = sum_over_ranks(report, &StoreFigures::written_bytes);
-  m("folders", report.folders, {.fewest = 1});
+  const auto [is_direct, read, written, shares] = storage_use(report);
+  m("folders", report.options.folders, {.fewest = 1});
   m("reader", report.reader, meaning("io_uring or threads"));
-  m.derived("is_direct", is_direct(report),
-            meaning("All files were read and written past the system's cache."));
+  m.derived("is_direct", is_direct, meaning("All files were read and written past the system's cache."));
   m.derived("read_bytes", read, at_least(0));
   m.derived("written_bytes", written, at_least(0));
   m.derived("read_bytes_per_s", rate(read, report.steps_s), at_least(0));
   m.derived("written_bytes_per_s", rate(written, report.steps_s), at_least(0));
-  m.derived("storage_share", storage_shares(report),
+  m.derived("storage_share", shares,
             meaning("Time spent waiting for reading and writing, divided by the time of all steps."));
 }
 
@@ -240,11 +236,11 @@ void describe(Members& m, StencilSolve& solve) {
 
 void describe(Members& m, StencilRank& rank) {
   m("planes", rank.plane_count, at_least(1));
-  for (const auto& row : time_rows) m(row.key, row.of(rank), at_least(0));
+  for (const auto& row : time_rows) m(row.key, rank.*row.seconds, at_least(0));
   m.derived("storage_share", rank.storage_share(),
             at_least(0, "Time spent waiting for reading and writing, divided by the time of all steps."));
-  m("read_bytes", rank.moved.read_bytes, at_least(0));
-  m("written_bytes", rank.moved.written_bytes, at_least(0));
+  m("read_bytes", rank.read_bytes, at_least(0));
+  m("written_bytes", rank.written_bytes, at_least(0));
   m("sent_bytes", rank.sent_bytes, at_least(0));
   m("peak_bytes", rank.peak_bytes, at_least(0, "Largest resident memory of the process."));
   m("is_direct", rank.is_direct);
@@ -270,9 +266,9 @@ void describe(Members& m, StencilReport& report) {
   m("mpi", report.mpi);
   m("instruction_set", report.instruction_set, meaning("Of the loop on rank 0."));
   m("nodes", report.node_count, at_least(1));
-  m("method", report.method, meaning("heat or s-step-cg"));
+  m("method", report.options.method, meaning("heat or s-step-cg"));
   m.constant("conforming", false, "Whether it is the benchmark's algorithm: it never is.");
-  m("shape", report.shape, at_least(1, "Points along x, y and z."));
+  m("shape", report.options.shape, at_least(1, "Points along x, y and z."));
   m("steps", report.step_count, at_least(0, "Made: s-step-cg may end before all that were asked for."));
   m("temporal_block", report.block,
     at_least(1, "Temporal block: steps of one pass over the domain; the last pass may have fewer."));
@@ -280,7 +276,7 @@ void describe(Members& m, StencilReport& report) {
   m("trial", report.choice, or_null("How the temporal block was chosen; null: it was given."));
   m("needed_bytes_per_rank", report.needed_bytes,
     at_least(0, "Memory for planes on the rank that needs most."));
-  bool is_in_files = !report.folders.empty();
+  bool is_in_files = !report.options.folders.empty();
   m.object_if(
       is_in_files, "out_of_core",
       or_null("Null: the domain was in memory. Bytes and rates are of the steps, without start values and "
@@ -294,14 +290,13 @@ void describe(Members& m, StencilReport& report) {
   m.derived("updates_per_s", at_least(0, "Points times steps, each once, divided by steps_s."),
             [&] { return report.updates_per_second(); });
   m.object("times", meaning("The ranks' use of the time of all steps."), [&] {
-    for (const auto& row : time_rows) m.derived(row.key, over_ranks(report, row.of), meaning(row.meaning));
+    for (const auto& row : time_rows)
+      m.derived(row.key, over_ranks(report, row.seconds), meaning(row.meaning));
   });
   m("ranks", report.ranks, {.fewest = 1});
-  m.object(
-      "result",
-      meaning("The final domain, u or x; it does not depend on the ranks, and with heat not on the temporal "
-              "block."),
-      [&] { describe(m, report.domain); });
+  m("result", report.domain,
+    meaning("The final domain, u or x; it does not depend on the ranks, and with heat not on the temporal "
+            "block."));
 }
 
 std::string write_stencil_report(const StencilReport& report, const std::string& format) {

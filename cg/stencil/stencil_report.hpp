@@ -11,15 +11,15 @@
 #include "cg/machine/noise_monitor.hpp"
 #include "cg/stencil/block_choice.hpp"
 #include "cg/stencil/plane_store.hpp"
+#include "cg/stencil/stencil_run.hpp"
 #include "comm/domain_layout.hpp"
 
 namespace cg2d {
 
-/// One rank's part of the steps. Trivially copyable: ranks send it as it is.
-struct StencilRank {
+/// One rank's part of the steps, with what its store has moved. Trivially copyable: ranks send it as it is.
+struct StencilRank : StoreFigures {
   std::int64_t plane_count = 0;
   double computing_s = 0.0;      ///< the steps, and checksums of what is read and written
-  StoreFigures moved{};          ///< bytes read and written, and the waiting for them
   double communication_s = 0.0;  ///< waiting for planes of other ranks, and for sums over all ranks
   double barrier_s = 0.0;        ///< after a pass, until the last rank has made it
   double total_s = 0.0;          ///< seconds of all passes
@@ -28,7 +28,7 @@ struct StencilRank {
   bool is_direct = false;
 
   /// The share of the time in which it waits for the device.
-  [[nodiscard]] double storage_share() const { return total_s > 0.0 ? moved.wait_s() / total_s : 0.0; }
+  [[nodiscard]] double storage_share() const { return total_s > 0.0 ? wait_s() / total_s : 0.0; }
 };
 
 /// The final domain; it depends on neither ranks nor block.
@@ -59,10 +59,8 @@ struct StencilReport {
   std::string mpi;
   std::string instruction_set;
   int node_count = 1;
-  comm::Extents shape{1, 1, 1};
-  std::string method;
-  int step_count = 0;  ///< made, or to be made
-  std::vector<std::string> folders{};
+  StencilOptions options{};
+  int step_count = 0;  ///< made
   std::string reader;  ///< empty in memory
   int block = 1;
   int pass_count = 0;
@@ -76,7 +74,7 @@ struct StencilReport {
   DomainFigures domain{};
   std::optional<StencilSolve> solve{};  ///< result of method s-step-cg
 
-  [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(shape).size(); }
+  [[nodiscard]] std::int64_t point_count() const { return comm::whole_domain(options.shape).size(); }
   /// Points times steps, without those that are computed twice.
   [[nodiscard]] double updates_per_second() const {
     return static_cast<double>(point_count()) * step_count / steps_s;
@@ -91,11 +89,6 @@ struct StencilReport {
 };
 
 class Members;
-void describe(Members& m, BlockPrediction& predicted);
-void describe(Members& m, BlockChoice& choice);
-void describe(Members& m, StencilSolve& solve);
-void describe(Members& m, StencilRank& rank);
-void describe(Members& m, DomainFigures& domain);
 void describe(Members& m, StencilReport& report);
 /// format: "text" or "json".
 std::string write_stencil_report(const StencilReport& report, const std::string& format);

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
@@ -27,14 +25,22 @@
 namespace cg2d {
 namespace {
 
-int neighbour_count(const comm::RankGroup& group) {
-  return (group.rank() > 0 ? 1 : 0) + (group.rank() + 1 < group.size() ? 1 : 0);
+/// This rank's planes. Throws where they are too few.
+comm::IndexRange share_of_rank(const StencilOptions& options, const comm::RankGroup& group) {
+  constexpr std::int64_t least = SkewedPass::border_planes;
+  const auto plane_count = options.shape[2];
+  if (group.size() > 1 && plane_count < least * group.size())
+    throw InputError("--shape {}: its {} along z are too few for {}, each of which needs two",
+                     shape_text(options.shape), format_count(plane_count, "plane"),
+                     format_count(group.size(), "rank"));
+  return comm::share_of(plane_count, group.rank(), group.size());
 }
 
 /// The slab of planes of one rank, its store, and the passes over it. All operations are collective; they throw RunError on every rank
 /// alike, MpiError, std::bad_alloc.
 class StencilRun {
  public:
+  /// Checks shape, memory and room, and makes the store.
   StencilRun(const StencilOptions& options, comm::RankGroup& group, const Progress& progress,
              const PanelIoRow& reader)
       : options_(options),
@@ -44,23 +50,27 @@ class StencilRun {
         reader_(reader),
         method_(stencil_method(options.method).make(options)),
         layout_(method_->layout()),
-        share_(comm::share_of(options.shape[2], group.rank(), group.size())) {}
-
-  /// Checks shape, memory and room, and makes the store.
-  void prepare() {
-    check_shape();
-    inspect();
+        share_(share_of_rank(options, group)),
+        environment_(inspect_environment(group, 1, options.memory_limit_bytes, progress)),
+        available_bytes_(environment_.memory_of_rank(group.rank())) {
+    group_.waiter().set_mode(environment_.wait_mode());
+    report_.machine = environment_.nodes.front().processor_with_caches();
+    report_.mpi = environment_.mpi_version;
+    report_.node_count = static_cast<int>(environment_.nodes.size());
+    report_.instruction_set = kernels::name_of(kernels::heat_instruction_sets().back());
+    report_.options = options;
+    if (is_in_files()) report_.reader = reader_.name;
     choose_planes_at_once();
     limit_block();
-    make_store();
+    open_store();
   }
 
   /// Start values, the choice of a block where none was asked for, all passes, and the verdict.
-  void perform() {
-    report_.block = most_block_;
+  const StencilReport& perform() {
     if (!options_.block) choose_block_by_trial();
-    report_.needed_bytes = group_.maximum(memory_for(report_.block));
-    method_->make_ready({.share = share_, .block = report_.block, .planes_at_once = planes_at_once_}, group_);
+    report_.block = size_.most_steps;
+    report_.needed_bytes = group_.maximum(memory_for(size_.most_steps));
+    method_->make_ready(share_, size_, group_);
     write_start_values();
     make_passes();
     if (const auto error = group_.maximum(std::int64_t{store_->reader_refusal()}); error != 0) {
@@ -68,127 +78,87 @@ class StencilRun {
       progress_.warn(refusal_warning(static_cast<int>(error)));
     }
     check_result();
-    gather_ranks();
+    mine_.plane_count = method_->slab().size();
+    mine_.peak_bytes = peak_resident_bytes();
+    report_.ranks = group_.gather_one(mine_);
+    report_.steps_s = group_.maximum(mine_.total_s);
+    return report_;
   }
-
-  [[nodiscard]] const StencilReport& report() const { return report_; }
 
  private:
-  [[nodiscard]] std::int64_t plane_count() const { return share_.size(); }
-  void check_shape() const {
-    constexpr std::int64_t least = SkewedPass::border_planes;
-    const auto plane_count = options_.shape[2];
-    if (group_.size() > 1 && plane_count < least * group_.size())
-      throw InputError(fmt::format("--shape {}: its {} along z are too few for {}, each of which needs two",
-                                   shape_text(options_.shape), format_count(plane_count, "plane"),
-                                   format_count(group_.size(), "rank")));
-  }
-
-  /// The machine, and the memory that this rank may take.
-  void inspect() {
-    environment_ = inspect_environment(group_, 1, options_.memory_limit_bytes, progress_);
-    const auto& environment = *environment_;
-    group_.waiter().set_mode(environment.wait_mode());
-    report_.machine = environment.nodes.front().processor_with_caches();
-    report_.mpi = environment.mpi_version;
-    report_.node_count = static_cast<int>(environment.nodes.size());
-    report_.instruction_set = kernels::name_of(kernels::heat_instruction_sets().back());
-    report_.shape = options_.shape;
-    report_.method = options_.method;
-    report_.step_count = options_.step_count;
-    report_.folders = options_.folders;
-    if (!options_.folders.empty()) report_.reader = reader_.name;
-    node_ = environment.ranks[static_cast<std::size_t>(group_.rank())].node;
-    node_info_ = environment.node_of(group_.rank());
-    available_bytes_ = node_info_.memory.available_bytes / node_info_.rank_count;
-  }
+  [[nodiscard]] bool is_in_files() const { return !options_.folders.empty(); }
 
   /// The bytes of this rank, beside what every process takes.
   [[nodiscard]] std::int64_t memory_for(int block) const {
-    const auto store_bytes = options_.folders.empty()
-                                 ? method_->stored_planes(share_, block).size() * layout_.byte_count()
-                                 : store_buffer_bytes(layout_, planes_at_once_);
-    const auto planes_of_trial = options_.block ? 0 : 2 * planes_at_once_;
-    return store_bytes + planes_of_trial * layout_.byte_count() +
-           method_->byte_count(block, planes_at_once_, neighbour_count(group_));
+    const FrontSize size{.most_steps = block, .planes_at_once = size_.planes_at_once};
+    const auto store_bytes = is_in_files()
+                                 ? store_buffer_bytes(layout_, size.planes_at_once)
+                                 : method_->stored_planes(share_, block).size() * layout_.byte_count();
+    const auto planes_of_trial = options_.block ? 0 : 2 * size.planes_at_once;
+    const int neighbour_count = (group_.rank() > 0 ? 1 : 0) + (group_.rank() + 1 < group_.size() ? 1 : 0);
+    return store_bytes + planes_of_trial * layout_.byte_count() + method_->byte_count(size, neighbour_count);
   }
 
   /// The buffers of files must not take much of the memory, which long passes need.
   void choose_planes_at_once() {
     constexpr std::int64_t share_of_buffers = 4;
     const auto is_too_much = [&] {
-      if (options_.folders.empty()) return memory_for(1) > available_bytes_;
-      return store_buffer_bytes(layout_, planes_at_once_) > available_bytes_ / share_of_buffers;
+      return is_in_files()
+                 ? store_buffer_bytes(layout_, size_.planes_at_once) > available_bytes_ / share_of_buffers
+                 : memory_for(1) > available_bytes_;
     };
-    planes_at_once_ = method_->traits().most_planes_at_once;
-    while (planes_at_once_ > 1 && is_too_much()) planes_at_once_ /= 2;
+    size_.planes_at_once = method_->traits().most_planes_at_once;
+    while (size_.planes_at_once > 1 && is_too_much()) size_.planes_at_once /= 2;
   }
 
   /// The longest pass that steps, slabs and memory allow. Throws where that of the user, or any, is longer.
   void limit_block() {
-    const auto smallest_slab = group_.minimum(plane_count());
+    const auto smallest_slab = group_.minimum(share_.size());
     const auto& traits = method_->traits();
     const auto planes_of_step = traits.planes_per_step;
     const std::int64_t by_slabs = group_.size() > 1 ? smallest_slab / planes_of_step : traits.most_steps;
     const auto by_shape = static_cast<int>(std::min<std::int64_t>(traits.most_steps, by_slabs));
-    if (options_.block && *options_.block > by_shape)
-      throw InputError(
-          fmt::format("--temporal-block {}: must be at most {}, the smaller one of the steps of a pass of {} "
-                      "({}) and the planes of the "
-                      "smallest rank ({}){}",
-                      *options_.block, by_shape, options_.method, traits.most_steps, smallest_slab,
-                      planes_of_step > 1 ? fmt::format(" by {}", planes_of_step) : ""));
     int block = options_.block.value_or(std::min(by_shape, traits.most_tried_steps));
-    if (!options_.block) {
-      while (block > 1 && memory_for(block) > available_bytes_) --block;
-    }
+    if (block > by_shape)
+      throw InputError(
+          "--temporal-block {}: must be at most {}, the smaller one of the steps of a pass of {} ({}) "
+          "and the planes of the smallest rank ({}){}",
+          block, by_shape, options_.method, traits.most_steps, smallest_slab,
+          planes_of_step > 1 ? fmt::format(" by {}", planes_of_step) : "");
+    while (!options_.block && block > 1 && memory_for(block) > available_bytes_) --block;
     agree_on(group_, [&] {
-      if (memory_for(block) <= available_bytes_) return;
-      throw RunError(
-          ExitCode::memory,
-          fmt::format("not enough memory: rank {} needs {} for a pass of {}, {} are available; {}{}",
-                      group_.rank(), format_bytes(memory_for(block)), format_count(block, "step"),
-                      format_bytes(std::max<std::int64_t>(available_bytes_, 0)),
-                      enough_limit_text(node_info_.memory,
-                                        (memory_for(block) - available_bytes_) * node_info_.rank_count,
-                                        node_info_.rank_count),
-                      options_.folders.empty() ? "take more ranks, or --out-of-core"
-                                               : "take more memory, or planes (x and y) with fewer points"));
+      const auto missing_bytes = memory_for(block) - available_bytes_;
+      if (missing_bytes <= 0) return;
+      const auto& node = environment_.node_of(group_.rank());
+      throw RunError(ExitCode::memory,
+                     "not enough memory: rank {} needs {} for a pass of {}, {} are available; {}{}",
+                     group_.rank(), format_bytes(memory_for(block)), format_count(block, "step"),
+                     format_bytes(std::max<std::int64_t>(available_bytes_, 0)),
+                     enough_limit_text(node.memory, missing_bytes * node.rank_count, node.rank_count),
+                     is_in_files() ? "take more memory, or planes (x and y) with fewer points"
+                                   : "take more ranks, or --out-of-core");
     });
-    most_block_ = static_cast<int>(group_.minimum(std::int64_t{block}));
+    size_.most_steps = static_cast<int>(group_.minimum(std::int64_t{block}));
   }
 
-  [[nodiscard]] const std::string& folder() const { return folder_of_rank(options_.folders, group_.rank()); }
-
-  void make_store() {
-    const auto planes = method_->stored_planes(share_, most_block_);
-    first_stored_ = planes.begin;
-    if (!options_.folders.empty())
+  void open_store() {
+    const StoreOptions store{
+        .stored = method_->stored_planes(share_, size_.most_steps),
+        .folder = is_in_files() ? folder_of_rank(options_.folders, group_.rank()) : std::string(),
+        .planes_at_once = size_.planes_at_once,
+        .reader = &reader_};
+    if (is_in_files())
       require_room({.option = "--out-of-core",
-                    .folder = folder(),
-                    .byte_count = planes.size() * layout_.byte_count(),
-                    .node = node_},
+                    .folder = store.folder,
+                    .byte_count = store.stored.size() * layout_.byte_count(),
+                    .node = environment_.ranks[static_cast<std::size_t>(group_.rank())].node},
                    group_);
-    agree_on(group_, [&] {
-      if (options_.folders.empty()) {
-        store_ = make_memory_store(layout_, planes.size());
-        return;
-      }
-      store_ = make_file_store(layout_, {.folder = folder(),
-                                         .plane_count = planes.size(),
-                                         .planes_at_once = planes_at_once_,
-                                         .reader = &reader_});
-    });
+    agree_on(group_, [&] { store_ = make_store(layout_, store); });
     mine_.is_direct = store_->is_direct();
-    if (!options_.folders.empty() && group_.minimum(std::int64_t{mine_.is_direct}) == 0)
+    if (is_in_files() && group_.minimum(std::int64_t{mine_.is_direct}) == 0)
       progress_.warn(
           "--out-of-core: a file system cannot read and write past the system's cache (O_DIRECT); it goes "
           "through it");
-  }
-
-  [[nodiscard]] PlaneSequence in_store(const comm::IndexRange& planes, bool is_downward = false) const {
-    return {.planes = {.begin = planes.begin - first_stored_, .end = planes.end - first_stored_},
-            .is_backward = is_downward};
   }
 
   void write_start_values() {
@@ -199,8 +169,8 @@ class StencilRun {
     const Stopwatch stopwatch;
     agree_on(group_, [&] {
       for (auto z = slab.begin; z < slab.end; ++z) {
-        method_->fill_start(z, store_->room(z - first_stored_));
-        store_->written(z - first_stored_);
+        method_->fill_start(z, store_->room(z));
+        store_->written(z);
       }
       store_->finish_writing();
     });
@@ -209,7 +179,7 @@ class StencilRun {
 
   void choose_block_by_trial() {
     progress_.say("trying how many steps a pass should make");
-    const auto largest_slab = group_.maximum(plane_count());
+    const auto largest_slab = group_.maximum(share_.size());
     const auto planes_of_pass = [&](int step_count) {
       return method_->computed_planes(largest_slab, std::min(group_.size() - 1, 2), step_count);
     };
@@ -217,112 +187,87 @@ class StencilRun {
                                  .work = {.plane_count = largest_slab,
                                           .step_count = options_.step_count,
                                           .planes_of_pass = planes_of_pass},
-                                 .most_block = most_block_,
-                                 .plane_count = plane_count(),
-                                 .planes_at_once = planes_at_once_,
-                                 .store = options_.folders.empty() ? nullptr : store_.get()},
+                                 .size = size_,
+                                 .store = is_in_files() ? store_.get() : nullptr},
                                 group_);
-    report_.block = choose_block(report_.choice->tried).block;
+    size_.most_steps = choose_block(report_.choice->tried).block;
   }
 
+  /// All time but that of waiting for the device, other ranks and their messages is computing.
   void make_passes() {
-    const auto before = store_->figures();
     const InterruptWatch watch;
     const Progress::TimedRegion region(progress_);
-    NoiseMonitor quiet(group_, *environment_, 1);
+    NoiseMonitor quiet(group_, environment_, 1);
     quiet.begin();
+    store_->take_figures();
     group_.barrier();
     since_begin_ = Stopwatch();
-    const auto begin_pass = [&] {
-      StencilPass pass;
-      take_times([&] { pass = method_->begin_pass(done_count_, group_); });
-      return pass;
-    };
-    for (auto pass = begin_pass(); pass.step_count > 0; pass = begin_pass()) {
+    for (auto pass = method_->begin_pass(0, group_); pass.step_count > 0;
+         pass = method_->begin_pass(report_.step_count, group_)) {
       make_pass(pass, watch);
-      done_count_ += pass.step_count;
+      report_.step_count += pass.step_count;
       ++report_.pass_count;
     }
-    report_.step_count = done_count_;
     mine_.total_s = since_begin_.seconds();
     quiet.end();
     report_.quiet = quiet.result();
-    mine_.moved = store_->figures() - before;
+    static_cast<StoreFigures&>(mine_) = store_->take_figures();
+    mine_.communication_s = method_->communication_s();
+    mine_.computing_s =
+        std::max(mine_.total_s - mine_.wait_s() - mine_.communication_s - mine_.barrier_s, 0.0);
     mine_.sent_bytes = method_->sent_bytes();
-  }
-
-  /// Takes the times of an action: all but waiting for the device and communication is computing.
-  void take_times(const std::function<void()>& action) {
-    const Stopwatch stopwatch;
-    const double waited_before = store_->figures().wait_s();
-    const double communication_before = method_->communication_s();
-    action();
-    const double communication_s = method_->communication_s() - communication_before;
-    mine_.communication_s += communication_s;
-    mine_.computing_s += stopwatch.seconds() - communication_s - (store_->figures().wait_s() - waited_before);
   }
 
   /// The first planes are read while ranks exchange others. After the pass ranks learn whether all have made it.
   void make_pass(const StencilPass& pass, const InterruptWatch& watch) {
-    show_pass(pass.step_count);
-    Agreement agreement(group_);
-    take_times([&] {
-      agreement.attempt([&] { store_->begin_reading(in_store(pass.read, pass.sweep.is_downward)); });
-      method_->exchange();
-      agreement.attempt([&] { make_wavefront_steps(pass, watch); });
-      method_->end_pass();
-      agreement.attempt([&] { store_->finish_writing(); });
+    const int done_count = report_.step_count;
+    // Elsewhere than on a terminal each pass is a line.
+    show(progress_, done_count, [&] {
+      return fmt::format("steps {} to {} of {}", done_count + 1, done_count + pass.step_count,
+                         options_.step_count);
     });
+    Agreement agreement(group_);
+    agreement.attempt([&] { store_->begin_reading(pass.read, pass.sweep); });
+    method_->exchange();
+    agreement.attempt([&] { make_wavefront_steps(pass, watch); });
+    method_->end_pass();
+    agreement.attempt([&] { store_->finish_writing(); });
     const Stopwatch barrier;
     agreement.reach();
     mine_.barrier_s += barrier.seconds();
   }
 
   void make_wavefront_steps(const StencilPass& pass, const InterruptWatch& watch) {
+    const std::int64_t n = size_.planes_at_once;
     const auto& wavefront_steps = pass.wavefront_steps;
-    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += planes_at_once_) {
+    for (auto first = wavefront_steps.begin; first < wavefront_steps.end; first += n) {
       if (watch.asked())
-        throw RunError(ExitCode::interrupted, fmt::format("{} after {} of {} steps", interruption(),
-                                                          done_count_, options_.step_count));
-      make_wavefront_step(pass, first);
-      show_wavefront_step(pass.step_count,
-                          static_cast<double>(first + planes_at_once_ - wavefront_steps.begin) /
-                              static_cast<double>(wavefront_steps.size() + planes_at_once_));
+        throw RunError(ExitCode::interrupted, "{} after {} of {} steps", interruption(), report_.step_count,
+                       options_.step_count);
+      const auto first_made = first - pass.step_count;
+      std::vector<const double*> given;
+      std::vector<double*> made;
+      for (std::int64_t k = 0; k < n; ++k) {
+        given.push_back(pass.read.contains(first + k) ? store_->next() : nullptr);
+        made.push_back(pass.written.contains(first_made + k) ? store_->room(first_made + k) : nullptr);
+      }
+      method_->advance(first, given, made);
+      for (auto number = first_made; number < first_made + n; ++number) {
+        if (pass.written.contains(number)) store_->written(number);
+      }
+      const double share = static_cast<double>(first + n - wavefront_steps.begin) /
+                           static_cast<double>(wavefront_steps.size() + n);
+      show(planes_progress_, report_.step_count + share * pass.step_count,
+           [&] { return fmt::format("{:.0f} % of the planes", 100.0 * share); });
     }
   }
 
-  void make_wavefront_step(const StencilPass& pass, std::int64_t first) {
-    std::vector<const double*> given(static_cast<std::size_t>(planes_at_once_));
-    std::vector<double*> made(given.size());
-    const auto made_plane = [&](std::size_t k) {
-      return pass.sweep.number_of(first + static_cast<std::int64_t>(k) - pass.step_count);
-    };
-    for (std::size_t k = 0; k < given.size(); ++k) {
-      if (pass.read.contains(pass.sweep.number_of(first + static_cast<std::int64_t>(k))))
-        given[k] = store_->next();
-      if (const auto z = made_plane(k); pass.written.contains(z)) made[k] = store_->room(z - first_stored_);
-    }
-    method_->advance(first, given, made);
-    for (std::size_t k = 0; k < made.size(); ++k) {
-      if (made[k] != nullptr) store_->written(made_plane(k) - first_stored_);
-    }
-  }
-
-  /// Elsewhere than on a terminal each pass is a line.
-  void show_pass(int step_count) const {
-    progress_.tick([&] {
-      if (done_count_ > 0)
-        progress_.expect(since_begin_.seconds() / done_count_ * (options_.step_count - done_count_));
-      return fmt::format("steps {} to {} of {}", done_count_ + 1, done_count_ + step_count,
-                         options_.step_count);
-    });
-  }
-
-  void show_wavefront_step(int step_count, double share) const {
-    planes_progress_.tick([&] {
-      const double done = done_count_ + share * step_count;
-      progress_.expect(since_begin_.seconds() / done * (options_.step_count - done));
-      return fmt::format("{:.0f} % of the planes", 100.0 * share);
+  /// done: steps so far.
+  template <typename MakeText>
+  void show(const Progress& progress, double done, const MakeText& make_text) const {
+    progress.tick([&] {
+      if (done > 0.0) progress_.expect(since_begin_.seconds() / done * (options_.step_count - done));
+      return make_text();
     });
   }
 
@@ -331,7 +276,7 @@ class StencilRun {
     const Stopwatch stopwatch;
     Agreement agreement(group_);
     std::vector<PlaneFigures> mine;
-    agreement.attempt([&] { store_->begin_reading(in_store(method_->slab())); });
+    agreement.attempt([&] { store_->begin_reading(method_->slab()); });
     method_->exchange();
     agreement.attempt([&] { mine = method_->check([&] { return store_->next(); }); });
     agreement.reach();
@@ -347,13 +292,6 @@ class StencilRun {
     report_.check_s = group_.maximum(stopwatch.seconds());
   }
 
-  void gather_ranks() {
-    mine_.plane_count = method_->slab().size();
-    mine_.peak_bytes = peak_resident_bytes();
-    report_.ranks = group_.gather_one(mine_);
-    report_.steps_s = group_.maximum(mine_.total_s);
-  }
-
   const StencilOptions& options_;
   comm::RankGroup& group_;
   const Progress& progress_;
@@ -362,37 +300,27 @@ class StencilRun {
   std::unique_ptr<StencilMethod> method_;
   const PlaneLayout& layout_;
   comm::IndexRange share_;  // this rank's planes of the domain
-  StencilReport report_;
-  std::optional<Environment> environment_{};
-  int node_ = 0;
-  NodeInfo node_info_;
-  std::int64_t available_bytes_ = 0;  // memory for this rank
-  int planes_at_once_ = 1;
-  int most_block_ = 1;
+  Environment environment_;
+  std::int64_t available_bytes_;  // memory for this rank
+  FrontSize size_;
   std::unique_ptr<PlaneStore> store_;
-  std::int64_t first_stored_ = 0;  // plane 0 of the store
+  StencilReport report_;
   StencilRank mine_;
   Stopwatch since_begin_;
-  int done_count_ = 0;  // steps
 };
 
 }  // namespace
 
 StencilReport perform_stencil(const StencilOptions& options, comm::RankGroup& group, const Progress& progress,
                               const PanelIoRow& reader) {
-  StencilRun run(options, group, progress, reader);
-  run.prepare();
-  run.perform();
-  return run.report();
+  return StencilRun(options, group, progress, reader).perform();
 }
 
 ExitCode run_stencil(const StencilOptions& options, comm::RankGroup& group) {
   const Progress progress(options.progress, group.rank());
   StencilRun run(options, group, progress, usual_panel_io());
-  run.prepare();
   const auto output = open_output(options.output, group);
-  run.perform();
-  const auto& report = run.report();
+  const auto& report = run.perform();
   write_output(output.get(), group, [&] { return write_stencil_report(report, options.format); });
   if (group.rank() == 0 && report.code() != ExitCode::success) say_on_stderr(verdict_text(report));
   return report.code();

@@ -15,7 +15,7 @@ namespace cg2d {
 
 /// Border planes of each step but the last: `lent`, the two that the rank before needs, which the pass fills,
 /// and `borrowed`, the first two of the next rank, at SkewedPass::border_place(). nullptr where the pass has
-/// none. Those of step 0 are given, not moved here.
+/// none.
 struct WavefrontBorders {
   double* lent = nullptr;
   const double* borrowed = nullptr;
@@ -35,20 +35,13 @@ struct WavefrontBorders {
 /// once for n planes. Each point is computed by the same loop from the same operands whatever n and the number of steps: the same bits.
 class Wavefront {
  public:
-  struct Options {
-    int most_steps = 1;      ///< most steps of a pass
-    int planes_at_once = 1;  ///< n
-    kernels::HeatLoop loop = kernels::heat_loop();
-  };
-
   /// Throws std::bad_alloc.
-  Wavefront(const PlaneLayout& layout, const Options& options);
+  Wavefront(const PlaneLayout& layout, const FrontSize& size, kernels::HeatLoop loop = kernels::heat_loop());
   /// Memory of such an object.
-  static std::int64_t byte_count(const PlaneLayout& layout, const Options& options);
+  static std::int64_t byte_count(const PlaneLayout& layout, const FrontSize& size);
 
   /// Before the first wavefront step of a pass.
   void begin(const SkewedPass& pass, const WavefrontBorders& borders = {});
-  [[nodiscard]] const SkewedPass& pass() const { return pass_; }
   /// The values of `first` of the wavefront steps of a pass: from `begin` on in steps of planes_at_once, as long as they are before `end`.
   [[nodiscard]] comm::IndexRange wavefront_steps() const {
     return {.begin = pass_.slab.begin, .end = pass_.planes(pass_.step_count).end + pass_.step_count};
@@ -57,47 +50,42 @@ class Wavefront {
   [[nodiscard]] static std::int64_t place(std::int64_t first, int step, std::int64_t z) {
     return z - (first - step);
   }
-  /// given[k]: plane first + k of step 0, nullptr where neither planes(0) of the pass nor borrowed(0) has it. made[k]: room for plane first + k -
+  /// given[k]: plane first + k of step 0, nullptr where planes(0) of the pass does not have it. made[k]: room for plane first + k -
   /// step_count of the last step, nullptr where planes(step_count) does not have it; zeros around its lines are not written. Both have
   /// planes_at_once elements. Borrowed planes with a place in this wavefront step or before must be there. A plane may be given and made in the
   /// same place. Cost: about planes_at_once * step_count planes computed.
   void advance(std::int64_t first, std::span<const double* const> given, std::span<double* const> made);
 
  private:
-  /// A line of a step: number y, and where it is in each of n+2 planes, the two kept ones first.
-  struct StepLine {
-    std::int64_t y = 0;
-    std::vector<const double*> planes{};
-  };
-
   [[nodiscard]] double* kept_line(int step, int number, std::int64_t y);
   [[nodiscard]] double* passed_line(int step, std::int64_t y, std::int64_t plane);
-  void find_active_planes(std::int64_t first);
-  [[nodiscard]] comm::IndexRange places_of(int step, const comm::IndexRange& planes,
-                                           std::int64_t first) const;
-  void take_given(std::int64_t y, std::span<const double* const> given);
-  void fetch_kept_lines(int step, std::int64_t y);
-  void make_line(int step, std::span<double* const> made);
-  void lend_line(int step, std::int64_t y, std::span<double* const> made);
-  [[nodiscard]] double* target_line(int step, std::int64_t plane, std::int64_t y,
-                                    std::span<double* const> made);
+  [[nodiscard]] const double* line_of(int step, std::int64_t plane, std::int64_t y);
+  [[nodiscard]] double* target_line(int step, std::int64_t plane, std::int64_t y);
+  [[nodiscard]] comm::IndexRange places_of(int step, const comm::IndexRange& planes) const;
+  void fetch_given(std::int64_t y) const;
+  void make_line(int step);
   void pass_on(int step);
   void keep(int step);
-  void describe_made(int step, std::span<double* const> made);
+  void show_line(int step, std::int64_t y);
 
   PlaneLayout layout_;
   kernels::HeatLoop loop_;
   std::int64_t planes_at_once_;
   SkewedPass pass_;
   WavefrontBorders borders_;
-  std::int64_t first_ = 0;  // first plane given in this wavefront step
+  // The arguments of advance():
+  std::int64_t first_ = 0;
+  std::span<const double* const> given_;
+  std::span<double* const> made_;
   std::vector<comm::IndexRange>
       active_;  // by step: of the n planes of this wavefront step those that it computes
   kernels::PageBuffer<double> kept_;    // two planes of each step but the last
   kernels::PageBuffer<double> passed_;  // line y of n+2 planes of each step but the last, at place y modulo 2
-  kernels::PageBuffer<double> made_;    // a line of n planes of two steps, which take turns
+  kernels::PageBuffer<double> new_;     // a line of n planes of two steps, which take turns
   std::vector<double> zeros_;           // a line
-  StepLine line_;                       // that a step has just made
+  // The line of the step that was given or made last: number y, and where it is in each of n+2 planes, the two kept ones first.
+  std::int64_t line_y_ = 0;
+  std::vector<const double*> line_planes_;
 };
 
 }  // namespace cg2d

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/stencil/stencil_options.hpp"
+#include "cg/stencil/stencil_run.hpp"
 
 namespace cg2d::block_choice_test {
 namespace {

@@ -41,18 +41,19 @@ constexpr comm::IndexRange all_planes{.begin = 0, .end = plane_count};
 /// one of the pass before.
 bool make_pass(PlaneStore& store, const PlaneLayout& layout, int pass, std::int64_t distance) {
   bool is_right = true;
-  const PlaneSequence sequence{.planes = all_planes, .is_backward = pass % 2 == 0};
-  store.begin_reading(sequence);
+  const Sweep sweep{.domain_planes = plane_count, .is_downward = pass % 2 == 0};
+  store.begin_reading(all_planes, sweep);
   for (std::int64_t index = 0; index < plane_count + distance; ++index) {
     if (index < plane_count) {
       const double* const plane = store.next();
-      is_right = is_right && plane[layout.line(0)] == value_of(sequence.plane(index), pass - 1) &&
+      is_right = is_right && plane[layout.line(0)] == value_of(sweep.number_of(index), pass - 1) &&
                  plane[layout.line(0) + layout.line_length] == 0.0 && plane[layout.line(0) - 1] == 0.0;
     }
     if (index < distance) continue;
-    const auto z = sequence.plane(index - distance);
-    std::fill_n(store.room(z) + layout.line(0), layout.line_length, value_of(z, pass));
-    store.written(z);
+    const auto number = index - distance;
+    std::fill_n(store.room(number) + layout.line(0), layout.line_length,
+                value_of(sweep.number_of(number), pass));
+    store.written(number);
   }
   store.finish_writing();
   return is_right;
@@ -74,15 +75,16 @@ TEST(PlaneStoreTest, PassesReadWhatTheOneBeforeHasWritten) {
       for (int pass = 1; pass <= 4; ++pass)
         EXPECT_TRUE(make_pass(store, layout, pass, 1 + 5 * pass % 17)) << pass;
     };
-    expect_right(*make_memory_store(layout, plane_count));
+    expect_right(*make_store(layout, {.stored = all_planes}));
     for (const auto* const row : readers_here()) {
       SCOPED_TRACE(row->name);
       const test::TemporaryFolder folder;
-      const auto store =
-          make_file_store(layout, {.folder = folder.path(), .plane_count = plane_count, .reader = row});
+      const auto store = make_store(layout, {.stored = all_planes, .folder = folder.path(), .reader = row});
       expect_right(*store);
-      EXPECT_EQ(store->figures().read_bytes, 4 * plane_count * layout.byte_count());
-      EXPECT_EQ(store->figures().written_bytes, 5 * plane_count * layout.byte_count());
+      const auto figures = store->take_figures();
+      EXPECT_EQ(figures.read_bytes, 4 * plane_count * layout.byte_count());
+      EXPECT_EQ(figures.written_bytes, 5 * plane_count * layout.byte_count());
+      EXPECT_EQ(store->take_figures().read_bytes, 0);
       EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "the file has a name";
     }
   }
@@ -92,11 +94,11 @@ TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
   const PlaneLayout layout({700, 60, plane_count});
   for (const int at_once : {1, 3, 8, 11}) {
     const test::TemporaryFolder folder;
-    const auto store = make_file_store(
-        layout, {.folder = folder.path(), .plane_count = plane_count, .planes_at_once = at_once});
+    const auto store =
+        make_store(layout, {.stored = all_planes, .folder = folder.path(), .planes_at_once = at_once});
     write_all(*store, layout);
     for (int pass = 1; pass <= 3; ++pass) {
-      store->begin_reading({.planes = all_planes});
+      store->begin_reading(all_planes);
       for (std::int64_t first = 0; first < plane_count; first += at_once) {
         const auto count = std::min<std::int64_t>(at_once, plane_count - first);
         std::vector<const double*> planes;
@@ -117,19 +119,42 @@ TEST(PlaneStoreTest, SeveralPlanesAreValidAtOnce) {
   }
 }
 
+TEST(PlaneStoreTest, ASlabHasTheNumbersOfTheDomain) {
+  constexpr std::int64_t domain_planes = 100;
+  constexpr comm::IndexRange slab{.begin = 30, .end = 45};
+  const PlaneLayout layout({9, 9, domain_planes});
+  const test::TemporaryFolder folder;
+  const auto expect_right = [&](PlaneStore& store) {
+    for (auto z = slab.begin; z < slab.end; ++z) {
+      store.room(z)[layout.line(0)] = value_of(z, 0);
+      store.written(z);
+    }
+    store.finish_writing();
+    for (const bool is_downward : {false, true}) {
+      const Sweep sweep{.domain_planes = domain_planes, .is_downward = is_downward};
+      const auto numbers = sweep.numbers_of(slab);
+      store.begin_reading(numbers, sweep);
+      for (auto number = numbers.begin; number < numbers.end; ++number)
+        EXPECT_EQ(store.next()[layout.line(0)], value_of(sweep.number_of(number), 0));
+    }
+  };
+  expect_right(*make_store(layout, {.stored = slab}));
+  expect_right(*make_store(layout, {.stored = slab, .folder = folder.path()}));
+}
+
 TEST(PlaneStoreTest, APassMayReadSomePlanesOnly) {
   const PlaneLayout layout({9, 9, plane_count});
   const test::TemporaryFolder folder;
-  const auto store = make_file_store(layout, {.folder = folder.path(), .plane_count = plane_count});
+  const auto store = make_store(layout, {.stored = all_planes, .folder = folder.path()});
   write_all(*store, layout);
-  for (const bool is_backward : {false, true}) {
+  for (const bool is_downward : {false, true}) {
     for (const auto& planes : {comm::IndexRange{.begin = 0, .end = 1},
                                {.begin = 2, .end = 5},
                                {.begin = 20, .end = plane_count}}) {
-      const PlaneSequence sequence{.planes = planes, .is_backward = is_backward};
-      store->begin_reading(sequence);
-      for (std::int64_t index = 0; index < sequence.size(); ++index)
-        EXPECT_EQ(store->next()[layout.line(0)], value_of(sequence.plane(index), 0));
+      const Sweep sweep{.domain_planes = plane_count, .is_downward = is_downward};
+      store->begin_reading(planes, sweep);
+      for (auto number = planes.begin; number < planes.end; ++number)
+        EXPECT_EQ(store->next()[layout.line(0)], value_of(sweep.number_of(number), 0));
     }
   }
   EXPECT_TRUE(make_pass(*store, layout, 1, 2));
@@ -142,8 +167,7 @@ ExitCode end_with(const test::FaultPlan& plan) {
   const auto row = test::faulty_reader();
   test::plan_faults(plan);
   try {
-    const auto store =
-        make_file_store(layout, {.folder = folder.path(), .plane_count = plane_count, .reader = &row});
+    const auto store = make_store(layout, {.stored = all_planes, .folder = folder.path(), .reader = &row});
     write_all(*store, layout);
     for (int pass = 1; pass <= 3; ++pass) EXPECT_TRUE(make_pass(*store, layout, pass, 4));
   } catch (const RunError& error) {
@@ -203,17 +227,19 @@ TEST(PlaneStoreTest, NoFaultGivesAWrongPlane) {
 TEST(PlaneStoreTest, AFolderThatIsNotThereAndTooLittleRoomAreRefused) {
   const PlaneLayout layout({64, 64, 1});
   const test::TemporaryFolder folder;
-  const auto code_of = [&](const StoreFileOptions& options) {
+  const auto code_of = [&](const StoreOptions& options) {
     try {
-      make_file_store(layout, options);
+      make_store(layout, options);
     } catch (const RunError& error) {
       return error.code();
     }
     return ExitCode::success;
   };
-  EXPECT_EQ(code_of({.folder = folder.path("missing"), .plane_count = 1}), ExitCode::cannot_create);
+  EXPECT_EQ(code_of({.stored = {.begin = 0, .end = 1}, .folder = folder.path("missing")}),
+            ExitCode::cannot_create);
   constexpr std::int64_t far_too_many = std::int64_t{1} << 40;
-  EXPECT_EQ(code_of({.folder = folder.path(), .plane_count = far_too_many}), ExitCode::cannot_create);
+  EXPECT_EQ(code_of({.stored = {.begin = 0, .end = far_too_many}, .folder = folder.path()}),
+            ExitCode::cannot_create);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

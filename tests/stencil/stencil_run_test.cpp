@@ -98,8 +98,8 @@ TEST(StencilRunTest, EveryPassAndStoreHasTheBitsOfPlainSteps) {
       std::int64_t read_bytes = 0;
       std::int64_t written_bytes = 0;
       for (const auto& rank : report.ranks) {
-        read_bytes += rank.moved.read_bytes;
-        written_bytes += rank.moved.written_bytes;
+        read_bytes += rank.read_bytes;
+        written_bytes += rank.written_bytes;
       }
       EXPECT_EQ(read_bytes, bytes);
       EXPECT_EQ(written_bytes, bytes);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "comm/block_layout.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -26,11 +28,6 @@ constexpr std::int64_t least_fetched_bytes = std::int64_t{2} << 20;
 
 // Three planes of a block of inner lines: half of the second-level cache of most processors.
 constexpr std::int64_t bytes_per_block = std::int64_t{512} << 10;
-
-/// Part number `part` of 0 ... count-1, cut into part_count parts.
-comm::IndexRange part_of_count(std::int64_t count, std::int64_t part, std::int64_t part_count) {
-  return {.begin = count * part / part_count, .end = count * (part + 1) / part_count};
-}
 
 }  // namespace
 
@@ -69,7 +66,7 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
     : halo_(halo),
       sums_(sums),
       timer_(timer),
-      points_(stencil.extents, box),
+      points_(stencil.extents, box, halo.operand()),
       kernel_(kernels::stencil_kernel(stencil.point_count, options.instruction_set)),
       point_count_(stencil.point_count),
       has_corners_(stencil.has_corners()),
@@ -77,7 +74,6 @@ StencilOperator::StencilOperator(const Stencil& stencil, const comm::Box& box, c
       q_(static_cast<std::size_t>(box.size())),
       products_(static_cast<std::size_t>(options.thread_count)) {
   streams_ = options.streams.value_or(product_byte_count() >= least_streamed_bytes);
-  points_.set_operand(halo.operand());
   if (box.is_empty()) return;
   for (std::size_t k = 1; k < inner_.size(); ++k) {
     const std::int64_t begin = points_.goes_on(k, -1) ? 1 : 0;
@@ -149,10 +145,8 @@ template <typename Compute>
 void StencilOperator::on_threads(std::int64_t count, const Share& share, const Compute& compute) {
 #pragma omp parallel for num_threads(thread_count_) schedule(static, 1) if (thread_count_ > 1)
   for (int thread = 0; thread < thread_count_; ++thread) {
-    const auto mine = part_of_count(count, thread, thread_count_);
-    const auto now = part_of_count(mine.size(), share.number, share.count);
-    compute(comm::IndexRange{.begin = mine.begin + now.begin, .end = mine.begin + now.end},
-            products_[static_cast<std::size_t>(thread)]);
+    const auto mine = comm::share_of(count, thread, thread_count_);
+    compute(comm::share_of(mine, share.number, share.count), products_[static_cast<std::size_t>(thread)]);
   }
 }
 

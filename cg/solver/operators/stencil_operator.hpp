@@ -27,10 +27,11 @@ comm::HaloShape halo_shape(const Stencil& stencil);
 /// and z are within -1 ... extent.
 class SurroundedBox {
  public:
-  SurroundedBox(const comm::Extents& extents, const comm::Box& box)
+  SurroundedBox(const comm::Extents& extents, const comm::Box& box, std::span<const double> operand)
       : extents_(extents),
         box_(box),
-        zeros_(static_cast<std::size_t>(std::max(box.extent(0), longest_run))) {}
+        zeros_(static_cast<std::size_t>(std::max(box.extent(0), longest_run))),
+        operand_(operand) {}
 
   /// Lines are followed by the next ones of their plane; outside of the domain by as many zeros as there are points
   /// in a run of lines, or in one line.
@@ -43,7 +44,6 @@ class SurroundedBox {
     return step < 0 ? range.begin > 0 : range.end < extents_[dimension];
   }
 
-  void set_operand(std::span<const double> operand) { operand_ = operand; }
   [[nodiscard]] std::span<const double> operand() const { return operand_; }
   /// The halo, of width 1, as the exchange gives it.
   void set_halo(std::span<const comm::HaloView> views);

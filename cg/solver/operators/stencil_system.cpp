@@ -1,7 +1,5 @@
 // The rows of Laplacians without a matrix.
 
-#include <fmt/format.h>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/solver/communicator_setup.hpp"
@@ -16,8 +14,8 @@ comm::DomainLayout domain_layout(const Stencil& stencil, const MatrixFreeInput& 
   const auto grid =
       input.domain_grid ? *input.domain_grid : comm::best_domain_grid(stencil.extents, rank_count);
   if (grid.rank_count() != rank_count) {
-    throw InputError(fmt::format("{}: the cut {} is of {} ranks, there are {}", stencil.name(), grid.name(),
-                                 grid.rank_count(), rank_count));
+    throw InputError("{}: the cut {} is of {} ranks, there are {}", stencil.name(), grid.name(),
+                     grid.rank_count(), rank_count);
   }
   return {stencil.extents, grid};
 }
@@ -84,22 +82,23 @@ MatrixFreeSize stencil_size_of(std::string_view text) {
   return {.order = stencil_from(text).order(), .bytes_per_row = 3 * sizeof(double)};
 }
 
-}  // namespace
-
-MatrixFreeRow laplace2d_operator() {
-  return {.name = "laplace2d",
-          .arguments = "NXxNY",
-          .description = "the Laplacian of 5 points, by an exchange of halos",
+MatrixFreeRow laplacian(std::string_view name, std::string_view arguments, std::string_view description) {
+  return {.name = name,
+          .arguments = arguments,
+          .description = description,
           .size_of = &stencil_size_of,
           .make = &make_stencil_system};
 }
 
+}  // namespace
+
+MatrixFreeRow laplace2d_operator() {
+  return laplacian("laplace2d", "NXxNY", "the Laplacian of 5 points, by an exchange of halos");
+}
+
 MatrixFreeRow laplace3d_operator() {
-  return {.name = "laplace3d",
-          .arguments = "NXxNYxNZ[:27]",
-          .description = "the Laplacian of 7 (or 27) points, by an exchange of halos",
-          .size_of = &stencil_size_of,
-          .make = &make_stencil_system};
+  return laplacian("laplace3d", "NXxNYxNZ[:27]",
+                   "the Laplacian of 7 (or 27) points, by an exchange of halos");
 }
 
 }  // namespace cg2d
