@@ -1,7 +1,5 @@
 #include "cg/library/layout.hpp"
 
-#include <fmt/format.h>
-
 #include "cg/base/agreement.hpp"
 #include "cg/base/errors.hpp"
 
@@ -12,8 +10,7 @@ std::vector<std::int64_t> piece_starts_of(std::int64_t own_row_count, const comm
   agree_on(group, [&] {
     require_grid_of(grid, group.size());
     if (own_row_count < 0)
-      throw InputError(
-          fmt::format("layout: {} rows on rank {}: must be 0 or more", own_row_count, group.rank()));
+      throw InputError("layout: {} rows on rank {}: must be 0 or more", own_row_count, group.rank());
   });
   const auto counts = group.gather_one(own_row_count);
   std::vector<std::int64_t> starts{0};

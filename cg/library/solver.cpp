@@ -50,7 +50,7 @@ void require_same(const std::string& key, std::string_view what, comm::RankGroup
   constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63U;
   const auto hash = static_cast<std::int64_t>(hash_of_text(key) & ~sign_bit);
   if (group.minimum(hash) != group.maximum(hash))
-    throw InputError(fmt::format("solver: the ranks have different {}; all must give the same", what));
+    throw InputError("solver: the ranks have different {}; all must give the same", what);
 }
 
 void require_same(const SolverOptions& options, comm::RankGroup& group) {
@@ -65,7 +65,7 @@ void require_same(const SolverOptions& options, comm::RankGroup& group) {
 void require_tolerance(const ToleranceOptions& tolerance) {
   const auto require = [](std::string_view name, auto value) {
     if (!(value >= 0))  // nor NaN
-      throw InputError(fmt::format("tolerance: {} {}: must be 0 or more", name, value));
+      throw InputError("tolerance: {} {}: must be 0 or more", name, value);
   };
   require("relative", tolerance.relative);
   require("absolute", tolerance.absolute);
@@ -90,9 +90,9 @@ void check_options(const SolverOptions& options, comm::RankGroup& group) {
     if (const auto kind = matrix_cut_from(configuration.cut).kind;
         kind == MatrixCut::Kind::random || kind == MatrixCut::Kind::speed)
       throw InputError(
-          fmt::format("cut {}: the library leaves rows in their order, and measures no speeds; valid: auto, "
-                      "nonzeros, even, file:FILE",
-                      configuration.cut));
+          "cut {}: the library leaves rows in their order, and measures no speeds; valid: auto, "
+          "nonzeros, even, file:FILE",
+          configuration.cut);
   });
 }
 
@@ -100,8 +100,7 @@ void check_piece_starts(const std::vector<std::int64_t>& starts, std::int64_t or
   const bool fit = starts.size() == static_cast<std::size_t>(rank_count) + 1 && starts.front() == 0 &&
                    starts.back() == order && std::ranges::is_sorted(starts);
   if (!fit) {
-    throw InputError(
-        fmt::format("solver: piece_starts must be {} numbers that rise from 0 to {}", rank_count + 1, order));
+    throw InputError("solver: piece_starts must be {} numbers that rise from 0 to {}", rank_count + 1, order);
   }
 }
 
@@ -122,8 +121,8 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
   if (!configuration.has_kernel()) configuration.kernel = kernels::kernel_for_any_pattern().name;
   agree_on(group, [&] {
     if (const auto reason = kernels::kernel_named(configuration.kernel).why_unavailable(); !reason.empty()) {
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("kernel {}: {} (rank {})", configuration.kernel, reason, group.rank()));
+      throw RunError(ExitCode::unavailable, "kernel {}: {} (rank {})", configuration.kernel, reason,
+                     group.rank());
     }
   });
   return configuration;
@@ -226,9 +225,9 @@ class Solver::Parts {
       if (!row.needs_diagonal_block) valid.push_back(row.name);
     }
     throw InputError(
-        fmt::format("solver: the preconditioner {} needs the entries of the matrix, which an operator "
-                    "does not have; valid: {}",
-                    preconditioner, fmt::join(valid, ", ")));
+        "solver: the preconditioner {} needs the entries of the matrix, which an operator "
+        "does not have; valid: {}",
+        preconditioner, fmt::join(valid, ", "));
   }
 
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
@@ -248,8 +247,8 @@ class Solver::Parts {
       if (tolerance != nullptr) require_tolerance(*tolerance);
       const auto size = operator_->local_size();
       if (vectors.b.size() != size || vectors.x.size() != size)
-        throw InputError(fmt::format("solver: b and x have {} elements each on rank {}, got {} and {}", size,
-                                     group_.rank(), vectors.b.size(), vectors.x.size()));
+        throw InputError("solver: b and x have {} elements each on rank {}, got {} and {}", size,
+                         group_.rank(), vectors.b.size(), vectors.x.size());
     });
     auto key = fmt::format("{} {}", vectors.starts_from_x, vectors.snapshot != nullptr);
     if (tolerance != nullptr)

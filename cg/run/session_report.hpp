@@ -120,8 +120,7 @@ struct SessionReport {
 
 /// The system's own account of an event in the region, all ranks; nothing where it has no such figure.
 std::optional<double> account_of(const RepeatReport& repeat, std::string_view event_name);
-/// Why the counts of an event in a repetition are not to be trusted: they contradict the system's account by more
-/// than 2 %, or nothing was counted and nothing says that this is right. Empty: no doubt.
+/// Why the counts of an event of the processor in a repetition are not to be trusted: there are none. Empty: no doubt.
 std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event);
 
 /// min, mean, max over ranks.

@@ -67,17 +67,16 @@ MatrixCut matrix_cut_from(std::string_view text) {
   if (const auto seed = seed_from(cut_option, text)) return {.kind = random, .seed = *seed};
   if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
     return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
-  throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
-                               cut_option, text,
-                               did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
+  throw InputError("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}", cut_option,
+                   text, did_you_mean(std::string(text), {"nonzeros", "even", "speed"}));
 }
 
 void require_cut_of_benchmark(std::string_view text) {
   if (matrix_cut_from(text).kind == MatrixCut::Kind::random)
     throw InputError(
-        fmt::format("--cut {}: the benchmark's rows are in a random order already; valid: even, nonzeros, "
-                    "speed, file:FILE",
-                    text));
+        "--cut {}: the benchmark's rows are in a random order already; valid: even, nonzeros, "
+        "speed, file:FILE",
+        text);
 }
 
 Configuration with_cut(Configuration configuration, std::string_view usual) {

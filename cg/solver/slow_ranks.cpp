@@ -28,9 +28,9 @@ SlowRank slow_rank_from(std::string_view text) {
       slow.rank >= 0 && slow.factor >= 1.0 && slow.factor <= largest_factor && slow.first_product >= 0;
   if (!is_right)
     throw InputError(
-        fmt::format("{} {}: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... {}, as in "
-                    "1:2 or 0:1.5@600",
-                    slow_rank_option, text, largest_factor));
+        "{} {}: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... {}, as in "
+        "1:2 or 0:1.5@600",
+        slow_rank_option, text, largest_factor);
   return slow;
 }
 
@@ -55,9 +55,8 @@ SlowRanks slow_ranks_from(std::string_view text) {
 void require_ranks(const SlowRanks& slow, int rank_count) {
   for (const auto& one : slow.ranks) {
     if (one.rank >= rank_count)
-      throw InputError(fmt::format("{} {}:{}: there {} {}, numbered from 0", slow_rank_option, one.rank,
-                                   one.factor, rank_count == 1 ? "is" : "are",
-                                   format_count(rank_count, "rank")));
+      throw InputError("{} {}:{}: there {} {}, numbered from 0", slow_rank_option, one.rank, one.factor,
+                       rank_count == 1 ? "is" : "are", format_count(rank_count, "rank"));
   }
 }
 

@@ -1,7 +1,5 @@
 #include "cg/solver/solve.hpp"
 
-#include <fmt/format.h>
-
 #include "cg/base/errors.hpp"
 #include "cg/solver/distributed_vectors.hpp"
 #include "cg/timing/phase_timer.hpp"
@@ -12,8 +10,7 @@ namespace {
 void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span<const double> x) {
   const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
   if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
-    throw InputError(
-        fmt::format("solve: b or x has another length than the operator's pieces on {} ranks", misfits));
+    throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include "cg/base/errors.hpp"
 #include "cg/timing/events.hpp"
-#include "cg/timing/software_events.hpp"
 
 namespace cg2d {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // PAPI, which counts the events of the processor: its state on this machine, the events that it knows, and counters. The one place that
-// knows that library. The kernel's software events are counted without it (software_events.hpp). Where cg2d is built without PAPI,
+// knows that library. The kernel's software events are counted without it (event_counters.hpp). Where cg2d is built without PAPI,
 // without_papi.cpp implements this interface.
 
 #include <optional>

@@ -1,7 +1,5 @@
 // The row of the NAS CG matrix as the sum of outer products that defines it.
 
-#include <fmt/format.h>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/npb_vectors.hpp"
@@ -27,9 +25,9 @@ const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
   const auto& row = kernels::kernel_named(configuration.kernel);
   if (row.stores_half()) {
     throw InputError(
-        fmt::format("--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
-                    "are not symmetric, so take a kernel on whole blocks",
-                    row.name));
+        "--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
+        "are not symmetric, so take a kernel on whole blocks",
+        row.name);
   }
   return row;
 }

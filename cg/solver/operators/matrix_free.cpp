@@ -35,9 +35,8 @@ std::string known_operators() {
 
 const MatrixFreeRow& matrix_free_row_of(std::string_view text) {
   if (const auto* row = find_matrix_free(text)) return *row;
-  throw InputError(fmt::format("{}: no such operator without a matrix; there are {}{}", text,
-                               known_operators(),
-                               did_you_mean(text.substr(0, text.find(':')), names_of(matrix_free_table()))));
+  throw InputError("{}: no such operator without a matrix; there are {}{}", text, known_operators(),
+                   did_you_mean(text.substr(0, text.find(':')), names_of(matrix_free_table())));
 }
 
 const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group) {
@@ -46,7 +45,7 @@ const comm::TransportRow& transport_of(const Configuration& configuration, comm:
   require_known("--transport", name, names_of(comm::transport_table()));
   const auto& row = *comm::find_transport(name);
   if (const auto reason = row.why_unavailable(group); !reason.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", name, reason));
+    throw RunError(ExitCode::unavailable, "--transport {}: {}", name, reason);
   return row;
 }
 

@@ -184,15 +184,14 @@ void require_valid(const PolynomialOptions& polynomial) {
   const auto& [degree, low, high] = polynomial;
   if (degree < 0 || degree > most_degree || degree % 2 != 0)
     throw InputError(
-        fmt::format("degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive "
-                    "beyond its bounds, "
-                    "a higher one loses digits",
-                    degree));
+        "degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive "
+        "beyond its bounds, "
+        "a higher one loses digits",
+        degree);
   const bool has_bounds = low != 0.0 || high != 0.0;
   if (has_bounds && !(low > 0.0 && high > low && std::isfinite(high)))
     throw InputError(
-        fmt::format("bounds {} and {} of a Chebyshev polynomial: must be greater than 0, the lower one first",
-                    low, high));
+        "bounds {} and {} of a Chebyshev polynomial: must be greater than 0, the lower one first", low, high);
 }
 
 PreconditionerRow chebyshev_preconditioner() {

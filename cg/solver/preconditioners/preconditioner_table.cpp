@@ -46,9 +46,7 @@ PolynomialOptions polynomial_from(const std::string& option, const std::string& 
   const auto colon = text.find(':');
   require_known(option, text.substr(0, colon), names_of(preconditioner_table()));
   if (colon == std::string::npos) return {};
-  const auto refuse = [&](std::string_view reason) {
-    throw InputError(fmt::format("{} {}: {}", option, text, reason));
-  };
+  const auto refuse = [&](std::string_view reason) { throw InputError("{} {}: {}", option, text, reason); };
   if (find_preconditioner(text)->default_degree == 0) refuse("takes no numbers; chebyshev does");
   std::vector<std::string_view> parts;
   for (auto begin = colon; begin != std::string::npos;) {
