@@ -19,7 +19,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/library/cg2d.h"
-#include "cg/library/layout.hpp"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
 #include "cg/library/vectors.hpp"

@@ -65,10 +65,8 @@ std::string why_reproducible_is_refused(const Configuration& configuration) {
   if (!configuration.has_kernel()) return {};
   const auto* const kernel = kernels::find_kernel(configuration.kernel);
   if (kernel == nullptr || kernel->make_reproducible != nullptr) return {};
-  std::vector<std::string_view> valid;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.make_reproducible != nullptr) valid.push_back(row.name);
-  }
+  const auto valid =
+      names_where(kernels::kernel_table(), [](const auto& row) { return row.make_reproducible != nullptr; });
   return fmt::format("the kernel {} has no such form; valid: auto, {}", configuration.kernel,
                      fmt::join(valid, ", "));
 }
@@ -183,15 +181,9 @@ std::span<const ConfigurationAxis> configuration_axes() {
                   "0: the real nodes",
           .member = &Configuration::ranks_per_node,
           .limits = {0, std::numeric_limits<int>::max()},
-          .own_label =
-              [](const Configuration& one) {
-                return one.ranks_per_node == 0 ? "" : format_count(one.ranks_per_node, "rank") + " per node";
-              },
-          .own_title =
-              [](const Configuration& one) {
-                return one.ranks_per_node == 0 ? "nodes as they are"
-                                               : "nodes of " + format_count(one.ranks_per_node, "rank");
-              }}};
+          .own_label = [](const Configuration& one) {
+            return one.ranks_per_node == 0 ? "" : format_count(one.ranks_per_node, "rank") + " per node";
+          }}};
   return table;
 }
 

@@ -38,15 +38,12 @@ SlowRank slow_rank_from(std::string_view text) {
 
 SlowRanks slow_ranks_from(std::string_view text) {
   SlowRanks slow;
-  while (true) {
-    const auto comma = text.find(',');
-    const auto one = slow_rank_from(text.substr(0, comma));
+  for (const auto& part : split_at(text, ',')) {
+    const auto one = slow_rank_from(part);
     std::erase_if(slow.ranks, [&](const SlowRank& before) {
       return before.rank == one.rank && before.first_product == one.first_product;
     });
     slow.ranks.push_back(one);
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
   }
   std::ranges::stable_sort(slow.ranks, {}, &SlowRank::first_product);
   return slow;

@@ -82,7 +82,7 @@ EventCounters::EventCounters(const std::vector<std::string>& event_names, bool m
   std::ranges::sort(sources_, {}, [&](const Source& source) {
     return std::ranges::find(event_names, source.name) - event_names.begin();
   });
-  for (const auto& source : sources_) event_names_.push_back(source.name);
+  event_names_ = names_of(sources_);
 }
 
 std::string EventCounters::open(const std::string& event_name) {
@@ -95,10 +95,9 @@ std::string EventCounters::open(const std::string& event_name) {
     source.counter = opened_counter(event.number, usage_scope_);
     if (!source.counter.is_open()) return why_not_opened(errno);
   }
-  const auto moves = event.number == PERF_COUNT_SW_CPU_MIGRATIONS ? migrate() : 0;
   std::optional<SystemUsage> usage;
-  source.trial_count = count_of(source, usage);
-  if (moves > 0 && source.trial_count == 0)
+  if (const auto moves = event.number == PERF_COUNT_SW_CPU_MIGRATIONS ? migrate() : 0;
+      moves > 0 && count_of(source, usage) == 0)
     return fmt::format("it counts nothing: 0 in a trial that made {}", moves);
   sources_.push_back(std::move(source));
   return {};
@@ -130,18 +129,16 @@ std::string why_not_counted(const std::string& event_name) {
 
 std::vector<KnownEvent> known_events() {
   auto events = known_papi_events();
-  std::vector<std::string> names;
-  for (const auto& row : software_event_table()) names.push_back(full_name(row));
-  const EventCounters counters(names, false, UsageScope::thread);
-  const auto& counted = counters.event_names();
   for (const auto& row : software_event_table()) {
     KnownEvent event{
         .name = full_name(row), .family = EventFamily::software, .description = std::string(row.description)};
-    const auto place = std::ranges::find(counted, event.name);
-    if (place != counted.end()) {
-      event.trial_count = counters.trial_count(static_cast<std::size_t>(place - counted.begin()));
+    const EventCounters counters({event.name}, false, UsageScope::thread);
+    if (counters.refused().empty()) {
+      CounterValues counted{};
+      counters.read(counted);
+      event.trial_count = counted.front();
     } else {
-      event.why_not = std::ranges::find(counters.refused(), event.name, &RefusedEvent::name)->reason;
+      event.why_not = counters.refused().front().reason;
     }
     events.push_back(std::move(event));
   }

@@ -30,8 +30,6 @@ class EventCounters {
   [[nodiscard]] UsageScope usage_scope() const { return usage_scope_; }
   /// Software events always are of all threads.
   [[nodiscard]] bool counts_all_threads() const { return !papi_ || papi_->counts_all_threads(); }
-  /// The count of a software event so far when it was opened, by its place in event_names(): of a counter of the kernel, in a trial.
-  [[nodiscard]] std::int64_t trial_count(std::size_t place) const { return sources_[place].trial_count; }
 
   /// The counts so far, from an arbitrary start. Cost: 0.8 us for all that come from the account, 0.45 us for each of the kernel's counters
   /// (AMD EPYC of family 26, virtual, 2026-11), and PapiCounters::read().
@@ -43,7 +41,6 @@ class EventCounters {
     std::string name;
     const SoftwareEvent* event = nullptr;  ///< null: PAPI's next one
     Descriptor counter{};                  ///< of a software event; not open: the system's account
-    std::int64_t trial_count = 0;
   };
 
   /// Why not; empty: the software event is counted from now on.

@@ -66,7 +66,7 @@ struct KnownEvent {
   EventFamily family = EventFamily::preset;
   std::string description{};
   std::string why_not{};         ///< empty: it can be counted here
-  std::int64_t trial_count = 0;  ///< in a trial that raises most events
+  std::int64_t trial_count = 0;  ///< in a trial that raises most events; of a software event so far
   /// It can be counted, but whether it ever counts is not known: the trial did not raise it.
   [[nodiscard]] bool is_unproven() const { return why_not.empty() && trial_count == 0; }
 };

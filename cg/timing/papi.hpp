@@ -54,13 +54,9 @@ class PapiCounters {
   void read(CounterValues& values) noexcept;
 
  private:
-  void open(const std::vector<std::string>& event_names, bool multiplexed);
-  [[nodiscard]] std::vector<std::string> standing_still();
-  void stop();
-
   std::vector<std::string> event_names_;
   std::vector<RefusedEvent> refused_;
-  int event_set_ = -1;  ///< PAPI_NULL, as open() sets it again
+  int event_set_ = -1;  ///< PAPI_NULL
   bool inherits_ = false;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -69,7 +68,10 @@ std::array<std::int64_t, phase_count> shared_events(std::int64_t count, const Ph
 }
 
 PhaseCounters::PhaseCounters(EventCounters& counters)
-    : counters_(counters), clocks_per_reading_(measure_clocks_per_reading()) {
+    : counters_(counters), clocks_per_reading_(least_clocks_per_call(50, [&] {
+        CounterValues values{};
+        counters.read(values);
+      })) {
   // Class A on 2 ranks, a step of 0.33 ms and 8 phases, --papi software: reading after every phase takes 2.5 % of the
   // time, after those of 3 readings and more 0.5 % (medians of 15 paired ratios, noise 0.5 %, Zen 5, 2026-11).
   constexpr double shortest_in_readings = 3.0;
@@ -109,19 +111,6 @@ void PhaseCounters::share_events_since_last() {
   }
   unread_ = {};
   last_ = now;
-}
-
-double PhaseCounters::measure_clocks_per_reading() {
-  constexpr int batch_count = 8;
-  constexpr int readings_per_batch = 50;
-  CounterValues values{};
-  double best = std::numeric_limits<double>::infinity();
-  for (int batch = 0; batch < batch_count; ++batch) {
-    const std::uint64_t begin = read_cycle_counter();
-    for (int k = 0; k < readings_per_batch; ++k) counters_.read(values);
-    best = std::min(best, static_cast<double>(read_cycle_counter() - begin) / readings_per_batch);
-  }
-  return best;
 }
 
 void refuse_ways_to_count(const CounterOptions& options) {

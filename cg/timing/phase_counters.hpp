@@ -62,7 +62,6 @@ class PhaseCounters final : public PhaseObserver {
   [[nodiscard]] double clocks_per_reading() const { return clocks_per_reading_; }
 
  private:
-  [[nodiscard]] double measure_clocks_per_reading();
   void share_events_since_last();
 
   EventCounters& counters_;

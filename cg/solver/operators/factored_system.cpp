@@ -82,21 +82,17 @@ class FactoredOperator final : public LinearOperator {
 
   void apply() override {
     transposed_.apply();
-    update([&] { vectors_.multiply(weights_, transposed_.result(), factor_.operand()); });
+    {
+      const auto timed = timer_.scope(Phase::vector_updates);
+      vectors_.multiply(weights_, transposed_.result(), factor_.operand());
+    }
     factor_.apply();
-    update([&] {
-      vectors_.copy(factor_.result(), q_);
-      vectors_.add_scaled(diagonal_, p_, q_);
-    });
+    const auto timed = timer_.scope(Phase::vector_updates);
+    vectors_.copy(factor_.result(), q_);
+    vectors_.add_scaled(diagonal_, p_, q_);
   }
 
  private:
-  template <typename Updates>
-  void update(const Updates& updates) {
-    const auto timed = timer_.scope(Phase::vector_updates);
-    updates();
-  }
-
   BlockOperator& transposed_;
   BlockOperator& factor_;
   std::vector<double> weights_;

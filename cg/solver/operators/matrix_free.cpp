@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "cg/base/errors.hpp"
@@ -21,9 +20,7 @@ std::span<const MatrixFreeRow> matrix_free_table() {
 }
 
 const MatrixFreeRow* find_matrix_free(std::string_view text) {
-  const auto table = matrix_free_table();
-  const auto row = std::ranges::find(table, text.substr(0, text.find(':')), &MatrixFreeRow::name);
-  return row == table.end() ? nullptr : &*row;
+  return row_named(matrix_free_table(), text.substr(0, text.find(':')));
 }
 
 std::string known_operators() {

@@ -31,10 +31,9 @@ class BlockJacobiPreconditioner final : public Preconditioner {
       : factors_(std::move(factors)), solved_(size), remark_(std::move(remark)) {}
 
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
-    vectors.update([&](VectorOps& local) {
-      factors_.solve(r, solved_);
-      local.record_update(factors_.work());
-    });
+    auto local = vectors.updates();
+    factors_.solve(r, solved_);
+    local->record_update(factors_.work());
     return solved_;
   }
   [[nodiscard]] std::string remark() const override { return remark_; }

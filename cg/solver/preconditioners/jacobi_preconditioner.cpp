@@ -19,7 +19,7 @@ class JacobiPreconditioner final : public Preconditioner {
       : inverse_diagonal_(std::move(inverse_diagonal)), scaled_(inverse_diagonal_.size()) {}
 
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
-    vectors.update([&](VectorOps& local) { local.multiply(inverse_diagonal_, r, scaled_); });
+    vectors.updates()->multiply(inverse_diagonal_, r, scaled_);
     return scaled_;
   }
 
