@@ -15,17 +15,14 @@ namespace {
 constexpr double largest_factor = 100.0;
 
 SlowRank slow_rank_from(std::string_view text) {
-  const auto colon = std::min(text.find(':'), text.size());
-  const auto at = std::min(text.find('@', colon), text.size());
-  const auto after = [&](std::size_t place, std::size_t end) {
-    return place < end ? text.substr(place + 1, end - place - 1) : std::string_view();
-  };
+  const auto parts = split_at(text, '@');
+  const auto ranks = split_at(parts.front(), ':');
   const SlowRank slow{
-      .rank = number_from<int>(text.substr(0, colon)).value_or(-1),
-      .factor = number_from<double>(after(colon, at)).value_or(0.0),
-      .first_product = at < text.size() ? number_from<std::int64_t>(after(at, text.size())).value_or(-1) : 0};
-  const bool is_right =
-      slow.rank >= 0 && slow.factor >= 1.0 && slow.factor <= largest_factor && slow.first_product >= 0;
+      .rank = number_from<int>(ranks.front()).value_or(-1),
+      .factor = number_from<double>(ranks.back()).value_or(0.0),
+      .first_product = parts.size() > 1 ? number_from<std::int64_t>(parts.back()).value_or(-1) : 0};
+  const bool is_right = ranks.size() == 2 && parts.size() <= 2 && slow.rank >= 0 && slow.factor >= 1.0 &&
+                        slow.factor <= largest_factor && slow.first_product >= 0;
   if (!is_right)
     throw InputError(
         "{} {}: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... {}, as in "

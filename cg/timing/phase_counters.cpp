@@ -100,7 +100,7 @@ void PhaseCounters::end_region() {
     counts_.region[event] = last_[event] - first_[event];
 }
 
-void PhaseCounters::share_events_since_last() {
+void PhaseCounters::read_now() {
   CounterValues now{};
   counters_.read(now);
   ++counts_.reading_count;

@@ -1,7 +1,5 @@
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -110,12 +108,11 @@ HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block) {
   return diagonal;
 }
 
-std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::span<const double> diagonal,
-                                                std::int64_t first_row) {
-  const auto is_wrong = [](double entry) { return !(entry > 0.0); };
-  const auto found = std::ranges::find_if(diagonal, is_wrong);
+void require_positive(std::string_view preconditioner, LinearOperator& matrix,
+                      std::span<const double> diagonal, std::int64_t first_row) {
+  const auto found = std::ranges::find_if(diagonal, [](double entry) { return !(entry > 0.0); });
   const bool has_one = found != diagonal.end();
-  if (matrix.sum_of_ranks(has_one ? 1.0 : 0.0) == 0.0) return std::nullopt;
+  if (matrix.sum_of_ranks(has_one ? 1.0 : 0.0) == 0.0) return;
   const std::int64_t mine = first_row + (found - diagonal.begin());
   // Ranks can only add, so they search for the first row by halves of all numbers.
   std::int64_t low = 0;
@@ -125,25 +122,15 @@ std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::spa
     const bool is_below = matrix.sum_of_ranks(has_one && mine < middle ? 1.0 : 0.0) > 0.0;
     (is_below ? high : low) = middle;
   }
-  return DiagonalEntry{.global_row = low,
-                       .value = matrix.sum_of_ranks(has_one && mine == low ? *found : 0.0)};
-}
-
-std::string sentence_of(const DiagonalEntry& entry) {
-  if (std::isnan(entry.value))
-    return fmt::format("not finite: the diagonal entry of row {} (counted from 1) is NaN",
-                       entry.global_row + 1);
-  return fmt::format(
-      "not positive definite: the diagonal entry of row {} (counted from 1) is {:.3g}; CG needs a symmetric "
-      "positive definite matrix, whose diagonal is positive",
-      entry.global_row + 1, entry.value);
-}
-
-void require_positive(std::string_view preconditioner, LinearOperator& matrix,
-                      std::span<const double> diagonal, std::int64_t first_row) {
-  if (const auto wrong = first_not_positive(matrix, diagonal, first_row))
-    throw RunError(std::isnan(wrong->value) ? ExitCode::not_finite : ExitCode::not_positive_definite,
-                   fmt::format("preconditioner {}: {}", preconditioner, sentence_of(*wrong)));
+  const double value = matrix.sum_of_ranks(has_one && mine == low ? *found : 0.0);
+  if (std::isnan(value))
+    throw RunError(ExitCode::not_finite,
+                   "preconditioner {}: not finite: the diagonal entry of row {} (counted from 1) is NaN",
+                   preconditioner, low + 1);
+  throw RunError(ExitCode::not_positive_definite,
+                 "preconditioner {}: not positive definite: the diagonal entry of row {} (counted from 1) is "
+                 "{:.3g}; CG needs a symmetric positive definite matrix, whose diagonal is positive",
+                 preconditioner, low + 1, value);
 }
 
 }  // namespace cg2d
