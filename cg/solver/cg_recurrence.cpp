@@ -37,7 +37,7 @@ void CgRecurrence::multiply(std::span<const double> vector) {
 
 void CgRecurrence::recompute_residual(std::span<const double> b, std::span<const double> x) {
   multiply(x);
-  auto local = vectors_.updates();
+  const auto local = vectors_.updates();
   local->copy(b, r_);
   local->add_scaled(-1.0, matrix_.result(), r_);
 }
@@ -134,7 +134,7 @@ void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
 void CgRecurrence::keep_iterate(CgSystem& system, double square_before, const LinearSystem& pieces,
                                 std::span<const double> done) {
   if (!pieces.keeps_best || !system.kept.takes(square_before, system.state)) return;
-  auto local = vectors_.updates();
+  const auto local = vectors_.updates();
   local->copy(pieces.x, pieces.kept_x);
   if (!done.empty()) local->add_scaled(-system.state.alpha, done, pieces.kept_x);
 }

@@ -73,11 +73,6 @@ std::string why_reproducible_is_refused(const Configuration& configuration) {
 
 }  // namespace
 
-AxisType ConfigurationAxis::type() const {
-  if (std::holds_alternative<int Configuration::*>(member)) return AxisType::number;
-  return std::holds_alternative<bool Configuration::*>(member) ? AxisType::flag : AxisType::text;
-}
-
 void ConfigurationAxis::parse(Configuration& configuration, std::string_view text) const {
   if (!values.empty()) require_known(std::string(option), std::string(text), values);
   std::visit([&](const auto value) { assign(configuration.*value, *this, text); }, member);
@@ -96,7 +91,7 @@ std::string ConfigurationAxis::print(const Configuration& configuration) const {
 std::string ConfigurationAxis::label(const Configuration& configuration) const {
   if (own_label != nullptr) return own_label(configuration);
   const auto text = print(configuration);
-  return type() != AxisType::flag ? text : std::string(text == "on" ? name : "");
+  return is_flag() ? std::string(text == "on" ? name : "") : text;
 }
 
 std::string ConfigurationAxis::title(const Configuration& configuration) const {

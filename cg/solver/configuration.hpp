@@ -41,9 +41,6 @@ struct Configuration {
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
-/// The JSON type of the values of an axis.
-enum class AxisType { text, number, flag };
-
 /// One axis. A new axis is a member of Configuration, its row here, and the code that obeys it: options, sweeps, reports, keys
 /// and comparisons follow the table.
 struct ConfigurationAxis {
@@ -65,7 +62,9 @@ struct ConfigurationAxis {
   /// it goes with all of them.
   std::string (*why_refused)(const Configuration& configuration) = nullptr;
 
-  [[nodiscard]] AxisType type() const;
+  /// In JSON a number, or a flag; else a text.
+  [[nodiscard]] bool is_number() const { return std::holds_alternative<int Configuration::*>(member); }
+  [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool Configuration::*>(member); }
   /// Throws InputError: the option, the text, and the texts that would be valid.
   void parse(Configuration& configuration, std::string_view text) const;
   /// Parses a value in a file of results, which another version of the program may have written: names

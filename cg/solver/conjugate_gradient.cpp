@@ -130,7 +130,7 @@ void ConjugateGradient::begin(bool starts_from_x) {
   if (starts_from_x) {
     recurrence_->recompute_residual(pieces_.b, pieces_.x);
   } else {
-    auto local = parts_.vectors.updates();
+    const auto local = parts_.vectors.updates();
     local->fill(0.0, pieces_.x);
     local->copy(pieces_.b, recurrence_->residual());
   }

@@ -79,7 +79,7 @@ class DistributedVectors {
     PhaseTimer::Scope timed;
     VectorOps& local;
 
-    VectorOps* operator->() { return &local; }
+    VectorOps* operator->() const { return &local; }
   };
   [[nodiscard]] Updates updates() { return {timer_.scope(Phase::vector_updates), local_}; }
 

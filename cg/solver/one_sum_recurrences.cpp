@@ -93,7 +93,7 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
   void begin(std::span<CgSystem> systems) override {
     const auto u = multiply_preconditioned_residual();
     begin_with(systems.front().state, sum_products(u, matrix_.result()));
-    auto local = vectors_.updates();
+    const auto local = vectors_.updates();
     local->copy(u, p_);
     local->copy(matrix_.result(), s_);
   }
@@ -103,7 +103,7 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
     vectors_.updates()->step_along(state.alpha, p_, s_, pieces.x, r_);
     const auto u = multiply_preconditioned_residual();
     go_on_with(system, sum_products(u, matrix_.result()), pieces);
-    auto local = vectors_.updates();
+    const auto local = vectors_.updates();
     local->scale_and_add(u, state.beta, p_);
     local->scale_and_add(matrix_.result(), state.beta, s_);
   }
@@ -142,7 +142,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     const auto m = sum_during_product();
     begin_with(systems.front().state, products_);
     steps_ = 0;
-    auto local = vectors_.updates();
+    const auto local = vectors_.updates();
     local->copy(u(), p_);
     local->copy(w_, s_);
     if (is_preconditioned_) local->copy(m, own_q_);
@@ -152,7 +152,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
   void take_step(CgSystem& system, const LinearSystem& pieces) override {
     const auto& state = system.state;
     {
-      auto local = vectors_.updates();
+      const auto local = vectors_.updates();
       local->step_along(state.alpha, p_, s_, pieces.x, r_);
       if (is_preconditioned_) local->add_scaled(-state.alpha, own_q_, own_u_);
       local->add_scaled(-state.alpha, z_, w_);
@@ -160,7 +160,7 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     if (++steps_ % steps_between_replacements == 0) replace_vectors(pieces);
     const auto m = sum_during_product();
     go_on_with(system, products_, pieces);
-    auto local = vectors_.updates();
+    const auto local = vectors_.updates();
     local->scale_and_add(matrix_.result(), state.beta, z_);
     if (is_preconditioned_) local->scale_and_add(m, state.beta, own_q_);
     local->scale_and_add(w_, state.beta, s_);

@@ -65,18 +65,16 @@ std::optional<std::int64_t> perf_event_paranoid() {
 }
 
 std::string refusal_text(const std::vector<RefusedEvent>& refused) {
-  std::vector<std::pair<std::string, std::string>> names_by_reason;
+  std::vector<RefusedEvent> by_reason;
   for (const auto& event : refused) {
-    const auto same =
-        std::ranges::find(names_by_reason, event.reason, [](const auto& entry) { return entry.first; });
-    if (same == names_by_reason.end()) {
-      names_by_reason.emplace_back(event.reason, event.name);
-    } else {
-      same->second += ", " + event.name;
-    }
+    if (const auto same = std::ranges::find(by_reason, event.reason, &RefusedEvent::reason);
+        same == by_reason.end())
+      by_reason.push_back(event);
+    else
+      same->name += ", " + event.name;
   }
   std::string text = "cannot be counted here:";
-  for (const auto& [reason, names] : names_by_reason) text += fmt::format(" {} ({});", names, reason);
+  for (const auto& [names, reason] : by_reason) text += fmt::format(" {} ({});", names, reason);
   text.pop_back();
   return text;
 }

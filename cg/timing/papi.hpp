@@ -56,7 +56,7 @@ class PapiCounters {
  private:
   std::vector<std::string> event_names_;
   std::vector<RefusedEvent> refused_;
-  int event_set_ = -1;  ///< PAPI_NULL
+  [[maybe_unused]] int event_set_ = -1;  ///< PAPI_NULL; without PAPI there is none
   bool inherits_ = false;
 };
 

@@ -15,14 +15,11 @@
 namespace cg2d {
 namespace {
 
-std::string reason_against(const std::string& name, const std::vector<RefusedEvent>& refused) {
-  const auto found = std::ranges::find(refused, name, &RefusedEvent::name);
-  return found == refused.end() ? std::string() : found->reason;
-}
-
-/// The reason of the lowest rank that has one, or an empty text.
-std::string common_reason(const std::string& mine, comm::RankGroup& group) {
-  const auto reasons = group.gather_all(mine);
+/// Why an event is refused: the reason of the lowest rank that has one, or an empty text. refused: on this rank.
+std::string common_reason(const std::string& name, const std::vector<RefusedEvent>& refused,
+                          comm::RankGroup& group) {
+  const auto mine = std::ranges::find(refused, name, &RefusedEvent::name);
+  const auto reasons = group.gather_all(mine == refused.end() ? std::string() : mine->reason);
   for (std::size_t rank = 0; rank < reasons.size(); ++rank) {
     if (reasons[rank].empty()) continue;
     return rank == 0 ? reasons[rank] : fmt::format("{} (rank {})", reasons[rank], rank);
@@ -146,7 +143,7 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
   agree_on(group, [&] { setup.counters = counters_for(resolved.names, options); });
   std::vector<std::string> counted;
   for (const auto& name : resolved.names) {
-    const auto reason = common_reason(reason_against(name, setup.counters->refused()), group);
+    const auto reason = common_reason(name, setup.counters->refused(), group);
     if (reason.empty()) {
       counted.push_back(name);
     } else {

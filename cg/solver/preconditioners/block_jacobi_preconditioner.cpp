@@ -31,7 +31,7 @@ class BlockJacobiPreconditioner final : public Preconditioner {
       : factors_(std::move(factors)), solved_(size), remark_(std::move(remark)) {}
 
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
-    auto local = vectors.updates();
+    const auto local = vectors.updates();
     factors_.solve(r, solved_);
     local->record_update(factors_.work());
     return solved_;
