@@ -108,13 +108,6 @@ int register_bits(InstructionSet set) {
   return 128;
 }
 
-std::vector<std::string> instruction_set_names() {
-  std::vector<std::string> names;
-  names.reserve(all_instruction_sets.size());
-  for (const auto set : all_instruction_sets) names.emplace_back(name_of(set));
-  return names;
-}
-
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets) {
   const auto available = processor_instruction_sets();
   std::vector<InstructionSet> found;

@@ -45,8 +45,6 @@ InstructionSet fastest_gathering_instruction_set();
 std::string_view name_of(InstructionSet set);
 /// The length of the set's registers in bits, and 0 for a set that this processor does not have.
 int register_bits(InstructionSet set);
-/// The names of all sets, of whatever processor.
-std::vector<std::string> instruction_set_names();
 
 /// The sets out of `sets` that this processor has and that are not wider than the widest, in the same order.
 std::vector<InstructionSet> of_this_processor(std::span<const InstructionSet> sets);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -47,13 +48,25 @@ struct TextDetail {
   bool shows_clocks = false;  ///< the phase table in reference clocks instead of time
 };
 
-/// The names of a table's rows, in their order.
+/// The names of the rows of a table that are wanted, in their order.
+template <typename Table, typename Predicate>
+std::vector<std::string> names_where(const Table& table, const Predicate& is_wanted) {
+  std::vector<std::string> names;
+  for (const auto& row : table) {
+    if (is_wanted(row)) names.emplace_back(row.name);
+  }
+  return names;
+}
 template <typename Table>
 std::vector<std::string> names_of(const Table& table) {
-  std::vector<std::string> names;
-  names.reserve(std::size(table));
-  for (const auto& row : table) names.emplace_back(row.name);
-  return names;
+  return names_where(table, [](const auto& /*row*/) { return true; });
+}
+
+/// The row of that name, or nullptr.
+template <typename Table>
+auto row_named(const Table& table, std::string_view name) -> decltype(&*std::begin(table)) {
+  const auto found = std::ranges::find_if(table, [&](const auto& row) { return row.name == name; });
+  return found == std::end(table) ? nullptr : &*found;
 }
 
 /// A row of a table that gives values their names.

@@ -19,7 +19,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/library/cg2d.h"
-#include "cg/library/layout.hpp"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
 #include "cg/library/vectors.hpp"
@@ -100,8 +99,7 @@ int status_of(const char* name, const Step& step) noexcept {
 
 template <typename... Pointers>
 void require_pointers(Pointers... pointers) {
-  if (!(static_cast<bool>(pointers) && ...))
-    throw InputError(fmt::format("{}: an argument is NULL", function));
+  if (!(static_cast<bool>(pointers) && ...)) throw InputError("{}: an argument is NULL", function);
 }
 
 /// Without its handle a rank cannot tell the ranks of that communicator, which may wait for it: the job ends. A process
@@ -124,8 +122,8 @@ Handle& handle_of(Handle* handle) {
 /// An array of C, which may be NULL where it has no elements.
 template <typename Element>
 std::span<Element> array_of(Element* elements, std::int64_t count) {
-  if (count < 0) throw InputError(fmt::format("{}: a count is negative: {}", function, count));
-  if (elements == nullptr && count > 0) throw InputError(fmt::format("{}: an array is NULL", function));
+  if (count < 0) throw InputError("{}: a count is negative: {}", function, count);
+  if (elements == nullptr && count > 0) throw InputError("{}: an array is NULL", function);
   return {elements, static_cast<std::size_t>(count)};
 }
 
@@ -318,14 +316,14 @@ int cg2d_solver_create_for_product(cg2d_ranks* ranks, std::int64_t local_size, c
   cg2d::SolverOptions own_options;
   const auto check = [&] {
     require_pointers(product);
-    if (local_size < 0) throw InputError(fmt::format("{}: local_size is negative: {}", function, local_size));
+    if (local_size < 0) throw InputError("{}: local_size is negative: {}", function, local_size);
     own_options = options_from(options);
     if (diagonal != nullptr) own_options.diagonal = array_of(diagonal, local_size);
   };
   return create(__func__, ranks, solver, check, [&](auto& group) {
     const auto multiply = [=](std::span<const double> p, std::span<double> q) {
       if (const int status = product(local_size, p.data(), q.data(), context); status != 0)
-        throw InputError(fmt::format("it returned {}", status));
+        throw InputError("it returned {}", status);
     };
     cg2d_solver made{.group = group};
     made.product =
@@ -358,7 +356,7 @@ int cg2d_vector_from_elements(cg2d_solver* solver, std::int64_t element_count, c
 int cg2d_elements_of(cg2d_solver* solver, const double* piece, std::int64_t begin, std::int64_t end,
                      double* values) {
   const auto check = [&] {
-    if (values == nullptr && begin < end) throw InputError(fmt::format("{}: an array is NULL", function));
+    if (values == nullptr && begin < end) throw InputError("{}: an array is NULL", function);
   };
   return with_piece(__func__, solver, piece, check, [&](auto own, const auto& place, auto& group) {
     std::ranges::copy(cg2d::elements_of(own, {.begin = begin, .end = end}, place, group), values);
@@ -440,8 +438,7 @@ int cg2d_solver_phase(const cg2d_solver* solver, std::int64_t index, cg2d_phase*
   return status_of(__func__, [&] {
     require_pointers(solver, phase);
     const auto count = cg2d_solver_phase_count(solver);
-    if (index < 0 || index >= count)
-      throw InputError(fmt::format("{}: {}: there are {} phases", function, index, count));
+    if (index < 0 || index >= count) throw InputError("{}: {}: there are {} phases", function, index, count);
     const auto& found = solver->solver->phases()[static_cast<std::size_t>(index)];
     *phase = {.name = found.name.data(),
               .time_s = found.time_s,

@@ -18,17 +18,17 @@ void require_order(std::int64_t order, comm::RankGroup& group) {
   const auto smallest = group.minimum(order);
   const auto largest = group.maximum(order);
   if (smallest != largest) {
-    throw InputError(fmt::format(
-        "matrix: the ranks give different orders, from {} to {}; all must give the same", smallest, largest));
+    throw InputError("matrix: the ranks give different orders, from {} to {}; all must give the same",
+                     smallest, largest);
   }
   if (order < 1 || order > largest_order)
-    throw InputError(fmt::format("matrix: order {}: must be within 1 ... {}", order, largest_order));
+    throw InputError("matrix: order {}: must be within 1 ... {}", order, largest_order);
 }
 
 /// Throws InputError.
 void require_consistent(const MatrixRows& rows, int rank) {
   const auto refuse = [rank](const std::string& reason) {
-    throw InputError(fmt::format("matrix: the rows of rank {}: {}", rank, reason));
+    throw InputError("matrix: the rows of rank {}: {}", rank, reason);
   };
   if (rows.columns.size() != rows.values.size())
     refuse(fmt::format("{} columns, but {} values", rows.columns.size(), rows.values.size()));
@@ -60,12 +60,12 @@ MatrixBuilder::MatrixBuilder(std::int64_t order, comm::RankGroup& group)
 void MatrixBuilder::require_valid(const MatrixTriple& triple) const {
   const auto is_inside = [this](std::int64_t index) { return 0 <= index && index < order_; };
   if (!is_inside(triple.row) || !is_inside(triple.column)) {
-    throw InputError(fmt::format("matrix: entry ({}, {}) of rank {}: row and column must be within 0 ... {}",
-                                 triple.row, triple.column, group_.rank(), order_ - 1));
+    throw InputError("matrix: entry ({}, {}) of rank {}: row and column must be within 0 ... {}", triple.row,
+                     triple.column, group_.rank(), order_ - 1);
   }
   if (!std::isfinite(triple.value)) {
-    throw InputError(fmt::format("matrix: entry ({}, {}) of rank {}: {} is no finite number", triple.row,
-                                 triple.column, group_.rank(), triple.value));
+    throw InputError("matrix: entry ({}, {}) of rank {}: {} is no finite number", triple.row, triple.column,
+                     group_.rank(), triple.value);
   }
 }
 

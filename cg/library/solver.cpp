@@ -10,7 +10,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/base/sample.hpp"
 #include "cg/library/built_in_choice.hpp"
-#include "cg/library/layout.hpp"
 #include "cg/solver/assembled_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
 #include "cg/solver/lanczos.hpp"
@@ -23,34 +22,12 @@
 namespace cg2d {
 namespace {
 
-/// Times the products of an operator that has no phases of its own as one phase.
-class TimedOperator final : public LinearOperator {
- public:
-  TimedOperator(LinearOperator& matrix, PhaseTimer& timer) : matrix_(matrix), timer_(timer) {}
-
-  [[nodiscard]] std::size_t local_size() const override { return matrix_.local_size(); }
-  [[nodiscard]] std::span<double> operand() override { return matrix_.operand(); }
-  void apply() override {
-    const auto timed = timer_.scope(Phase::multiply);
-    matrix_.apply();
-  }
-  [[nodiscard]] std::span<const double> result() const override { return matrix_.result(); }
-  void sum_over_ranks(std::span<double> values) override { matrix_.sum_over_ranks(values); }
-  void begin_sum_over_ranks(std::span<double> values) override { matrix_.begin_sum_over_ranks(values); }
-  void finish_sum_over_ranks() override { matrix_.finish_sum_over_ranks(); }
-  [[nodiscard]] VectorWork update_work() const override { return matrix_.update_work(); }
-
- private:
-  LinearOperator& matrix_;
-  PhaseTimer& timer_;
-};
-
 /// Throws InputError, on every rank alike, where the ranks' keys differ: they would wait for each other for ever.
 void require_same(const std::string& key, std::string_view what, comm::RankGroup& group) {
-  constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63U;
-  const auto hash = static_cast<std::int64_t>(hash_of_text(key) & ~sign_bit);
-  if (group.minimum(hash) != group.maximum(hash))
-    throw InputError(fmt::format("solver: the ranks have different {}; all must give the same", what));
+  const auto first = group.broadcast(key);
+  agree_on(group, [&] {
+    if (key != first) throw InputError("solver: the ranks have different {}; all must give the same", what);
+  });
 }
 
 void require_same(const SolverOptions& options, comm::RankGroup& group) {
@@ -65,7 +42,7 @@ void require_same(const SolverOptions& options, comm::RankGroup& group) {
 void require_tolerance(const ToleranceOptions& tolerance) {
   const auto require = [](std::string_view name, auto value) {
     if (!(value >= 0))  // nor NaN
-      throw InputError(fmt::format("tolerance: {} {}: must be 0 or more", name, value));
+      throw InputError("tolerance: {} {}: must be 0 or more", name, value);
   };
   require("relative", tolerance.relative);
   require("absolute", tolerance.absolute);
@@ -90,9 +67,9 @@ void check_options(const SolverOptions& options, comm::RankGroup& group) {
     if (const auto kind = matrix_cut_from(configuration.cut).kind;
         kind == MatrixCut::Kind::random || kind == MatrixCut::Kind::speed)
       throw InputError(
-          fmt::format("cut {}: the library leaves rows in their order, and measures no speeds; valid: auto, "
-                      "nonzeros, even, file:FILE",
-                      configuration.cut));
+          "cut {}: the library leaves rows in their order, and measures no speeds; valid: auto, "
+          "nonzeros, even, file:FILE",
+          configuration.cut);
   });
 }
 
@@ -100,8 +77,7 @@ void check_piece_starts(const std::vector<std::int64_t>& starts, std::int64_t or
   const bool fit = starts.size() == static_cast<std::size_t>(rank_count) + 1 && starts.front() == 0 &&
                    starts.back() == order && std::ranges::is_sorted(starts);
   if (!fit) {
-    throw InputError(
-        fmt::format("solver: piece_starts must be {} numbers that rise from 0 to {}", rank_count + 1, order));
+    throw InputError("solver: piece_starts must be {} numbers that rise from 0 to {}", rank_count + 1, order);
   }
 }
 
@@ -122,8 +98,8 @@ Configuration resolve(SystemMatrix& matrix, comm::RankGroup& group, const Solver
   if (!configuration.has_kernel()) configuration.kernel = kernels::kernel_for_any_pattern().name;
   agree_on(group, [&] {
     if (const auto reason = kernels::kernel_named(configuration.kernel).why_unavailable(); !reason.empty()) {
-      throw RunError(ExitCode::unavailable,
-                     fmt::format("kernel {}: {} (rank {})", configuration.kernel, reason, group.rank()));
+      throw RunError(ExitCode::unavailable, "kernel {}: {} (rank {})", configuration.kernel, reason,
+                     group.rank());
     }
   });
   return configuration;
@@ -167,16 +143,14 @@ class Solver::Parts {
       : group_(group),
         configuration_(options.configuration),
         layout_((check_options(options, group), layout_of(matrix, group))),
-        function_(dynamic_cast<FunctionOperator*>(&matrix)) {
+        function_(dynamic_cast<FunctionOperator*>(&matrix)),
+        operator_(&matrix) {
     configuration_.grid = layout_.grid();
     require_no_matrix_needed(options.preconditioner);
     // Its clock tells waiting from working; the operator has its own exchanges.
     communicator_ = make_communicator(comm::default_transport(), group, equal_pieces(0, layout_.grid()), {});
-    // NOLINTBEGIN(cppcoreguidelines-prefer-member-initializer): each follows from what was made before it
+    // NOLINTNEXTLINE(cppcoreguidelines-prefer-member-initializer): it follows from the communicator
     timer_ = &own_timer_.emplace(options.times_phases, *communicator_);
-    timed_operator_ = std::make_unique<TimedOperator>(matrix, *timer_);
-    operator_ = timed_operator_.get();
-    // NOLINTEND(cppcoreguidelines-prefer-member-initializer)
     prepare_solves(options, {.matrix = *operator_, .diagonal = options.diagonal});
   }
 
@@ -221,19 +195,18 @@ class Solver::Parts {
 
   static void require_no_matrix_needed(const std::string& preconditioner) {
     if (!find_preconditioner(preconditioner)->needs_diagonal_block) return;
-    std::vector<std::string_view> valid;
-    for (const auto& row : preconditioner_table()) {
-      if (!row.needs_diagonal_block) valid.push_back(row.name);
-    }
+    const auto valid =
+        names_where(preconditioner_table(), [](const auto& row) { return !row.needs_diagonal_block; });
     throw InputError(
-        fmt::format("solver: the preconditioner {} needs the entries of the matrix, which an operator "
-                    "does not have; valid: {}",
-                    preconditioner, fmt::join(valid, ", ")));
+        "solver: the preconditioner {} needs the entries of the matrix, which an operator "
+        "does not have; valid: {}",
+        preconditioner, fmt::join(valid, ", "));
   }
 
   void prepare_solves(const SolverOptions& options, PreconditionerInput input) {
     if (options.times_phases) group_.waiter().set_tick_source(&read_cycle_counter);
-    vectors_.emplace(*operator_, *timer_, configuration_.thread_count);
+    const bool is_users = assembled_ == nullptr;
+    vectors_.emplace(*operator_, *timer_, configuration_.thread_count, is_users);
     input.first_row = layout_.own_piece(group_.rank()).begin;
     input.thread_count = configuration_.thread_count;
     input.polynomial = polynomial_from("preconditioner", options.preconditioner);
@@ -248,8 +221,8 @@ class Solver::Parts {
       if (tolerance != nullptr) require_tolerance(*tolerance);
       const auto size = operator_->local_size();
       if (vectors.b.size() != size || vectors.x.size() != size)
-        throw InputError(fmt::format("solver: b and x have {} elements each on rank {}, got {} and {}", size,
-                                     group_.rank(), vectors.b.size(), vectors.x.size()));
+        throw InputError("solver: b and x have {} elements each on rank {}, got {} and {}", size,
+                         group_.rank(), vectors.b.size(), vectors.x.size());
     });
     auto key = fmt::format("{} {}", vectors.starts_from_x, vectors.snapshot != nullptr);
     if (tolerance != nullptr)
@@ -266,7 +239,6 @@ class Solver::Parts {
   // Parts of a solver for a user's operator.
   std::unique_ptr<comm::Communicator> communicator_{};
   std::optional<PhaseTimer> own_timer_{};
-  std::unique_ptr<LinearOperator> timed_operator_{};
   // Parts of a solver for a matrix or a user's operator.
   PhaseTimer* timer_ = nullptr;
   LinearOperator* operator_ = nullptr;

@@ -1,7 +1,5 @@
 #include "cg/library/vectors.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cg/base/agreement.hpp"
@@ -10,6 +8,23 @@
 #include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
+
+std::vector<std::int64_t> piece_starts_of(std::int64_t own_row_count, const comm::ProcessGrid& grid,
+                                          comm::RankGroup& group) {
+  agree_on(group, [&] {
+    require_grid_of(grid, group.size());
+    if (own_row_count < 0)
+      throw InputError("layout: {} rows on rank {}: must be 0 or more", own_row_count, group.rank());
+  });
+  const auto counts = group.gather_one(own_row_count);
+  std::vector<std::int64_t> starts{0};
+  for (int piece = 0; piece < group.size(); ++piece) {
+    const int owner = grid.rank_at(piece % grid.rows, piece / grid.rows);
+    starts.push_back(starts.back() + counts[static_cast<std::size_t>(owner)]);
+  }
+  return starts;
+}
+
 HugePageVector vector_from_elements(std::span<const VectorElement> elements, const PiecePlace& place,
                                     comm::RankGroup& group) {
   const auto n = place.layout.size();
@@ -17,8 +32,8 @@ HugePageVector vector_from_elements(std::span<const VectorElement> elements, con
     const auto wrong = std::ranges::find_if(
         elements, [n](const VectorElement& element) { return element.row < 0 || element.row >= n; });
     if (wrong != elements.end()) {
-      throw InputError(fmt::format("vector: element {} of rank {}: must be within 0 ... {}", wrong->row,
-                                   group.rank(), n - 1));
+      throw InputError("vector: element {} of rank {}: must be within 0 ... {}", wrong->row, group.rank(),
+                       n - 1);
     }
   });
   return scattered(place.layout, group, [&](const auto& put) {
@@ -33,12 +48,12 @@ std::vector<double> elements_of(std::span<const double> piece, const comm::Index
   std::vector<double> values;
   agree_on(group, [&] {
     if (static_cast<std::int64_t>(piece.size()) != mine.size()) {
-      throw InputError(fmt::format("vector: the piece of rank {} has {} elements, got {}", group.rank(),
-                                   mine.size(), piece.size()));
+      throw InputError("vector: the piece of rank {} has {} elements, got {}", group.rank(), mine.size(),
+                       piece.size());
     }
     if (rows.begin < 0 || rows.end < rows.begin || rows.end > place.layout.size()) {
-      throw InputError(fmt::format("vector: rows from {} to before {} of rank {}: must be within 0 ... {}",
-                                   rows.begin, rows.end, group.rank(), place.layout.size() - 1));
+      throw InputError("vector: rows from {} to before {} of rank {}: must be within 0 ... {}", rows.begin,
+                       rows.end, group.rank(), place.layout.size() - 1);
     }
     values.resize(static_cast<std::size_t>(rows.size()));
   });

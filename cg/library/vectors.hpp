@@ -1,6 +1,8 @@
 #pragma once
 
-// Vectors of a user between the ranks that have their elements and the pieces that a Solver works on. For vectors in
+// Vectors of a user: cuts where the caller has its own, and vectors between the ranks that have their elements and the pieces that a Solver
+// works on. A grid is comm::ProcessGrid: {.columns = 2, .rows = 3}, or grid_from("2x3"). comm::BlockLayout is the cut of a matrix and of all
+// vectors on it: rank r owns the piece column_piece_of(r) of each vector. On a grid of one process column piece r belongs to rank r. For vectors in
 // files, read_vector() and write_vector() of cg/matrix/files/vector_file.hpp take the same place.
 
 #include <cstdint>
@@ -10,12 +12,20 @@
 #include <vector>
 
 #include "cg/base/process_memory.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "comm/block_layout.hpp"
 #include "comm/rank_group.hpp"
 
 namespace cg2d {
+
+/// The borders of pieces, for SolverOptions::piece_starts, where this rank is to own own_row_count elements: the
+/// caller's vectors then need not move. On a grid of one process column rank 0 has the first rows, rank 1 the next
+/// ones, and so on; on others the pieces stand in the order of the ranks that own them. Collective. Throws
+/// InputError, on every rank alike, for a negative number or a grid of another number of ranks.
+std::vector<std::int64_t> piece_starts_of(std::int64_t own_row_count, const comm::ProcessGrid& grid,
+                                          comm::RankGroup& group);
 
 /// How a Solver's vectors lie on the ranks: a VectorPlace with the cut that it follows from. Valid as long as the solver.
 struct PiecePlace : VectorPlace {

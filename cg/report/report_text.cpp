@@ -44,7 +44,7 @@ std::string reason_of_grid(const std::optional<GridTrial>& trial) {
 std::string transport_line(const SessionReport& report, bool has_matrix) {
   const auto& configuration = report.configuration;
   const auto per_node = configuration.ranks_per_node > 0
-                            ? " with " + configuration_axis("ranks_per_node").title(configuration)
+                            ? " with " + configuration_axis("ranks_per_node").label(configuration)
                             : "";
   const auto overlap = !configuration.overlaps ? ""
                        : has_matrix && configuration.grid.rows == 1

@@ -73,11 +73,11 @@ namespace {
 void describe_axis(Members& m, const ConfigurationAxis& axis, Configuration& configuration) {
   auto text = axis.print(configuration);
   const Note note{.meaning = axis.help, .column = axis.name};
-  if (axis.type == AxisType::flag) {
+  if (axis.is_flag()) {
     bool is_on = text == "on";
     m(axis.name, is_on, note);
     text = is_on ? "on" : "off";
-  } else if (axis.type == AxisType::number) {
+  } else if (axis.is_number()) {
     int number = *number_from<int>(text);
     m(axis.name, number, note);
     text = std::to_string(number);

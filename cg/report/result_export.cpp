@@ -84,9 +84,9 @@ std::string extra_p_lines(const std::vector<ResultRecord>& records) {
     std::string path;
     for (const auto* axis : varying) {
       const auto text = axis->print(configuration);
-      if (axis->type == AxisType::number)
+      if (axis->is_number())
         parameters[std::string(axis->name)] = *number_from<int>(text);
-      else if (axis->type == AxisType::flag)
+      else if (axis->is_flag())
         path += fmt::format("{}{}->", text == "off" ? "no " : "", axis->name);
       else
         path += text + "->";

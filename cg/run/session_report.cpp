@@ -18,10 +18,10 @@ double mean_over_ranks(const RepeatReport& repeat, const Value& value) {
 
 std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event) {
   const auto& name = counters.counted[event];
-  const bool has_counted =
+  const bool counted_any =
       std::ranges::any_of(repeat.counts, [&](const auto& rank) { return rank.region[event] != 0; });
-  // Software events have been tried, and none may be right; those of the processor would have happened.
-  if (has_counted || find_software_event(name) != nullptr) return {};
+  // There may rightly be no software events; those of the processor would have happened.
+  if (counted_any || find_software_event(name) != nullptr) return {};
   return fmt::format("{} counted nothing in the timed region: the processor may not have it (cg2d events)",
                      name);
 }

@@ -117,8 +117,7 @@ struct SessionReport {
   }
 };
 
-/// Why the counts of an event in a repetition are not to be trusted: nothing was counted, and nothing says that this is right. Empty: no
-/// doubt.
+/// Why the counts of an event of the processor in a repetition are not to be trusted: there are none. Empty: no doubt.
 std::string doubt_about(const CounterResult& counters, const RepeatReport& repeat, std::size_t event);
 
 /// Nonzeros per second of all ranks together in the products of a repetition, which wait for the slowest; 0 where no phases were timed.

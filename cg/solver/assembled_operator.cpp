@@ -17,13 +17,13 @@ ConvertedBlock convert_block(kernels::CsrBlock block, const AssemblyPlan& plan) 
   plan.group.barrier();
   agree_on(plan.group, [&] {
     const Stopwatch stopwatch;
-    const auto make = plan.configuration.overlaps ? &make_overlapped_product : &make_block_product;
-    converted.product = make(plan.kernel, std::move(block), plan.layout, plan.group.rank(),
-                             {.thread_count = plan.configuration.thread_count,
-                              .tuning = plan.tuning,
-                              .vector_count = plan.vector_count,
-                              .row_bounds = sums.row_bounds,
-                              .most_terms = sums.most_terms});
+    converted.product = make_block_product(plan.kernel, std::move(block), plan.layout, plan.group.rank(),
+                                           {.thread_count = plan.configuration.thread_count,
+                                            .tuning = plan.tuning,
+                                            .vector_count = plan.vector_count,
+                                            .row_bounds = sums.row_bounds,
+                                            .most_terms = sums.most_terms},
+                                           plan.configuration.overlaps);
     converted.seconds = stopwatch.seconds();
   });
   converted.seconds = plan.group.maximum(converted.seconds);

@@ -57,10 +57,8 @@ class AssembledOperator {
   AssembledOperator& operator=(const AssembledOperator&) = delete;
 
   [[nodiscard]] BlockOperator& matrix() { return matrix_; }
-  [[nodiscard]] BlockProduct& product() { return *product_; }
-  [[nodiscard]] const BlockProduct& product() const { return *product_; }
-  [[nodiscard]] comm::Communicator& communicator() { return *communicator_; }
-  [[nodiscard]] const comm::Communicator& communicator() const { return *communicator_; }
+  [[nodiscard]] BlockProduct& product() const { return *product_; }
+  [[nodiscard]] comm::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] PhaseTimer& timer() { return timer_; }
   /// By this rank's communicators so far: this one, and those before it.
   [[nodiscard]] comm::Traffic sent(comm::Operation operation) const;

@@ -40,28 +40,29 @@ BlockProduct::BlockProduct(const kernels::KernelRow& kernel, kernels::CsrBlock b
     : kernel_(kernel),
       vector_count_(options.vector_count),
       most_terms_(options.most_terms),
-      low_partial_(options.most_terms > 0.0 ? static_cast<std::size_t>(block.row_count) : 0) {
+      low_partial_(options.most_terms > 0.0 ? static_cast<std::size_t>(block.row_count) : 0),
+      part_count_(parts.size()) {
   const std::int64_t row_count = block.row_count;
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    parts_.emplace_back();
+  for (std::size_t part = 0; part < part_count_; ++part) {
     for (const auto& columns : parts[part]) {
       auto entries = take_strip(block, columns);
-      Strip strip{.columns = columns, .mode = {.is_added = !instruction_set_.empty()}};
+      auto& strip = strips_.emplace_back(
+          Strip{.part = part, .columns = columns, .mode = {.is_added = !instruction_set_.empty()}});
       // Strips without entries take part only for the columns that they have.
-      if (const auto count = entries.nonzero_count(); count > 0) {
-        // During the last part no communication is pending.
-        if (part + 1 < parts.size())
-          strip.mode.share_count = static_cast<int>((count + entries_per_share - 1) / entries_per_share);
-        auto own_options = options;
-        if (own_options.column_of_row_0) *own_options.column_of_row_0 -= columns.begin;
-        strip.kernel = make_kernel(std::move(entries), own_options);
-      }
-      parts_.back().push_back(std::move(strip));
+      const auto count = entries.nonzero_count();
+      if (count == 0) continue;
+      // During the last part no communication is pending.
+      if (part + 1 < part_count_)
+        strip.mode.share_count = static_cast<int>((count + entries_per_share - 1) / entries_per_share);
+      auto own_options = options;
+      if (own_options.column_of_row_0) *own_options.column_of_row_0 -= columns.begin;
+      strip.kernel = make_kernel(std::move(entries), own_options);
     }
   }
   if (!instruction_set_.empty()) return;
   // A block without entries gets a kernel that fills the partial sums with zeros.
-  parts_.back().push_back({.kernel = make_kernel(kernels::CsrBlock::with_room(row_count, 0), options)});
+  strips_.push_back(
+      {.part = part_count_ - 1, .kernel = make_kernel(kernels::CsrBlock::with_room(row_count, 0), options)});
 }
 
 BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernels::SpmvKernel> kernel,
@@ -70,9 +71,7 @@ BlockProduct::BlockProduct(const kernels::KernelRow& row, std::unique_ptr<kernel
       vector_count_(vector_count),
       most_terms_(0.0),
       instruction_set_(kernel->instruction_set()) {
-  parts_.emplace_back();
-  parts_.back().push_back(
-      {.columns = {.begin = 0, .end = column_count}, .kernel = std::move(kernel), .mode = {}});
+  strips_.push_back({.columns = {.begin = 0, .end = column_count}, .kernel = std::move(kernel)});
 }
 
 std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock block,
@@ -84,29 +83,23 @@ std::unique_ptr<kernels::SpmvKernel> BlockProduct::make_kernel(kernels::CsrBlock
 
 std::int64_t BlockProduct::matrix_byte_count() const {
   std::int64_t bytes = 0;
-  for (const auto& part : parts_) {
-    for (const auto& strip : part) bytes += strip.kernel ? strip.kernel->matrix_byte_count() : 0;
-  }
+  for (const auto& strip : strips_) bytes += strip.kernel ? strip.kernel->matrix_byte_count() : 0;
   return bytes;
 }
 
 std::vector<kernels::StoredArray> BlockProduct::stored_arrays() {
   std::vector<kernels::StoredArray> all;
-  for (const auto& part : parts_) {
-    for (const auto& strip : part) {
-      if (!strip.kernel) continue;
-      const auto arrays = strip.kernel->stored_arrays();
-      all.insert(all.end(), arrays.begin(), arrays.end());
-    }
+  for (const auto& strip : strips_) {
+    if (!strip.kernel) continue;
+    const auto arrays = strip.kernel->stored_arrays();
+    all.insert(all.end(), arrays.begin(), arrays.end());
   }
   return all;
 }
 
 bool BlockProduct::has_columns_in_range() const {
-  return std::ranges::all_of(parts_, [](const auto& part) {
-    return std::ranges::all_of(
-        part, [](const Strip& strip) { return !strip.kernel || strip.kernel->has_columns_in_range(); });
-  });
+  return std::ranges::all_of(
+      strips_, [](const Strip& strip) { return !strip.kernel || strip.kernel->has_columns_in_range(); });
 }
 
 void BlockProduct::clear(comm::Communicator& communicator) const {
@@ -115,12 +108,13 @@ void BlockProduct::clear(comm::Communicator& communicator) const {
 }
 
 void BlockProduct::multiply(comm::Communicator& communicator) {
-  for (std::size_t part = 0; part < parts_.size(); ++part) multiply_part(part, communicator, nullptr);
+  for (std::size_t part = 0; part < part_count_; ++part) multiply_part(part, communicator, nullptr);
 }
 
 void BlockProduct::multiply_part(std::size_t part, comm::Communicator& communicator,
                                  comm::Collection* collection) {
-  for (const auto& strip : parts_[part]) {
+  for (const auto& strip : strips_) {
+    if (strip.part != part) continue;
     if (strip.kernel) {
       multiply_strip(strip, communicator, collection);
     } else if (is_symmetric()) {
@@ -150,43 +144,25 @@ void BlockProduct::multiply_strip(const Strip& strip, comm::Communicator& commun
 
 std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
                                                  const comm::BlockLayout& layout, int rank,
-                                                 const kernels::KernelOptions& options) {
+                                                 const kernels::KernelOptions& options, bool overlaps) {
   keep_stored(block, kernel.storage, layout, rank);
   const comm::IndexRange all{.begin = 0, .end = block.column_count};
-  return std::make_unique<BlockProduct>(kernel, std::move(block), BlockProduct::Parts{{all}},
-                                        placed(options, layout, rank));
+  const auto parts = overlaps ? comm::collection_parts(layout, rank) : BlockProduct::Parts{{all}};
+  return std::make_unique<BlockProduct>(kernel, std::move(block), parts, placed(options, layout, rank));
 }
-
-std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& kernel,
-                                                      kernels::CsrBlock block,
-                                                      const comm::BlockLayout& layout, int rank,
-                                                      const kernels::KernelOptions& options) {
-  keep_stored(block, kernel.storage, layout, rank);
-  return std::make_unique<BlockProduct>(kernel, std::move(block), comm::collection_parts(layout, rank),
-                                        placed(options, layout, rank));
-}
-
-namespace {
-
-/// Bytes that a product reads of p and writes of q.
-std::int64_t product_vector_bytes(comm::Communicator& communicator) {
-  auto bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
-  if (auto* const mirror = communicator.mirror()) {
-    bytes += mirror->column_partial().size_bytes();
-    // With one process column the row block may be the piece itself, which the column block holds.
-    const bool is_held = mirror->row_block().data() == communicator.piece().data();
-    if (!is_held) bytes += mirror->row_block().size_bytes();
-  }
-  return static_cast<std::int64_t>(bytes);
-}
-
-}  // namespace
 
 VectorWork work_of_block_product(comm::Communicator& communicator, const BlockProduct& product,
                                  std::int64_t nonzero_count) {
   constexpr std::int64_t flops_per_nonzero = 2;
+  auto vector_bytes = communicator.column_block().size_bytes() + communicator.partial().size_bytes();
+  if (auto* const mirror = communicator.mirror()) {
+    vector_bytes += mirror->column_partial().size_bytes();
+    // With one process column the row block may be the piece itself, which the column block holds.
+    const bool is_held = mirror->row_block().data() == communicator.piece().data();
+    if (!is_held) vector_bytes += mirror->row_block().size_bytes();
+  }
   return {.call_count = 1,
-          .byte_count = product.matrix_byte_count() + product_vector_bytes(communicator),
+          .byte_count = product.matrix_byte_count() + static_cast<std::int64_t>(vector_bytes),
           .flop_count = flops_per_nonzero * nonzero_count * product.vector_count()};
 }
 

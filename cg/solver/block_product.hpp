@@ -48,7 +48,7 @@ class BlockProduct {
   /// the column numbers.
   [[nodiscard]] std::vector<kernels::StoredArray> stored_arrays();
   [[nodiscard]] bool has_columns_in_range() const;
-  [[nodiscard]] std::size_t part_count() const { return parts_.size(); }
+  [[nodiscard]] std::size_t part_count() const { return part_count_; }
 
   /// With sums that do not depend on their order; then the communicator's partial sums are the first of two halves.
   [[nodiscard]] bool is_reproducible() const { return most_terms_ > 0.0; }
@@ -75,6 +75,7 @@ class BlockProduct {
  private:
   /// Some columns of the block.
   struct Strip {
+    std::size_t part = 0;
     comm::IndexRange columns{};
     std::unique_ptr<kernels::SpmvKernel> kernel{};  // none where there are no entries
     kernels::ProductMode mode{};
@@ -93,27 +94,25 @@ class BlockProduct {
   double most_terms_;
   double operand_bound_ = 0.0;
   HugePageVector low_partial_;
+  std::size_t part_count_ = 1;
   std::string_view instruction_set_;  // empty until the first kernel is made
-  std::vector<std::vector<Strip>> parts_;
+  std::vector<Strip> strips_;         // in the order of the parts
 };
 
 /// Makes the product in one part, which needs the whole column block. Takes over this rank's block, the whole
 /// of it; for a symmetric kernel half of it is dropped. Throws std::bad_alloc.
-std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
-                                                 const comm::BlockLayout& layout, int rank,
-                                                 const kernels::KernelOptions& options);
-
-/// Makes a product whose block is cut into strips of columns by comm::collection_parts(), so that the product
+///
+/// overlaps: the block is cut into strips of columns by comm::collection_parts(), so that the product
 /// has as many parts as the collection, and begins with the columns that are already here while the rest of
 /// the operand is under way. Where a process column has one rank there is nothing to overlap: one part.
 ///
 /// Between shares of a strip the communicator may make progress. The partial sums of the strips are added in
 /// the order of the parts, which depends on layout and rank only: neither transport nor timing changes a bit.
 /// They are not the bits of the product in one part.
-std::unique_ptr<BlockProduct> make_overlapped_product(const kernels::KernelRow& kernel,
-                                                      kernels::CsrBlock block,
-                                                      const comm::BlockLayout& layout, int rank,
-                                                      const kernels::KernelOptions& options);
+std::unique_ptr<BlockProduct> make_block_product(const kernels::KernelRow& kernel, kernels::CsrBlock block,
+                                                 const comm::BlockLayout& layout, int rank,
+                                                 const kernels::KernelOptions& options,
+                                                 bool overlaps = false);
 
 /// The least work of one product of a rank's block: the matrix, p and q; a multiplication and an addition for each
 /// nonzero and vector.

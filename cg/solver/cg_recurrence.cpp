@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "cg/base/values.hpp"
 #include "cg/matrix/files/permutation.hpp"
 
 namespace cg2d {
@@ -30,17 +31,15 @@ CgVariantRow pipelined_variant();
 void CgRecurrence::multiply(std::span<const double> vector) {
   const auto operand = matrix_.operand();
   // A preconditioner may have left its result there.
-  if (operand.data() != vector.data() && !operand.empty())
-    vectors_.update([&](VectorOps& local) { local.copy(vector, operand); });
-  matrix_.apply();
+  if (operand.data() != vector.data() && !operand.empty()) vectors_.updates()->copy(vector, operand);
+  vectors_.multiply();
 }
 
 void CgRecurrence::recompute_residual(std::span<const double> b, std::span<const double> x) {
   multiply(x);
-  vectors_.update([&](VectorOps& local) {
-    local.copy(b, r_);
-    local.add_scaled(-1.0, matrix_.result(), r_);
-  });
+  const auto local = vectors_.updates();
+  local->copy(b, r_);
+  local->add_scaled(-1.0, matrix_.result(), r_);
 }
 
 void rounding_bounds(LinearOperator& matrix, std::span<const double> vectors, const QuadraticForms& forms,
@@ -88,7 +87,7 @@ void count_not_finite(const CgParts& parts, const LinearSystem& systems, std::sp
   count(systems.x, [&](std::size_t system) { return is_guess[system] != 0.0; });
   parts.matrix.set_aside(true);
   std::ranges::fill(parts.matrix.operand(), 0.0);
-  parts.matrix.apply();
+  parts.vectors.multiply();
   count(parts.matrix.result(), all);
   const HugePageVector zeros(systems.b.size());
   count(parts.preconditioner.apply(zeros, parts.vectors), all);
@@ -135,10 +134,9 @@ void CgRecurrence::recompute_rho(std::span<CgSystem> systems) {
 void CgRecurrence::keep_iterate(CgSystem& system, double square_before, const LinearSystem& pieces,
                                 std::span<const double> done) {
   if (!pieces.keeps_best || !system.kept.takes(square_before, system.state)) return;
-  vectors_.update([&](VectorOps& local) {
-    local.copy(pieces.x, pieces.kept_x);
-    if (!done.empty()) local.add_scaled(-system.state.alpha, done, pieces.kept_x);
-  });
+  const auto local = vectors_.updates();
+  local->copy(pieces.x, pieces.kept_x);
+  if (!done.empty()) local->add_scaled(-system.state.alpha, done, pieces.kept_x);
 }
 
 std::span<const CgVariantRow> cg_variant_table() {
@@ -146,10 +144,6 @@ std::span<const CgVariantRow> cg_variant_table() {
   return table;
 }
 
-const CgVariantRow* find_cg_variant(std::string_view name) {
-  const auto table = cg_variant_table();
-  const auto found = std::ranges::find(table, name, &CgVariantRow::name);
-  return found == table.end() ? nullptr : &*found;
-}
+const CgVariantRow* find_cg_variant(std::string_view name) { return row_named(cg_variant_table(), name); }
 
 }  // namespace cg2d

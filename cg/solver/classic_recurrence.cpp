@@ -23,12 +23,11 @@ class ClassicRecurrence final : public CgRecurrence {
     const bool is_in_operand = !preconditioner_.uses_products();
     if (is_in_operand) {
       if (own_direction_.empty()) own_direction_ = HugePageVector(p_.size());
-      vectors_.update([&](VectorOps& local) { local.copy(p_, own_direction_); });
+      vectors_.updates()->copy(p_, own_direction_);
     }
     multiply(pieces.x);
     const PerSystem are_new(systems, &CgSystem::begins_again);
-    vectors_.update(
-        [&](VectorOps& local) { local.subtract_where(are_new.all(), pieces.b, matrix_.result(), r_); });
+    vectors_.updates()->subtract_where(are_new.all(), pieces.b, matrix_.result(), r_);
     if (is_in_operand) resume(own_direction_);
   }
 
@@ -36,7 +35,7 @@ class ClassicRecurrence final : public CgRecurrence {
     const auto preconditioned = preconditioner_.apply(r_, vectors_);
     place_direction();
     const PerSystem are_new(systems, &CgSystem::begins_again);
-    vectors_.update([&](VectorOps& local) { local.copy_where(are_new.all(), preconditioned, p_); });
+    vectors_.updates()->copy_where(are_new.all(), preconditioned, p_);
     compute_products(systems, preconditioned);
     for (auto& system : systems) {
       if (system.begins_again) system.state.direction_square = system.state.rho;
@@ -53,16 +52,12 @@ class ClassicRecurrence final : public CgRecurrence {
     ask_within_step(systems, stop);
     if (std::ranges::none_of(systems, &CgSystem::goes_on)) return;
     for (auto& system : systems) {
-      auto& state = system.state;
-      // A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
-      if (system.goes_on()) state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
+      if (system.goes_on()) system.state.take_alpha();
     }
-    const bool is_exact = matrix_.most_terms() > 0.0;  // which the operation with a diagonal is not
-    const auto diagonal = preconditioner_.inverse_diagonal();
-    if (systems.size() == 1 && !diagonal.empty() && !is_exact) {
-      finish_step(systems.front(), pieces, diagonal);
-    } else {
+    if (systems.size() == 1) {
       finish_step(systems, pieces);
+    } else {
+      finish_steps(systems, pieces);
     }
   }
 
@@ -102,18 +97,38 @@ class ClassicRecurrence final : public CgRecurrence {
     matrix_.set_aside(false);
   }
 
-  /// From alpha to the next direction. The operations of several systems are other ones, as are their roundings.
+  /// From alpha to the next direction, of one system: with a diagonal in two passes over the vectors, quicker where these are in memory.
   void finish_step(std::span<CgSystem> systems, const LinearSystem& pieces) {
-    const bool is_one = systems.size() == 1;
+    auto& state = systems.front().state;
+    const double rho_before = state.rho;
+    const double square_before = state.residual_square;
+    const bool is_exact = matrix_.most_terms() > 0.0;  // which the operations with a diagonal are not
+    const auto diagonal = is_exact ? std::span<const double>() : preconditioner_.inverse_diagonal();
+    std::span<const double> preconditioned;
+    if (diagonal.empty()) {
+      vectors_.updates()->add_scaled(-state.alpha, matrix_.result(), r_);
+      preconditioned = preconditioner_.apply(r_, vectors_);
+      compute_products(systems, preconditioned);
+    } else {
+      const auto products = vectors_.updates()->step_residual(state.alpha, matrix_.result(), diagonal, r_);
+      const auto summed = vectors_.sums([&](VectorOps&) { return products; });
+      state.rho = summed[0];
+      state.residual_square = summed[1];
+    }
+    state.record_beta(rho_before);
+    keep_iterate(systems.front(), square_before, pieces);
+    if (diagonal.empty()) {
+      vectors_.updates()->step_and_turn(state.alpha, state.beta, preconditioned, p_, pieces.x);
+    } else {
+      vectors_.updates()->step_and_turn(state.alpha, state.beta, diagonal, r_, p_, pieces.x);
+    }
+  }
+
+  /// From alpha to the next directions, of several systems: the operations are other ones, as are their roundings.
+  void finish_steps(std::span<CgSystem> systems, const LinearSystem& pieces) {
     const PerSystem lengths(systems,
                             [](const CgSystem& one) { return one.goes_on() ? one.state.alpha : 0.0; });
-    vectors_.update([&](VectorOps& local) {
-      if (is_one) {
-        local.add_scaled(-lengths[0], matrix_.result(), r_);
-      } else {
-        local.steps_along(lengths.all(), {.p = p_, .q = matrix_.result(), .x = pieces.x, .r = r_});
-      }
-    });
+    vectors_.updates()->steps_along(lengths.all(), {.p = p_, .q = matrix_.result(), .x = pieces.x, .r = r_});
     const auto preconditioned = preconditioner_.apply(r_, vectors_);
     const PerSystem rhos_before(systems, [](const CgSystem& one) { return one.state.rho; });
     const PerSystem squares_before(systems, [](const CgSystem& one) { return one.state.residual_square; });
@@ -123,18 +138,8 @@ class ClassicRecurrence final : public CgRecurrence {
     }
     const PerSystem factors(systems,
                             [](const CgSystem& one) { return one.goes_on() ? one.state.beta : 0.0; });
-    if (is_one) {
-      keep_iterate(systems.front(), squares_before[0], pieces);
-    } else if (pieces.keeps_best) {
-      keep_iterates(systems, squares_before, lengths, pieces);
-    }
-    vectors_.update([&](VectorOps& local) {
-      if (is_one) {
-        local.step_and_turn(lengths[0], factors[0], preconditioned, p_, pieces.x);
-      } else {
-        local.scale_and_add_each(preconditioned, factors.all(), p_);
-      }
-    });
+    if (pieces.keeps_best) keep_iterates(systems, squares_before, lengths, pieces);
+    vectors_.updates()->scale_and_add_each(preconditioned, factors.all(), p_);
   }
 
   /// After r . r of a step is known, which x has taken already: x - alpha p is kept for the systems whose residual begins to grow.
@@ -148,33 +153,13 @@ class ClassicRecurrence final : public CgRecurrence {
       keeps_any |= keeps;
     }
     if (!keeps_any) return;
-    vectors_.update([&](VectorOps& local) {
-      local.step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
-    });
-  }
-
-  /// From alpha to the next direction in two passes over the vectors: quicker where these are in memory.
-  void finish_step(CgSystem& system, const LinearSystem& pieces, std::span<const double> diagonal) {
-    auto& state = system.state;
-    std::array<double, 2> products{};
-    vectors_.update([&](VectorOps& local) {
-      products = local.step_residual(state.alpha, matrix_.result(), diagonal, r_);
-    });
-    const double rho_before = state.rho;
-    const double square_before = state.residual_square;
-    const auto summed = vectors_.sums([&](VectorOps&) { return products; });
-    state.rho = summed[0];
-    state.residual_square = summed[1];
-    state.record_beta(rho_before);
-    keep_iterate(system, square_before, pieces);
-    vectors_.update(
-        [&](VectorOps& local) { local.step_and_turn(state.alpha, state.beta, diagonal, r_, p_, pieces.x); });
+    vectors_.updates()->step_back_where(are_kept.all(), lengths.all(), p_, pieces.x, pieces.kept_x);
   }
 
   /// The operator's result := A p
   void multiply_direction() {
     if (preconditioner_.uses_products()) return multiply(p_);
-    matrix_.apply();
+    vectors_.multiply();
   }
 
   /// rho = r . M^-1 r and r . r of the systems that have not ended; the same without preconditioner.

@@ -1,7 +1,5 @@
 #include "cg/solver/communicator_setup.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "cg/base/errors.hpp"
@@ -42,12 +40,11 @@ std::unique_ptr<comm::Communicator> make_communicator(const comm::TransportRow& 
   try {
     return transport.make(group, layout, with_page_memory(options));
   } catch (const comm::SharedMemoryError& error) {  // on every rank alike
-    throw RunError(
-        ExitCode::memory,
-        fmt::format("--transport {}: the ranks need {} of shared memory, {} are available on the node "
-                    "with least; take a smaller class, more nodes or --transport two-sided",
-                    transport.name, format_bytes(error.needed_bytes()),
-                    format_bytes(group.minimum(available_memory_bytes()))));
+    throw RunError(ExitCode::memory,
+                   "--transport {}: the ranks need {} of shared memory, {} are available on the node "
+                   "with least; take a smaller class, more nodes or --transport two-sided",
+                   transport.name, format_bytes(error.needed_bytes()),
+                   format_bytes(group.minimum(available_memory_bytes())));
   }
 }
 

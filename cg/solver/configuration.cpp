@@ -15,75 +15,38 @@
 namespace cg2d {
 namespace {
 
-/// An axis whose value is the name of a row, or automatic_choice. It lacks its help.
-ConfigurationAxis row_axis(std::string_view name, std::string_view option, std::string Configuration::*value,
-                           const std::vector<std::string>& rows) {
-  auto values = rows;
-  values.emplace(values.begin(), automatic_choice);
-  auto known = rows;
-  known.emplace_back(automatic_choice);
-  const auto print = [value](const Configuration& one) { return one.*value; };
-  return {.name = name,
-          .option = option,
-          .type = AxisType::text,
-          .values = std::move(values),
-          .parse =
-              [=](Configuration& one, std::string_view text) {
-                require_known(std::string(option), std::string(text), known);
-                one.*value = text;
-              },
-          .print = print,
-          .label = print,
-          .title = [=](const Configuration& one) { return fmt::format("{} {}", name, one.*value); },
-          .recorded = value};
+/// The names of a table's rows, after automatic_choice.
+template <typename Table>
+std::vector<std::string> names_or_automatic(const Table& table) {
+  auto names = names_of(table);
+  names.emplace(names.begin(), automatic_choice);
+  return names;
 }
 
-ConfigurationAxis kernel_axis() {
-  auto axis = row_axis("kernel", "--kernel", &Configuration::kernel, names_of(kernels::kernel_table()));
-  axis.help = "matrix-vector product (cg2d run --list-kernels describes them)";
-  axis.list_help = "matrix-vector products, such as auto,sell";
-  return axis;
+std::string printed(const std::string& text) { return text; }
+std::string printed(int number) { return std::to_string(number); }
+std::string printed(bool is_on) { return is_on ? "on" : "off"; }
+std::string printed(comm::SumForm form) { return sum_form_name(form); }
+
+void assign(std::string& value, const ConfigurationAxis& axis, std::string_view text) {
+  if (axis.values.empty()) static_cast<void>(matrix_cut_from(text));  // a text that is no name is a cut
+  value = text;
 }
 
-ConfigurationAxis transport_axis() {
-  auto axis =
-      row_axis("transport", "--transport", &Configuration::transport, names_of(comm::transport_table()));
-  axis.help = "how data moves between ranks (cg2d run --list-transports); auto measures them";
-  axis.list_help = "how data moves between ranks (cg2d run --list-transports)";
-  axis.standing = "shared where all ranks share a node, else two-sided";
-  return axis;
+void assign(int& value, const ConfigurationAxis& axis, std::string_view text) {
+  const auto [smallest, largest] = axis.limits;
+  const auto number = number_from<int>(text);
+  if (smallest == 0) require_not_negative(std::string(axis.option), number);
+  if (!number) throw InputError("{}: \"{}\" is not a whole number up to {}", axis.option, text, largest);
+  if (*number < smallest || *number > largest)
+    throw InputError("{} {}: must be within {} ... {}", axis.option, *number, smallest, largest);
+  value = *number;
 }
 
-/// An axis whose value is a whole number within smallest ... largest. It lacks its help, label and title.
-ConfigurationAxis number_axis(std::string_view name, std::string_view option, int Configuration::*value,
-                              int smallest, int largest) {
-  return {.name = name,
-          .option = option,
-          .type = AxisType::number,
-          .parse =
-              [=](Configuration& one, std::string_view text) {
-                const auto number = number_from<int>(text);
-                if (smallest == 0) require_not_negative(std::string(option), number);
-                if (!number)
-                  throw InputError(
-                      fmt::format("{}: \"{}\" is not a whole number up to {}", option, text, largest));
-                if (*number < smallest || *number > largest)
-                  throw InputError(
-                      fmt::format("{} {}: must be within {} ... {}", option, *number, smallest, largest));
-                one.*value = *number;
-              },
-          .print = [value](const Configuration& one) { return std::to_string(one.*value); }};
-}
+void assign(bool& value, const ConfigurationAxis& /*axis*/, std::string_view text) { value = text == "on"; }
 
-ConfigurationAxis thread_axis() {
-  auto axis = number_axis("threads", "--threads", &Configuration::thread_count, 1, most_threads);
-  axis.help = "threads of each rank";
-  axis.list_help = "threads of each rank, such as 1,2";
-  axis.label = [](const Configuration& one) { return format_count(one.thread_count, "thread"); };
-  axis.title = [](const Configuration& one) {
-    return format_count(one.thread_count, "thread") + " per rank";
-  };
-  return axis;
+void assign(comm::SumForm& value, const ConfigurationAxis& /*axis*/, std::string_view text) {
+  value = *value_in(sum_form_table(), text);
 }
 
 std::string why_sum_is_refused(const Configuration& configuration) {
@@ -95,51 +58,6 @@ std::string why_sum_is_refused(const Configuration& configuration) {
                      fmt::join(valid, ", "));
 }
 
-ConfigurationAxis sum_axis() {
-  return {.name = "sum_form",
-          .option = "--sum",
-          .help = "sum over a process row; whole-block as in the paper",
-          .list_help = "sums over a process row; whole-block as in the paper",
-          .type = AxisType::text,
-          .values = names_of(sum_form_table()),
-          .parse =
-              [](Configuration& one, std::string_view text) {
-                require_known("--sum", std::string(text), names_of(sum_form_table()));
-                one.sum_form = *value_in(sum_form_table(), text);
-              },
-          .print = [](const Configuration& one) { return sum_form_name(one.sum_form); },
-          .label =
-              [](const Configuration& one) {
-                return one.sum_form == default_sum_form ? std::string() : sum_form_name(one.sum_form);
-              },
-          .title = [](const Configuration& one) { return "sum " + sum_form_name(one.sum_form); },
-          .why_refused = &why_sum_is_refused};
-}
-
-/// An axis that is off or on, as a field says. It lacks its help.
-ConfigurationAxis flag_axis(std::string_view name, std::string_view option, bool Configuration::*flag) {
-  const auto print = [flag](const Configuration& one) -> std::string { return one.*flag ? "on" : "off"; };
-  return {.name = name,
-          .option = option,
-          .type = AxisType::flag,
-          .values = {"off", "on"},
-          .parse =
-              [=](Configuration& one, std::string_view text) {
-                require_known(std::string(option), std::string(text), {"off", "on"});
-                one.*flag = text == "on";
-              },
-          .print = print,
-          .label = [=](const Configuration& one) { return std::string(one.*flag ? name : ""); },
-          .title = [=](const Configuration& one) { return fmt::format("{} {}", name, print(one)); }};
-}
-
-ConfigurationAxis overlap_axis() {
-  auto axis = flag_axis("overlap", "--overlap", &Configuration::overlaps);
-  axis.help = "on: multiply the parts of the operand that have arrived while the rest is under way";
-  axis.list_help = "on: multiply what has arrived while the rest is under way; off,on compares";
-  return axis;
-}
-
 std::string why_reproducible_is_refused(const Configuration& configuration) {
   if (!configuration.is_reproducible) return {};
   if (!configuration.has_transport())
@@ -147,73 +65,120 @@ std::string why_reproducible_is_refused(const Configuration& configuration) {
   if (!configuration.has_kernel()) return {};
   const auto* const kernel = kernels::find_kernel(configuration.kernel);
   if (kernel == nullptr || kernel->make_reproducible != nullptr) return {};
-  std::vector<std::string_view> valid;
-  for (const auto& row : kernels::kernel_table()) {
-    if (row.make_reproducible != nullptr) valid.push_back(row.name);
-  }
+  const auto valid =
+      names_where(kernels::kernel_table(), [](const auto& row) { return row.make_reproducible != nullptr; });
   return fmt::format("the kernel {} has no such form; valid: auto, {}", configuration.kernel,
                      fmt::join(valid, ", "));
 }
 
-ConfigurationAxis reproducible_axis() {
-  auto axis = flag_axis("reproducible", "--reproducible", &Configuration::is_reproducible);
-  axis.help =
-      "on: zeta and residuals bitwise identical on every grid, transport, kernel and number of threads";
-  axis.list_help = "on: results bitwise identical on every grid; off,on compares";
-  axis.why_refused = &why_reproducible_is_refused;
-  return axis;
-}
-
-ConfigurationAxis cut_axis() {
-  const auto title = [](const Configuration& one) { return "cut " + one.cut; };
-  return {
-      .name = "cut",
-      .option = "--cut",
-      .help =
-          "pieces of the matrix: equal numbers of rows (even), of nonzeros, shares of the nonzeros by "
-          "measured "
-          "speeds of the ranks, even ones of rows and columns in a random order, or shares from a file, one "
-          "for "
-          "each rank; auto: even for the benchmark, nonzeros for a system",
-      .list_help =
-          "pieces of the matrix (cg2d run --help); auto: even for the benchmark, nonzeros for a system",
-      .type = AxisType::text,
-      .value_form = "auto|even|nonzeros|speed|random:SEED|file:FILE",
-      .parse =
-          [](Configuration& one, std::string_view text) {
-            static_cast<void>(matrix_cut_from(text));
-            one.cut = text;
-          },
-      .print = [](const Configuration& one) { return one.cut; },
-      .label =
-          [title](const Configuration& one) {
-            return one.cut == automatic_choice || one.cut == even_cut ? std::string() : title(one);
-          },
-      .title = title,
-      .recorded = &Configuration::cut};
-}
-
-ConfigurationAxis node_axis() {
-  auto axis = number_axis("ranks_per_node", "--ranks-per-node", &Configuration::ranks_per_node, 0,
-                          std::numeric_limits<int>::max());
-  axis.help =
-      "pretend nodes of so many ranks, to see on one machine what shared and put do on several; "
-      "0: the real nodes";
-  axis.label = [](const Configuration& one) {
-    return one.ranks_per_node == 0 ? "" : format_count(one.ranks_per_node, "rank") + " per node";
-  };
-  axis.title = [](const Configuration& one) {
-    return one.ranks_per_node == 0 ? "nodes as they are"
-                                   : "nodes of " + format_count(one.ranks_per_node, "rank");
-  };
-  return axis;
-}
-
 }  // namespace
 
+void ConfigurationAxis::parse(Configuration& configuration, std::string_view text) const {
+  if (!values.empty()) require_known(std::string(option), std::string(text), values);
+  std::visit([&](const auto value) { assign(configuration.*value, *this, text); }, member);
+}
+
+void ConfigurationAxis::parse_recorded(Configuration& configuration, std::string_view text) const {
+  const auto* const name_or_cut = std::get_if<std::string Configuration::*>(&member);
+  if (name_or_cut == nullptr) return parse(configuration, text);
+  configuration.*(*name_or_cut) = text;
+}
+
+std::string ConfigurationAxis::print(const Configuration& configuration) const {
+  return std::visit([&](const auto value) { return printed(configuration.*value); }, member);
+}
+
+std::string ConfigurationAxis::label(const Configuration& configuration) const {
+  if (own_label != nullptr) return own_label(configuration);
+  const auto text = print(configuration);
+  return is_flag() ? std::string(text == "on" ? name : "") : text;
+}
+
+std::string ConfigurationAxis::title(const Configuration& configuration) const {
+  if (own_title != nullptr) return own_title(configuration);
+  return fmt::format("{} {}", option.substr(2), print(configuration));
+}
+
 std::span<const ConfigurationAxis> configuration_axes() {
-  static const std::array table{kernel_axis(),  transport_axis(), thread_axis(),       sum_axis(),
-                                overlap_axis(), cut_axis(),       reproducible_axis(), node_axis()};
+  static const std::array table{
+      ConfigurationAxis{.name = "kernel",
+                        .option = "--kernel",
+                        .help = "matrix-vector product (cg2d run --list-kernels describes them)",
+                        .list_help = "matrix-vector products, such as auto,sell",
+                        .member = &Configuration::kernel,
+                        .values = names_or_automatic(kernels::kernel_table())},
+      ConfigurationAxis{
+          .name = "transport",
+          .option = "--transport",
+          .help = "how data moves between ranks (cg2d run --list-transports); auto measures them",
+          .list_help = "how data moves between ranks (cg2d run --list-transports)",
+          .member = &Configuration::transport,
+          .values = names_or_automatic(comm::transport_table()),
+          .standing = "shared where all ranks share a node, else two-sided"},
+      ConfigurationAxis{
+          .name = "threads",
+          .option = "--threads",
+          .help = "threads of each rank",
+          .list_help = "threads of each rank, such as 1,2",
+          .member = &Configuration::thread_count,
+          .limits = {1, most_threads},
+          .own_label = [](const Configuration& one) { return format_count(one.thread_count, "thread"); },
+          .own_title =
+              [](const Configuration& one) {
+                return format_count(one.thread_count, "thread") + " per rank";
+              }},
+      ConfigurationAxis{.name = "sum_form",
+                        .option = "--sum",
+                        .help = "sum over a process row; whole-block as in the paper",
+                        .list_help = "sums over a process row; whole-block as in the paper",
+                        .member = &Configuration::sum_form,
+                        .values = names_of(sum_form_table()),
+                        .own_label =
+                            [](const Configuration& one) {
+                              return one.sum_form == default_sum_form ? "" : sum_form_name(one.sum_form);
+                            },
+                        .why_refused = &why_sum_is_refused},
+      ConfigurationAxis{
+          .name = "overlap",
+          .option = "--overlap",
+          .help = "on: multiply the parts of the operand that have arrived while the rest is under way",
+          .list_help = "on: multiply what has arrived while the rest is under way; off,on compares",
+          .member = &Configuration::overlaps,
+          .values = {"off", "on"}},
+      ConfigurationAxis{
+          .name = "cut",
+          .option = "--cut",
+          .help =
+              "pieces of the matrix: equal numbers of rows (even), of nonzeros, shares of the nonzeros by "
+              "measured speeds of the ranks, even ones of rows and columns in a random order, or shares from "
+              "a "
+              "file, one for each rank; auto: even for the benchmark, nonzeros for a system",
+          .list_help =
+              "pieces of the matrix (cg2d run --help); auto: even for the benchmark, nonzeros for a system",
+          .member = &Configuration::cut,
+          .value_form = "auto|even|nonzeros|speed|random:SEED|file:FILE",
+          .own_label =
+              [](const Configuration& one) {
+                return one.cut == automatic_choice || one.cut == even_cut ? "" : "cut " + one.cut;
+              }},
+      ConfigurationAxis{.name = "reproducible",
+                        .option = "--reproducible",
+                        .help = "on: zeta and residuals bitwise identical on every grid, transport, kernel "
+                                "and number of threads",
+                        .list_help = "on: results bitwise identical on every grid; off,on compares",
+                        .member = &Configuration::is_reproducible,
+                        .values = {"off", "on"},
+                        .why_refused = &why_reproducible_is_refused},
+      ConfigurationAxis{
+          .name = "ranks_per_node",
+          .option = "--ranks-per-node",
+          .help = "pretend nodes of so many ranks, to see on one machine what shared and put do on several; "
+                  "0: the real nodes",
+          .member = &Configuration::ranks_per_node,
+          .limits = {0, std::numeric_limits<int>::max()},
+          .own_label = [](const Configuration& one) {
+            return one.ranks_per_node == 0 ? "" : format_count(one.ranks_per_node, "rank") + " per node";
+          }}};
   return table;
 }
 

@@ -3,11 +3,12 @@
 // The configuration of a run: all its choices except for the matrix. Plans, trials, reports,
 // sweeps, comparisons and the model hold this type; no other type repeats one of its axes.
 
-#include <functional>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "cg/base/values.hpp"
@@ -40,40 +41,41 @@ struct Configuration {
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
-/// The JSON type of the values of an axis.
-enum class AxisType { text, number, flag };
-
-/// One axis. A new axis is a field, its row here, and the code that obeys it: options, sweeps, reports, keys
+/// One axis. A new axis is a member of Configuration, its row here, and the code that obeys it: options, sweeps, reports, keys
 /// and comparisons follow the table.
 struct ConfigurationAxis {
   std::string_view name;         ///< key in JSON, column in CSV
   std::string_view option;       ///< option of the command line, "--sum"
-  std::string_view help{};       ///< for one value, in `cg2d run --help`
+  std::string_view help;         ///< for one value, in `cg2d run --help`
   std::string_view list_help{};  ///< for a list, where sweeps cross it; empty: they do not
-  AxisType type;
+  std::variant<std::string Configuration::*, int Configuration::*, bool Configuration::*,
+               comm::SumForm Configuration::*>
+      member;
   std::vector<std::string> values{};  ///< all that parse() takes; empty: others
   std::string_view value_form{"N"};   ///< of those others, for the help
-  std::string_view standing{};  ///< in the help, where the usual value is not that of every Configuration
-  /// Throws InputError: the option, the text, and the texts that would be valid.
-  std::function<void(Configuration& configuration, std::string_view text)> parse{};
-  /// The text that parse() takes.
-  std::function<std::string(const Configuration& configuration)> print{};
-  /// The value as a part of a key, with its unit; empty where it is the usual one and not worth saying.
-  std::function<std::string(const Configuration& configuration)> label{};
-  /// The value as a part of a table's title: "sum whole-block".
-  std::function<std::string(const Configuration& configuration)> title{};
-  /// The text itself, where other versions of the program have other values; nullptr: these have none.
-  std::string Configuration::*recorded = nullptr;
+  std::string_view standing{};   ///< in the help, where the usual value is not that of every Configuration
+  std::pair<int, int> limits{};  ///< of a number
+  /// label() and title() where they are not as of other axes.
+  std::string (*own_label)(const Configuration& configuration) = nullptr;
+  std::string (*own_title)(const Configuration& configuration) = nullptr;
   /// Why this value does not go with those of the other axes, and which would; empty when it does. nullptr:
   /// it goes with all of them.
   std::string (*why_refused)(const Configuration& configuration) = nullptr;
 
+  /// In JSON a number, or a flag; else a text.
+  [[nodiscard]] bool is_number() const { return std::holds_alternative<int Configuration::*>(member); }
+  [[nodiscard]] bool is_flag() const { return std::holds_alternative<bool Configuration::*>(member); }
+  /// Throws InputError: the option, the text, and the texts that would be valid.
+  void parse(Configuration& configuration, std::string_view text) const;
   /// Parses a value in a file of results, which another version of the program may have written: names
   /// of kernels and transports that this version does not have are kept.
-  void parse_recorded(Configuration& configuration, std::string_view text) const {
-    if (recorded == nullptr) return parse(configuration, text);
-    configuration.*recorded = text;
-  }
+  void parse_recorded(Configuration& configuration, std::string_view text) const;
+  /// The text that parse() takes.
+  [[nodiscard]] std::string print(const Configuration& configuration) const;
+  /// The value as a part of a key, with its unit; empty where it is the usual one and not worth saying.
+  [[nodiscard]] std::string label(const Configuration& configuration) const;
+  /// The value as a part of a table's title: "kernel sell".
+  [[nodiscard]] std::string title(const Configuration& configuration) const;
   [[nodiscard]] bool is_crossed() const { return !list_help.empty(); }
 };
 

@@ -5,6 +5,9 @@
 #include <cstddef>
 #include <string_view>
 
+#include "cg/base/errors.hpp"
+#include "cg/timing/phase_timer.hpp"
+
 namespace cg2d {
 namespace {
 
@@ -57,6 +60,12 @@ SystemSolveResult result_of(const CgSystem& system) {
       result.end == SolveEnd::stagnated)
     name_quantity(result, last);
   return result;
+}
+
+void require_pieces(LinearOperator& matrix, std::span<const double> b, std::span<const double> x) {
+  const bool fit = b.size() == matrix.local_size() && x.size() == matrix.local_size();
+  if (const double misfits = matrix.sum_of_ranks(fit ? 0.0 : 1.0); misfits > 0.0)
+    throw InputError("solve: b or x has another length than the operator's pieces on {} ranks", misfits);
 }
 
 bool lacks_residual(const CgSystem& system) { return !system.state.residual_is_recomputed; }
@@ -121,10 +130,9 @@ void ConjugateGradient::begin(bool starts_from_x) {
   if (starts_from_x) {
     recurrence_->recompute_residual(pieces_.b, pieces_.x);
   } else {
-    parts_.vectors.update([&](VectorOps& local) {
-      local.fill(0.0, pieces_.x);
-      local.copy(pieces_.b, recurrence_->residual());
-    });
+    const auto local = parts_.vectors.updates();
+    local->fill(0.0, pieces_.x);
+    local->copy(pieces_.b, recurrence_->residual());
   }
   recurrence_->begin(systems_);
   PerSystem squares(systems_, [](const CgSystem& one) { return one.state.residual_square; });
@@ -294,8 +302,7 @@ bool ConjugateGradient::take_classic_form() {
   steps_before_classic_ = state.number;
   state.most_idle_steps = CgState::first_idle_steps;
   if (!classic_recurrence_) classic_recurrence_ = cg_variant_table().front().make(parts_);
-  parts_.vectors.update(
-      [&](VectorOps& local) { local.copy(own_recurrence_->residual(), classic_recurrence_->residual()); });
+  parts_.vectors.updates()->copy(own_recurrence_->residual(), classic_recurrence_->residual());
   recurrence_ = classic_recurrence_.get();
   return true;
 }
@@ -347,6 +354,17 @@ void ConjugateGradient::take_kept(std::span<SystemSolveResult> results) {
     if (are_taken[k] != 0.0) are_taken[k] = systems_[k].kept.replaces_last(norms[k], results[k]) ? 1.0 : 0.0;
   }
   parts_.vectors.outside_of_phases().copy_where(are_taken.all(), kept_x_, pieces_.x);
+}
+
+SystemSolveResult solve(LinearOperator& matrix, std::span<const double> b, std::span<double> x,
+                        const SolveOptions& options) {
+  require_pieces(matrix, b, x);
+  PhaseTimer no_timer;
+  DistributedVectors vectors(matrix, no_timer, options.thread_count);
+  ConjugateGradient conjugate_gradient(matrix, options.preconditioner, vectors, options.variant);
+  for (auto* observer : options.observers) conjugate_gradient.observers().add(*observer);
+  return conjugate_gradient.solve({.b = b, .x = x, .starts_from_x = options.starts_from_x}, options.stop)
+      .front();
 }
 
 }  // namespace cg2d

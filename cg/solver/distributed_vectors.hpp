@@ -18,9 +18,9 @@ namespace cg2d {
 /// Holds references: operator and timer must outlive it.
 class DistributedVectors {
  public:
-  /// The operator knows over which ranks the vectors are distributed.
-  DistributedVectors(LinearOperator& matrix, PhaseTimer& timer, int thread_count)
-      : matrix_(matrix), timer_(timer), local_(thread_count) {
+  /// The operator knows over which ranks the vectors are distributed. times_products: for an operator that has no phases of its own.
+  DistributedVectors(LinearOperator& matrix, PhaseTimer& timer, int thread_count, bool times_products = false)
+      : matrix_(matrix), timer_(timer), local_(thread_count), times_products_(times_products) {
     if (matrix.most_terms() == 0.0) return;
     local_.make_exact({.most_terms = matrix.most_terms(), .maximum_over_ranks = [&matrix](double value) {
                          return matrix.maximum_over_ranks(value);
@@ -68,12 +68,20 @@ class DistributedVectors {
   void dots(std::span<const double> x, std::span<const double> y, std::span<double> values) {
     sums_into(values, [&](VectorOps& local) { local.dots(x, y, values); });
   }
-  /// Calls updates(VectorOps&), which changes vectors; local.
-  template <typename Updates>
-  void update(const Updates& updates) {
-    const auto timed = timer_.scope(Phase::vector_updates);
-    updates(local_);
+  /// The operator's result := A times its operand.
+  void multiply() {
+    if (!times_products_) return matrix_.apply();
+    const auto timed = timer_.scope(Phase::multiply);
+    matrix_.apply();
   }
+  /// The phase of the vector updates while it lives; local operations are called through it.
+  struct Updates {
+    PhaseTimer::Scope timed;
+    VectorOps& local;
+
+    VectorOps* operator->() const { return &local; }
+  };
+  [[nodiscard]] Updates updates() { return {timer_.scope(Phase::vector_updates), local_}; }
 
   /// This rank's operations outside of any phase, for setting up; they are counted all the same.
   [[nodiscard]] VectorOps& outside_of_phases() { return local_; }
@@ -99,6 +107,7 @@ class DistributedVectors {
   LinearOperator& matrix_;
   PhaseTimer& timer_;
   VectorOps local_;
+  bool times_products_;
 };
 
 }  // namespace cg2d

@@ -1,9 +1,6 @@
 #include "cg/solver/matrix_cut.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 
@@ -13,6 +10,7 @@
 #include "cg/base/storage/line_file.hpp"
 #include "cg/base/storage/open_file.hpp"
 #include "cg/base/values.hpp"
+#include "cg/matrix/files/word_rounds.hpp"
 
 namespace cg2d {
 namespace {
@@ -29,10 +27,15 @@ std::string text_of(const std::string& path) {
   }
 }
 
-/// Calls visit(word, number of its line) for each word outside of comments.
-template <typename Visit>
-void visit_words(std::string_view text, const Visit& visit) {
+struct Word {
+  std::string_view text;
+  std::int64_t line_number;
+};
+
+/// The words outside of comments.
+std::vector<Word> words_outside_comments(std::string_view text) {
   constexpr std::string_view blanks = " \t\r\f\v";
+  std::vector<Word> words;
   std::int64_t line_number = 0;
   for (auto line : lines_of(text)) {
     ++line_number;
@@ -42,9 +45,10 @@ void visit_words(std::string_view text, const Visit& visit) {
       line.remove_prefix(begin);
       const auto word = line.substr(0, line.find_first_of(blanks));
       line.remove_prefix(word.size());
-      visit(word, line_number);
+      words.push_back({.text = word, .line_number = line_number});
     }
   }
+  return words;
 }
 
 /// Rank 0 reads the file, and all get the same shares or the same error.
@@ -67,17 +71,16 @@ MatrixCut matrix_cut_from(std::string_view text) {
   if (const auto seed = seed_from(cut_option, text)) return {.kind = random, .seed = *seed};
   if (text.starts_with(file_prefix) && text.size() > file_prefix.size())
     return {.kind = file, .path = std::string(text.substr(file_prefix.size()))};
-  throw InputError(fmt::format("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}",
-                               cut_option, text,
-                               did_you_mean(std::string(text), {"nonzeros", "even", "speed"})));
+  throw InputError("{} {}: unknown; valid: auto, nonzeros, even, speed, random:SEED, file:FILE{}", cut_option,
+                   text, did_you_mean(std::string(text), {"nonzeros", "even", "speed"}));
 }
 
 void require_cut_of_benchmark(std::string_view text) {
   if (matrix_cut_from(text).kind == MatrixCut::Kind::random)
     throw InputError(
-        fmt::format("--cut {}: the benchmark's rows are in a random order already; valid: even, nonzeros, "
-                    "speed, file:FILE",
-                    text));
+        "--cut {}: the benchmark's rows are in a random order already; valid: even, nonzeros, "
+        "speed, file:FILE",
+        text);
 }
 
 Configuration with_cut(Configuration configuration, std::string_view usual) {
@@ -107,7 +110,7 @@ std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) 
   agree_on(group, [&] {
     if (group.rank() != 0) return;
     const auto text = text_of(cut.path);
-    visit_words(text, [&](std::string_view /*word*/, std::int64_t /*line_number*/) { ++count; });
+    count = static_cast<int>(words_outside_comments(text).size());
     static_cast<void>(shares_in(text, cut.path, std::max(count, 1)));
   });
   return static_cast<int>(group.maximum(std::int64_t{count}));
@@ -115,47 +118,28 @@ std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group) 
 
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count) {
   std::vector<double> shares;
-  visit_words(text, [&](std::string_view word, std::int64_t line_number) {
+  for (const auto& [word, line_number] : words_outside_comments(text)) {
     const auto share = number_from<double>(word);
     if (!share || !std::isfinite(*share) || !(*share > 0.0))
-      throw FileError(path, line_number,
-                      fmt::format("found \"{}\", expected a share: a finite number greater than 0", word));
+      throw FileError(path, line_number, "found \"{}\", expected a share: a finite number greater than 0",
+                      word);
     if (std::ssize(shares) == piece_count)
-      throw FileError(
-          path, line_number,
-          fmt::format("found more than {}, expected one for each rank", format_count(piece_count, "share")));
+      throw FileError(path, line_number, "found more than {}, expected one for each rank",
+                      format_count(piece_count, "share"));
     shares.push_back(*share);
-  });
+  }
   if (std::ssize(shares) < piece_count)
-    throw FileError(path, fmt::format("found {}, expected {}, one for each rank",
-                                      format_count(std::ssize(shares), "share"), piece_count));
+    throw FileError(path, "found {}, expected {}, one for each rank",
+                    format_count(std::ssize(shares), "share"), piece_count);
   return shares;
 }
 
 HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayout& from,
                            const comm::BlockLayout& to, comm::RankGroup& group) {
-  const auto old_range = from.own_piece(group.rank());
-  const auto new_range = to.own_piece(group.rank());
-  const auto overlap = [](const comm::IndexRange& one, const comm::IndexRange& other) {
-    const auto begin = std::max(one.begin, other.begin);
-    return comm::IndexRange{.begin = begin, .end = std::max(begin, std::min(one.end, other.end))};
-  };
-  std::vector<std::vector<std::uint64_t>> outgoing(static_cast<std::size_t>(group.size()));
-  for (int rank = 0; rank < group.size(); ++rank) {
-    const auto shared = overlap(old_range, to.own_piece(rank));
-    auto& words = outgoing[static_cast<std::size_t>(rank)];
-    for (auto index = shared.begin; index < shared.end; ++index)
-      words.push_back(std::bit_cast<std::uint64_t>(piece[static_cast<std::size_t>(index - old_range.begin)]));
-  }
-  const auto incoming = group.exchange(std::move(outgoing));
-  HugePageVector moved(static_cast<std::size_t>(new_range.size()));
-  for (int rank = 0; rank < group.size(); ++rank) {
-    const auto shared = overlap(from.own_piece(rank), new_range);
-    const auto& words = incoming[static_cast<std::size_t>(rank)];
-    if (words.empty()) continue;
-    std::ranges::transform(words, moved.begin() + (shared.begin - new_range.begin),
-                           [](std::uint64_t word) { return std::bit_cast<double>(word); });
-  }
+  const auto range = to.own_piece(group.rank());
+  HugePageVector moved(static_cast<std::size_t>(range.size()));
+  const auto index_of = [&](std::size_t k) { return range.begin + static_cast<std::int64_t>(k); };
+  fetch(from, piece, index_of, moved, group);
   return moved;
 }
 

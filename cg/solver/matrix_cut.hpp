@@ -60,7 +60,7 @@ std::optional<int> rank_count_for(const MatrixCut& cut, comm::RankGroup& group);
 std::vector<double> shares_in(std::string_view text, const std::string& path, int piece_count);
 
 /// This rank's piece of a vector by another layout of the same grid and length, from its piece by the present one; the pieces of vectors that
-/// products take. Collective. Cost: one message to each rank whose new piece has a part of the old one.
+/// products take. Collective. Cost: as fetch().
 HugePageVector moved_piece(std::span<const double> piece, const comm::BlockLayout& from,
                            const comm::BlockLayout& to, comm::RankGroup& group);
 

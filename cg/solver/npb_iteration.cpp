@@ -56,8 +56,7 @@ OuterStep NpbIteration::outer_step(bool asks_to_stop) {
     made.step.is_refused = verdict == AttemptVerdict::refused;
   }
   curvature_signs_.note(made.signs);
-  vectors_.update(
-      [&, factor = 1.0 / std::sqrt(made.z_square)](VectorOps& local) { local.set_scaled(factor, z_, x_); });
+  vectors_.updates()->set_scaled(1.0 / std::sqrt(made.z_square), z_, x_);
   return made.step;
 }
 

@@ -17,6 +17,14 @@ class OneSumRecurrence : public CgRecurrence {
   explicit OneSumRecurrence(const CgParts& parts)
       : CgRecurrence(parts), p_(parts.matrix.local_size()), s_(parts.matrix.local_size()) {}
 
+  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) final {
+    ask_within_step(systems, stop);
+    auto& system = systems.front();
+    if (system.end) return;
+    system.state.take_alpha();
+    take_step(system, pieces);
+  }
+
  protected:
   /// r . u, u . A u, r . r
   using Products = std::array<double, 3>;
@@ -66,9 +74,8 @@ class OneSumRecurrence : public CgRecurrence {
     if (system.is_doubted()) ask_with_rounding(systems, stop, p_);
     if (!is_direct_ && !system.end) system.end = SolveEnd::stagnated;
   }
-  static void set_alpha(CgState& state) {
-    state.alpha = state.rho == 0.0 ? 0.0 : state.rho / state.curvature;
-  }
+  /// From alpha to the next direction.
+  virtual void take_step(CgSystem& system, const LinearSystem& pieces) = 0;
 
   HugePageVector p_;
   HugePageVector s_;  // A p
@@ -86,25 +93,19 @@ class ChronopoulosGearRecurrence final : public OneSumRecurrence {
   void begin(std::span<CgSystem> systems) override {
     const auto u = multiply_preconditioned_residual();
     begin_with(systems.front().state, sum_products(u, matrix_.result()));
-    vectors_.update([&](VectorOps& local) {
-      local.copy(u, p_);
-      local.copy(matrix_.result(), s_);
-    });
+    const auto local = vectors_.updates();
+    local->copy(u, p_);
+    local->copy(matrix_.result(), s_);
   }
 
-  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) override {
-    ask_within_step(systems, stop);
-    auto& system = systems.front();
-    if (system.end) return;
-    auto& state = system.state;
-    set_alpha(state);
-    vectors_.update([&](VectorOps& local) { local.step_along(state.alpha, p_, s_, pieces.x, r_); });
+  void take_step(CgSystem& system, const LinearSystem& pieces) override {
+    const auto& state = system.state;
+    vectors_.updates()->step_along(state.alpha, p_, s_, pieces.x, r_);
     const auto u = multiply_preconditioned_residual();
     go_on_with(system, sum_products(u, matrix_.result()), pieces);
-    vectors_.update([&](VectorOps& local) {
-      local.scale_and_add(u, state.beta, p_);
-      local.scale_and_add(matrix_.result(), state.beta, s_);
-    });
+    const auto local = vectors_.updates();
+    local->scale_and_add(u, state.beta, p_);
+    local->scale_and_add(matrix_.result(), state.beta, s_);
   }
 
  private:
@@ -140,35 +141,30 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     compute_u_and_w();
     const auto m = sum_during_product();
     begin_with(systems.front().state, products_);
-    vectors_.update([&](VectorOps& local) {
-      local.copy(u(), p_);
-      local.copy(w_, s_);
-      if (is_preconditioned_) local.copy(m, own_q_);
-      local.copy(matrix_.result(), z_);
-    });
     steps_ = 0;
+    const auto local = vectors_.updates();
+    local->copy(u(), p_);
+    local->copy(w_, s_);
+    if (is_preconditioned_) local->copy(m, own_q_);
+    local->copy(matrix_.result(), z_);
   }
 
-  void step(std::span<CgSystem> systems, const LinearSystem& pieces, const StopRule& stop) override {
-    ask_within_step(systems, stop);
-    auto& system = systems.front();
-    if (system.end) return;
-    auto& state = system.state;
-    set_alpha(state);
-    vectors_.update([&](VectorOps& local) {
-      local.step_along(state.alpha, p_, s_, pieces.x, r_);
-      if (is_preconditioned_) local.add_scaled(-state.alpha, own_q_, own_u_);
-      local.add_scaled(-state.alpha, z_, w_);
-    });
+  void take_step(CgSystem& system, const LinearSystem& pieces) override {
+    const auto& state = system.state;
+    {
+      const auto local = vectors_.updates();
+      local->step_along(state.alpha, p_, s_, pieces.x, r_);
+      if (is_preconditioned_) local->add_scaled(-state.alpha, own_q_, own_u_);
+      local->add_scaled(-state.alpha, z_, w_);
+    }
     if (++steps_ % steps_between_replacements == 0) replace_vectors(pieces);
     const auto m = sum_during_product();
     go_on_with(system, products_, pieces);
-    vectors_.update([&](VectorOps& local) {
-      local.scale_and_add(matrix_.result(), state.beta, z_);
-      if (is_preconditioned_) local.scale_and_add(m, state.beta, own_q_);
-      local.scale_and_add(w_, state.beta, s_);
-      local.scale_and_add(u(), state.beta, p_);
-    });
+    const auto local = vectors_.updates();
+    local->scale_and_add(matrix_.result(), state.beta, z_);
+    if (is_preconditioned_) local->scale_and_add(m, state.beta, own_q_);
+    local->scale_and_add(w_, state.beta, s_);
+    local->scale_and_add(u(), state.beta, p_);
   }
 
  private:
@@ -186,13 +182,13 @@ class PipelinedRecurrence final : public OneSumRecurrence {
   void compute_u_and_w() {
     precondition(r_, own_u_);
     multiply(u());
-    vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), w_); });
+    vectors_.updates()->copy(matrix_.result(), w_);
   }
   /// result := M^-1 vector where there is an M. On every rank: applying M^-1 may be collective.
   void precondition(std::span<const double> vector, std::span<double> result) {
     if (!is_preconditioned_) return;
     const auto preconditioned = preconditioner_.apply(vector, vectors_);
-    vectors_.update([&](VectorOps& local) { local.copy(preconditioned, result); });
+    vectors_.updates()->copy(preconditioned, result);
   }
 
   /// All vectors but x and p from their definitions; the directions stay, so CG goes on as before.
@@ -200,10 +196,10 @@ class PipelinedRecurrence final : public OneSumRecurrence {
     recompute_residual(pieces.b, pieces.x);
     compute_u_and_w();
     multiply(p_);
-    vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), s_); });
+    vectors_.updates()->copy(matrix_.result(), s_);
     precondition(s_, own_q_);
     multiply(is_preconditioned_ ? own_q_ : s_);
-    vectors_.update([&](VectorOps& local) { local.copy(matrix_.result(), z_); });
+    vectors_.updates()->copy(matrix_.result(), z_);
   }
 
   bool is_preconditioned_;

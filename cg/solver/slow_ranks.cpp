@@ -15,22 +15,19 @@ namespace {
 constexpr double largest_factor = 100.0;
 
 SlowRank slow_rank_from(std::string_view text) {
-  const auto colon = std::min(text.find(':'), text.size());
-  const auto at = std::min(text.find('@', colon), text.size());
-  const auto after = [&](std::size_t place, std::size_t end) {
-    return place < end ? text.substr(place + 1, end - place - 1) : std::string_view();
-  };
+  const auto parts = split_at(text, '@');
+  const auto ranks = split_at(parts.front(), ':');
   const SlowRank slow{
-      .rank = number_from<int>(text.substr(0, colon)).value_or(-1),
-      .factor = number_from<double>(after(colon, at)).value_or(0.0),
-      .first_product = at < text.size() ? number_from<std::int64_t>(after(at, text.size())).value_or(-1) : 0};
-  const bool is_right =
-      slow.rank >= 0 && slow.factor >= 1.0 && slow.factor <= largest_factor && slow.first_product >= 0;
+      .rank = number_from<int>(ranks.front()).value_or(-1),
+      .factor = number_from<double>(ranks.back()).value_or(0.0),
+      .first_product = parts.size() > 1 ? number_from<std::int64_t>(parts.back()).value_or(-1) : 0};
+  const bool is_right = ranks.size() == 2 && parts.size() <= 2 && slow.rank >= 0 && slow.factor >= 1.0 &&
+                        slow.factor <= largest_factor && slow.first_product >= 0;
   if (!is_right)
     throw InputError(
-        fmt::format("{} {}: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... {}, as in "
-                    "1:2 or 0:1.5@600",
-                    slow_rank_option, text, largest_factor));
+        "{} {}: must be RANK:FACTOR or RANK:FACTOR@PRODUCT, the factor within 1 ... {}, as in "
+        "1:2 or 0:1.5@600",
+        slow_rank_option, text, largest_factor);
   return slow;
 }
 
@@ -38,15 +35,12 @@ SlowRank slow_rank_from(std::string_view text) {
 
 SlowRanks slow_ranks_from(std::string_view text) {
   SlowRanks slow;
-  while (true) {
-    const auto comma = text.find(',');
-    const auto one = slow_rank_from(text.substr(0, comma));
+  for (const auto& part : split_at(text, ',')) {
+    const auto one = slow_rank_from(part);
     std::erase_if(slow.ranks, [&](const SlowRank& before) {
       return before.rank == one.rank && before.first_product == one.first_product;
     });
     slow.ranks.push_back(one);
-    if (comma == std::string_view::npos) break;
-    text.remove_prefix(comma + 1);
   }
   std::ranges::stable_sort(slow.ranks, {}, &SlowRank::first_product);
   return slow;
@@ -55,9 +49,8 @@ SlowRanks slow_ranks_from(std::string_view text) {
 void require_ranks(const SlowRanks& slow, int rank_count) {
   for (const auto& one : slow.ranks) {
     if (one.rank >= rank_count)
-      throw InputError(fmt::format("{} {}:{}: there {} {}, numbered from 0", slow_rank_option, one.rank,
-                                   one.factor, rank_count == 1 ? "is" : "are",
-                                   format_count(rank_count, "rank")));
+      throw InputError("{} {}:{}: there {} {}, numbered from 0", slow_rank_option, one.rank, one.factor,
+                       rank_count == 1 ? "is" : "are", format_count(rank_count, "rank"));
   }
 }
 

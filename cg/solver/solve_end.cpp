@@ -35,20 +35,17 @@ std::string scaling_text(const SystemSolveResult& result, const SolveTerms& term
 }
 
 std::string not_positive_definite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  const auto seen = quantity_text(result, terms);
-  if (result.quantity == "r . M^-1 r") {
-    return fmt::format(
-        "not positive definite: {}; the preconditioner is not: take another {}, or none, to see whether the "
-        "matrix is",
-        seen, terms.preconditioner);
-  }
-  // An earlier p . A p was positive: A is indefinite.
-  const auto* const signs =
-      result.quantity_step > 1 ? "" : "its signs (solve -A x = -b where A is negative definite) and ";
-  return fmt::format(
-      "not positive definite: {}; CG needs a symmetric positive definite matrix: check {}its boundary "
-      "conditions, or take MINRES or a factorization",
-      seen, signs);
+  // Where an earlier p . A p was positive, A is indefinite.
+  const auto what =
+      result.quantity == "r . M^-1 r"
+          ? fmt::format("the preconditioner is not: take another {}, or none, to see whether the matrix is",
+                        terms.preconditioner)
+          : fmt::format(
+                "CG needs a symmetric positive definite matrix: check {}its boundary conditions, or take "
+                "MINRES or a factorization",
+                result.quantity_step > 1 ? ""
+                                         : "its signs (solve -A x = -b where A is negative definite) and ");
+  return fmt::format("not positive definite: {}; {}", quantity_text(result, terms), what);
 }
 
 std::string condition_text(const SystemSolveResult& result) {
@@ -61,17 +58,15 @@ std::string condition_text(const SystemSolveResult& result) {
 
 /// The numbers of a finite system are too large or too small.
 std::string out_of_range_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  const auto seen = quantity_text(result, terms);
-  if (result.quantity == "b . b") {
-    return fmt::format(
-        "stagnated after {}: {}: squares of the right-hand side leave the range of double precision: scale "
-        "it, and x with it",
-        steps_of(result, terms), seen);
-  }
-  return fmt::format(
-      "stagnated after {}: {}: numbers leave the range of double precision, since those of the matrix or of "
-      "the right-hand side are of too different magnitudes{}: {}, or scale the right-hand side",
-      steps_of(result, terms), seen, condition_text(result), scaling_text(result, terms, "the matrix"));
+  const auto what =
+      result.quantity == "b . b"
+          ? "squares of the right-hand side leave the range of double precision: scale it, and x with it"
+          : fmt::format(
+                "numbers leave the range of double precision, since those of the matrix or of the right-hand "
+                "side are of too different magnitudes{}: {}, or scale the right-hand side",
+                condition_text(result), scaling_text(result, terms, "the matrix"));
+  return fmt::format("stagnated after {}: {}: {}", steps_of(result, terms), quantity_text(result, terms),
+                     what);
 }
 
 std::string idle_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
@@ -108,15 +103,12 @@ std::string stagnated_sentence(const SystemSolveResult& result, const SolveTerms
 }
 
 std::string not_finite_sentence(const SystemSolveResult& result, const SolveTerms& terms) {
-  const auto seen =
-      fmt::format("{} is {} {}", result.quantity, result.quantity_value, seen_in(result, terms));
-  if (result.quantity == "b . b") {
-    return fmt::format(
-        "not finite: {}: NaN or infinity in the right-hand side, the matrix or the preconditioner", seen);
-  }
-  return fmt::format(
-      "not finite: {}; look for NaN or infinity in the matrix, its preconditioner and the initial guess",
-      seen);
+  const auto* const where =
+      result.quantity == "b . b"
+          ? ": NaN or infinity in the right-hand side, the matrix or the preconditioner"
+          : "; look for NaN or infinity in the matrix, its preconditioner and the initial guess";
+  return fmt::format("not finite: {} is {} {}{}", result.quantity, result.quantity_value,
+                     seen_in(result, terms), where);
 }
 
 }  // namespace

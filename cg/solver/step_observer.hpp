@@ -75,6 +75,8 @@ struct CgState {
     if (const double quotient = std::abs(p_a_p) / direction_square; quotient > largest_quotient)
       largest_quotient = quotient;
   }
+  /// The length of the step along p. A residual of exactly zero is a solution: further steps change nothing. (Tiny problems get there.)
+  void take_alpha() { alpha = rho == 0.0 ? 0.0 : rho / curvature; }
   /// Notes rho / rho_before, which makes the next direction.
   void record_beta(double rho_before) {
     beta = rho_before == 0.0 ? 0.0 : rho / rho_before;

@@ -81,21 +81,26 @@ void VectorOps::on_parts(std::size_t size, const Work& work) const {
 /// The results of sums(begin, size) for every thread's part, added in the order of the parts.
 template <typename Sums>
 std::array<double, 2> VectorOps::sum_of_parts(std::size_t size, const Sums& sums) {
-  for (auto& partial : partial_sums_) partial.values = {};
+  std::array<double, 2> totals{};
+  for (auto& partial : partial_sums_) std::ranges::copy(totals, partial.values.begin());
   on_parts(size, [&](std::size_t part, std::size_t begin, std::size_t part_size) {
-    partial_sums_[part].values = sums(begin, part_size);
+    std::ranges::copy(sums(begin, part_size), partial_sums_[part].values.begin());
   });
-  std::array<double, 2> total{};
+  add_partial_sums(totals);
+  return totals;
+}
+
+void VectorOps::add_partial_sums(std::span<double> totals) const {
+  std::ranges::fill(totals, 0.0);
   for (const auto& partial : partial_sums_) {
-    for (std::size_t k = 0; k < total.size(); ++k) total[k] += partial.values[k];
+    for (std::size_t k = 0; k < totals.size(); ++k) totals[k] += partial.values[k];
   }
-  return total;
 }
 
 /// The largest of the results of largest(begin, size) for every thread's part.
 template <typename Largest>
 double VectorOps::largest_of_parts(std::size_t size, const Largest& largest) {
-  for (auto& partial : partial_sums_) partial.values = {};
+  for (auto& partial : partial_sums_) partial.values[0] = 0.0;
   on_parts(size, [&](std::size_t part, std::size_t begin, std::size_t part_size) {
     partial_sums_[part].values[0] = largest(begin, part_size);
   });
@@ -202,20 +207,22 @@ void VectorOps::scale_and_add(std::span<const double> x, double b, std::span<dou
   });
 }
 
-void VectorOps::multiply(std::span<const double> x, std::span<const double> y, std::span<double> z) {
+/// z := operation(x, y), element by element
+template <typename Operation>
+void VectorOps::join(std::span<const double> x, std::span<const double> y, std::span<double> z,
+                     const Operation& operation) {
   update_work_ = update_work_ + work_on(z.size(), 3, 1);
   on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    std::transform(x.data() + begin, x.data() + begin + size, y.data() + begin, z.data() + begin,
-                   std::multiplies<>());
+    std::transform(x.data() + begin, x.data() + begin + size, y.data() + begin, z.data() + begin, operation);
   });
 }
 
+void VectorOps::multiply(std::span<const double> x, std::span<const double> y, std::span<double> z) {
+  join(x, y, z, std::multiplies<>());
+}
+
 void VectorOps::add(std::span<const double> x, std::span<const double> y, std::span<double> z) {
-  update_work_ = update_work_ + work_on(z.size(), 3, 1);
-  on_parts(z.size(), [&](std::size_t, std::size_t begin, std::size_t size) {
-    std::transform(x.data() + begin, x.data() + begin + size, y.data() + begin, z.data() + begin,
-                   std::plus<>());
-  });
+  join(x, y, z, std::plus<>());
 }
 
 void VectorOps::combine(const Term& x, const Term& y, double c, std::span<double> z,
@@ -290,19 +297,16 @@ void VectorOps::dots(std::span<const double> x, std::span<const double> y, std::
     return;
   }
   dot_work_ = dot_work_ + work_on(x.size(), 2, 2);
-  for (auto& partial : partial_sums_of_several_) partial.values.fill(0.0);
+  for (auto& partial : partial_sums_) partial.values.fill(0.0);
   on_rows(x.size(), sums.size(), [&](std::size_t part, std::size_t begin, std::size_t end, const auto count) {
     double partial[count] = {};
     for (auto row = begin; row < end; row += count) {
 #pragma omp simd
       for (std::size_t k = 0; k < count; ++k) partial[k] += x.data()[row + k] * y.data()[row + k];
     }
-    std::copy_n(partial, +count, partial_sums_of_several_[part].values.begin());
+    std::copy_n(partial, +count, partial_sums_[part].values.begin());
   });
-  std::ranges::fill(sums, 0.0);
-  for (const auto& partial : partial_sums_of_several_) {
-    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += partial.values[k];
-  }
+  add_partial_sums(sums);
 }
 
 void VectorOps::steps_along(std::span<const double> lengths, const StepVectors& vectors) {

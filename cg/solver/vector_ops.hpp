@@ -43,9 +43,7 @@ struct ExactVectors {
 class VectorOps {
  public:
   explicit VectorOps(int thread_count)
-      : thread_count_(thread_count),
-        partial_sums_(static_cast<std::size_t>(thread_count)),
-        partial_sums_of_several_(static_cast<std::size_t>(thread_count)) {}
+      : thread_count_(thread_count), partial_sums_(static_cast<std::size_t>(thread_count)) {}
 
   /// From here on reproducible: dot() is collective, and returns the first of two numbers, of which both are summed over the ranks
   /// (lows()); add_scaled(), step_and_turn() without a diagonal, set_scaled(), copy(), fill() and add() serve, and no other
@@ -127,6 +125,10 @@ class VectorOps {
  private:
   template <typename Work>
   void on_parts(std::size_t size, const Work& work) const;
+  template <typename Operation>
+  void join(std::span<const double> x, std::span<const double> y, std::span<double> z,
+            const Operation& operation);
+  void add_partial_sums(std::span<double> totals) const;
   template <typename Sums>
   std::array<double, 2> sum_of_parts(std::size_t size, const Sums& sums);
   template <typename Largest>
@@ -137,13 +139,9 @@ class VectorOps {
   void on_taken(std::size_t size, std::span<const double> are_taken, const Work& work) const;
 
   static constexpr std::size_t most_vectors = 16;
-  struct alignas(64) PartialSumsOfSeveral {
-    std::array<double, most_vectors> values{};
-  };
-
   /// One per thread, a cache line apart; added in the order of the parts.
   struct alignas(64) PartialSums {
-    std::array<double, 2> values{};
+    std::array<double, most_vectors> values{};
   };
 
   void add_to(double a, const double* x, std::span<double> y) const;
@@ -155,7 +153,6 @@ class VectorOps {
   ExactVectors exact_;
   std::vector<double> lows_;
   std::vector<PartialSums> partial_sums_;
-  std::vector<PartialSumsOfSeveral> partial_sums_of_several_;
   VectorWork dot_work_;
   VectorWork update_work_;
 };

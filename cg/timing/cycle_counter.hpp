@@ -2,8 +2,10 @@
 
 // The processor's own counter of reference cycles, and the ticks of it in a second.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #if defined(__x86_64__)
@@ -27,6 +29,19 @@ inline std::uint64_t read_cycle_counter() noexcept {
 #else
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 #endif
+}
+
+/// Clocks that one call costs: the smallest mean of several batches.
+template <typename Call>
+double least_clocks_per_call(int calls_per_batch, const Call& call) {
+  constexpr int batch_count = 8;
+  double best = std::numeric_limits<double>::infinity();
+  for (int batch = 0; batch < batch_count; ++batch) {
+    const std::uint64_t begin = read_cycle_counter();
+    for (int k = 0; k < calls_per_batch; ++k) call();
+    best = std::min(best, static_cast<double>(read_cycle_counter() - begin) / calls_per_batch);
+  }
+  return best;
 }
 
 /// A name of the counter that read_cycle_counter() reads, for people.

@@ -4,23 +4,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cg/base/storage/open_file.hpp"
 #include "cg/timing/events.hpp"
 #include "cg/timing/papi.hpp"
-#include "cg/timing/software_events.hpp"
 
 namespace cg2d {
 
 /// Counts events of this process: software events of the calling thread or of the process, as the system's account has them; those of the
-/// kernel's counters and of the processor of the calling thread, and of the threads that are made afterwards where
+/// kernel's counters (what the account lacks) and of the processor of the calling thread, and of the threads that are made afterwards where
 /// they can be inherited (counts_all_threads). Not thread-safe.
 class EventCounters {
  public:
-  /// Takes the events that can be counted, and keeps the reasons against the others: a counter of the kernel that counts nothing in a trial,
-  /// too. scope: of what comes from the system's account. Local. Cost: 3 ms. Throws RunError
+  /// Takes the events that can be counted, and keeps the reasons against the others: a counter of migrations that counts none in a trial,
+  /// too. scope: of what comes from the system's account. Local. Throws RunError
   /// (unavailable) if there are events of the processor and PAPI itself does not start.
   EventCounters(const std::vector<std::string>& event_names, bool multiplexed, UsageScope scope);
 
@@ -29,8 +29,6 @@ class EventCounters {
   [[nodiscard]] const std::vector<RefusedEvent>& refused() const { return refused_; }
   /// Software events always are of all threads.
   [[nodiscard]] bool counts_all_threads() const { return !papi_ || papi_->counts_all_threads(); }
-  /// The count of a software event in the trial, by its place in event_names().
-  [[nodiscard]] std::int64_t trial_count(std::size_t place) const { return sources_[place].trial_count; }
 
   /// The counts so far, from an arbitrary start. Cost: 0.8 us for all that come from the account, 0.45 us for each of the kernel's counters
   /// (AMD EPYC of family 26, virtual, 2026-11), and PapiCounters::read().
@@ -42,12 +40,12 @@ class EventCounters {
     std::string name;
     const SoftwareEvent* event = nullptr;  ///< null: PAPI's next one
     Descriptor counter{};                  ///< of a software event; not open: the system's account
-    std::int64_t trial_count = 0;
   };
 
   /// Why not; empty: the software event is counted from now on.
   [[nodiscard]] std::string open(const std::string& event_name);
-  void refuse_what_counts_nothing();
+  /// usage: read where it is needed, unless it is there.
+  [[nodiscard]] std::int64_t count_of(const Source& source, std::optional<SystemUsage>& usage) const noexcept;
 
   UsageScope usage_scope_;
   std::vector<Source> sources_;

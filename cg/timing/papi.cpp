@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <random>
 #include <string_view>
 #include <utility>
 
 #include "cg/base/errors.hpp"
 #include "cg/timing/events.hpp"
-#include "cg/timing/software_events.hpp"
 
 namespace cg2d {
 
@@ -40,20 +40,14 @@ bool always_happens(std::string_view event_name) {
 
 /// Raises most events of a processor: misses of caches, TLBs and branches, and arithmetic. About 0.3 ms.
 void work_on_everything() {
-  constexpr std::size_t byte_count = std::size_t{8} << 20;
-  constexpr std::size_t stride = 4096 + 64;
   constexpr int step_count = 20'000;
-  static std::vector<unsigned char> memory(byte_count, 1);
-  std::size_t place = 0;
-  std::uint32_t random = 1;
+  static std::vector<unsigned char> memory(std::size_t{8} << 20, 1);
+  std::minstd_rand random;
   volatile double sum = 0.0;
   for (int step = 0; step < step_count; ++step) {
-    constexpr std::uint32_t multiplier = 1664525;
-    constexpr std::uint32_t increment = 1013904223;
-    random = random * multiplier + increment;
-    place = (place + stride + memory[place]) % byte_count;
-    if ((random >> 31U) != 0) sum = sum * 0.5 + static_cast<double>(memory[place]);
-    memory[place] ^= 1U;
+    auto& element = memory[random() % memory.size()];
+    if ((random() & 1U) != 0) sum = sum * 0.5 + static_cast<double>(element);
+    element ^= 1U;
   }
 }
 
@@ -118,12 +112,12 @@ struct EventTrial {
   std::int64_t count = 0;
 };
 
-/// Counts an event in a set of its own.
-EventTrial try_event(int code) {
+/// Counts an event in a set of its own, while no other counts.
+EventTrial try_event(const char* name) {
   int event_set = PAPI_NULL;
   EventTrial trial{.result = PAPI_create_eventset(&event_set)};
   if (trial.result != PAPI_OK) return trial;
-  trial.result = PAPI_add_event(event_set, code);
+  trial.result = PAPI_add_named_event(event_set, name);
   if (trial.result == PAPI_OK) trial.result = PAPI_start(event_set);
   if (trial.result == PAPI_OK) {
     work_on_everything();
@@ -136,6 +130,11 @@ EventTrial try_event(int code) {
   return trial;
 }
 
+/// An event that always happens, and did not.
+bool stands_still(std::string_view name, const EventTrial& trial) {
+  return trial.result == PAPI_OK && trial.count == 0 && always_happens(name);
+}
+
 /// PAPI's descriptions have line breaks and "attributes" after commas that say nothing about an event.
 std::string joined_lines(std::string_view text) {
   text = text.substr(0, text.find(", masks:"));
@@ -144,7 +143,7 @@ std::string joined_lines(std::string_view text) {
   return line;
 }
 
-using EventVisitor = std::function<void(int code, const PAPI_event_info_t& info)>;
+using EventVisitor = std::function<void(const PAPI_event_info_t& info)>;
 
 /// All events of one enumeration. PAPI gives the first one its own way.
 void visit_all(int first_code, int component, const EventVisitor& visit) {
@@ -154,7 +153,7 @@ void visit_all(int first_code, int component, const EventVisitor& visit) {
                          : PAPI_enum_cmp_event(&code, PAPI_ENUM_FIRST, component);
   while (result == PAPI_OK) {
     PAPI_event_info_t info;
-    if (PAPI_get_event_info(code, &info) == PAPI_OK) visit(code, info);
+    if (PAPI_get_event_info(code, &info) == PAPI_OK) visit(info);
     result = is_preset ? PAPI_enum_event(&code, PAPI_ENUM_EVENTS)
                        : PAPI_enum_cmp_event(&code, PAPI_ENUM_EVENTS, component);
   }
@@ -166,8 +165,8 @@ void visit_processor_events(const EventVisitor& visit) {
   // PAPI's constants are ints with the sign bit set.
   visit_all(static_cast<int>(PAPI_PRESET_MASK), -1, visit);
   if (!why_papi_is_disabled().empty()) return;
-  visit_all(static_cast<int>(PAPI_NATIVE_MASK), perf_component, [&](int code, const auto& info) {
-    if (find_software_event(info.symbol) == nullptr) visit(code, info);
+  visit_all(static_cast<int>(PAPI_NATIVE_MASK), perf_component, [&](const auto& info) {
+    if (find_software_event(info.symbol) == nullptr) visit(info);
   });
 }
 
@@ -196,7 +195,7 @@ bool papi_knows(const std::string& event_name) {
 
 std::vector<std::string> papi_event_names() {
   std::vector<std::string> names;
-  visit_processor_events([&](int /*code*/, const auto& info) { names.emplace_back(info.symbol); });
+  visit_processor_events([&](const auto& info) { names.emplace_back(info.symbol); });
   if (why_papi_is_disabled().empty()) return names;
   for (const auto name : generic_events) names.push_back(fmt::format("{}{}", perf_prefix, name));
   return names;
@@ -204,14 +203,14 @@ std::vector<std::string> papi_event_names() {
 
 std::vector<KnownEvent> known_papi_events() {
   std::vector<KnownEvent> events;
-  visit_processor_events([&](int code, const auto& info) {
-    const auto trial = try_event(code);
-    const bool still = trial.result == PAPI_OK && trial.count == 0 && always_happens(info.symbol);
+  visit_processor_events([&](const auto& info) {
+    const auto trial = try_event(info.symbol);
     events.push_back({.name = info.symbol,
                       .family = family_of(info.symbol),
                       .description = joined_lines(info.long_descr),
-                      .why_not = still ? std::string(papi_stands_still)
-                                       : (trial.result == PAPI_OK ? "" : PAPI_strerror(trial.result)),
+                      .why_not = stands_still(info.symbol, trial)
+                                     ? std::string(papi_stands_still)
+                                     : (trial.result == PAPI_OK ? "" : PAPI_strerror(trial.result)),
                       .trial_count = trial.count});
   });
   if (const auto disabled = why_papi_is_disabled(); !disabled.empty()) {
@@ -225,27 +224,6 @@ std::vector<KnownEvent> known_papi_events() {
 
 PapiCounters::PapiCounters(const std::vector<std::string>& event_names, bool multiplexed) {
   start_papi();
-  open(event_names, multiplexed);
-  const auto still = standing_still();
-  if (still.empty()) return;
-  for (const auto& name : still) refused_.push_back({.name = name, .reason = std::string(papi_stands_still)});
-  auto others = event_names_;
-  std::erase_if(others, [&](const auto& name) { return std::ranges::count(still, name) > 0; });
-  stop();
-  event_names_.clear();
-  open(others, multiplexed);
-}
-
-PapiCounters::~PapiCounters() { stop(); }
-
-void PapiCounters::stop() {
-  CounterValues values{};
-  if (!event_names_.empty()) PAPI_stop(event_set_, reinterpret_cast<long long*>(values.data()));
-  PAPI_cleanup_eventset(event_set_);
-  PAPI_destroy_eventset(&event_set_);
-}
-
-void PapiCounters::open(const std::vector<std::string>& event_names, bool multiplexed) {
   const auto require = [](int result, std::string_view what) {
     if (result == PAPI_OK) return;
     throw RunError(ExitCode::unavailable, "--papi: {}: {}; {}", what, PAPI_strerror(result),
@@ -266,7 +244,9 @@ void PapiCounters::open(const std::vector<std::string>& event_names, bool multip
     refused_.push_back({.name = name, .reason = reason_of(result)});
   };
   for (const auto& name : event_names) {
-    if (const int result = PAPI_add_named_event(event_set_, name.c_str()); result != PAPI_OK) {
+    if (always_happens(name) && stands_still(name, try_event(name.c_str()))) {
+      refused_.push_back({.name = name, .reason = std::string(papi_stands_still)});
+    } else if (const int result = PAPI_add_named_event(event_set_, name.c_str()); result != PAPI_OK) {
       refuse(name, result);
     } else {
       event_names_.push_back(name);
@@ -278,20 +258,11 @@ void PapiCounters::open(const std::vector<std::string>& event_names, bool multip
   }
 }
 
-/// Events that always happen, and did not.
-std::vector<std::string> PapiCounters::standing_still() {
-  if (std::none_of(event_names_.begin(), event_names_.end(), always_happens)) return {};
-  CounterValues before{};
-  CounterValues after{};
-  read(before);
-  work_on_everything();
-  read(after);
-  std::vector<std::string> still;
-  for (std::size_t event = 0; event < event_names_.size(); ++event) {
-    if (after[event] == before[event] && always_happens(event_names_[event]))
-      still.push_back(event_names_[event]);
-  }
-  return still;
+PapiCounters::~PapiCounters() {
+  CounterValues values{};
+  if (!event_names_.empty()) PAPI_stop(event_set_, reinterpret_cast<long long*>(values.data()));
+  PAPI_cleanup_eventset(event_set_);
+  PAPI_destroy_eventset(&event_set_);
 }
 
 void PapiCounters::read(CounterValues& values) noexcept {

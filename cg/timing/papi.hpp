@@ -1,7 +1,7 @@
 #pragma once
 
 // PAPI, which counts the events of the processor: its state on this machine, the events that it knows, and counters. The one place that
-// knows that library. The kernel's software events are counted without it (software_events.hpp). Where cg2d is built without PAPI,
+// knows that library. The kernel's software events are counted without it (event_counters.hpp). Where cg2d is built without PAPI,
 // without_papi.cpp implements this interface.
 
 #include <optional>
@@ -54,13 +54,9 @@ class PapiCounters {
   void read(CounterValues& values) noexcept;
 
  private:
-  void open(const std::vector<std::string>& event_names, bool multiplexed);
-  [[nodiscard]] std::vector<std::string> standing_still();
-  void stop();
-
   std::vector<std::string> event_names_;
   std::vector<RefusedEvent> refused_;
-  int event_set_ = -1;  ///< PAPI_NULL, as open() sets it again
+  [[maybe_unused]] int event_set_ = -1;  ///< PAPI_NULL; without PAPI there is none
   bool inherits_ = false;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -16,14 +15,11 @@
 namespace cg2d {
 namespace {
 
-std::string reason_against(const std::string& name, const std::vector<RefusedEvent>& refused) {
-  const auto found = std::ranges::find(refused, name, &RefusedEvent::name);
-  return found == refused.end() ? std::string() : found->reason;
-}
-
-/// The reason of the lowest rank that has one, or an empty text.
-std::string common_reason(const std::string& mine, comm::RankGroup& group) {
-  const auto reasons = group.gather_all(mine);
+/// Why an event is refused: the reason of the lowest rank that has one, or an empty text. refused: on this rank.
+std::string common_reason(const std::string& name, const std::vector<RefusedEvent>& refused,
+                          comm::RankGroup& group) {
+  const auto mine = std::ranges::find(refused, name, &RefusedEvent::name);
+  const auto reasons = group.gather_all(mine == refused.end() ? std::string() : mine->reason);
   for (std::size_t rank = 0; rank < reasons.size(); ++rank) {
     if (reasons[rank].empty()) continue;
     return rank == 0 ? reasons[rank] : fmt::format("{} (rank {})", reasons[rank], rank);
@@ -69,7 +65,10 @@ std::array<std::int64_t, phase_count> shared_events(std::int64_t count, const Ph
 }
 
 PhaseCounters::PhaseCounters(EventCounters& counters)
-    : counters_(counters), clocks_per_reading_(measure_clocks_per_reading()) {
+    : counters_(counters), clocks_per_reading_(least_clocks_per_call(50, [&] {
+        CounterValues values{};
+        counters.read(values);
+      })) {
   // Class A on 2 ranks, a step of 0.33 ms and 8 phases, --papi software: reading after every phase takes 2.5 % of the
   // time, after those of 3 readings and more 0.5 % (medians of 15 paired ratios, noise 0.5 %, Zen 5, 2026-11).
   constexpr double shortest_in_readings = 3.0;
@@ -96,7 +95,7 @@ void PhaseCounters::end_region() {
     counts_.region[event] = last_[event] - first_[event];
 }
 
-void PhaseCounters::share_events_since_last() {
+void PhaseCounters::read_now() {
   CounterValues now{};
   counters_.read(now);
   ++counts_.reading_count;
@@ -107,19 +106,6 @@ void PhaseCounters::share_events_since_last() {
   }
   unread_ = {};
   last_ = now;
-}
-
-double PhaseCounters::measure_clocks_per_reading() {
-  constexpr int batch_count = 8;
-  constexpr int readings_per_batch = 50;
-  CounterValues values{};
-  double best = std::numeric_limits<double>::infinity();
-  for (int batch = 0; batch < batch_count; ++batch) {
-    const std::uint64_t begin = read_cycle_counter();
-    for (int k = 0; k < readings_per_batch; ++k) counters_.read(values);
-    best = std::min(best, static_cast<double>(read_cycle_counter() - begin) / readings_per_batch);
-  }
-  return best;
 }
 
 void refuse_ways_to_count(const CounterOptions& options) {
@@ -155,7 +141,7 @@ CounterSetup set_up_counters(const std::vector<std::string>& names, const Counte
   agree_on(group, [&] { setup.counters = counters_for(resolved.names, options); });
   std::vector<std::string> counted;
   for (const auto& name : resolved.names) {
-    const auto reason = common_reason(reason_against(name, setup.counters->refused()), group);
+    const auto reason = common_reason(name, setup.counters->refused(), group);
     if (reason.empty()) {
       counted.push_back(name);
     } else {

@@ -45,10 +45,10 @@ class PhaseCounters final : public PhaseObserver {
   void after_phase(Phase phase, std::uint64_t begin_clocks, std::uint64_t end_clocks) override {
     const auto clocks = end_clocks - begin_clocks;
     unread_[index_of(phase)] += clocks;
-    if (clocks >= fewest_clocks_) share_events_since_last();
+    if (clocks >= fewest_clocks_) read_now();
   }
   /// Reads, so that events until now belong to the phases since the last reading.
-  void read_now() { share_events_since_last(); }
+  void read_now();
   /// Events since the last reading belong to no phase.
   void leave_out();
   /// The region ends. Events since the last reading belong to no phase.
@@ -61,9 +61,6 @@ class PhaseCounters final : public PhaseObserver {
   [[nodiscard]] double clocks_per_reading() const { return clocks_per_reading_; }
 
  private:
-  [[nodiscard]] double measure_clocks_per_reading();
-  void share_events_since_last();
-
   EventCounters& counters_;
   double clocks_per_reading_;
   std::uint64_t fewest_clocks_;

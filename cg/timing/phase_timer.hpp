@@ -2,11 +2,9 @@
 
 // Clocks per phase: the phases of the paper, timed by scopes around calls.
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <vector>
 
@@ -104,17 +102,9 @@ class PhaseTimer {
   /// Clocks that one scope costs, the smallest mean of several batches of empty scopes; 0 for a timer without
   /// a communicator.
   [[nodiscard]] double measure_clocks_per_scope() const {
-    constexpr int batch_count = 8;
-    constexpr int scopes_per_batch = 200;
     if (communicator_ == nullptr) return 0.0;
     PhaseTimer probe(true, *communicator_);
-    double best = std::numeric_limits<double>::infinity();
-    for (int batch = 0; batch < batch_count; ++batch) {
-      const std::uint64_t begin = read_cycle_counter();
-      for (int k = 0; k < scopes_per_batch; ++k) const auto scope = probe.scope(Phase::multiply);
-      best = std::min(best, static_cast<double>(read_cycle_counter() - begin) / scopes_per_batch);
-    }
-    return best;
+    return least_clocks_per_call(200, [&] { const auto scope = probe.scope(Phase::multiply); });
   }
 
  private:

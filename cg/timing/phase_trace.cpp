@@ -14,8 +14,7 @@ double clocks_between(std::uint64_t from, std::uint64_t to) {
 
 ClockMark mark_from(std::span<const RoundTrip> trips) {
   const auto length = [](const RoundTrip& trip) { return trip.received - trip.sent; };
-  const auto& best = *std::min_element(trips.begin(), trips.end(),
-                                       [&](const auto& a, const auto& b) { return length(a) < length(b); });
+  const auto& best = *std::ranges::min_element(trips, {}, length);
   return {.local_clocks = best.sent + length(best) / 2,
           .reference_clocks = best.answered,
           .uncertainty_clocks = static_cast<double>(length(best)) / 2.0};

@@ -113,10 +113,7 @@ void describe(Members& m, RaceVerdict& verdict) {
   auto text = verdict.text();
   m("text", text, meaning("For people; empty where it is alone."));
   if (!m.reads() || text.empty()) return;
-  const auto begin = verdict.certainty == Certainty::decided
-                         ? verdict.candidate + " is "
-                         : "no clear winner: " + verdict.candidate + " was ";
-  verdict.reason = text.substr(std::min(begin.size(), text.size()));
+  verdict.reason = text.substr(std::min(verdict.before_reason().size(), text.size()));
 }
 
 }  // namespace cg2d

@@ -44,10 +44,10 @@ struct RaceVerdict {
       reason{};  ///< verdict_text(): "better than shared by 5 % (2 ... 7 %)"; empty where one work is left
 
   /// "put is better than shared by 5 % (2 ... 7 %)", "no clear winner: put was faster than shared in 5 of 9 rounds", or empty.
-  [[nodiscard]] std::string text() const {
-    if (reason.empty()) return {};
-    return certainty == Certainty::decided ? candidate + " is " + reason
-                                           : "no clear winner: " + candidate + " was " + reason;
+  [[nodiscard]] std::string text() const { return reason.empty() ? reason : before_reason() + reason; }
+  /// The text before the reason.
+  [[nodiscard]] std::string before_reason() const {
+    return certainty == Certainty::decided ? candidate + " is " : "no clear winner: " + candidate + " was ";
   }
 };
 

@@ -151,7 +151,6 @@ set(text_parsers
     cg/solver/one_sum_recurrences.cpp
     cg/solver/slow_ranks.cpp
     cg/solver/solve_end.cpp
-    cg/timing/software_events.cpp
     cg/timing/events.cpp
     cg/timing/race.cpp
     cg/tuning/kernel_choice.cpp

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/library/layout.hpp"
 #include "cg/library/matrix.hpp"
 #include "cg/library/solver.hpp"
 #include "cg/library/vectors.hpp"

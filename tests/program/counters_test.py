@@ -79,11 +79,10 @@ class Counters(JsonTest):
                 self.assertTrue(event["name"].startswith(f"{group}: ") or "PAPI" in event["name"], event)
                 self.assertTrue(event["reason"])
 
-    def test_an_event_in_the_wrong_mode_is_refused(self):
-        """Switches never happen in user mode: what would be 0 for ever is no result."""
+    def test_a_software_event_of_one_mode_is_refused(self):
         counters = self.counters_of(2, "--papi", f"{SWITCHES}:u=1,{CLOCK}")
         self.assertEqual([event["name"] for event in counters["events"]], [CLOCK])
-        self.assertIn("counts nothing", counters["refused"][0]["reason"])
+        self.assertIn("have no masks", counters["refused"][0]["reason"])
 
     def test_of_what_is_asked_for_the_rest_is_counted(self):
         document = self.valid_document_of(3, "run", "--class", "S", "--papi", f"{NEVER},{CLOCK}")

@@ -19,10 +19,10 @@
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/solver/block_operator.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/solve.hpp"
 #include "support/mpi_test.hpp"
 #include "support/test_extent.hpp"
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/solve.hpp"
 #include "cg/timing/phase_timer.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"

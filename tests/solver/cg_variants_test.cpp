@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "cg/solver/block_operator.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/solve.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"

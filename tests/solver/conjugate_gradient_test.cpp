@@ -13,7 +13,6 @@
 #include "cg/base/errors.hpp"
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/solver/block_operator.hpp"
-#include "cg/solver/solve.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"

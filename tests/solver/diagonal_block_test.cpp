@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cg/base/errors.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
@@ -63,19 +64,20 @@ TEST(DiagonalBlockTest, TheFirstEntryThatIsNotPositiveIsFoundOnEveryRank) {
   for (const double wrong : {0.0, -2.5}) {
     auto rows = test::line_rows(17, 1.0);
     test::DenseOperator good(rows);
-    EXPECT_FALSE(first_not_positive(good, good.diagonal(), good.first_row()).has_value());
+    EXPECT_NO_THROW(require_positive("jacobi", good, good.diagonal(), good.first_row()));
     rows[7][7] = wrong;
     rows[11][11] = -9.0;
     test::DenseOperator matrix(rows);
-    const auto found = first_not_positive(matrix, matrix.diagonal(), matrix.first_row());
-    EXPECT_TRUE(found.has_value());
-    if (!found) return;
-    EXPECT_EQ(found->global_row, 7);
-    EXPECT_EQ(found->value, wrong);
-    EXPECT_NE(
-        sentence_of(*found).find("row 8 (counted from 1) is " + std::string(wrong == 0.0 ? "0" : "-2.5")),
-        std::string::npos)
-        << sentence_of(*found);
+    try {
+      require_positive("jacobi", matrix, matrix.diagonal(), matrix.first_row());
+      ADD_FAILURE() << "row 8 is not positive";
+    } catch (const RunError& error) {
+      EXPECT_EQ(error.code(), ExitCode::not_positive_definite);
+      EXPECT_NE(std::string(error.what())
+                    .find("row 8 (counted from 1) is " + std::string(wrong == 0.0 ? "0;" : "-2.5;")),
+                std::string::npos)
+          << error.what();
+    }
   }
 }
 

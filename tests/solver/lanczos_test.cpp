@@ -8,7 +8,7 @@
 #include <numbers>
 #include <vector>
 
-#include "cg/solver/solve.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cg/solver/block_operator.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/solve.hpp"
 #include "support/mpi_test.hpp"
 #include "support/stencil_blocks.hpp"
 

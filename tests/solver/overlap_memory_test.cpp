@@ -42,7 +42,7 @@ TEST(OverlapMemoryTest, StripsTakeWhatThePlanSays) {
     auto block = large_csr();
     const auto csr_bytes = block.byte_count();
     EXPECT_TRUE(test::reset_peak());
-    const auto product = make_overlapped_product(kernel, std::move(block), layout, 0, {});
+    const auto product = make_block_product(kernel, std::move(block), layout, 0, {}, true);
     const auto peak = test::peak_bytes_since_reset() - before;
     // Formats fill up some rows.
     const auto planned = static_cast<double>(planned_block_bytes(kernel, layout, true));

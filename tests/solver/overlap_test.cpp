@@ -133,13 +133,12 @@ TEST(OverlapTest, UnevenAndEmptyPieces) {
 struct OneProduct {
   OneProduct(const comm::BlockLayout& layout, std::string_view kernel_name)
       : kernel(kernels::kernel_named(kernel_name)),
-        whole(make(&make_block_product, layout)),
-        overlapped(make(&make_overlapped_product, layout)) {}
+        whole(make(layout, false)),
+        overlapped(make(layout, true)) {}
 
-  template <typename Make>
-  std::unique_ptr<BlockProduct> make(const Make& make_product, const comm::BlockLayout& layout) const {
-    return make_product(kernel, default_source().make(short_problem())->build(layout, group(), 1).block,
-                        layout, group().rank(), kernels::KernelOptions{});
+  [[nodiscard]] std::unique_ptr<BlockProduct> make(const comm::BlockLayout& layout, bool overlaps) const {
+    return make_block_product(kernel, default_source().make(short_problem())->build(layout, group(), 1).block,
+                              layout, group().rank(), {}, overlaps);
   }
 
   const kernels::KernelRow& kernel;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/solver/solve.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "support/bits.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/lanczos.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
-#include "cg/solver/solve.hpp"
 #include "support/dense_operator.hpp"
 #include "support/dense_systems.hpp"
 #include "support/mpi_test.hpp"
@@ -203,7 +203,7 @@ class NegativePreconditioner final : public Preconditioner {
  public:
   explicit NegativePreconditioner(std::size_t size) : negative_(size) {}
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
-    vectors.update([&](VectorOps& local) { local.set_scaled(-1.0, r, negative_); });
+    vectors.updates()->set_scaled(-1.0, r, negative_);
     return negative_;
   }
 

@@ -100,7 +100,7 @@ TEST(DoubtTest, EventsThatStandStill) {
   EXPECT_NE(doubt_about(report.counters, report.repeats.front(), 0).find("PAPI_L2_TCM counted nothing"),
             std::string::npos);
   EXPECT_EQ(doubt_about(report.counters, report.repeats.front(), 1),
-            "");  // has been tried before the run; there were none
+            "");  // there may be none
 }
 
 PhaseClocks clocks_of(std::uint64_t multiply, std::uint64_t dot) {

@@ -18,8 +18,8 @@
 #include "cg/matrix/matrix_source.hpp"
 #include "cg/run/check/check.hpp"
 #include "cg/solver/communicator_setup.hpp"
+#include "cg/solver/conjugate_gradient.hpp"
 #include "cg/solver/npb_iteration.hpp"
-#include "cg/solver/solve.hpp"
 
 namespace cg2d {
 namespace {

@@ -1,7 +1,5 @@
 // The row of the NAS CG matrix as the sum of outer products that defines it.
 
-#include <fmt/format.h>
-
 #include "cg/base/errors.hpp"
 #include "cg/base/values.hpp"
 #include "cg/matrix/npb_vectors.hpp"
@@ -27,9 +25,9 @@ const kernels::KernelRow& factor_kernel(const Configuration& configuration) {
   const auto& row = kernels::kernel_named(configuration.kernel);
   if (row.stores_half()) {
     throw InputError(
-        fmt::format("--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
-                    "are not symmetric, so take a kernel on whole blocks",
-                    row.name));
+        "--kernel {}: it stores half of a symmetric matrix; the factors of npb-factored "
+        "are not symmetric, so take a kernel on whole blocks",
+        row.name);
   }
   return row;
 }
@@ -52,63 +50,6 @@ MatrixFreeSize factored_size_of(std::string_view text) {
   return {.order = problem.n, .bytes_per_row = bytes_per_entry * (problem.nonzer + 1) + vector_bytes};
 }
 
-/// q = A p for A = V W V^T + d * 1, without A: applies V^T, then W, then V, each product on the whole grid of ranks in the phases of the benchmark. The rules
-/// of the benchmark forbid it: its matrix must be assembled. It shows what that rule costs, and checks the
-/// assembled product. Holds references: all must outlive it.
-class FactoredOperator final : public LinearOperator {
- public:
-  /// `transposed`, `factor`: V^T and V, on two communicators of the same layout and ranks. weights: W, of this
-  /// rank's piece. diagonal: d.
-  FactoredOperator(BlockOperator& transposed, BlockOperator& factor, std::vector<double> weights,
-                   double diagonal, PhaseTimer& timer, int thread_count)
-      : transposed_(transposed),
-        factor_(factor),
-        weights_(std::move(weights)),
-        diagonal_(diagonal),
-        timer_(timer),
-        vectors_(thread_count),
-        p_(transposed.operand()),
-        q_(transposed.local_size()) {}
-
-  [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
-  [[nodiscard]] std::span<double> operand() override { return transposed_.operand(); }
-  [[nodiscard]] std::span<const double> result() const override { return q_; }
-  void sum_over_ranks(std::span<double> values) override { transposed_.sum_over_ranks(values); }
-  [[nodiscard]] std::span<const Phase> phases() const override { return factor_.phases(); }
-  [[nodiscard]] std::string_view why_not_conforming() const override {
-    return "the matrix is applied as two sparse products, and never assembled";
-  }
-  [[nodiscard]] VectorWork update_work() const override {
-    return vectors_.update_work() + transposed_.update_work() + factor_.update_work();
-  }
-
-  void apply() override {
-    transposed_.apply();
-    update([&] { vectors_.multiply(weights_, transposed_.result(), factor_.operand()); });
-    factor_.apply();
-    update([&] {
-      vectors_.copy(factor_.result(), q_);
-      vectors_.add_scaled(diagonal_, p_, q_);
-    });
-  }
-
- private:
-  template <typename Updates>
-  void update(const Updates& updates) {
-    const auto timed = timer_.scope(Phase::vector_updates);
-    updates();
-  }
-
-  BlockOperator& transposed_;
-  BlockOperator& factor_;
-  std::vector<double> weights_;
-  double diagonal_;
-  PhaseTimer& timer_;
-  VectorOps vectors_;
-  std::span<const double> p_;  // the operand, which the product with V^T leaves as it is
-  HugePageVector q_;
-};
-
 /// One factor on the grid.
 struct Factor {
   Factor(kernels::CsrBlock block, const comm::BlockLayout& layout, const MatrixFreeInput& input,
@@ -121,6 +62,7 @@ struct Factor {
                             .kernel = factor_kernel(input.configuration)},
                            input.times_phases, timer)) {}
 
+  [[nodiscard]] BlockOperator& matrix() const { return assembled->matrix(); }
   [[nodiscard]] VectorWork work() const {
     return work_of_block_product(assembled->communicator(), assembled->product(), nonzero_count);
   }
@@ -129,7 +71,10 @@ struct Factor {
   std::unique_ptr<AssembledOperator> assembled;
 };
 
-class FactoredSystem final : public MatrixFreeSystem {
+/// q = A p for A = V W V^T + d * 1, without A: applies V^T, then W, then V, each product on the whole grid of ranks in the phases of the benchmark. The rules
+/// of the benchmark forbid it: its matrix must be assembled. It shows what that rule costs, and checks the
+/// assembled product.
+class FactoredSystem final : public MatrixFreeSystem, public LinearOperator {
  public:
   FactoredSystem(const comm::BlockLayout& layout, NpbFactor parts, const MatrixFreeInput& input)
       : layout_(layout),
@@ -137,10 +82,13 @@ class FactoredSystem final : public MatrixFreeSystem {
         kernel_(factor_kernel(input.configuration).name),
         transposed_(std::move(parts.transposed), layout, input),
         factor_(std::move(parts.factor), layout, input, &transposed_.assembled->timer()),
-        matrix_(transposed_.assembled->matrix(), factor_.assembled->matrix(), std::move(parts.weights),
-                parts.diagonal, transposed_.assembled->timer(), input.configuration.thread_count) {}
+        weights_(std::move(parts.weights)),
+        shift_(parts.diagonal),
+        vectors_(input.configuration.thread_count),
+        p_(transposed_.matrix().operand()),
+        q_(p_.size()) {}
 
-  [[nodiscard]] LinearOperator& matrix() override { return matrix_; }
+  [[nodiscard]] LinearOperator& matrix() override { return *this; }
   [[nodiscard]] PhaseTimer& timer() override { return transposed_.assembled->timer(); }
   [[nodiscard]] comm::Traffic sent(comm::Operation operation) const override {
     // Both send dot products only where one is asked to: that with V^T.
@@ -164,13 +112,40 @@ class FactoredSystem final : public MatrixFreeSystem {
   [[nodiscard]] std::string arrangement() const override { return "grid " + layout_.grid().name(); }
   [[nodiscard]] std::string_view kernel() const override { return kernel_; }
 
+  [[nodiscard]] std::size_t local_size() const override { return q_.size(); }
+  [[nodiscard]] std::span<double> operand() override { return transposed_.matrix().operand(); }
+  [[nodiscard]] std::span<const double> result() const override { return q_; }
+  void sum_over_ranks(std::span<double> values) override { transposed_.matrix().sum_over_ranks(values); }
+  [[nodiscard]] std::span<const Phase> phases() const override { return factor_.matrix().phases(); }
+  [[nodiscard]] std::string_view why_not_conforming() const override {
+    return "the matrix is applied as two sparse products, and never assembled";
+  }
+  [[nodiscard]] VectorWork update_work() const override {
+    return vectors_.update_work() + transposed_.matrix().update_work() + factor_.matrix().update_work();
+  }
+  void apply() override {
+    transposed_.matrix().apply();
+    {
+      const auto timed = timer().scope(Phase::vector_updates);
+      vectors_.multiply(weights_, transposed_.matrix().result(), factor_.matrix().operand());
+    }
+    factor_.matrix().apply();
+    const auto timed = timer().scope(Phase::vector_updates);
+    vectors_.copy(factor_.matrix().result(), q_);
+    vectors_.add_scaled(shift_, p_, q_);
+  }
+
  private:
   comm::BlockLayout layout_;
   int rank_;
   std::string_view kernel_;
-  Factor transposed_;
-  Factor factor_;
-  FactoredOperator matrix_;
+  Factor transposed_;            // V^T
+  Factor factor_;                // V, on another communicator of the same layout and ranks
+  std::vector<double> weights_;  // W, of this rank's piece
+  double shift_;                 // d
+  VectorOps vectors_;
+  std::span<const double> p_;  // the operand, which the product with V^T leaves as it is
+  HugePageVector q_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "cg/base/errors.hpp"
@@ -21,9 +20,7 @@ std::span<const MatrixFreeRow> matrix_free_table() {
 }
 
 const MatrixFreeRow* find_matrix_free(std::string_view text) {
-  const auto table = matrix_free_table();
-  const auto row = std::ranges::find(table, text.substr(0, text.find(':')), &MatrixFreeRow::name);
-  return row == table.end() ? nullptr : &*row;
+  return row_named(matrix_free_table(), text.substr(0, text.find(':')));
 }
 
 std::string known_operators() {
@@ -35,9 +32,8 @@ std::string known_operators() {
 
 const MatrixFreeRow& matrix_free_row_of(std::string_view text) {
   if (const auto* row = find_matrix_free(text)) return *row;
-  throw InputError(fmt::format("{}: no such operator without a matrix; there are {}{}", text,
-                               known_operators(),
-                               did_you_mean(text.substr(0, text.find(':')), names_of(matrix_free_table()))));
+  throw InputError("{}: no such operator without a matrix; there are {}{}", text, known_operators(),
+                   did_you_mean(text.substr(0, text.find(':')), names_of(matrix_free_table())));
 }
 
 const comm::TransportRow& transport_of(const Configuration& configuration, comm::RankGroup& group) {
@@ -46,7 +42,7 @@ const comm::TransportRow& transport_of(const Configuration& configuration, comm:
   require_known("--transport", name, names_of(comm::transport_table()));
   const auto& row = *comm::find_transport(name);
   if (const auto reason = row.why_unavailable(group); !reason.empty())
-    throw RunError(ExitCode::unavailable, fmt::format("--transport {}: {}", name, reason));
+    throw RunError(ExitCode::unavailable, "--transport {}: {}", name, reason);
   return row;
 }
 

@@ -31,10 +31,9 @@ class BlockJacobiPreconditioner final : public Preconditioner {
       : factors_(std::move(factors)), solved_(size), remark_(std::move(remark)) {}
 
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
-    vectors.update([&](VectorOps& local) {
-      factors_.solve(r, solved_);
-      local.record_update(factors_.work());
-    });
+    const auto local = vectors.updates();
+    factors_.solve(r, solved_);
+    local->record_update(factors_.work());
     return solved_;
   }
   [[nodiscard]] std::string remark() const override { return remark_; }
@@ -51,9 +50,9 @@ void require_block(const PreconditionerInput& input) {
   const auto* const block = input.diagonal_block;
   const bool fits = block != nullptr && block->row_count == size && block->column_count == size;
   if (const double misfits = input.matrix.sum_of_ranks(fits ? 0.0 : 1.0); misfits > 0.0) {
-    throw InputError(fmt::format(
+    throw InputError(
         "preconditioner block-jacobi: the diagonal block has another size than the vectors on {} ranks",
-        misfits));
+        misfits);
   }
 }
 
@@ -75,10 +74,10 @@ ShiftedFactors factorize(const PreconditionerInput& input, std::span<const doubl
     failed_ranks = input.matrix.sum_of_ranks(result.factors ? 0.0 : 1.0);
   }
   if (failed_ranks > 0.0)
-    throw InputError(fmt::format(
+    throw InputError(
         "preconditioner block-jacobi: no factors on {} ranks, whatever the shift of the diagonal; "
         "look for NaN, infinity or very large numbers in the matrix",
-        failed_ranks));
+        failed_ranks);
   return result;
 }
 

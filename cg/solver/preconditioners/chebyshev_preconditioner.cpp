@@ -38,14 +38,6 @@ constexpr int lanczos_steps = 20;
 /// The largest eigenvalue is above its estimate, by a percent or two after so many steps.
 constexpr double upper_margin = 1.05;
 
-struct Bounds {
-  double low;
-  double high;
-
-  [[nodiscard]] double center() const { return (high + low) / 2.0; }
-  [[nodiscard]] double radius() const { return (high - low) / 2.0; }
-};
-
 /// A number within -1 ... 1 that depends on the global row alone (splitmix64), so that every grid gets the same
 /// bounds.
 double random_number(std::uint64_t row) {
@@ -74,10 +66,10 @@ SpectrumEstimate lanczos_estimate(const PreconditionerInput& input, Precondition
 
 /// 1 - x p(x) is the polynomial of degree `degree` + 1 that is 1 at 0 and smallest within the bounds: Chebyshev's of t = (center - x) /
 /// radius, scaled. Returns the coefficients of p for powers of t, lowest first.
-std::vector<double> inverse_polynomial(const Bounds& bounds, int degree) {
+std::vector<double> inverse_polynomial(const PolynomialOptions& bounds) {
   std::vector<double> last{1.0};
   std::vector<double> chebyshev{0.0, 1.0};
-  for (int order = 1; order <= degree; ++order) {
+  for (int order = 1; order <= bounds.degree; ++order) {
     std::vector<double> next(chebyshev.size() + 1);
     for (std::size_t k = 0; k < chebyshev.size(); ++k) next[k + 1] = 2.0 * chebyshev[k];
     for (std::size_t k = 0; k < last.size(); ++k) next[k] -= last[k];
@@ -105,9 +97,9 @@ class ChebyshevPreconditioner final : public Preconditioner {
   ChebyshevPreconditioner(LinearOperator& matrix, const PolynomialOptions& polynomial, double factor,
                           std::unique_ptr<Preconditioner> diagonal)
       : matrix_(matrix),
-        bounds_{.low = polynomial.low, .high = polynomial.high},
+        bounds_(polynomial),
         factor_(factor),
-        coefficients_(inverse_polynomial(bounds_, polynomial.degree)),
+        coefficients_(inverse_polynomial(polynomial)),
         diagonal_(std::move(diagonal)) {}
 
   [[nodiscard]] bool uses_products() const override { return true; }
@@ -118,14 +110,13 @@ class ChebyshevPreconditioner final : public Preconditioner {
     const auto s = diagonal_ ? diagonal_->apply(r, vectors) : r;
     const auto inverse_diagonal = diagonal_ ? diagonal_->inverse_diagonal() : std::span<const double>();
     auto z = matrix_.operand();
-    vectors.update([&](VectorOps& local) { local.set_scaled(factor_ * coefficients_.back(), s, z); });
+    vectors.updates()->set_scaled(factor_ * coefficients_.back(), s, z);
     for (auto power = coefficients_.size() - 1; power-- > 0;) {
-      matrix_.apply();
+      vectors.multiply();
       z = matrix_.operand();
-      vectors.update([&](VectorOps& local) {
-        local.combine({-factor_ / bounds_.radius(), matrix_.result()}, {factor_ * coefficients_[power], s},
-                      bounds_.center() / bounds_.radius(), z, inverse_diagonal);
-      });
+      vectors.updates()->combine({-factor_ / bounds_.radius(), matrix_.result()},
+                                 {factor_ * coefficients_[power], s}, bounds_.center() / bounds_.radius(), z,
+                                 inverse_diagonal);
     }
     return z;
   }
@@ -139,7 +130,7 @@ class ChebyshevPreconditioner final : public Preconditioner {
   [[nodiscard]] bool is_scaled() const { return diagonal_ || factor_ != 1.0; }
 
   LinearOperator& matrix_;
-  Bounds bounds_;
+  PolynomialOptions bounds_;
   double factor_;
   std::vector<double> coefficients_;
   std::unique_ptr<Preconditioner> diagonal_;
@@ -184,15 +175,14 @@ void require_valid(const PolynomialOptions& polynomial) {
   const auto& [degree, low, high] = polynomial;
   if (degree < 0 || degree > most_degree || degree % 2 != 0)
     throw InputError(
-        fmt::format("degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive "
-                    "beyond its bounds, "
-                    "a higher one loses digits",
-                    degree));
+        "degree {} of a Chebyshev polynomial: must be 2, 4, 6 or 8; an odd one is not positive "
+        "beyond its bounds, "
+        "a higher one loses digits",
+        degree);
   const bool has_bounds = low != 0.0 || high != 0.0;
   if (has_bounds && !(low > 0.0 && high > low && std::isfinite(high)))
     throw InputError(
-        fmt::format("bounds {} and {} of a Chebyshev polynomial: must be greater than 0, the lower one first",
-                    low, high));
+        "bounds {} and {} of a Chebyshev polynomial: must be greater than 0, the lower one first", low, high);
 }
 
 PreconditionerRow chebyshev_preconditioner() {

@@ -1,7 +1,5 @@
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -14,49 +12,43 @@
 namespace cg2d {
 namespace {
 
-/// A square part of a block: rows and columns in the block's own numbers.
-struct Square {
-  comm::IndexRange rows;
-  comm::IndexRange columns;
-};
-
-/// visit(entry) for the entries of a row in the square's columns, in their order.
-template <typename Visit>
-void for_entries(const kernels::CsrBlock& block, std::int64_t row, const Square& square, const Visit& visit) {
-  const auto* const columns = block.columns.data();
-  const auto* const end = columns + block.row_starts[static_cast<std::size_t>(row) + 1];
-  const auto* entry =
-      std::lower_bound(columns + block.row_starts[static_cast<std::size_t>(row)], end, square.columns.begin);
-  for (; entry != end && *entry < square.columns.end; ++entry)
-    visit(static_cast<std::size_t>(entry - columns));
+/// The entries of a row in these columns.
+comm::IndexRange entries_in(const kernels::CsrBlock& block, std::int64_t row,
+                            const comm::IndexRange& columns) {
+  const auto all = block.columns_of(row);
+  const auto place_of = [&](std::int64_t column) {
+    return block.row_starts[static_cast<std::size_t>(row)] +
+           (std::ranges::lower_bound(all, column) - all.begin());
+  };
+  return {.begin = place_of(columns.begin), .end = place_of(columns.end)};
 }
 
-/// The square as a block of its own.
-kernels::CsrBlock copied(const kernels::CsrBlock& block, const Square& square) {
-  auto copy = kernels::CsrBlock::with_room(square.rows.size(), square.columns.size());
+/// Rows and columns of a block, in its own numbers, as a block of their own.
+kernels::CsrBlock copied(const kernels::CsrBlock& block, const comm::IndexRange& rows,
+                         const comm::IndexRange& columns) {
+  auto copy = kernels::CsrBlock::with_room(rows.size(), columns.size());
   for (std::int64_t row = 0; row < copy.row_count; ++row)
-    for_entries(block, square.rows.begin + row, square,
-                [&](std::size_t /*entry*/) { ++copy.row_starts[static_cast<std::size_t>(row) + 1]; });
+    copy.row_starts[static_cast<std::size_t>(row) + 1] = entries_in(block, rows.begin + row, columns).size();
   copy.make_room_by_lengths();
   std::size_t place = 0;
-  for (std::int64_t row = square.rows.begin; row < square.rows.end; ++row) {
-    for_entries(block, row, square, [&](std::size_t entry) {
-      copy.columns[place] = block.columns[entry] - static_cast<std::int32_t>(square.columns.begin);
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const auto entries = entries_in(block, row, columns);
+    for (auto entry = static_cast<std::size_t>(entries.begin); entry < static_cast<std::size_t>(entries.end);
+         ++entry) {
+      copy.columns[place] = block.columns[entry] - static_cast<std::int32_t>(columns.begin);
       copy.values[place++] = block.values[entry];
-    });
+    }
   }
   return copy;
 }
 
 /// The lengths of the rows, then a column and the bits of a value for each entry.
-std::vector<std::uint64_t> packed(const kernels::CsrBlock& block, const Square& square) {
-  std::vector<std::uint64_t> words(static_cast<std::size_t>(square.rows.size()));
-  for (std::int64_t row = square.rows.begin; row < square.rows.end; ++row) {
-    for_entries(block, row, square, [&](std::size_t entry) {
-      ++words[static_cast<std::size_t>(row - square.rows.begin)];
-      words.push_back(static_cast<std::uint64_t>(block.columns[entry] - square.columns.begin));
-      words.push_back(std::bit_cast<std::uint64_t>(block.values[entry]));
-    });
+std::vector<std::uint64_t> packed(const kernels::CsrBlock& block) {
+  std::vector<std::uint64_t> words;
+  for (std::int64_t row = 0; row < block.row_count; ++row) words.push_back(block.columns_of(row).size());
+  for (std::size_t entry = 0; entry < block.columns.size(); ++entry) {
+    words.push_back(static_cast<std::uint64_t>(block.columns[entry]));
+    words.push_back(std::bit_cast<std::uint64_t>(block.values[entry]));
   }
   return words;
 }
@@ -91,37 +83,36 @@ kernels::CsrBlock diagonal_block_of(const kernels::CsrBlock& block, const comm::
   const int end = std::min((row + 1) * grid.columns, (column + 1) * grid.rows);
   const auto square_of = [&](int number) {
     const auto piece = layout.piece(number);
-    return Square{.rows = relative(piece, layout.row_block(row).begin),
-                  .columns = relative(piece, layout.column_block(column).begin)};
+    return copied(block, relative(piece, layout.row_block(row).begin),
+                  relative(piece, layout.column_block(column).begin));
   };
   for (int number = begin; number < end; ++number) {
     const int owner = layout.column_owner_of(number);
-    if (owner != group.rank()) outgoing[static_cast<std::size_t>(owner)] = packed(block, square_of(number));
+    if (owner != group.rank()) outgoing[static_cast<std::size_t>(owner)] = packed(square_of(number));
   }
   const auto incoming = group.exchange(std::move(outgoing));
   const int mine = layout.column_piece_of(group.rank());
   const int holder = grid.rank_at(mine / grid.columns, column);
-  if (holder == group.rank()) return copied(block, square_of(mine));
+  if (holder == group.rank()) return square_of(mine);
   return unpacked(incoming[static_cast<std::size_t>(holder)], layout.piece(mine).size());
 }
 
 HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block) {
   HugePageVector diagonal(static_cast<std::size_t>(diagonal_block.row_count));
   for (std::int64_t row = 0; row < diagonal_block.row_count; ++row) {
-    const Square square{.rows = {.begin = row, .end = row + 1}, .columns = {.begin = row, .end = row + 1}};
-    for_entries(diagonal_block, row, square, [&](std::size_t entry) {
-      diagonal[static_cast<std::size_t>(row)] = diagonal_block.values[entry];
-    });
+    const auto entries = entries_in(diagonal_block, row, {.begin = row, .end = row + 1});
+    if (entries.size() == 1)
+      diagonal[static_cast<std::size_t>(row)] =
+          diagonal_block.values[static_cast<std::size_t>(entries.begin)];
   }
   return diagonal;
 }
 
-std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::span<const double> diagonal,
-                                                std::int64_t first_row) {
-  const auto is_wrong = [](double entry) { return !(entry > 0.0); };
-  const auto found = std::ranges::find_if(diagonal, is_wrong);
+void require_positive(std::string_view preconditioner, LinearOperator& matrix,
+                      std::span<const double> diagonal, std::int64_t first_row) {
+  const auto found = std::ranges::find_if(diagonal, [](double entry) { return !(entry > 0.0); });
   const bool has_one = found != diagonal.end();
-  if (matrix.sum_of_ranks(has_one ? 1.0 : 0.0) == 0.0) return std::nullopt;
+  if (matrix.sum_of_ranks(has_one ? 1.0 : 0.0) == 0.0) return;
   const std::int64_t mine = first_row + (found - diagonal.begin());
   // Ranks can only add, so they search for the first row by halves of all numbers.
   std::int64_t low = 0;
@@ -131,25 +122,15 @@ std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::spa
     const bool is_below = matrix.sum_of_ranks(has_one && mine < middle ? 1.0 : 0.0) > 0.0;
     (is_below ? high : low) = middle;
   }
-  return DiagonalEntry{.global_row = low,
-                       .value = matrix.sum_of_ranks(has_one && mine == low ? *found : 0.0)};
-}
-
-std::string sentence_of(const DiagonalEntry& entry) {
-  if (std::isnan(entry.value))
-    return fmt::format("not finite: the diagonal entry of row {} (counted from 1) is NaN",
-                       entry.global_row + 1);
-  return fmt::format(
-      "not positive definite: the diagonal entry of row {} (counted from 1) is {:.3g}; CG needs a symmetric "
-      "positive definite matrix, whose diagonal is positive",
-      entry.global_row + 1, entry.value);
-}
-
-void require_positive(std::string_view preconditioner, LinearOperator& matrix,
-                      std::span<const double> diagonal, std::int64_t first_row) {
-  if (const auto wrong = first_not_positive(matrix, diagonal, first_row))
-    throw RunError(std::isnan(wrong->value) ? ExitCode::not_finite : ExitCode::not_positive_definite,
-                   fmt::format("preconditioner {}: {}", preconditioner, sentence_of(*wrong)));
+  const double value = matrix.sum_of_ranks(has_one && mine == low ? *found : 0.0);
+  if (std::isnan(value))
+    throw RunError(ExitCode::not_finite,
+                   "preconditioner {}: not finite: the diagonal entry of row {} (counted from 1) is NaN",
+                   preconditioner, low + 1);
+  throw RunError(ExitCode::not_positive_definite,
+                 "preconditioner {}: not positive definite: the diagonal entry of row {} (counted from 1) is "
+                 "{:.3g}; CG needs a symmetric positive definite matrix, whose diagonal is positive",
+                 preconditioner, low + 1, value);
 }
 
 }  // namespace cg2d

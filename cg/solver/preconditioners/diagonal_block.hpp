@@ -3,9 +3,7 @@
 // The part of a distributed matrix that belongs to one piece of the vectors alone: its rows and its columns.
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "cg/base/process_memory.hpp"
@@ -29,19 +27,9 @@ kernels::CsrBlock diagonal_block_of(const kernels::CsrBlock& block, const comm::
 /// The diagonal of a square block; 0 where an entry is not stored.
 HugePageVector diagonal_of(const kernels::CsrBlock& diagonal_block);
 
-struct DiagonalEntry {
-  std::int64_t global_row = 0;
-  double value = 0.0;
-};
-
-/// The first entry of the whole diagonal that is not positive, the same on every rank: with it A is not
-/// positive definite. Empty where there is none. `first_row`: the global number of the piece's first row.
-/// Collective. Cost: one sum over all ranks, and some 64 more where there is such an entry.
-std::optional<DiagonalEntry> first_not_positive(LinearOperator& matrix, std::span<const double> diagonal,
-                                                std::int64_t first_row);
-/// One sentence for the user.
-std::string sentence_of(const DiagonalEntry& entry);
-/// Throws RunError (not_positive_definite, or not_finite for NaN), on every rank alike, where there is such an entry.
+/// Throws RunError (not_positive_definite, or not_finite for NaN), on every rank alike, that names the first entry of the whole diagonal that is
+/// not positive: with it A is not positive definite. `first_row`: the global number of the piece's first row. Collective. Cost: one sum over
+/// all ranks, and some 64 more where there is such an entry.
 void require_positive(std::string_view preconditioner, LinearOperator& matrix,
                       std::span<const double> diagonal, std::int64_t first_row);
 

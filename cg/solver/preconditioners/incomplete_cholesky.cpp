@@ -27,17 +27,17 @@ void for_lower(const kernels::CsrBlock& block, std::size_t row, const Visit& vis
 class TriangleRows {
  public:
   /// The block's strictly lower triangle.
-  explicit TriangleRows(const kernels::CsrBlock& block) : TriangleRows(index(block.row_count)) {
-    for (std::size_t row = 0; row < row_count_; ++row) {
-      starts_[row + 1] = starts_[row];
-      for_lower(block, row, [&](std::size_t /*entry*/) { ++starts_[row + 1]; });
-    }
-    make_entries();
+  explicit TriangleRows(const kernels::CsrBlock& block)
+      : rows_(kernels::CsrBlock::with_room(block.row_count, block.column_count)),
+        row_count_(index(block.row_count)) {
+    for (std::size_t row = 0; row < row_count_; ++row)
+      for_lower(block, row, [&](std::size_t /*entry*/) { ++rows_.row_starts[row + 1]; });
+    rows_.make_room_by_lengths();
     std::size_t place = 0;
     for (std::size_t row = 0; row < row_count_; ++row) {
       for_lower(block, row, [&](std::size_t entry) {
-        columns_[place] = block.columns[entry];
-        values_[place++] = block.values[entry];
+        rows_.columns[place] = block.columns[entry];
+        rows_.values[place++] = block.values[entry];
       });
     }
   }
@@ -48,19 +48,19 @@ class TriangleRows {
                                std::span<double> inverse_pivots) {
     std::vector<double> row_values(row_count_);  // w_i by column, zero where row i has no entry
     for (std::size_t row = 0; row < row_count_; ++row) {
-      const auto begin = index(starts_[row]);
-      const auto end = index(starts_[row + 1]);
-      for (auto entry = begin; entry < end; ++entry) row_values[column_of(entry)] = values_[entry];
+      const auto begin = start_of(row);
+      const auto end = start_of(row + 1);
+      for (auto entry = begin; entry < end; ++entry) row_values[column_of(entry)] = rows_.values[entry];
       const double shifted = diagonal[row] * (1.0 + shift);
       double pivot = shifted;
       for (auto entry = begin; entry < end; ++entry) {
         const auto column = column_of(entry);
         double value = row_values[column];
-        for (auto other = index(starts_[column]); other < index(starts_[column + 1]); ++other)
-          value -= row_values[column_of(other)] * values_[other];
+        for (auto other = start_of(column); other < start_of(column + 1); ++other)
+          value -= row_values[column_of(other)] * rows_.values[other];
         row_values[column] = value;
-        values_[entry] = value * inverse_pivots[column];
-        pivot -= value * values_[entry];
+        rows_.values[entry] = value * inverse_pivots[column];
+        pivot -= value * rows_.values[entry];
       }
       for (auto entry = begin; entry < end; ++entry) row_values[column_of(entry)] = 0.0;
       if (!(pivot > smallest_pivot * shifted)) return false;
@@ -75,16 +75,16 @@ class TriangleRows {
     std::size_t place = 0;
     bool is_in_range = true;
     for (std::size_t row = 0; row < row_count_; ++row) {
-      const auto end = index(starts_[row + 1]) - (has_neighbour(row) ? 1 : 0);
+      const auto end = start_of(row + 1) - (has_neighbour(row) ? 1 : 0);
       const auto before = place;
-      for (auto entry = index(starts_[row]); entry < end; ++entry) {
-        triangle.columns[place] = columns_[entry];
-        triangle.values[place] = static_cast<float>(values_[entry]);
+      for (auto entry = start_of(row); entry < end; ++entry) {
+        triangle.columns[place] = rows_.columns[entry];
+        triangle.values[place] = static_cast<float>(rows_.values[entry]);
         is_in_range &= std::isfinite(triangle.values[place++]);
       }
       triangle.append_row(static_cast<std::int64_t>(place - before));
       if (!has_neighbour(row)) continue;
-      triangle.next_to_diagonal[row] = static_cast<float>(values_[end]);
+      triangle.next_to_diagonal[row] = static_cast<float>(rows_.values[end]);
       is_in_range &= std::isfinite(triangle.next_to_diagonal[row]);
     }
     if (!is_in_range) return std::nullopt;
@@ -105,37 +105,32 @@ class TriangleRows {
     for_far([&](std::size_t row, std::size_t entry) {
       const auto place = index(places[column_of(entry)]++);
       triangle.columns[place] = static_cast<std::int32_t>(row);
-      triangle.values[place] = static_cast<float>(values_[entry]);
+      triangle.values[place] = static_cast<float>(rows_.values[entry]);
     });
     for (std::size_t row = 1; row < row_count_; ++row) {
       if (has_neighbour(row))
-        triangle.next_to_diagonal[row - 1] = static_cast<float>(values_[index(starts_[row + 1]) - 1]);
+        triangle.next_to_diagonal[row - 1] = static_cast<float>(rows_.values[start_of(row + 1) - 1]);
     }
     return triangle;
   }
 
  private:
-  explicit TriangleRows(std::size_t row_count) : row_count_(row_count), starts_(row_count + 1) {}
-  /// For as many as the starts say.
-  void make_entries() {
-    columns_ = kernels::PageBuffer<std::int32_t>(index(starts_[row_count_]));
-    values_ = kernels::PageBuffer<double>(index(starts_[row_count_]));
-  }
-  [[nodiscard]] std::size_t column_of(std::size_t entry) const { return index(columns_[entry]); }
+  [[nodiscard]] std::size_t start_of(std::size_t row) const { return index(rows_.row_starts[row]); }
+  [[nodiscard]] std::size_t column_of(std::size_t entry) const { return index(rows_.columns[entry]); }
   /// Whether the last entry of a row is next to the diagonal.
   [[nodiscard]] bool has_neighbour(std::size_t row) const {
-    return starts_[row + 1] > starts_[row] && column_of(index(starts_[row + 1]) - 1) + 1 == row;
+    return start_of(row + 1) > start_of(row) && column_of(start_of(row + 1) - 1) + 1 == row;
   }
   /// visit(row, entry) for all entries that are not next to the diagonal.
   template <typename Visit>
   void for_far(const Visit& visit) const {
     for (std::size_t row = 0; row < row_count_; ++row) {
-      const auto end = index(starts_[row + 1]) - (has_neighbour(row) ? 1 : 0);
-      for (auto entry = index(starts_[row]); entry < end; ++entry) visit(row, entry);
+      const auto end = start_of(row + 1) - (has_neighbour(row) ? 1 : 0);
+      for (auto entry = start_of(row); entry < end; ++entry) visit(row, entry);
     }
   }
   [[nodiscard]] IncompleteCholesky::Triangle empty_triangle() const {
-    std::size_t far_count = columns_.size();
+    std::size_t far_count = rows_.columns.size();
     for (std::size_t row = 0; row < row_count_; ++row) far_count -= has_neighbour(row) ? 1 : 0;
     return {.runs = {},
             .columns = kernels::PageBuffer<std::int32_t>(far_count),
@@ -143,10 +138,8 @@ class TriangleRows {
             .next_to_diagonal = kernels::PageBuffer<float>(row_count_)};
   }
 
+  kernels::CsrBlock rows_;
   std::size_t row_count_;
-  kernels::PageBuffer<std::int64_t> starts_;
-  kernels::PageBuffer<std::int32_t> columns_;
-  kernels::PageBuffer<double> values_;
 };
 
 std::optional<IncompleteCholesky> IncompleteCholesky::factorize(const kernels::CsrBlock& block,

@@ -1,7 +1,5 @@
 // M is the diagonal of A: each element of r is divided by its diagonal entry.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +19,7 @@ class JacobiPreconditioner final : public Preconditioner {
       : inverse_diagonal_(std::move(inverse_diagonal)), scaled_(inverse_diagonal_.size()) {}
 
   std::span<const double> apply(std::span<const double> r, DistributedVectors& vectors) override {
-    vectors.update([&](VectorOps& local) { local.multiply(inverse_diagonal_, r, scaled_); });
+    vectors.updates()->multiply(inverse_diagonal_, r, scaled_);
     return scaled_;
   }
 
@@ -40,13 +38,12 @@ void require_usable(const PreconditionerInput& input) {
   std::array<double, 2> counts{is_whole ? 0.0 : 1.0, static_cast<double>(unusable)};
   input.matrix.sum_over_ranks(counts);
   if (counts[0] > 0.0) {
-    throw InputError(fmt::format(
+    throw InputError(
         "preconditioner jacobi: the piece of the diagonal has another length than the vectors on {} ranks",
-        counts[0]));
+        counts[0]);
   }
   if (counts[1] > 0.0) {
-    throw InputError(
-        fmt::format("preconditioner jacobi: {} entries of the diagonal have no finite inverse", counts[1]));
+    throw InputError("preconditioner jacobi: {} entries of the diagonal have no finite inverse", counts[1]);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -37,26 +36,16 @@ std::span<const PreconditionerRow> preconditioner_table() {
 }
 
 const PreconditionerRow* find_preconditioner(std::string_view text) {
-  const auto table = preconditioner_table();
-  const auto found = std::ranges::find(table, text.substr(0, text.find(':')), &PreconditionerRow::name);
-  return found == table.end() ? nullptr : &*found;
+  return row_named(preconditioner_table(), text.substr(0, text.find(':')));
 }
 
 PolynomialOptions polynomial_from(const std::string& option, const std::string& text) {
   const auto colon = text.find(':');
   require_known(option, text.substr(0, colon), names_of(preconditioner_table()));
   if (colon == std::string::npos) return {};
-  const auto refuse = [&](std::string_view reason) {
-    throw InputError(fmt::format("{} {}: {}", option, text, reason));
-  };
+  const auto refuse = [&](std::string_view reason) { throw InputError("{} {}: {}", option, text, reason); };
   if (find_preconditioner(text)->default_degree == 0) refuse("takes no numbers; chebyshev does");
-  std::vector<std::string_view> parts;
-  for (auto begin = colon; begin != std::string::npos;) {
-    const auto end = text.find(':', begin + 1);
-    parts.push_back(
-        std::string_view(text).substr(begin + 1, end == std::string::npos ? end : end - begin - 1));
-    begin = end;
-  }
+  const auto parts = split_at(std::string_view(text).substr(colon + 1), ':');
   const auto degree = number_from<int>(parts.front());
   const bool has_bounds = parts.size() == 3;
   const auto low = number_from<double>(has_bounds ? parts[1] : "0");
@@ -74,10 +63,7 @@ PolynomialOptions polynomial_from(const std::string& option, const std::string& 
 }
 
 std::string names_of_diagonal_preconditioners() {
-  std::vector<std::string_view> names;
-  for (const auto& row : preconditioner_table()) {
-    if (row.is_diagonal) names.push_back(row.name);
-  }
+  const auto names = names_where(preconditioner_table(), [](const auto& row) { return row.is_diagonal; });
   return fmt::format("{}", fmt::join(names, " or "));
 }
 

@@ -22,6 +22,9 @@ struct PolynomialOptions {
   /// The eigenvalues that it is made for: of D^-1 A, D the diagonal of A, or of A where that is not known.
   double low = 0.0;
   double high = 0.0;
+
+  [[nodiscard]] double center() const { return (high + low) / 2.0; }
+  [[nodiscard]] double radius() const { return (high - low) / 2.0; }
 };
 
 /// The input of every row's make(). A row takes what it needs, as its properties say.
