@@ -99,11 +99,9 @@ void resolve_session(SessionOptions& session, const OptionSet& given) {
   const auto& configuration = session.configuration;
   resolve_profile(session.profile, !configuration.has_transport() || configuration.cut == speed_cut);
   for (const auto& feature : feature_table()) {
-    OptionTexts texts;
     for (const auto& option : feature.options) {
-      if (given.has(option.name)) texts[std::string(option.name)] = given.text_of(option.name);
+      if (given.has(option.name)) option.read(given.text_of(option.name), session.features);
     }
-    if (feature.read != nullptr) feature.read(texts, session.features);
   }
 }
 

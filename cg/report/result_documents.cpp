@@ -8,7 +8,7 @@
 #include "cg/report/phase_figures.hpp"
 #include "cg/report/report.hpp"
 #include "cg/report/session_document.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "cg/run/feature.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/tuning/tuning_profile.hpp"

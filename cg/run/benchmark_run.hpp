@@ -47,19 +47,14 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
-  void cut();
   void load_machine();
   void predict_phases();
   void remark_on_measurements();
   [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
-  void expect_by_trial() const;
   void move_to(std::span<const double> shares);
-  void export_matrix(const kernels::CsrBlock& block, const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
-  void verify();
-  void begin();
   void reset_x();
   bool repeat();
   bool repeat_once(int repeat_number);
@@ -72,9 +67,9 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   GridShortlist grid_shortlist_;               ///< empty: there is no trial
   std::unique_ptr<AssembledOperator> assembled_;
   std::optional<NpbIteration> iteration_;
-  std::unique_ptr<Rebalancer> rebalancer_;  ///< where one is asked for
-  comm::IndexRange piece_;                  ///< of the solver's vectors: this rank's
-  int earlier_count_ = 0;                   ///< outer iterations before a restart
+  std::optional<Rebalancer> rebalancer_;  ///< where one is asked for
+  comm::IndexRange piece_;                ///< of the solver's vectors: this rank's
+  int earlier_count_ = 0;                 ///< outer iterations before a restart
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<InterruptWatch> watch_;
   std::optional<RunCheckpoints> checkpoints_;

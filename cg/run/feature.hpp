@@ -33,6 +33,8 @@ struct AskedWork {
   std::string_view variant{cg_variant_table().front().name};  ///< form of CG
   std::string_view preconditioner{preconditioner_table().front().name};
 };
+/// Throws InputError "what: reason" where it is given.
+void refuse_if(bool is_given, std::string_view what, std::string_view reason);
 /// Throws InputError for a form of CG other than the classic one: "--option: not for --variant ...".
 void require_classic_form(const AskedWork& asked, std::string_view option);
 /// Throws InputError where there is no matrix.
@@ -63,8 +65,6 @@ struct FeatureRow {
   std::string_view name;
   /// Its options; SessionOptions has no members for them.
   std::span<const FeatureOption> options;
-  /// Its settings from the texts of its options. Throws InputError.
-  void (*read)(const OptionTexts& texts, FeatureSettings& settings);
   /// Whether these options ask for it.
   bool (*is_used)(const SessionOptions& options);
   /// Throws InputError where it does not go with this work, and sets options that follow from it; asked only where it is used.
@@ -76,8 +76,6 @@ struct FeatureRow {
   std::string_view against_several{};
   /// Why it does not go with a matrix that is streamed; empty: it does.
   std::string_view against_streaming{};
-  /// Why it does not go with a matrix that is repartitioned; empty: it does.
-  std::string_view against_moves{};
   /// Its members of a result's document; nullptr: none.
   void (*describe)(Members& m, FeatureResults& results, WorkKind kind) = nullptr;
   /// Its lines of the text, with their ends: below the summary, and at the end.

@@ -50,9 +50,8 @@ RestartFacts restart_facts(FoundCheckpoint checkpoint, const Problem& problem) {
       std::ranges::all_of(restart->earlier_steps, [](const auto& step) { return is_finite(step); });
   if (!is_possible) throw FileError(folder, "found an impossible state, expected one of cg2d run");
   if (header.matrix_hash != hash_of(problem) || header.order != problem.n || header.step >= problem.niter)
-    throw FileError(folder,
-                    fmt::format("found a checkpoint of another problem ({}), expected class {} ({})",
-                                numbers_text(restart->problem), problem.class_name, numbers_text(problem)));
+    throw FileError(folder, "found a checkpoint of another problem ({}), expected class {} ({})",
+                    numbers_text(restart->problem), problem.class_name, numbers_text(problem));
   restart->checkpoint = std::move(checkpoint);
   return *std::move(restart);
 }

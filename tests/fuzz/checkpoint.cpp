@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cg/run/run_checkpoints.hpp"
-#include "cg/run/solve/solve_checkpoints.hpp"
+#include "cg/run/solve/solve_observers.hpp"
 #include "fuzz/checkpoint_bytes.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/promise.hpp"

@@ -89,7 +89,7 @@ set(checkpoint_parsers
     cg/run/checkpoint/checkpoint_file.cpp
     cg/matrix/matrix_facts.cpp
     cg/run/run_checkpoints.cpp
-    cg/run/solve/solve_checkpoints.cpp
+    cg/run/solve/solve_observers.cpp
     cg/base/storage/folders.cpp
     cg/base/storage/unnamed_file.cpp)
 
@@ -104,7 +104,6 @@ set(text_parsers
     cg/commands/batch/task_list.cpp
     cg/machine/provenance.cpp
     cg/run/guard/faults.cpp
-    cg/run/guard/guard_report.cpp
     cg/base/system_files.cpp
     cg/base/errors.cpp
     cg/base/interrupt.cpp
@@ -147,7 +146,6 @@ set(text_parsers
     cg/run/session_report.cpp
     cg/run/solve/solve_options.cpp
     cg/run/solve/solve_report.cpp
-    cg/run/streaming/out_of_core_options.cpp
     cg/solver/npb_iteration.cpp
     cg/solver/one_sum_recurrences.cpp
     cg/solver/slow_ranks.cpp

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cg/base/errors.hpp"
-#include "cg/run/checkpoint/checkpoint_feature.hpp"
+#include "cg/run/checkpoint/checkpoint_folder.hpp"
 #include "support/bits.hpp"
 #include "support/solver_run.hpp"
 #include "support/temporary_folder.hpp"

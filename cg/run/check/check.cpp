@@ -49,7 +49,7 @@ CheckResult unavailable(std::string reason) {
   return {.status = CheckStatus::unavailable, .figure = none, .tolerance = none, .reason = std::move(reason)};
 }
 
-CheckResult judged_over_ranks(const DerivedMetric& mine, double tolerance, comm::RankGroup& group) {
+CheckResult judged_over_ranks(const CheckResult& mine, double tolerance, comm::RankGroup& group) {
   double worst = 0.0;
   for (const double figure : group.gather_one(mine.figure)) worst = worse_of(worst, figure);
   const auto reasons = group.gather_all(mine.reason);
@@ -120,8 +120,8 @@ void check_before_run(const CheckPlan& plan, comm::RankGroup& group, const Progr
   const auto& results = list.results();
   if (const auto failure = std::ranges::find(results, CheckStatus::failed, &CheckResult::status);
       failure != results.end()) {
-    throw RunError(ExitCode::verification_failed,
-                   fmt::format("--check: {}; cg2d check shows all checks", sentence_of(*failure)));
+    throw RunError(ExitCode::verification_failed, "--check: {}; cg2d check shows all checks",
+                   sentence_of(*failure));
   }
   progress.say(fmt::format("{} checks of this kernel, transport and grid ok in {:.2f} s",
                            count_of(results, CheckStatus::ok), list.seconds()));

@@ -35,12 +35,6 @@ std::string lines_of_row(const CheckRow& row, const std::vector<CheckResult>& re
   return text;
 }
 
-std::string totals_of(const CheckReport& report) {
-  return fmt::format("{} ok, {} failed, {} unavailable", count_of(report.results, CheckStatus::ok),
-                     count_of(report.results, CheckStatus::failed),
-                     count_of(report.results, CheckStatus::unavailable));
-}
-
 std::string check_text(const CheckReport& report) {
   std::size_t width = 0;
   for (const auto& result : report.results) width = std::max(width, result.subject.size());
@@ -49,22 +43,12 @@ std::string check_text(const CheckReport& report) {
                   format_count(report.node_count, "node"), report.machine, report.mpi, report.blas,
                   fmt::join(report.instruction_sets, ", "));
   for (const auto& row : check_table()) text += lines_of_row(row, report.results, width);
-  return text + fmt::format("\n {} in {:.1f} s: {}\n", totals_of(report), report.seconds,
+  return text + fmt::format("\n {} ok, {} failed, {} unavailable in {:.1f} s: {}\n",
+                            count_of(report.results, CheckStatus::ok),
+                            count_of(report.results, CheckStatus::failed),
+                            count_of(report.results, CheckStatus::unavailable), report.seconds,
                             report.has_failures() ? "this installation is NOT right on this machine"
                                                   : "all checks passed");
-}
-
-CheckReport report_of(const Environment& environment, const CheckList& list) {
-  CheckReport report{.machine = environment.nodes.front().processor_with_caches(),
-                     .mpi = environment.mpi_version,
-                     .blas = environment.blas,
-                     .rank_count = list.group().size(),
-                     .node_count = static_cast<int>(environment.nodes.size())};
-  for (const auto set : kernels::of_this_processor(kernels::all_instruction_sets))
-    report.instruction_sets.emplace_back(kernels::name_of(set));
-  report.results = list.results();
-  report.seconds = list.seconds();
-  return report;
 }
 
 }  // namespace
@@ -124,7 +108,16 @@ ExitCode check_installation(const CheckOptions& options, comm::RankGroup& group)
   const auto plan = full_check_plan(group.size());
   CheckList list(plan, group, progress);
   list.run();
-  const auto report = report_of(environment, list);
+  CheckReport report{.machine = environment.nodes.front().processor_with_caches(),
+                     .mpi = environment.mpi_version,
+                     .blas = environment.blas,
+                     .rank_count = group.size(),
+                     .node_count = static_cast<int>(environment.nodes.size()),
+                     .instruction_sets = {},
+                     .results = list.results(),
+                     .seconds = list.seconds()};
+  for (const auto set : kernels::of_this_processor(kernels::all_instruction_sets))
+    report.instruction_sets.emplace_back(kernels::name_of(set));
   write_output(output.get(), group, [&] { return write_check_report(report, options.format); });
   if (!report.has_failures()) return ExitCode::success;
   if (group.rank() == 0) {

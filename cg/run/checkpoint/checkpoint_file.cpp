@@ -13,7 +13,6 @@
 namespace cg2d {
 namespace {
 
-constexpr std::string_view name_end = ".checkpoint";
 constexpr std::int64_t header_bytes = sizeof(CheckpointHeader);
 constexpr std::int64_t element_bytes = sizeof(double);
 
@@ -25,21 +24,18 @@ std::int64_t file_bytes(const CheckpointHeader& header) {
 }  // namespace
 
 std::string CheckpointName::text() const {
-  return fmt::format("{:08}.{}-of-{}{}", generation, rank, rank_count, name_end);
+  return fmt::format("{:08}.{}-of-{}.checkpoint", generation, rank, rank_count);
 }
 
 std::optional<CheckpointName> checkpoint_name_from(std::string_view text) {
+  constexpr std::string_view between = "-of-";
   const auto point = text.find('.');
-  const auto of = text.find("-of-");
-  if (point == std::string_view::npos || of == std::string_view::npos || of < point ||
-      !text.ends_with(name_end))
-    return std::nullopt;
-  const auto count_begin = of + std::string_view("-of-").size();
-  if (text.size() < count_begin + name_end.size()) return std::nullopt;
+  const auto of = text.find(between);
+  if (point == std::string_view::npos || of == std::string_view::npos || of < point) return std::nullopt;
+  const auto end = text.substr(of + between.size());
   const auto generation = number_from<std::int64_t>(text.substr(0, point));
   const auto rank = number_from<int>(text.substr(point + 1, of - point - 1));
-  const auto rank_count =
-      number_from<int>(text.substr(count_begin, text.size() - count_begin - name_end.size()));
+  const auto rank_count = number_from<int>(end.substr(0, end.find('.')));
   if (!generation || !rank || !rank_count) return std::nullopt;
   const CheckpointName name{*generation, *rank, *rank_count};
   if (name.generation < 1 || name.rank < 0 || name.rank >= name.rank_count || name.text() != text)

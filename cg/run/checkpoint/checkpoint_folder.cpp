@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -31,24 +30,19 @@ std::vector<CheckpointName> names_in(const std::string& folder) {
     if (const auto name = checkpoint_name_from(entry->path().filename().string())) names.push_back(*name);
   }
   if (error && error != std::errc::no_such_file_or_directory)
-    throw FileError(folder,
-                    fmt::format("cannot be read as a folder: {}; name one of --checkpoint", error.message()));
+    throw FileError(folder, "cannot be read as a folder: {}; name one of --checkpoint", error.message());
   return names;
 }
 
 /// The generations that rank 0 sees in a folder, on every rank.
 Generations generations_in(const std::string& folder, comm::RankGroup& group) {
-  std::string text;
+  std::vector<CheckpointName> names;
   agree_on(group, [&] {
-    if (group.rank() != 0) return;
-    for (const auto& name : names_in(folder)) text += name.text() + "\n";
+    if (group.rank() == 0) names = names_in(folder);
   });
-  std::istringstream names(group.broadcast(std::move(text)));
+  const auto all = group.gather_all(std::span<const CheckpointName>(names));
   Generations generations;
-  for (std::string line; std::getline(names, line);) {
-    const auto name = *checkpoint_name_from(line);
-    generations[name.generation].push_back(name);
-  }
+  for (const auto& name : all.front()) generations[name.generation].push_back(name);
   return generations;
 }
 
@@ -137,8 +131,7 @@ FoundCheckpoint newest_checkpoint(const std::string& folder, comm::RankGroup& gr
   }
   if (found.rejected.empty())
     throw FileError(folder, "found no checkpoint, expected a folder that --checkpoint wrote to");
-  throw FileError(
-      folder, fmt::format("found no intact checkpoint ({}), expected one", fmt::join(found.rejected, "; ")));
+  throw FileError(folder, "found no intact checkpoint ({}), expected one", fmt::join(found.rejected, "; "));
 }
 
 void read_vectors(const FoundCheckpoint& found, const comm::IndexRange& range,
@@ -201,9 +194,9 @@ void Checkpoints::open() {
   for (const auto& [generation, names] : generations) {
     if (last_generation_ > 0 || !what_is_missing(names).empty()) continue;
     throw InputError(
-        fmt::format("--checkpoint {0}: has a checkpoint already (generation {1}): go on from it by --restart "
-                    "{0}, or name another folder",
-                    asked_.folder, generation));
+        "--checkpoint {0}: has a checkpoint already (generation {1}): go on from it by --restart "
+        "{0}, or name another folder",
+        asked_.folder, generation);
   }
   for (const auto& [generation, names] : generations) {
     if (group_.rank() == 0 && !what_is_missing(names).empty()) remove(names);

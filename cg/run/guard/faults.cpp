@@ -52,9 +52,8 @@ InjectOptions inject_options_from(const std::string& text) {
   const auto seed = number_from<std::uint64_t>(text.substr(0, colon));
   const auto count = colon == std::string::npos ? 1 : number_from<int>(text.substr(colon + 1)).value_or(0);
   if (!seed || count < 1 || count > most_faults)
-    throw InputError(
-        fmt::format("--inject {}: must be SEED or SEED:COUNT, a seed of 0 to {} and a count of 1 to {}", text,
-                    ~std::uint64_t{0}, most_faults));
+    throw InputError("--inject {}: must be SEED or SEED:COUNT, a seed of 0 to {} and a count of 1 to {}",
+                     text, ~std::uint64_t{0}, most_faults);
   return {.seed = *seed, .count = count};
 }
 

@@ -30,7 +30,13 @@ BlockOrigin place_of_block(const comm::BlockLayout& layout, int rank) {
 
 /// Everything that is chosen before the matrix is spread.
 void SolveRun::choose_with_matrix() {
-  if (has_several()) check_kernel_for_several();
+  const auto& asked = options_.configuration;
+  if (has_several() && asked.has_kernel()) {
+    const auto valid = kernel_names_for(vector_count(), streaming_.has_value());
+    if (std::ranges::count(valid, asked.kernel) == 0)
+      throw InputError("{} right-hand sides: --kernel {} takes one; take one of {}",
+                       report_.right_hand_side_count, asked.kernel, fmt::join(valid, ", "));
+  }
   read();
   // Random pieces are even ones, too: the order of the rows spreads the nonzeros.
   report_.configuration = with_cut(report_.configuration, nonzeros_cut);
@@ -49,14 +55,6 @@ void SolveRun::choose_with_matrix() {
   cut_by_speed(*matrix_);
 }
 
-void SolveRun::check_kernel_for_several() const {
-  const auto& asked = options_.configuration;
-  const auto valid = kernel_names_for(vector_count(), streaming_.has_value());
-  if (asked.has_kernel() && std::ranges::count(valid, asked.kernel) == 0)
-    throw InputError(fmt::format("{} right-hand sides: --kernel {} takes one; take one of {}",
-                                 report_.right_hand_side_count, asked.kernel, fmt::join(valid, ", ")));
-}
-
 /// With --out-of-core the matrix stays where it is, within the memory of the rank.
 std::unique_ptr<SystemMatrix> SolveRun::open_system() {
   const MemoryCheck check = [this](const auto& expected) { check_expected_memory(expected); };
@@ -64,7 +62,8 @@ std::unique_ptr<SystemMatrix> SolveRun::open_system() {
   std::unique_ptr<SystemMatrix> matrix;
   if (options_.assembles) {
     progress_.say(fmt::format("counting the rows of {}", options_.operator_text));
-    matrix = std::make_unique<SourceMatrix>(options_.operator_text, memory_of_rank(), group_, check);
+    matrix = std::make_unique<SourceMatrix>(
+        options_.operator_text, report_.environment->memory_of_rank(group_.rank()), group_, check);
   } else {
     matrix = open_binary_matrix(options_.matrix_path, "--out-of-core", group_);
   }
@@ -182,7 +181,6 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
   if (chooses_transport()) choose_transport_of_blocks(layout, product);
   assembled_ = connect(layout, product);
   const auto& communicator = assembled_->communicator();
-  make_guard(layout, *assembled_);
   const int rank = group_.rank();
   return {.matrix = guard_ ? guard_->guarded() : assembled_->matrix(),
           .timer = assembled_->timer(),
@@ -223,7 +221,6 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   // Now, since a symmetric kernel drops half of the block.
   if (checkpoints_)
     value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
-  record_block(block, layout);
   const Stopwatch diagonal_parts;
   if (preconditioner_row().needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.preconditioner_s = group_.maximum(diagonal_parts.seconds());
@@ -242,10 +239,10 @@ std::unique_ptr<BlockProduct> SolveRun::stream(const comm::BlockLayout& layout) 
        .vector_bytes = bytes_of_rank(matrix_->facts(), beside, layout, group_.rank()),
        .sums_values = true},
       layout);
-  const auto& streamed = streaming_->block();
-  value_hash_ = sum_of_words(group_, streamed.figures.value_sum);
-  report_.matrix->distribute_s = streamed.generation_s;
-  report_.matrix->balance = balance_of(group_.gather_one(streamed.figures.nonzero_count));
+  const auto& figures = streaming_->figures();
+  value_hash_ = sum_of_words(group_, figures.value_sum);
+  report_.matrix->distribute_s = streaming_->generation_s();
+  report_.matrix->balance = balance_of(group_.gather_one(figures.nonzero_count));
   return product;
 }
 

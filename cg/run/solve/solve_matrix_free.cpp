@@ -16,10 +16,6 @@
 namespace cg2d {
 namespace {
 
-void refuse(bool is_given, std::string_view option, const std::string& reason) {
-  if (is_given) throw InputError(fmt::format("{}: {}", option, reason));
-}
-
 /// CG steps of an operator without a matrix.
 class MatrixFreeCandidate final : public TrialCandidate {
  public:
@@ -40,14 +36,14 @@ void SolveRun::check_matrix_free() const {
       "{} without a matrix has neither process columns nor a kernel; take "
       "--domain, or --assembled",
       row.name);
-  refuse(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid",
-         cuts_domain);
-  refuse(!row.uses_grid && configuration().has_kernel(), "--kernel", cuts_domain);
-  refuse(row.uses_grid && options_.domain_grid, "--domain", fmt::format("{} is cut by --grid", row.name));
-  refuse(options_.configuration.cut != automatic_choice, "--cut",
-         fmt::format("{} without a matrix is cut into equal parts; take --assembled", row.name));
-  refuse(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
-         "needs the entries of a matrix; take --assembled");
+  refuse_if(!row.uses_grid && (configuration().has_grid() || options_.open_grid.name_a_grid()), "--grid",
+            cuts_domain);
+  refuse_if(!row.uses_grid && configuration().has_kernel(), "--kernel", cuts_domain);
+  refuse_if(row.uses_grid && options_.domain_grid, "--domain", fmt::format("{} is cut by --grid", row.name));
+  refuse_if(options_.configuration.cut != automatic_choice, "--cut",
+            fmt::format("{} without a matrix is cut into equal parts; take --assembled", row.name));
+  refuse_if(preconditioner_row().needs_diagonal_block, "--preconditioner " + options_.preconditioner,
+            "needs the entries of a matrix; take --assembled");
 }
 
 void SolveRun::choose_matrix_free() {
@@ -90,7 +86,7 @@ SolveRun::AssembledSystem SolveRun::make_matrix_free() {
   without_matrix.arrangement = matrix_free_->arrangement();
   auto& matrix = matrix_free_->matrix();
   const auto phases = matrix.phases();
-  for (const auto phase : phases) mine().product_work[index_of(phase)] = matrix_free_->product_work(phase);
+  for (const auto phase : phases) mine_.product_work[index_of(phase)] = matrix_free_->product_work(phase);
   without_matrix.phases.assign(phases.begin(), phases.end());
   without_matrix.phases.insert(without_matrix.phases.end(), {Phase::dot, Phase::vector_updates});
   if (const auto why_not = matrix.why_not_conforming(); !why_not.empty())
@@ -114,8 +110,8 @@ HugePageVector SolveRun::matrix_free_diagonal() const {
   if (use == DiagonalUse::none) return {};
   const auto element = matrix_free_->diagonal();
   if (!element && use == DiagonalUse::where_known) return {};
-  refuse(!element, "--preconditioner " + name,
-         fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
+  refuse_if(!element, "--preconditioner " + name,
+            fmt::format("the diagonal of {} is not known without its matrix", options_.operator_text));
   HugePageVector all(matrix_free_->matrix().local_size());
   std::ranges::fill(all, *element);
   return all;

@@ -11,7 +11,7 @@
 #include "cg/library/solution.hpp"
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/run/session_report.hpp"
-#include "cg/run/solve/solve_checkpoints.hpp"
+#include "cg/run/solve/solve_observers.hpp"
 #include "cg/tuning/trial.hpp"
 
 namespace cg2d {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/matrix/value_hash.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/solver/matrix_cut.hpp"
 #include "cg/solver/preconditioners/preconditioner_table.hpp"
@@ -74,11 +76,10 @@ void SolveRun::count_right_hand_sides() {
   } else if (right_hand_side.kind == VectorOption::Kind::file) {
     const auto columns = column_count_of(right_hand_side.text, group_);
     if (columns > most_right_hand_sides) {
-      throw RunError(
-          ExitCode::bad_data,
-          fmt::format("{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
-                      "together",
-                      right_hand_side.text, columns, most_right_hand_sides));
+      throw RunError(ExitCode::bad_data,
+                     "{}: found {} columns, expected 1 to {}: so many right-hand sides are solved "
+                     "together",
+                     right_hand_side.text, columns, most_right_hand_sides);
     }
     count = std::max(static_cast<int>(columns), 1);
   }
@@ -86,40 +87,34 @@ void SolveRun::count_right_hand_sides() {
 }
 
 void SolveRun::check_several() const {
-  const auto refuse_if = [&](bool is_given, const std::string& reason) {
-    if (is_given)
-      throw InputError(fmt::format("{} right-hand sides: {}", report_.right_hand_side_count, reason));
-  };
+  const auto what = fmt::format("{} right-hand sides", report_.right_hand_side_count);
   const auto kind = options_.right_hand_side.kind;
-  refuse_if(options_.is_matrix_free(), "they need a matrix: FILE, or --assembled");
-  refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros,
+  refuse_if(options_.is_matrix_free(), what, "they need a matrix: FILE, or --assembled");
+  refuse_if(kind == VectorOption::Kind::ones || kind == VectorOption::Kind::zeros, what,
             fmt::format("--rhs {} makes them all the same; take random:SEED, or a file with {} columns",
                         options_.right_hand_side.text, report_.right_hand_side_count));
   for (const auto& feature : feature_table())
-    refuse_if(!feature.against_several.empty() && feature.is_used(options_),
-              std::string(feature.against_several));
+    refuse_if(!feature.against_several.empty() && feature.is_used(options_), what, feature.against_several);
   const auto& classic = cg_variant_table().front().name;
-  refuse_if(options_.variant != classic,
+  refuse_if(options_.variant != classic, what,
             fmt::format("--variant {} takes one; take {}", options_.variant, classic));
-  refuse_if(options_.configuration.overlaps, "--overlap on takes one; take --overlap off");
-  refuse_if(options_.configuration.cut == speed_cut,
+  refuse_if(options_.configuration.overlaps, what, "--overlap on takes one; take --overlap off");
+  refuse_if(options_.configuration.cut == speed_cut, what,
             "--cut speed takes one; take even, nonzeros or file:FILE");
-  refuse_if(!preconditioner_row().takes_several_vectors,
+  refuse_if(!preconditioner_row().takes_several_vectors, what,
             fmt::format("--preconditioner {} takes one; take another one", options_.preconditioner));
 }
 
 /// Throws InputError for what sums in an order of its own.
 void SolveRun::check_reproducible_solve() const {
   if (!report_.configuration.is_reproducible) return;
-  const auto refuse_if = [](bool is_given, const std::string& reason) {
-    if (is_given) throw InputError("--reproducible on: " + reason);
-  };
-  refuse_if(options_.is_matrix_free(), "it needs a matrix: FILE, or --assembled");
-  refuse_if(has_several(), "it solves for one right-hand side");
+  const std::string_view what = "--reproducible on";
+  refuse_if(options_.is_matrix_free(), what, "it needs a matrix: FILE, or --assembled");
+  refuse_if(has_several(), what, "it solves for one right-hand side");
   const auto& classic = cg_variant_table().front().name;
-  refuse_if(options_.variant != classic,
+  refuse_if(options_.variant != classic, what,
             fmt::format("--variant {} has another order of sums; take {}", options_.variant, classic));
-  refuse_if(!preconditioner_row().is_diagonal,
+  refuse_if(!preconditioner_row().is_diagonal, what,
             fmt::format("--preconditioner {} depends on the grid, or sums in its own order; take {}",
                         options_.preconditioner, names_of_diagonal_preconditioners()));
 }
@@ -197,8 +192,89 @@ TraceRoom SolveRun::trace_room(int step_count) const {
       .event_count = static_cast<std::size_t>(steps + 2) * (products * events_per_product + other_phases)};
 }
 
+// ---------------------------------------------------------------- the iterations, with all that watches them
+
+/// The state to go on from is found, and a checkpoint rehearsed.
+void SolveRun::begin() {
+  watch_.emplace(progress_, group_, tolerance_, outside_);
+  checkpointed_ = checkpointed_system();
+  const bool speaks = options_.monitors && group_.rank() == 0;
+  for (int number = 0; number < report_.right_hand_side_count; ++number) {
+    const auto name = has_several() ? fmt::format("right-hand side {}, ", number + 1) : std::string();
+    systems_.emplace_back(options_.most_iterations, speaks, name, outside_)
+        .add_to(solver_->observers_of(number));
+  }
+  if (const auto* const found = found_checkpoint()) {
+    auto& restart = report_.restart.emplace(solve_restart(*found, checkpointed_));
+    restarted_ = restarted_state(restart, checkpointed_.range, group_);
+    x_ = restarted_.x;
+    restart.replay(systems_.front().history);
+    restart.replay(systems_.front().estimates);
+  }
+  if (auto* const saved = saved_checkpoints()) {
+    const CheckpointWork work{.system = checkpointed_,
+                              .solver = *solver_,
+                              .x = x_,
+                              .watch = *watch_,
+                              .outside = outside_,
+                              .checkpoints = *saved,
+                              .most_iterations = options_.most_iterations};
+    solve_checkpoints_.emplace(work, report_.restart ? &*report_.restart : nullptr);
+  }
+}
+
+CheckpointedSystem SolveRun::checkpointed_system() const {
+  if (!checkpoints_) return {};
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < b_.size(); ++k)
+    sum += hash_of_element(system_->first_row + static_cast<std::int64_t>(k), b_[k]);
+  const auto hash_of_b = sum_of_words(group_, sum);
+  const auto numbering = permutation_seed_of(options_) ? options_.configuration.cut : std::string("original");
+  const auto& place = system_->place;
+  return {.hash = hash_of_text(fmt::format("solve {} {} {} {} {} {}", place.size, value_hash_, hash_of_b,
+                                           numbering, options_.variant, options_.preconditioner)),
+          .order = place.size,
+          .range = {system_->first_row, system_->first_row + static_cast<std::int64_t>(place.local_size)},
+          .text = fmt::format("one of {} ({} rows), --rhs {}, --preconditioner {}", report_.matrix->name,
+                              place.size, options_.right_hand_side.text, options_.preconditioner)};
+}
+
+std::vector<SystemSolveResult> SolveRun::solve() {
+  const bool starts_from_x = options_.initial_guess.kind != VectorOption::Kind::zeros;
+  const auto snapshot = restarted_.snapshot();
+  const SystemVectors given{
+      .b = b_, .x = x_, .starts_from_x = starts_from_x, .snapshot = report_.restart ? &snapshot : nullptr};
+  if (!guard_) return solver_->solve(given, tolerance_);
+  const Stopwatch stopwatch;
+  const auto result = guard_->solve({.solver = *solver_,
+                                     .inverse_diagonal = preconditioner_->inverse_diagonal(),
+                                     .most_iterations = options_.most_iterations},
+                                    given, tolerance_);
+  report_.features.set(guard_->report(stopwatch.seconds()));
+  if (!result) throw RunError(ExitCode::soft_error, guard_->reason());
+  return {*result};
+}
+
 const RepeatReport* SolveRun::iterate() {
-  record_solutions(measured_solutions());
+  progress_.say("solving");
+  StepObserver* common_observer = &*watch_;
+  if (solve_checkpoints_) common_observer = &*solve_checkpoints_;
+  std::vector<SystemSolveResult> results;
+  {
+    const Progress::TimedRegion region(progress_);
+    measurement_->around_solve(std::span(&common_observer, 1), [&] { results = solve(); });
+  }
+  if (streaming_) streaming_->check_region();
+  report_.repeat = measurement_->repeat();
+  report_.quiet = report_.repeat.quiet;
+  std::vector<Solution> solutions;
+  for (std::size_t k = 0; k < systems_.size(); ++k) {
+    const auto& observers = systems_[k];
+    const double target_norm = tolerance_.residual_norm_for(results[k].right_hand_side_norm);
+    solutions.push_back(solution_of(results[k], observers.history, observers.estimates, target_norm,
+                                    preconditioner_->remark()));
+  }
+  record_solutions(solutions);
   const auto end = report_.solution->result.end;
   if (end == SolveEnd::stopped) report_.reason += last_words();
   const auto* const saved = saved_checkpoints();

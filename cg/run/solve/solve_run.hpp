@@ -16,7 +16,6 @@
 #include "cg/matrix/files/system_matrix.hpp"
 #include "cg/matrix/files/vector_file.hpp"
 #include "cg/run/session.hpp"
-#include "cg/run/solve/solve_checkpoints.hpp"
 #include "cg/run/solve/solve_observers.hpp"
 #include "cg/run/solve/solve_options.hpp"
 #include "cg/run/solve/solve_report.hpp"
@@ -60,7 +59,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
         tolerance_({.relative = options.relative_tolerance,
                     .absolute = options.absolute_tolerance,
                     .most_steps = options.most_iterations}),
-        outside_([this](const auto& work) { measurement().outside_of_phases(work); }) {}
+        outside_([this](const auto& work) { measurement_->outside_of_phases(work); }) {}
 
   /// Inspects the machine, and checks what needs no matrix; perform() then reads, distributes and solves.
   void prepare();
@@ -78,19 +77,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
     std::function<comm::Traffic(comm::Operation)> sent;  // by this rank so far
     std::int64_t first_row = 0;                          // the number of this rank's first element
     std::int64_t matrix_bytes = 0;                       // as MeasuredSolver
-  };
-  /// All that watches the iterations. They do not move as long as the solver works.
-  struct Watchers {
-    Watchers(const Progress& progress, comm::RankGroup& group, const Tolerance& tolerance,
-             const OutsideOfPhases& outside)
-        : says_progress(progress, tolerance, outside), interrupts(watch, group, outside) {}
-
-    std::deque<SystemObservers> systems;
-    SolveProgress says_progress;
-    // From the first iteration on, until the results are written: they are not given up for a late signal.
-    InterruptWatch watch;
-    StepInterrupts interrupts;
-    std::optional<SolveCheckpoints> checkpoints;
   };
 
   void choose() override;
@@ -117,7 +103,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   // A matrix that is read or generated, cut into blocks, and multiplied by a kernel: solve_matrix.cpp
   void choose_with_matrix();
   AssembledSystem make_with_matrix();
-  void check_kernel_for_several() const;
   std::unique_ptr<SystemMatrix> open_system();
   void read();
   void check_expected_memory(const ExpectedMatrix& expected) const;
@@ -143,12 +128,10 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   [[nodiscard]] bool has_room_for_all_transports() const;
   [[nodiscard]] HugePageVector matrix_free_diagonal() const;
 
-  // The iterations: solve_iterations.cpp
+  // The iterations
   void begin();
   [[nodiscard]] CheckpointedSystem checkpointed_system() const;
-  void restart(FoundCheckpoint found);
   std::vector<SystemSolveResult> solve();
-  std::vector<Solution> measured_solutions();
 
   const SystemOptions& options_;
   KeptSystem kept_;
@@ -171,8 +154,11 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   OutsideOfPhases outside_;
   CheckpointedSystem checkpointed_;
   SolveState restarted_;
-  std::optional<CgSnapshot> snapshot_;  // of the checkpoint that it goes on from
-  std::optional<Watchers> watchers_;
+  // They do not move as long as the solver works.
+  std::deque<SystemObservers> systems_;
+  /// From the first iteration on, until the results are written: they are not given up for a late signal.
+  std::optional<SolveWatch> watch_;
+  std::optional<SolveCheckpoints> solve_checkpoints_;
 };
 
 }  // namespace cg2d
