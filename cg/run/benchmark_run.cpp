@@ -39,7 +39,15 @@ void BenchmarkRun::prepare() {
   source_->set_piece_starts(piece_starts_for(cut, *source_, group_));
   const int rank_count = options_.planned_ranks > 0 ? options_.planned_ranks : group_.size();
   const auto first_grid = resolve_grid(options_, source_->facts(), configuration(), rank_count);
-  load_machine();
+  // Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that cannot be read is a warning.
+  if (group_.rank() == 0 && options_.profile.is_used && options_.planned_ranks == 0) {
+    try {
+      machine_ = calibrated_condition(report_.environment->nodes.front().processor_with_caches(),
+                                      group_.size(), configuration().thread_count);
+    } catch (const InputError& error) {
+      report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
+    }
+  }
   set_grid(first_grid);
   if (report_.grid_is_automatic && options_.open_grid.tries_grids && options_.planned_ranks == 0) {
     grid_shortlist_ = shortlist(source_->facts(), machine_);
@@ -48,18 +56,6 @@ void BenchmarkRun::prepare() {
   if (options_.dry_run) return;
   begin_work();
   if (const auto* const found = found_checkpoint()) report_.restart = restart_facts(*found, options_.problem);
-}
-
-/// Only rank 0 reports, so only rank 0 predicts. Without a description there is no prediction; one that
-/// cannot be read is a warning.
-void BenchmarkRun::load_machine() {
-  if (group_.rank() != 0 || !options_.profile.is_used || options_.planned_ranks > 0) return;
-  try {
-    machine_ = calibrated_condition(report_.environment->nodes.front().processor_with_caches(), group_.size(),
-                                    configuration().thread_count);
-  } catch (const InputError& error) {
-    report_.warnings.push_back(fmt::format("no prediction: {}", error.what()));
-  }
 }
 
 void BenchmarkRun::predict_phases() {
@@ -151,17 +147,6 @@ void BenchmarkRun::move_to(std::span<const double> shares) {
   piece_ = layout.own_piece(group_.rank());
   iteration_->lay_out(x);
   std::tie(report_.generation_s, report_.conversion_s) = set_up;
-}
-
-void BenchmarkRun::conclude() {
-  if (iteration_->curvature_signs().indefinite()) {
-    report_.warnings.emplace_back(
-        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
-  }
-  if (options_.time_phases && !cycle_counter_is_invariant()) {
-    report_.warnings.emplace_back(
-        "the cycle counter is not invariant here: clocks follow the core's frequency");
-  }
 }
 
 /// The product of a block that is generated, and in memory as a whole.

@@ -43,14 +43,11 @@ class BenchmarkRun final : private ReportOf<RunReport>, public Session {
   void choose() override;
   MeasuredSolver make() override;
   const RepeatReport* iterate() override;
-  void conclude() override;
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
-  void load_machine();
   void predict_phases();
   void remark_on_measurements();
-  [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   void move_to(std::span<const double> shares);
   std::unique_ptr<BlockProduct> make_in_memory(const comm::BlockLayout& layout);
   [[nodiscard]] StreamedMatrix streamed_matrix(const comm::BlockLayout& layout) const;

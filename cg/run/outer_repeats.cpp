@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cg/run/benchmark_run.hpp"
+#include "cg/timing/cycle_counter.hpp"
 
 namespace cg2d {
 namespace {
@@ -57,6 +58,14 @@ const RepeatReport* BenchmarkRun::iterate() {
     report_.features.set(guard_->report(repeats_s));
   }
   if (rebalancer_) rebalancer_->finish();
+  if (iteration_->curvature_signs().indefinite()) {
+    report_.warnings.emplace_back(
+        "p . A p changed its sign: with this shift A is indefinite, and zeta is not meaningful");
+  }
+  if (options_.time_phases && !cycle_counter_is_invariant()) {
+    report_.warnings.emplace_back(
+        "the cycle counter is not invariant here: clocks follow the core's frequency");
+  }
   return report_.repeats.empty() ? nullptr : &median_repeat(report_);
 }
 

@@ -58,7 +58,6 @@ void Session::perform() {
     if (const auto dropped = group_.maximum(phase_trace_->dropped_count()); dropped > 0)
       found_.warnings.push_back(fmt::format("--trace: {} phases of a rank had no room", dropped));
   }
-  conclude();
 }
 
 void Session::prepare() {
@@ -91,7 +90,7 @@ void Session::prepare() {
   if (const auto& warning = found_.environment->memory_warning; !warning.empty())
     found_.warnings.push_back(warning);
   found_.profile = load_profile(asked_.profile, *found_.environment, group_);
-  found_.grid_is_automatic = asked_.leaves_grid_open();
+  found_.grid_is_automatic = !asked_.configuration.has_grid() && !asked_.open_grid.name_a_grid();
 }
 
 void Session::begin_work() {

@@ -61,12 +61,10 @@ class Session : public Interface {
   /// Checks, reads and chooses all that the matrix on the grid depends on, and begins the threads.
   virtual void choose() = 0;
   /// The operator over its transport, its solver, the state to go on from, and observers of the iterations. What the result refers to must
-  /// outlive conclude().
+  /// outlive perform().
   virtual MeasuredSolver make() = 0;
   /// All regions, measured by measurement_. The repetition to be reported; nullptr: none is complete.
   virtual const RepeatReport* iterate() = 0;
-  /// The figures of all ranks are in the report of rank 0.
-  virtual void conclude() {}
   /// The kernel of a grid, once there is a matrix.
   [[nodiscard]] virtual ChosenKernel kernel_for(const comm::ProcessGrid& grid) const = 0;
   /// Room for the events of so many CG steps.
@@ -122,6 +120,7 @@ class Session : public Interface {
                                                            std::shared_ptr<BlockProduct> product);
   /// Bytes over which a product of this rank reads its matrix: a streamed one is multiplied from buffers, of which there are few.
   [[nodiscard]] std::int64_t read_footprint_bytes(const BlockProduct& product) const;
+  [[nodiscard]] const Configuration& configuration() const { return found_.configuration; }
   [[nodiscard]] FeatureContext feature_context() { return {asked_, group_, progress_, found_, mine_}; }
   /// The checkpoint to go on from, and those that are saved; nullptr where nobody asked for it.
   [[nodiscard]] const FoundCheckpoint* found_checkpoint() const {

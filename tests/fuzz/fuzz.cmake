@@ -171,7 +171,7 @@ file(GLOB command_sources RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PRO
 list(FILTER command_sources EXCLUDE REGEX "/(main|command_line|session_commands)\\.cpp$")
 set(command_parsers
     ${command_sources}
-    cg/run/check/check_command.cpp
+    cg/run/check/check.cpp
     cg/commands/batch/batch_command.cpp
     cg/explain/explanation.cpp
     cg/machine/interconnect.cpp

@@ -96,24 +96,19 @@ std::int64_t wrong_element_count(comm::Communicator& communicator, const comm::B
   return wrong;
 }
 
-/// Pieces of 0, 1, 2, ... elements, the last one first empty.
-comm::BlockLayout uneven_pieces(const comm::ProcessGrid& grid) {
-  std::vector<std::int64_t> starts{0};
-  for (int piece = 0; piece < grid.rank_count(); ++piece)
-    starts.push_back(starts.back() + std::int64_t{5} * (piece % 3));
-  return {grid, starts};
-}
-
 }  // namespace
 
 CheckResult check_transport(const comm::TransportRow& row, const comm::ProcessGrid& grid, int ranks_per_node,
                             comm::RankGroup& group) {
   if (auto reason = row.why_unavailable(group); !reason.empty()) return unavailable(std::move(reason));
   constexpr std::int64_t order = 1'009;
+  std::vector<std::int64_t> uneven{0};  // pieces of 0, 5, 10, 0, ... elements
+  for (int piece = 0; piece < grid.rank_count(); ++piece)
+    uneven.push_back(uneven.back() + std::int64_t{5} * (piece % 3));
   std::int64_t wrong = 0;
   try {
     for (const auto form : row.sum_forms) {
-      for (const auto& layout : {equal_pieces(order, grid), uneven_pieces(grid)}) {
+      for (const auto& layout : {equal_pieces(order, grid), comm::BlockLayout(grid, uneven)}) {
         const auto communicator = make_communicator(
             row, group, layout, {.sum_form = form, .mirrored = true, .ranks_per_node = ranks_per_node});
         wrong += wrong_element_count(*communicator, layout, group.rank());

@@ -62,13 +62,6 @@ void write_checkpoint_file(const std::string& folder, CheckpointHeader header, c
 
 CheckpointReader::CheckpointReader(std::string path, const CheckpointName& name)
     : file_(std::move(path)), header_(read_header<CheckpointHeader>(file_)) {
-  check_header(name);
-  if (const auto expected = file_bytes(header_); file_.size() != expected)
-    file_.refuse(
-        fmt::format("found {} bytes, expected the {} that its header announces", file_.size(), expected));
-}
-
-void CheckpointReader::check_header(const CheckpointName& name) const {
   constexpr std::int64_t most_elements = std::int64_t{1} << 48;  // file_bytes() stays within 63 bits
   constexpr std::uint32_t most_vectors = 64;
   const bool is_sound = header_.order >= 0 && header_.order <= most_elements && header_.begin >= 0 &&
@@ -78,7 +71,9 @@ void CheckpointReader::check_header(const CheckpointName& name) const {
                         (header_.kind == CheckpointKind::run || header_.kind == CheckpointKind::solve);
   if (!is_sound) file_.refuse("found a header with impossible values, expected one that cg2d has written");
   if (header_.name() != name)
-    file_.refuse(fmt::format("found the content of {}, expected its own", header_.name().text()));
+    file_.refuse("found the content of {}, expected its own", header_.name().text());
+  if (const auto expected = file_bytes(header_); file_.size() != expected)
+    file_.refuse("found {} bytes, expected the {} that its header announces", file_.size(), expected);
 }
 
 std::string CheckpointReader::state() const {

@@ -92,8 +92,6 @@ class CheckpointReader {
   void read(const comm::IndexRange& wanted, std::span<const std::span<double>> targets) const;
 
  private:
-  void check_header(const CheckpointName& name) const;
-
   OpenFile file_;
   CheckpointHeader header_;
 };

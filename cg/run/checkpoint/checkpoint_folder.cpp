@@ -102,15 +102,6 @@ void read_generation(FoundCheckpoint& found, const std::vector<CheckpointName>& 
   found.generation = names.front().generation;
 }
 
-bool are_same_folder(const std::string& first, const std::string& second, comm::RankGroup& group) {
-  bool are_same = false;
-  if (group.rank() == 0) {
-    std::error_code error;
-    are_same = first == second || std::filesystem::equivalent(first, second, error);
-  }
-  return group.maximum(std::int64_t{are_same ? 1 : 0}) > 0;
-}
-
 }  // namespace
 
 FoundCheckpoint newest_checkpoint(const std::string& folder, comm::RankGroup& group) {
@@ -158,25 +149,26 @@ Checkpoints::Checkpoints(CheckpointOptions asked, std::string_view what, comm::R
     : asked_(std::move(asked)), group_(group) {
   facts_.folder = asked_.folder;
   facts_.is_automatic = !asked_.interval_s;
-  if (are_saved()) claim();
+  if (are_saved()) {
+    agree_on(group_, [&] {
+      if (group_.rank() != 0) return;
+      claim_.emplace(
+          ClaimedFolder{.option = "--checkpoint", .folder = asked_.folder, .lock_name = "checkpoints.lock"});
+      remove_unfinished_files(asked_.folder,
+                              [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
+    });
+    if (claim_ && !claim_->is_locked()) warnings_.push_back(claim_->warning());
+  }
   if (!asked_.restart.empty()) find(what);
   if (are_saved()) open();
 }
 
-void Checkpoints::claim() {
-  agree_on(group_, [&] {
-    if (group_.rank() != 0) return;
-    claim_.emplace(
-        ClaimedFolder{.option = "--checkpoint", .folder = asked_.folder, .lock_name = "checkpoints.lock"});
-    remove_unfinished_files(asked_.folder,
-                            [](std::string_view name) { return checkpoint_name_from(name).has_value(); });
-  });
-  if (claim_ && !claim_->is_locked()) warnings_.push_back(claim_->warning());
-}
-
 void Checkpoints::find(std::string_view what) {
   const auto& folder = asked_.restart;
-  const bool saves_there = are_saved() && are_same_folder(asked_.folder, folder, group_);
+  std::error_code error;
+  const bool is_same = are_saved() && group_.rank() == 0 &&
+                       (asked_.folder == folder || std::filesystem::equivalent(asked_.folder, folder, error));
+  const bool saves_there = group_.maximum(std::int64_t{is_same ? 1 : 0}) > 0;
   if (saves_there && has_no_checkpoint(folder, group_)) {
     warnings_.push_back(
         fmt::format("--restart {}: no checkpoint there yet, so the {} begins anew", folder, what));

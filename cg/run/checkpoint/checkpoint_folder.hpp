@@ -105,7 +105,6 @@ class Checkpoints {
   [[nodiscard]] std::int64_t last_generation() const { return last_generation_; }
 
  private:
-  void claim();
   void find(std::string_view what);
   void open();
   [[nodiscard]] CheckpointHeader header_of(const CheckpointState& state) const;

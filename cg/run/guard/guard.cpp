@@ -278,8 +278,17 @@ void Guard::sum_over_ranks(std::span<double> values) {
     matrix().sum_over_ranks(values);
   }
   if (is_aside_ || attempt_.products_of_step != 1) return;
-  record_sum_of_step(values);
-  if (sums_of_step_ == 2) flip(FaultTarget::rho, values.first(1));
+  // p . q, then rho, and with M also r . r.
+  ++sums_of_step_;
+  if (sums_of_step_ == 1) summed_.record_curvature(values[0]);
+  if (sums_of_step_ != 2) return;
+  const double rho_before = summed_.rho;
+  summed_.rho = values[0];
+  summed_.residual_square = values.size() > 1 ? values[1] : values[0];
+  summed_.record_beta(rho_before);
+  summed_.number = attempt_.steps_done + 1;
+  summed_.record_progress();
+  flip(FaultTarget::rho, values.first(1));
 }
 
 /// With the values travel this rank's measures of the last product, and whether it has found something: no message is added.
@@ -296,10 +305,7 @@ void Guard::sum_with_measures(std::span<double> values) {
   std::ranges::copy(sums.first(values.size()), values.begin());
   std::ranges::copy(sums.subspan(values.size(), measures.size()), measures.begin());
   if (*flag != 0.0) attempt_.is_agreed = true;
-  if (measures.size() == 2) check_residual(own_difference);
-}
-
-void Guard::check_residual(double own_difference) {
+  if (measures.size() != 2) return;
   constexpr double twice_roundoff = std::numeric_limits<double>::epsilon();
   const double norm = std::sqrt(measures_[1]) + 2.0 * guess_norm_;
   note(GuardCheck::residual,
@@ -308,19 +314,6 @@ void Guard::check_residual(double own_difference) {
             twice_roundoff * (attempt_.steps_done + 1) *
             ((scale_.longest_row + 4.0) * scale_.norm * norm + std::sqrt(attempt_.relation.largest_rho()))},
        own_difference);
-}
-
-/// p . q, then rho, and with M also r . r.
-void Guard::record_sum_of_step(std::span<const double> values) {
-  ++sums_of_step_;
-  if (sums_of_step_ == 1) summed_.record_curvature(values[0]);
-  if (sums_of_step_ != 2) return;
-  const double rho_before = summed_.rho;
-  summed_.rho = values[0];
-  summed_.residual_square = values.size() > 1 ? values[1] : values[0];
-  summed_.record_beta(rho_before);
-  summed_.number = attempt_.steps_done + 1;
-  summed_.record_progress();
 }
 
 /// The state with the numbers of sums; a residual that was computed anew begins them again.

@@ -111,8 +111,6 @@ class Guard final : public OuterStepGuard, public ProductObserver, private Linea
   void begin_attempt();
   void measure_residual();
   void sum_with_measures(std::span<double> values);
-  void check_residual(double own_difference);
-  void record_sum_of_step(std::span<const double> values);
   [[nodiscard]] double norm_of_guess();
   [[nodiscard]] CgState agreed(const CgState& state);
   void keep(const CgState& state);

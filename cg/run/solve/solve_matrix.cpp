@@ -18,15 +18,6 @@
 #include "cg/solver/preconditioners/diagonal_block.hpp"
 
 namespace cg2d {
-namespace {
-
-BlockOrigin place_of_block(const comm::BlockLayout& layout, int rank) {
-  return {.first_row = layout.rows_of(rank).begin,
-          .first_column = layout.columns_of(rank).begin,
-          .order = layout.size()};
-}
-
-}  // namespace
 
 /// Everything that is chosen before the matrix is spread.
 void SolveRun::choose_with_matrix() {
@@ -178,7 +169,17 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
     });
   if (preconditioner_row().diagonal != DiagonalUse::none) diagonal_ = matrix_->diagonal(layout, group_);
   const std::shared_ptr<BlockProduct> product = streaming_ ? stream(layout) : distribute(layout);
-  if (chooses_transport()) choose_transport_of_blocks(layout, product);
+  if (chooses_transport() && !has_several()) {
+    choose_transport(*matrix_, layout, product);
+  } else if (chooses_transport()) {  // profiles know times of one right-hand side only
+    progress_.say("choosing the transport");
+    auto trial_config =
+        block_trial(group_, {.layout = layout, .configuration = configuration(), .product = product});
+    trial_config.has_room_for_all = false;
+    auto trial = try_transports(group_, trial_config);
+    trial.not_kept_because = "profiles have no several right-hand sides";
+    set_transport(std::move(trial));
+  }
   assembled_ = connect(layout, product);
   const auto& communicator = assembled_->communicator();
   const int rank = group_.rank();
@@ -188,19 +189,6 @@ SolveRun::AssembledSystem SolveRun::make_with_matrix() {
           .sent = [&](comm::Operation operation) { return communicator.sent(operation); },
           .first_row = layout.own_piece(rank).begin * vector_count(),
           .matrix_bytes = read_footprint_bytes(*product)};
-}
-
-/// Profiles know times of one right-hand side only.
-void SolveRun::choose_transport_of_blocks(const comm::BlockLayout& layout,
-                                          const std::shared_ptr<BlockProduct>& product) {
-  if (!has_several()) return choose_transport(*matrix_, layout, product);
-  progress_.say("choosing the transport");
-  auto trial_config =
-      block_trial(group_, {.layout = layout, .configuration = configuration(), .product = product});
-  trial_config.has_room_for_all = false;
-  auto trial = try_transports(group_, trial_config);
-  trial.not_kept_because = "profiles have no several right-hand sides";
-  set_transport(std::move(trial));
 }
 
 /// The rows leave while the blocks grow, and the matrix has none afterwards, unless it is kept.
@@ -220,7 +208,10 @@ std::unique_ptr<BlockProduct> SolveRun::distribute(const comm::BlockLayout& layo
   result.distribute_s = group_.maximum(distribution.seconds());
   // Now, since a symmetric kernel drops half of the block.
   if (checkpoints_)
-    value_hash_ = sum_of_words(group_, value_sum(block, place_of_block(layout, group_.rank())));
+    value_hash_ =
+        sum_of_words(group_, value_sum(block, {.first_row = layout.rows_of(group_.rank()).begin,
+                                               .first_column = layout.columns_of(group_.rank()).begin,
+                                               .order = layout.size()}));
   const Stopwatch diagonal_parts;
   if (preconditioner_row().needs_diagonal_block) diagonal_block_ = diagonal_block_of(block, layout, group_);
   result.preconditioner_s = group_.maximum(diagonal_parts.seconds());

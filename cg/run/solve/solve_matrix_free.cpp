@@ -129,24 +129,20 @@ void SolveRun::try_matrix_free_transports() {
             {.group = group_, .configuration = with_it, .domain_grid = options_.domain_grid}),
         configuration().thread_count);
   };
-  auto trial = try_transports(group_, {.configuration = configuration(),
-                                       .make = make,
-                                       .step_count = TrialSolver::few_steps,
-                                       .has_room_for_all = has_room_for_all_transports()});
-  trial.not_kept_because = "profiles have no operators without a matrix";
-  set_transport(std::move(trial));
-}
-
-/// Half of the free memory stays free.
-bool SolveRun::has_room_for_all_transports() const {
   constexpr std::int64_t vectors_of_iteration = 5 * sizeof(double);
   const auto bytes = rows_of_rank() *
                      static_cast<double>(matrix_free_size_.bytes_per_row + vectors_of_iteration) *
                      static_cast<double>(comm::transport_table().size());
-  const auto& nodes = report_.environment->nodes;
-  return std::ranges::all_of(nodes, [&](const auto& node) {
-    return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
-  });
+  const bool has_room_for_all = std::ranges::all_of(
+      report_.environment->nodes, [&](const auto& node) {  // half of the free memory stays free
+        return bytes * node.rank_count < 0.5 * static_cast<double>(node.memory.available_bytes);
+      });
+  auto trial = try_transports(group_, {.configuration = configuration(),
+                                       .make = make,
+                                       .step_count = TrialSolver::few_steps,
+                                       .has_room_for_all = has_room_for_all});
+  trial.not_kept_because = "profiles have no operators without a matrix";
+  set_transport(std::move(trial));
 }
 
 }  // namespace cg2d

@@ -9,6 +9,7 @@
 
 #include "cg/base/agreement.hpp"
 #include "cg/base/sample.hpp"
+#include "cg/base/values.hpp"
 #include "cg/matrix/value_hash.hpp"
 #include "cg/run/roofline.hpp"
 #include "cg/solver/matrix_cut.hpp"
@@ -37,19 +38,13 @@ HugePageVector cut_down(std::span<const double> wide, int vector_count, const Ve
   return narrow;
 }
 
-/// The higher the worse.
-std::ptrdiff_t severity_of(ExitCode code) {
-  constexpr std::array rising{ExitCode::success, ExitCode::interrupted, ExitCode::not_converged,
-                              ExitCode::not_positive_definite, ExitCode::not_finite};
-  return std::ranges::find(rising, code) - rising.begin();
-}
-
-/// Phases of one product, which is made for it. Collective.
-std::size_t phases_of_product(LinearOperator& matrix, const PhaseTimer& timer) {
-  const auto begun_or_ended = timer.activity().change_count;
-  std::ranges::fill(matrix.operand(), 0.0);
-  matrix.apply();
-  return (timer.activity().change_count - begun_or_ended) / 2;
+/// As exit_code_of(), of a measurement, which is to do all its iterations.
+ExitCode exit_code_of_measurement(const SystemSolveResult& result) {
+  const auto end = result.end;
+  if (end == SolveEnd::step_limit) return ExitCode::success;
+  const bool is_solved =
+      (end == SolveEnd::stagnated && result.quantity.empty()) || exit_code_of(end) == ExitCode::success;
+  return is_solved ? ExitCode::usage : exit_code_of(end);
 }
 
 }  // namespace
@@ -61,14 +56,6 @@ void SolveRun::prepare() {
 }
 
 void SolveRun::choose() {
-  count_right_hand_sides();
-  agree_on(group_, [&] { check_reproducible_solve(); });
-  check_reproducible();
-  if (options_.is_matrix_free()) return choose_matrix_free();
-  choose_with_matrix();
-}
-
-void SolveRun::count_right_hand_sides() {
   const auto& right_hand_side = options_.right_hand_side;
   auto& count = report_.right_hand_side_count;
   if (options_.right_hand_side_count) {
@@ -84,6 +71,10 @@ void SolveRun::count_right_hand_sides() {
     count = std::max(static_cast<int>(columns), 1);
   }
   if (has_several()) check_several();
+  agree_on(group_, [&] { check_reproducible_solve(); });
+  check_reproducible();
+  if (options_.is_matrix_free()) return choose_matrix_free();
+  choose_with_matrix();
 }
 
 void SolveRun::check_several() const {
@@ -185,7 +176,12 @@ TraceRoom SolveRun::trace_room(int step_count) const {
   constexpr std::size_t other_phases = 20;
   const auto usual_degree = preconditioner_row().default_degree;
   const auto degree = static_cast<std::size_t>(std::max(polynomial().degree, usual_degree));
-  const auto events_per_product = (phases_of_product(system_->matrix, system_->timer) + 1) * (degree + 1) + 2;
+  // The phases of one product, which is made for it.
+  const auto begun_or_ended = system_->timer.activity().change_count;
+  std::ranges::fill(system_->matrix.operand(), 0.0);
+  system_->matrix.apply();
+  const auto phases = (system_->timer.activity().change_count - begun_or_ended) / 2;
+  const auto events_per_product = (phases + 1) * (degree + 1) + 2;
   const int steps = std::min(step_count, options_.most_iterations);
   return {
       .step_count = step_count,
@@ -287,15 +283,24 @@ const RepeatReport* SolveRun::iterate() {
 
 /// The exit code and the reason are those of the worst end, and the first of equals.
 void SolveRun::record_solutions(const std::vector<Solution>& solutions) {
-  const bool measures = options_.measures_iterations;
   const auto code_of = [&](const Solution& one) {
-    return measures ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);
+    return options_.measures_iterations ? exit_code_of_measurement(one.result) : exit_code_of(one.result.end);
   };
-  const auto severity = [&](const Solution& one) { return severity_of(code_of(one)); };
+  const auto severity = [&](const Solution& one) {  // the higher the worse
+    constexpr std::array rising{ExitCode::success, ExitCode::interrupted, ExitCode::not_converged,
+                                ExitCode::not_positive_definite, ExitCode::not_finite};
+    return std::ranges::find(rising, code_of(one)) - rising.begin();
+  };
   const auto worst = std::ranges::max_element(solutions, {}, severity);
   report_.solution = *worst;
   report_.code = code_of(*worst);
-  report_.reason = measures ? reason_of_measurement(*worst, options_.most_iterations) : reason_of(*worst);
+  if (report_.code == ExitCode::usage) {
+    report_.reason =
+        fmt::format("--iterations {}: the system is solved to rounding after {}; take no more than these",
+                    options_.most_iterations, format_count(worst->result.step_count, "iteration"));
+  } else if (report_.code != ExitCode::success) {
+    report_.reason = reason_of(*worst);
+  }
   if (!has_several()) return;
   if (report_.code != ExitCode::success) {
     const auto others =

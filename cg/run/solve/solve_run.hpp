@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "cg/base/interrupt.hpp"
 #include "cg/base/process_memory.hpp"
 #include "cg/base/progress.hpp"
 #include "cg/matrix/files/stored_matrix.hpp"
@@ -85,10 +84,8 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   [[nodiscard]] ChosenKernel kernel_for(const comm::ProcessGrid& grid) const override;
   [[nodiscard]] TraceRoom trace_room(int step_count) const override;
 
-  void count_right_hand_sides();
   void check_several() const;
   void check_reproducible_solve() const;
-  [[nodiscard]] const Configuration& configuration() const { return report_.configuration; }
   [[nodiscard]] bool has_several() const { return report_.right_hand_side_count > 1; }
   /// The vectors that the product takes at once: at least as many as there are right-hand sides.
   [[nodiscard]] int vector_count() const { return kernels::vector_count_for(report_.right_hand_side_count); }
@@ -109,8 +106,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   [[nodiscard]] std::int64_t bytes_of_rank(const MatrixFacts& matrix, const MemoryPlan& plan,
                                            const comm::BlockLayout& layout, int rank) const;
   void try_kernels();
-  void choose_transport_of_blocks(const comm::BlockLayout& layout,
-                                  const std::shared_ptr<BlockProduct>& product);
   std::unique_ptr<BlockProduct> distribute(const comm::BlockLayout& layout);
   std::unique_ptr<BlockProduct> stream(const comm::BlockLayout& layout);
 
@@ -125,7 +120,6 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
     return static_cast<double>(matrix_free_size_.order) / static_cast<double>(group_.size());
   }
   void try_matrix_free_transports();
-  [[nodiscard]] bool has_room_for_all_transports() const;
   [[nodiscard]] HugePageVector matrix_free_diagonal() const;
 
   // The iterations
@@ -154,8 +148,7 @@ class SolveRun final : private ReportOf<SolveReport>, public Session {
   OutsideOfPhases outside_;
   CheckpointedSystem checkpointed_;
   SolveState restarted_;
-  // They do not move as long as the solver works.
-  std::deque<SystemObservers> systems_;
+  std::deque<SystemObservers> systems_;  // they do not move as long as the solver works
   /// From the first iteration on, until the results are written: they are not given up for a late signal.
   std::optional<SolveWatch> watch_;
   std::optional<SolveCheckpoints> solve_checkpoints_;

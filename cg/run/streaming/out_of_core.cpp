@@ -242,17 +242,15 @@ double PanelMaker::write_panels(PanelFolder& place, const Strips& strips) const 
 
 }  // namespace
 
-double RankStream::multiply_s() const {
-  if (figures.product_count == 0) return 0.0;
-  return (figures.product_s - figures.wait_s) / static_cast<double>(figures.product_count);
-}
-
 StreamLimits limits_of(const OutOfCoreFacts& facts) {
   StreamLimits limits;
   for (const auto& rank : facts.ranks) {
     if (rank.storage_bytes_per_s <= 0.0 || rank.figures.product_count == 0) return {};
-    // While the panels of a product are multiplied, so much is read.
-    const auto read_meanwhile = saturated(rank.storage_bytes_per_s * rank.multiply_s());
+    // While the panels of a product are multiplied, without waiting for the storage, so much is read.
+    const auto& figures = rank.figures;
+    const double multiply_s =
+        (figures.product_s - figures.wait_s) / static_cast<double>(figures.product_count);
+    const auto read_meanwhile = saturated(rank.storage_bytes_per_s * multiply_s);
     const auto resident = std::max<std::int64_t>(rank.file_bytes - read_meanwhile, 0);
     const auto buffers = rank.tuning.depth * rank.most_panel_bytes;
     const auto of_node = [&](std::int64_t panel_bytes) {

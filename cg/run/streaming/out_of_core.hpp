@@ -62,9 +62,6 @@ struct RankStream {
   double storage_bytes_per_s = 0.0;  ///< reading alone, while all ranks do so; 0: nothing is streamed
   NodeShare share;
   StreamTuning tuning;
-
-  /// Seconds of a product without waiting for the storage; 0 before the first one.
-  [[nodiscard]] double multiply_s() const;
 };
 
 /// For the report; on rank 0.

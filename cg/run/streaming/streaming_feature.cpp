@@ -75,34 +75,34 @@ void describe_stream(Members& m, RankStream& rank) {
     at_least(0, "Reading alone, while all ranks did so; 0 where nothing was streamed."));
 }
 
-void describe_facts(Members& m, OutOfCoreFacts& facts) {
-  m("folders", facts.folders, {.fewest = 1});
-  m("reader", facts.reader, not_empty());
-  m.if_given("memory_limit_bytes", facts.memory_limit_bytes, facts.memory_limit_bytes > 0,
-             or_null(at_least(1, "--memory-limit, of a node; null: none was given.")));
-  m("write_s", facts.write_s,
-    at_least(0, "The matrix was generated and written in that time; 0: the files were there."));
-  m("device_write_s", facts.device_write_s,
-    at_least(0, "Of that, writing and waiting for the device, of the slowest rank."));
-  m.derived("unbound_memory_limit_bytes",
+void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
+  describe_section<OutOfCoreFacts>(
+      m, "out_of_core", results, "Only with --out-of-core, of work that came to its end.",
+      [&](OutOfCoreFacts& facts) {
+        m("folders", facts.folders, {.fewest = 1});
+        m("reader", facts.reader, not_empty());
+        m.if_given("memory_limit_bytes", facts.memory_limit_bytes, facts.memory_limit_bytes > 0,
+                   or_null(at_least(1, "--memory-limit, of a node; null: none was given.")));
+        m("write_s", facts.write_s,
+          at_least(0, "The matrix was generated and written in that time; 0: the files were there."));
+        m("device_write_s", facts.device_write_s,
+          at_least(0, "Of that, writing and waiting for the device, of the slowest rank."));
+        m.derived(
+            "unbound_memory_limit_bytes",
             at_least(0,
                      "By the rates of the run: with --memory-limit from here on reading takes no longer "
                      "than multiplying. 0 where nothing was streamed."),
             [&] { return limits_of(facts).unbound_bytes; });
-  m.derived(
-      "in_core_memory_limit_bytes",
-      at_least(0, "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."),
-      [&] { return limits_of(facts).in_core_bytes; });
-  m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
-    m.derived("rank", rank, at_least(0));
-    describe_stream(m, stream);
-  });
-}
-
-void describe_out_of_core(Members& m, FeatureResults& results, WorkKind /*kind*/) {
-  describe_section<OutOfCoreFacts>(m, "out_of_core", results,
-                                   "Only with --out-of-core, of work that came to its end.",
-                                   [&](OutOfCoreFacts& facts) { describe_facts(m, facts); });
+        m.derived(
+            "in_core_memory_limit_bytes",
+            at_least(0,
+                     "With --memory-limit from here on nothing is streamed. 0 where nothing was streamed."),
+            [&] { return limits_of(facts).in_core_bytes; });
+        m.list("ranks", facts.ranks, {.fewest = 1}, [&](RankStream& stream, std::size_t rank) {
+          m.derived("rank", rank, at_least(0));
+          describe_stream(m, stream);
+        });
+      });
 }
 
 std::string stream_text(const OutOfCoreFacts& facts) {

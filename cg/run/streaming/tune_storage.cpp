@@ -30,14 +30,8 @@ constexpr std::array<std::int64_t, 6> tried_mebibytes{1, 2, 4, 8, 16, 32};
 constexpr std::array tried_depths{2, 4, 6, 8, 12, 16};
 constexpr std::int64_t file_bytes_of_node = std::int64_t{256} << 20;
 
-/// One way to read, and what all ranks of a node got by it together.
-struct TriedReading {
-  PanelReading reading;
-  double bytes_per_s = 0.0;
-};
-
 struct StorageTrial {
-  std::vector<TriedReading> tried;  ///< by the size of panels, then by their number
+  std::vector<StorageCase> tried;  ///< by the size of panels, then by their number
   /// The one with the least memory of those that are about as fast as the fastest. Without a spread: storage varies by itself, and its rates
   /// tell nothing of other load.
   StorageCase best;
@@ -48,15 +42,6 @@ struct StorageTrialConfig {
   int node_rank_count = 1;
   std::int64_t most_bytes = 0;  ///< for buffers, of the rank that has the least memory
 };
-
-/// The sizes of panels that are tried: the smallest one always, since a run takes it, too, however little memory there is.
-std::vector<std::int64_t> tried_panel_bytes(std::int64_t most_bytes) {
-  std::vector<std::int64_t> sizes;
-  for (const auto size : tried_mebibytes) {
-    if (sizes.empty() || tried_depths.front() * (size << 20) <= most_bytes) sizes.push_back(size << 20);
-  }
-  return sizes;
-}
 
 /// Reads unlinked temporary files, 256 MiB on each node, with panels of these sizes, several numbers of them under way, all ranks at once. `say`
 /// gets each size before it is tried. Cost: about six seconds. Collective; the same answer on all ranks. Throws RunError (cannot_create,
@@ -84,23 +69,21 @@ StorageTrial try_storage(const StorageTrialConfig& config, const std::vector<std
   for (const auto size : sizes) {
     say(size);
     for (const int depth : tried_depths) {
-      const PanelReading reading{.panel_bytes = size, .depth = depth, .checks = true};
       if (depth > tried_depths.front() && depth * size > config.most_bytes) break;
-      trial.tried.push_back({.reading = reading, .bytes_per_s = measured(reading)});
+      trial.tried.push_back({.folder = {},
+                             .rank_count = config.node_rank_count,
+                             .panel_bytes = size,
+                             .depth = depth,
+                             .bytes_per_s = measured({.panel_bytes = size, .depth = depth, .checks = true})});
     }
   }
   // Storage varies by about a tenth, and memory for buffers is missing elsewhere.
   constexpr double about_as_fast = 0.9;
-  const double fastest = std::ranges::max_element(trial.tried, {}, &TriedReading::bytes_per_s)->bytes_per_s;
+  const double fastest = std::ranges::max_element(trial.tried, {}, &StorageCase::bytes_per_s)->bytes_per_s;
   auto fast = trial.tried;
   std::erase_if(fast, [&](const auto& one) { return one.bytes_per_s < about_as_fast * fastest; });
-  const auto& best = *std::ranges::min_element(
-      fast, {}, [](const auto& one) { return one.reading.panel_bytes * one.reading.depth; });
-  trial.best = {.folder = {},
-                .rank_count = config.node_rank_count,
-                .panel_bytes = best.reading.panel_bytes,
-                .depth = best.reading.depth,
-                .bytes_per_s = best.bytes_per_s};
+  trial.best =
+      *std::ranges::min_element(fast, {}, [](const StorageCase& one) { return one.panel_bytes * one.depth; });
   return trial;
 }
 
@@ -108,26 +91,21 @@ std::string stage_of(std::int64_t panel_bytes) {
   return fmt::format("panels of {:g} MiB", static_cast<double>(panel_bytes) / mebibyte);
 }
 
-/// A row for each size of panels, a column for each number of them under way.
-std::string table_text(const StorageTrial& trial) {
-  Table table;
-  std::int64_t panel_bytes = 0;
-  for (const auto& [reading, bytes_per_s] : trial.tried) {
-    if (std::exchange(panel_bytes, reading.panel_bytes) != reading.panel_bytes)
-      table.line().number("MiB", "{:g}", static_cast<double>(panel_bytes) / mebibyte);
-    constexpr double gigabyte = 1e9;
-    table.number(std::to_string(reading.depth), "{:.2f}", bytes_per_s / gigabyte);
-  }
-  return table.text();
-}
-
 std::string trial_text(const std::string& folders, const StorageTrial& trial) {
   const auto& best = trial.best;
+  Table table;  // a row for each size of panels, a column for each number of them under way
+  std::int64_t panel_bytes = 0;
+  for (const auto& one : trial.tried) {
+    if (std::exchange(panel_bytes, one.panel_bytes) != one.panel_bytes)
+      table.line().number("MiB", "{:g}", static_cast<double>(panel_bytes) / mebibyte);
+    constexpr double gigabyte = 1e9;
+    table.number(std::to_string(one.depth), "{:.2f}", one.bytes_per_s / gigabyte);
+  }
   return fmt::format(
       "\n Storage of {}: GB/s of {}, by the size of panels and the number of them under way\n{}"
       " Chosen: panels of {:g} MiB, {} under way: the least memory of those within a tenth of the "
       "fastest\n{}",
-      folders, format_count(best.rank_count, "rank"), table_text(trial),
+      folders, format_count(best.rank_count, "rank"), table.text(),
       static_cast<double>(best.panel_bytes) / mebibyte, best.depth,
       best.measured.disturbance.empty() ? "" : fmt::format(" Disturbed: {}\n", best.measured.disturbance));
 }
@@ -153,7 +131,12 @@ ExitCode tune_storage(const StorageTuneOptions& options, comm::RankGroup& group)
   const StorageTrialConfig config{.folder = options.out_of_core.folder_of(group.rank()),
                                   .node_rank_count = environment.node_of(group.rank()).rank_count,
                                   .most_bytes = group.minimum(most_buffer_bytes(memory_bytes))};
-  const auto sizes = tried_panel_bytes(config.most_bytes);
+  std::vector<std::int64_t> sizes;
+  for (const auto size : tried_mebibytes) {
+    // The smallest one always: a run takes it, too, however little memory there is.
+    if (sizes.empty() || tried_depths.front() * (size << 20) <= config.most_bytes)
+      sizes.push_back(size << 20);
+  }
   std::vector<Work> works;
   for (const auto size : sizes) works.push_back({stage_of(size), "storage"});
   PlannedProgress planned(progress, works);
